@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { allEnded } from './all-ended.ts';
 import { buildExecutable } from './build-executable.ts';
 import { bundleForNode } from './bundle-for-node.ts';
+import { runtimes, writeNotices } from './write-notices.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const entry = join(root, 'src', 'cpi', 'main.ts');
@@ -21,20 +22,20 @@ export interface CpiArtefacts {
  */
 export const executableSetting = 'BUN_JSC_useJIT=0';
 
-/** Builds both artefacts of the CPI into `outDirectory`, as `cpi.cjs` and `cpi`. Replaces what is there atomically. */
+/**
+ * Builds both artefacts of the CPI into `outDirectory`, as `cpi.cjs` and `cpi`, with LICENSE and NOTICE of what is in them. Replaces what
+ * is there atomically.
+ */
 export async function buildCpi({ outDirectory }: { readonly outDirectory: string }): Promise<CpiArtefacts> {
   await mkdir(outDirectory, { recursive: true });
-  const [bundle, executable] = await allEnded([
-    buildBundle(join(outDirectory, 'cpi.cjs')),
+  const bundle = join(outDirectory, 'cpi.cjs');
+  const [packages, executable] = await allEnded([
+    // optional natives of ws, which it does without
+    bundleForNode(entry, bundle, { minify: true, external: ['bufferutil', 'utf-8-validate'] }),
     buildExecutable(entry, join(outDirectory, 'cpi')),
   ]);
+  await writeNotices(outDirectory, [...packages, ...(executable === undefined ? [] : [runtimes.bun])]);
   return { bundle, executable };
-}
-
-async function buildBundle(outFile: string): Promise<string> {
-  // optional natives of ws, which it does without
-  await bundleForNode(entry, outFile, { minify: true, external: ['bufferutil', 'utf-8-validate'] });
-  return outFile;
 }
 
 if (import.meta.main) {

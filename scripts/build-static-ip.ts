@@ -2,13 +2,20 @@ import { mkdir } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildExecutable } from './build-executable.ts';
+import { runtimes, writeNotices } from './write-notices.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Builds the CNI plugin and its installer into one executable, `static-ip` in `outDirectory`; undefined where Bun is not for. */
+/**
+ * Builds the CNI plugin and its installer into one executable, `static-ip` in `outDirectory`, with LICENSE and NOTICE; undefined where
+ * Bun is not for.
+ */
 export async function buildStaticIp(outDirectory: string): Promise<string | undefined> {
   await mkdir(outDirectory, { recursive: true });
-  return buildExecutable(join(root, 'src', 'cni', 'main.ts'), join(outDirectory, 'static-ip'));
+  const built = await buildExecutable(join(root, 'src', 'cni', 'main.ts'), join(outDirectory, 'static-ip'));
+  // it holds no package
+  if (built !== undefined) await writeNotices(outDirectory, [runtimes.bun]);
+  return built;
 }
 
 if (import.meta.main) {

@@ -15,6 +15,7 @@ const sources = join(staging, 'src', 'volume_services');
 await mkdir(sources, { recursive: true });
 for (const bundle of ['driver.mjs', 'broker.mjs'])
   await cp(join(root, 'dist', 'volumes', bundle), join(sources, bundle));
+for (const name of ['LICENSE', 'NOTICE']) await cp(join(root, 'dist', 'volumes', name), join(staging, name));
 await cp(process.execPath, join(sources, 'node'));
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
 const { name, jobs } = await packRelease({ directory: staging, version, outFile: resolve(outFile) });

@@ -17,6 +17,7 @@ import type { CpiArtefacts } from './build-cpi.ts';
 import { buildCpi } from './build-cpi.ts';
 import { bundleForNode } from './bundle-for-node.ts';
 import { requireHttp } from './require-http.ts';
+import { runtimes, writeNotices } from './write-notices.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
@@ -92,6 +93,7 @@ async function packCpiRelease({ bundle, executable }: CpiArtefacts): Promise<voi
   for (const file of [bundle, executable]) {
     if (file !== undefined) await linkOrCopy(file, join(sources, basename(file)));
   }
+  for (const name of ['LICENSE', 'NOTICE']) await cp(join(dirname(bundle), name), join(staging, name));
   // it stays on this machine, where packing 100 MB takes longer than all else of the build
   await appendFile(join(staging, 'packages', 'bosh_kubernetes_cpi', 'spec'), 'no_compression: true\n');
   await packWithContentVersion(staging, join(dist, 'bosh-kubernetes-release.tgz'));
@@ -158,15 +160,23 @@ async function buildCommandLine(main: string): Promise<void> {
  */
 async function buildVolumeServices(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
+  const packages: string[] = [];
   for (const name of ['broker', 'driver', 'k8s-binding']) {
     const main = join(root, 'src', 'volumes', name, 'main.ts');
-    await bundleForNode(main, join(directory, `${name}.mjs`), asModules);
+    packages.push(...(await bundleForNode(main, join(directory, `${name}.mjs`), asModules)));
   }
   for (const name of ['cell', 'demo']) {
     const outFile = join(directory, `${name}.mjs`);
     const plugins = [besideSources(join(root, 'src'), outFile)];
-    await bundleForNode(join(root, 'src', 'volumes', name, 'main.ts'), outFile, { ...asModules, plugins });
+    packages.push(
+      ...(await bundleForNode(join(root, 'src', 'volumes', name, 'main.ts'), outFile, {
+        ...asModules,
+        plugins,
+      })),
+    );
   }
+  // their release brings Node
+  await writeNotices(directory, [...packages, runtimes.node]);
 }
 
 async function placeNode(path: string): Promise<void> {

@@ -9,7 +9,8 @@ import { fail } from './fail.mjs';
 
 const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
 /** What create-release writes, and the artefacts that it packs. */
-const packed = /^release\/(src|dev_releases|releases|final_blobs|\.dev_builds|\.final_builds)$/;
+const packed =
+  /^release\/(LICENSE|NOTICE|src|dev_releases|releases|final_blobs|\.dev_builds|\.final_builds)$/;
 const stamp = join(root, 'dist', '.built-from');
 
 /** The main module of `bosh-kubernetes`: there when it was built here, of whatever sources. */

@@ -63,6 +63,12 @@ test("the old jobs' certificates are the driver's, and mapfs maps ids where the 
   const links = { mapfs: { path: '/var/vcap/packages/mapfs/bin/mapfs' } };
   const nfs = await configOf('nfsv3driver', {}, links);
   assert.equal(nfs.mapfsPath, '/var/vcap/packages/mapfs/bin/mapfs');
+  const server_addresses = '10.0.0.1,10.0.0.2;10.0.1.1, fd00::1';
+  const { sameServers } = await configOf('nfsv3driver', { nfsv3driver: { server_addresses } });
+  assert.deepEqual(sameServers, [
+    ['10.0.0.1', '10.0.0.2'],
+    ['10.0.1.1', 'fd00::1'],
+  ]);
 });
 
 test('signed volumes and secrets that they name: properties of both jobs', async (t) => {
@@ -97,7 +103,7 @@ test('signed volumes and secrets that they name: properties of both jobs', async
   }
 });
 
-test('ctl hands the properties of the directory to the driver as they are, without a shell that reads them', async (t) => {
+test("ctl starts rpcbind where none answers, and hands the directory's properties on without a shell that reads them", async (t) => {
   const ldap = {
     ldap_host: 'ldap.example',
     ldap_svc_user: 'cn=reader',
@@ -114,7 +120,13 @@ test('ctl hands the properties of the directory to the driver as they are, witho
     .replaceAll('/var/vcap/jobs/nfsv3driver/config', jobs)
     .replaceAll('/var/vcap/sys', jobs)
     .replace(/exec .*driver\.mjs "\$\{flags\[@\]\}"/u, 'exec env -0');
-  const { status, stderr } = spawnSync('bash', ['-s', 'start'], { input: script, encoding: 'utf8' });
+  // no machine's rpcbind is asked or started: the first time nothing answers
+  const programs = { rpcinfo: `test -e ${jobs}/runs`, rpcbind: `echo start >> ${jobs}/runs` };
+  for (const [name, line] of Object.entries(programs))
+    await writeFile(join(jobs, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  const env = { PATH: `${jobs}:/usr/bin:/bin` };
+  const start = () => spawnSync('bash', ['-s', 'start'], { input: script, encoding: 'utf8', env });
+  const { status, stderr } = start();
   assert.equal(status, 0, stderr);
   const told = await readFile(join(jobs, 'log/nfsv3driver/nfsv3driver.stdout.log'), 'utf8');
   const environment = Object.fromEntries(told.split('\0').map((line) => line.split(/=(.*)/su)));
@@ -127,6 +139,8 @@ test('ctl hands the properties of the directory to the driver as they are, witho
     rendered('nfsv3driver', 'ldap.erb', { nfsv3driver: { ...ldap, ldap_svc_password: '' } }),
     /ldap_host needs ldap_svc_user, ldap_svc_password/u,
   );
+  assert.equal(start().status, 0);
+  assert.equal(await readFile(join(jobs, 'runs'), 'utf8'), 'start\n');
 });
 
 test('a job that is disabled has nothing to run', async () => {
@@ -134,17 +148,31 @@ test('a job that is disabled has nothing to run', async () => {
   assert.equal((await rendered('smbdriver', 'monit', { disable: true })).trim(), '');
 });
 
-/** A rendered pre-start on a machine that has these programs and no others. */
-async function preStart(t: TestContext, job: string, programs: readonly string[], mode = 0o755) {
+interface Machine {
+  /** What it has, and no others. */
+  readonly programs: readonly string[];
+  /** Of the folder above the mount folder. */
+  readonly mode?: number;
+  /** The device that stands for /dev/fuse. */
+  readonly fuse?: string;
+}
+
+/** A rendered pre-start on such a machine. */
+async function preStart(
+  t: TestContext,
+  job: string,
+  { programs, mode = 0o755, fuse = '/dev/null' }: Machine,
+) {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-pre-start-'));
   t.after(() => rm(directory, { recursive: true }));
   const [bin, host] = [join(directory, 'bin'), join(directory, 'host')];
   for (const folder of [bin, host, join(directory, 'config')]) await mkdir(folder);
-  // grep: no file system is known to the kernel, so that each module has to come from modprobe
-  for (const name of [...programs, 'grep']) {
-    await writeFile(join(host, name), `#!/bin/sh\nexit ${name === 'grep' ? 1 : 0}\n`);
-    await chmod(join(host, name), 0o755);
-  }
+  // grep: no file system is known to the kernel, so that each module has to be loaded. As in a pod mount(2) has it loaded
+  // although it fails
+  const known = join(directory, 'known');
+  const lines: Record<string, string> = { grep: `test -e ${known}`, mount: `: > ${known}; exit 32` };
+  for (const name of [...programs, 'grep'])
+    await writeFile(join(host, name), `#!/bin/sh\n${lines[name] ?? 'exit 0'}\n`, { mode: 0o755 });
   const path = {
     driver_path: join(directory, 'drivers'),
     cell_mount_path: join(directory, 'above', 'volumes'),
@@ -154,8 +182,8 @@ async function preStart(t: TestContext, job: string, programs: readonly string[]
   const properties = job === 'nfsv3driver' ? { nfsv3driver: path } : path;
   await writeFile(join(directory, 'config', 'flags'), await rendered(job, 'flags.erb', properties));
   const script = join(bin, 'pre-start');
-  await writeFile(script, await rendered(job, 'pre-start.erb', properties));
-  const tools = ['mkdir', 'dirname', 'readlink', 'find'].map(
+  await writeFile(script, (await rendered(job, 'pre-start.erb', properties)).replaceAll('/dev/fuse', fuse));
+  const tools = ['mkdir', 'dirname', 'readlink', 'find', 'mktemp', 'rmdir'].map(
     (name) => `ln -s "$(command -v ${name})" "${host}/${name}"`,
   );
   assert.equal(spawnSync('/bin/sh', ['-c', tools.join(' && ')]).status, 0);
@@ -165,29 +193,59 @@ async function preStart(t: TestContext, job: string, programs: readonly string[]
 }
 
 test('pre-start names all that the machine lacks, and makes nothing then', async (t) => {
-  const nfs = await preStart(t, 'nfsv3driver', ['rpcbind']);
+  const nfs = await preStart(t, 'nfsv3driver', { programs: ['rpcbind'], fuse: '/dev/none' });
   assert.equal(nfs.status, 1);
-  const lacks = [/mount\.nfs .*nfs-common/u, /rpc\.statd/u, /kernel module nfs/u, /bindfs/u, /setpriv/u];
+  const lacks = [
+    /mount\.nfs .*nfs-common/u,
+    /rpc\.statd/u,
+    /kernel module nfs/u,
+    /bindfs/u,
+    /setpriv/u,
+    /\/dev\/none/u,
+  ];
   for (const what of lacks) assert.match(nfs.stderr, what);
   assert.doesNotMatch(nfs.stderr, /rpcbind,/u);
   assert.ok(!nfs.made.includes('volumes'));
-  const smb = await preStart(t, 'smbdriver', ['modprobe']);
+  const smb = await preStart(t, 'smbdriver', { programs: ['modprobe'] });
   assert.equal(smb.status, 1);
   assert.match(smb.stderr, /mount\.cifs .*cifs-utils/u);
+  assert.doesNotMatch(smb.stderr, /kernel module/u);
+  const bare = await preStart(t, 'smbdriver', { programs: ['mount.cifs'] });
+  assert.match(bare.stderr, /kernel module cifs; run .*on its node: modprobe cifs\n/u);
 });
 
 test('pre-start of a machine that has all makes the folders of the driver', async (t) => {
-  const smb = await preStart(t, 'smbdriver', ['mount.cifs', 'modprobe']);
+  const smb = await preStart(t, 'smbdriver', { programs: ['mount.cifs', 'modprobe'] });
   assert.equal(smb.status, 0, smb.stderr);
   assert.ok(smb.made.includes('drivers') && smb.made.includes('volumes'));
   const programs = ['mount.nfs', 'rpc.statd', 'rpcbind', 'modprobe', 'setpriv', 'bindfs'];
-  const nfs = await preStart(t, 'nfsv3driver', programs);
+  const nfs = await preStart(t, 'nfsv3driver', { programs });
   assert.equal(nfs.status, 0, nfs.stderr);
+});
+
+test('pre-start of a pod, which has no modules to load: mount(2) has the node load them', async (t) => {
+  const smb = await preStart(t, 'smbdriver', { programs: ['mount.cifs', 'mount'] });
+  assert.equal(smb.status, 0, smb.stderr);
+  const programs = ['mount.nfs', 'rpc.statd', 'rpcbind', 'mount', 'setpriv', 'bindfs'];
+  const nfs = await preStart(t, 'nfsv3driver', { programs });
+  assert.equal(nfs.status, 0, nfs.stderr);
+});
+
+test('pre-start refuses a /dev/fuse that is not open to every user', async (t) => {
+  if (process.geteuid?.() !== 0) return t.skip('needs root, to make a device');
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-fuse-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const fuse = join(directory, 'fuse');
+  assert.equal(spawnSync('mknod', ['-m', '600', fuse, 'c', '1', '3']).status, 0);
+  const programs = ['mount.nfs', 'rpc.statd', 'rpcbind', 'modprobe', 'setpriv', 'bindfs'];
+  const { status, stderr } = await preStart(t, 'nfsv3driver', { programs, fuse });
+  assert.equal(status, 1);
+  assert.match(stderr, /fuse is not open to every user.*; run: chmod 666 /u);
 });
 
 test('pre-start refuses a mount folder that others can move away, and names the chmod', async (t) => {
   for (const job of ['nfsv3driver', 'smbdriver']) {
-    const { status, stderr, made } = await preStart(t, job, [], 0o777);
+    const { status, stderr, made } = await preStart(t, job, { programs: [], mode: 0o777 });
     assert.equal(status, 1);
     assert.match(stderr, /others can write there; run: chmod go-w '.*\/above'/u);
     assert.ok(!made.includes('volumes'));

@@ -49,7 +49,8 @@ export async function measureGrowth({ server, api, call, counts, rounds }: Growt
   }
   const asking = [...methods.keys()].filter((method) => !localMethods.includes(method));
   const rows = asking.map((method) => {
-    const [first = Number.NaN, ...more] = quickest.get(method) ?? [];
+    const [first, ...more] = quickest.get(method) ?? [];
+    if (first === undefined) throw new Error(`the benchmark never calls ${method}`);
     const ratios = more.map((time) => `${time.toFixed(1)} (${(time / first).toFixed(2)})`);
     return [method, first.toFixed(1), ...ratios];
   });
@@ -74,6 +75,7 @@ async function oneRound(round: Round, name: string): Promise<void> {
   await timed('check_vm', [...request, null]);
   const [vm] = (await timed('create_vm', request)) as [string];
   await timed('has_vm', [vm]);
+  await timed('describe_vm', [vm]);
   await timed('set_vm_metadata', [vm, metadata]);
   await attachedDisk(round, vm, name);
   await timed('reboot_vm', [vm]);

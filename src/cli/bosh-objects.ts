@@ -11,7 +11,7 @@ const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
 const metadata = 'bosh.cloudfoundry.org/metadata';
 const scriptsVersion = 'bosh.cloudfoundry.org/scripts-version';
 /** Of the VMs that the CPI makes now (`vmScriptsVersion` of cpi/labels.ts). */
-const currentScripts = 3;
+const currentScripts = 4;
 
 export interface VmSummary {
   readonly cid: string;

@@ -1,4 +1,12 @@
-import { copyFileSync, existsSync, linkSync, mkdirSync, readdirSync, renameSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { createRelease } from '../bosh/release/create-release.ts';
 import type {
@@ -34,7 +42,7 @@ export interface CpiRelease {
 
 /**
  * Packs the release directory `release` with the CPI's artefacts of the last build (dist/cpi) among its
- * sources, as create-release does; `bosh create-release --dir release` then goes on with it. Writes the
+ * sources, and the licences of what they hold, as create-release does; `bosh create-release --dir release` then goes on with it. Writes the
  * archive into dist/releases unless told otherwise.
  */
 export async function buildCpiRelease(
@@ -48,6 +56,9 @@ export async function buildCpiRelease(
     join(root, 'dist', 'cpi'),
     join(directory, 'src', 'bosh_kubernetes_cpi'),
   );
+  // the licence of a release is in these files of its folder
+  for (const name of ['LICENSE', 'NOTICE'])
+    replaceFile(join(directory, name), readFileSync(join(root, 'dist', 'cpi', name), 'utf8'), 0o644);
   const releases = join(root, 'dist', 'releases');
   mkdirSync(releases, { recursive: true });
   const tarball = given.tarball ?? join(releases, '((name))-((version)).tgz');

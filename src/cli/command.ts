@@ -24,5 +24,7 @@ export interface Command {
   readonly json?: boolean;
   /** Usage and summary of each sub-command, where help has a line for each. */
   readonly subCommands?: readonly (readonly [usage: string, summary: string])[];
+  /** Usage of each sub-command, for the help of this command alone. */
+  readonly verbs?: readonly string[];
   run(words: readonly string[], context: CommandContext): Promise<number>;
 }

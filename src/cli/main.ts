@@ -5,7 +5,7 @@ import { locateInstallation } from './installation.ts';
 import { interruption } from './interruption.ts';
 import { jsonTerminal } from './json-terminal.ts';
 import { processTerminal, redactingTerminal } from './terminal.ts';
-import { usage } from './usage.ts';
+import { commandHelp, usage } from './usage.ts';
 
 // Node would verify no certificate, in `fetch` too.
 delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
@@ -19,12 +19,15 @@ const json =
   command?.json === true && given.includes('--json') ? jsonTerminal((text) => plain.out(text)) : undefined;
 const words = json === undefined ? given : given.filter((word) => word !== '--json');
 const terminal = redactingTerminal(json?.terminal ?? plain, secrets.redact);
+const help = command && commandHelp(command, given);
 
 if (command === undefined) {
   const asked = name === undefined || name === 'help' || name === '--help' || name === '-h';
   if (!asked) terminal.error(`bosh-kubernetes: there is no command '${name}'`);
   terminal.out(usage(commands));
   process.exitCode = asked ? 0 : 1;
+} else if (help !== undefined) {
+  plain.out(help);
 } else {
   const interrupted = interruption({ process, now: () => performance.now() });
   // Whoever read our output is gone, as after `| head`: the run ends at its next safe point.

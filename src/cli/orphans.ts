@@ -1,7 +1,7 @@
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import { persistentVolumeClaims, pods, volumeSnapshots } from '../kubernetes/resources.ts';
+import { persistentVolumeClaims, pods, secrets, volumeSnapshots } from '../kubernetes/resources.ts';
 
 /** Labels and annotations of the CPI, as an operator's tool may read them (object layout 1). */
 const domain = 'bosh.cloudfoundry.org/';
@@ -10,16 +10,36 @@ const diskId = `${domain}disk-id`;
 const vmId = `${domain}vm-id`;
 const unclaimed = `${domain}unclaimed`;
 const copy = `${domain}copy`;
+const replaced = `${domain}replaced`;
+const replaces = `${domain}replaces`;
+const provisional = `${domain}provisional`;
 const vmUid = `${domain}vm-uid`;
 const vmNamespace = `${domain}vm-namespace`;
+const creation = `${domain}creation`;
+const metadataOf = `${domain}metadata`;
+/** The key of a VM's Secret with the pod that it is to have, under the strategy `recreate`. */
+const podKey = 'pod.json';
 
 /** Something that a killed CPI call, or somebody who deleted a VM's pod, may have left. */
 export interface Orphan {
-  readonly what: 'disk' | 'snapshot' | 'copy' | 'helper pod' | 'helper snapshot' | 'attachment';
+  readonly what:
+    | 'VM'
+    | 'disk'
+    | 'replaced disk'
+    | 'snapshot'
+    | 'copy'
+    | 'left copy'
+    | 'helper pod'
+    | 'helper snapshot'
+    | 'attachment';
   readonly name: string;
-  /** The disk that it is a snapshot or a copy of, helps to copy, or attaches. */
+  /** The disk that it is a snapshot or a copy of, helps to copy, or attaches; of a replaced disk, the one in its place. */
   readonly disk: string | undefined;
   readonly createdAt: string;
+}
+
+interface Secret extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 interface ClusterObjects {
@@ -28,6 +48,7 @@ interface ClusterObjects {
   readonly pods: readonly KubernetesObject[];
   readonly snapshots: readonly KubernetesObject[];
   readonly vmPods: readonly KubernetesObject[];
+  readonly vmSecrets: readonly Secret[];
   /** Where those are; an attachment may be of a VM elsewhere. */
   readonly vmNamespace: string;
 }
@@ -40,32 +61,47 @@ export interface Namespaces {
 
 /** What of the CPI's objects nobody may know of, the oldest first. Reads only. */
 export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): Promise<Orphan[]> {
-  const [claims, ofDisks, snapshots, ofVms] = await Promise.all([
+  const [claims, ofDisks, snapshots, ofVms, ofOwners] = await Promise.all([
     listOurs(api, persistentVolumeClaims, namespaces.disks),
     listOurs(api, pods, namespaces.disks),
     listOurs(api, volumeSnapshots, namespaces.disks),
     listOurs(api, pods, namespaces.vms),
+    listOurs<Secret>(api, secrets, namespaces.vms),
   ]);
   return findOrphans({
     claims,
     pods: ofDisks,
     snapshots,
     vmPods: ofVms.filter(isKind('vm')),
+    vmSecrets: ofOwners.filter(isKind('vm')),
     vmNamespace: namespaces.vms,
   });
 }
 
 /**
- * An unclaimed disk that no VM has; every snapshot, because its mark stays; a copy that update_disk made of a disk which is
- * still there, and what was made for that; an attachment whose VM is no more. Pure.
+ * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every snapshot, because its mark
+ * stays; a copy that a disk names, or that no disk names and that has replaced none, and what was made for a copy; a disk that a copy has
+ * replaced; an attachment whose VM is no more. Pure.
  */
 function findOrphans(objects: ClusterObjects): Orphan[] {
   const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
   const disks = objects.claims.filter(isKind('disk'));
+  const isUnfinished = ({ metadata }: KubernetesObject): boolean =>
+    metadata.annotations?.[replaced] === 'true' && metadata.deletionTimestamp === undefined;
+  const successors = new Set(disks.filter(isUnfinished).map(({ metadata }) => metadata.annotations?.[copy]));
   const copied = disks.filter(
     ({ metadata }) => metadata.annotations?.[copy] !== undefined && metadata.deletionTimestamp === undefined,
   );
-  const copyOf = new Map(copied.map(({ metadata }) => [metadata.annotations?.[copy], metadata.name]));
+  const copyOf = new Map(
+    copied
+      .filter((claim) => !isUnfinished(claim))
+      .map(({ metadata }) => [metadata.annotations?.[copy], metadata.name]),
+  );
+  const isLeft = (claim: KubernetesObject): boolean =>
+    labelOf(claim, provisional) !== undefined &&
+    claim.metadata.deletionTimestamp === undefined &&
+    !copyOf.has(claim.metadata.name) &&
+    !successors.has(claim.metadata.name);
   const orphan = (object: KubernetesObject, what: Orphan['what'], disk: string | undefined): Orphan => ({
     ...{ what, disk },
     name: object.metadata.name ?? '',
@@ -75,6 +111,7 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
     attached.has(claim.metadata.name ?? '') || labelOf(claim, vmId) !== undefined;
   const vmUids = new Set(objects.vmPods.map(({ metadata }) => metadata.uid));
   return [
+    ...unfinishedVms(objects).map((secret) => orphan(secret, 'VM', undefined)),
     ...objects.pods
       .filter(isKind('attachment'))
       .filter(
@@ -86,8 +123,13 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
     ...disks
       .filter((claim) => copyOf.has(claim.metadata.name))
       .map((claim) => orphan(claim, 'copy', copyOf.get(claim.metadata.name))),
+    ...disks.filter(isLeft).map((claim) => orphan(claim, 'left copy', labelOf(claim, replaces))),
     ...disks
-      .filter((claim) => !copyOf.has(claim.metadata.name))
+      .filter(isUnfinished)
+      .map((claim) => orphan(claim, 'replaced disk', claim.metadata.annotations?.[copy])),
+    ...disks
+      .filter((claim) => !copyOf.has(claim.metadata.name) && labelOf(claim, provisional) === undefined)
+      .filter((claim) => !isUnfinished(claim))
       .filter((claim) => labelOf(claim, unclaimed) !== undefined && !isHeld(claim))
       .map((claim) => orphan(claim, 'disk', undefined)),
     ...objects.snapshots
@@ -104,14 +146,35 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
   );
 }
 
+/** By their Secrets, which own them. A VM that an earlier CPI made has no mark, but metadata. Pure. */
+function unfinishedVms({ vmSecrets, vmPods }: ClusterObjects): Secret[] {
+  const described = new Set(vmPods.filter(isDescribed).map(({ metadata }) => metadata.name));
+  return vmSecrets.filter(
+    ({ metadata, data }) =>
+      metadata.annotations?.[creation] !== 'done' &&
+      metadata.deletionTimestamp === undefined &&
+      !described.has(metadata.name) &&
+      !isRecordDescribed(data?.[podKey]),
+  );
+}
+
+const isDescribed = ({ metadata }: KubernetesObject): boolean =>
+  metadata.annotations?.[metadataOf] !== undefined;
+
+/** While such a VM gets a disk it has no pod. */
+function isRecordDescribed(record: string | undefined): boolean {
+  if (record === undefined) return false;
+  return isDescribed(JSON.parse(Buffer.from(record, 'base64').toString('utf8')) as KubernetesObject);
+}
+
 /** A cluster without the snapshot kinds has no snapshots. */
-async function listOurs(
+async function listOurs<T extends KubernetesObject = KubernetesObject>(
   api: KubernetesApi,
   resource: Resource,
   namespace: string,
-): Promise<KubernetesObject[]> {
+): Promise<T[]> {
   try {
-    return (await api.list<KubernetesObject>(resource, { namespace, labelSelector: kind })).items;
+    return (await api.list<T>(resource, { namespace, labelSelector: kind })).items;
   } catch (error) {
     if (isApiError(error, 404)) return [];
     throw error;

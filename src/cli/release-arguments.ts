@@ -77,11 +77,17 @@ function segment(flag: string, text: string): PathSegment {
 }
 
 /** Archives of parts are shared with the bosh CLI, in ~/.bosh/cache. */
-export function releasePorts({ environment }: Pick<CommandContext, 'environment'>): CreateReleasePorts {
+export function releasePorts({
+  environment,
+  terminal,
+  signal,
+}: Pick<CommandContext, 'environment' | 'terminal' | 'signal'>): CreateReleasePorts {
   return {
     cacheDirectory: join(environment['HOME'] || homedir(), '.bosh', 'cache'),
     readGit: readGitState,
     newId: () => randomUUID(),
     now: () => Math.floor(Date.now() / 1000),
+    notice: (line) => terminal.error(line),
+    signal,
   };
 }

@@ -1,15 +1,18 @@
 import { findClientOwners } from '../tunnel/client-owner.ts';
+import { findOwnSockets } from '../tunnel/own-sockets.ts';
 import { startTunnel, type Tunnel } from '../tunnel/start-tunnel.ts';
 import type { Way } from './open-way.ts';
 
 export interface ServeOptions {
   /** 0: any that is free. */
   readonly port: number;
+  /** Processes of this user in other pid namespaces are served, too. */
+  readonly allowsContainers?: boolean;
   readonly log: (line: string) => void;
 }
 
 /** Serves a way as SOCKS5 proxy on 127.0.0.1 to the processes of this user. */
-export function serveWay(way: Way, { port, log }: ServeOptions): Promise<Tunnel> {
+export function serveWay(way: Way, { port, allowsContainers, log }: ServeOptions): Promise<Tunnel> {
   const isLinux = process.platform === 'linux';
   if (!isLinux)
     log('This system does not tell whose process a client is: every user of this machine can use the tunnel');
@@ -17,6 +20,7 @@ export function serveWay(way: Way, { port, log }: ServeOptions): Promise<Tunnel>
     port,
     connect: way,
     clientOwner: isLinux ? findClientOwners() : undefined,
+    ownSocket: isLinux && allowsContainers !== true ? findOwnSockets() : undefined,
     uid: process.getuid?.(),
     log,
   });

@@ -10,7 +10,7 @@ const flagsUsage =
 
 export const tunnelUsages = [
   [
-    `[--port N] ${flagsUsage} [-- COMMAND]`,
+    `[--port N] [--allow-containers] ${flagsUsage} [-- COMMAND]`,
     'Proxy into a cluster: SOCKS5 on 127.0.0.1, for COMMAND or until Ctrl-C',
   ],
   [
@@ -39,6 +39,8 @@ export type TunnelArguments =
       readonly flags: TunnelFlags;
       /** 0: any that is free. */
       readonly port: number;
+      /** Clients of this user in other pid namespaces are served, too. */
+      readonly allowsContainers: boolean;
       /** Empty: until it is interrupted. */
       readonly command: readonly string[];
       /** Started by print-env, in the background. */
@@ -54,6 +56,7 @@ const options = {
   context: { type: 'string' },
   namespace: { type: 'string', multiple: true },
   network: { type: 'string', multiple: true },
+  'allow-containers': { type: 'boolean' },
   // for print-env alone
   detached: { type: 'boolean' },
 } as const;
@@ -71,7 +74,8 @@ export function parseTunnelArguments(words: readonly string[]): TunnelArguments 
   }
   const flags = parseFlags(values);
   if (values.stdio === true) {
-    if (values.port !== undefined || end >= 0) throw refuse('--stdio listens on no port and runs no command');
+    if (values.port !== undefined || values['allow-containers'] === true || end >= 0)
+      throw refuse('--stdio listens on no port and runs no command');
     return { kind: 'stdio', flags, destination: parseDestination(positionals) };
   }
   if (positionals.length > 0) throw refuse(`'${positionals[0]}' is unexpected; a command stands behind '--'`);
@@ -79,6 +83,7 @@ export function parseTunnelArguments(words: readonly string[]): TunnelArguments 
     kind: 'serve',
     flags,
     port: parsePort(values.port),
+    allowsContainers: values['allow-containers'] === true,
     command,
     isDetached: values.detached === true,
   };

@@ -25,6 +25,8 @@ export const label = {
   disruptionBudget: `${domain}disruption-budget`,
   /** On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its own. */
   replaces: `${domain}replaces`,
+  /** On such a copy until it has taken the disk's place: no cid names it, and it may be deleted. */
+  provisional: `${domain}provisional`,
 } as const;
 
 export const annotation = {
@@ -56,6 +58,11 @@ export const annotation = {
   settledBy: `${domain}settled-by`,
   /** Says whether a pod is what a repeated create_vm would make. */
   specDigest: `${domain}spec-digest`,
+  /**
+   * On a VM's Secret. `done`: its create_vm has made all of it and answers, or has answered; `abandoned`: another call
+   * removes it. Absent: a create_vm is at work or was killed, or the CPI that made the VM did not write this yet.
+   */
+  creation: `${domain}creation`,
   /** On a VM's Secret: JSON list of the Services that it has a part in. */
   services: `${domain}services`,
   /** On a Service: JSON list of the annotations that its cloud_properties gave. */
@@ -64,10 +71,12 @@ export const annotation = {
   snapshotClass: `${domain}snapshot-class`,
   /** `true` on a disk whose type names no storage class: it has the one that was the default when it was made. */
   defaultClass: `${domain}default-class`,
-  /** On a disk that update_disk copies: the copy, which is nobody's while the disk is there. */
+  /** On a disk that update_disk copies: the copy that may take its place. */
   copy: `${domain}copy`,
   /** `true` on such a disk while its copy is removed. */
   copyDropped: `${domain}copy-dropped`,
+  /** `true` on such a disk once its copy has taken its place: all that is left to do is to delete it. */
+  replaced: `${domain}replaced`,
   /** `true` on a claim that was deleted while it was attached: its volume may go with the attachment. */
   giveUp: `${domain}give-up`,
 } as const;
@@ -77,7 +86,7 @@ export const annotation = {
  * should be recreated for, such as one that closes an attack; `status` names the VMs of earlier versions
  * (cli/bosh-objects.ts has the same number).
  */
-export const vmScriptsVersion = 3;
+export const vmScriptsVersion = 4;
 
 /** `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk makes for the time of its work. */
 export type Kind =

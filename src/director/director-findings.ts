@@ -25,6 +25,8 @@ export interface DirectorWish {
   readonly way: Way;
   readonly namespace: string;
   readonly hasStaticVolumes: boolean;
+  /** The operator says that the plugin static-ip is there. */
+  readonly hasStaticIp: boolean;
   /** What the director's VM asks of its node, in thousandths. */
   readonly requests: { readonly cpu: bigint; readonly memory: bigint };
   /** Its address in the cluster: of its own, or of its Service. */
@@ -136,13 +138,14 @@ function classFinding({ hasStaticVolumes }: DirectorWish, { classes }: DirectorF
   return { check, result: 'missing', detail, isNeeded: true };
 }
 
-function pinningFinding({ way }: DirectorWish, { pinning }: DirectorFacts): Finding {
+function pinningFinding({ way, hasStaticIp }: DirectorWish, { pinning }: DirectorFacts): Finding {
   const check = 'Fixed addresses';
   if (pinning !== undefined) return { check, result: 'ok', detail: pinning };
-  const cause = 'neither Calico, nor Kube-OVN, nor the static-ip plugin is there';
+  if (hasStaticIp) return { check, result: 'ok', detail: 'static-ip, by --static-ip' };
+  const cause = 'neither Calico, nor Kube-OVN, nor the DaemonSet kube-system/static-ip is there';
   if (way !== 'direct')
     return { check, result: 'missing', detail: `${cause}; not needed, networks of VMs are dynamic` };
-  const detail = `${cause}: install it (docs/static-ip.md), or choose --way tunnel`;
+  const detail = `${cause}: install it (docs/static-ip.md), say --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel`;
   return { check, result: 'missing', detail, isNeeded: true };
 }
 

@@ -22,6 +22,8 @@ export interface DirectorRequest extends PartsRequest {
   readonly directory: string;
   readonly context: string | undefined;
   readonly namespace: string;
+  /** The operator says that the plugin static-ip is there. */
+  readonly hasStaticIp: boolean;
   /** Of the director in the cluster; undefined: a free one of a Service. */
   readonly internalIp: string | undefined;
   /** With the way `direct`: the network of the pods. */
@@ -63,7 +65,8 @@ export async function prepareDirector(
   const addresses = chooseAddresses(request, former, facts);
   const { internalIp } = addresses;
   const wish: DirectorWish = {
-    ...{ way, namespace, internalIp, hasStaticVolumes: request.hasStaticVolumes },
+    ...{ way, namespace, internalIp },
+    ...{ hasStaticVolumes: request.hasStaticVolumes, hasStaticIp: request.hasStaticIp },
     requests: requestsIn(parts.opsFiles['ops/cpi.yml'] ?? ''),
     nodePorts: way === 'nodeport' ? Object.values(parts.nodePorts) : [],
     ownVm: (await readKnownResources(join(directory, 'state.json')))?.vmCid,

@@ -161,7 +161,10 @@ test('what is wrong is named by its key and never by its value', async () => {
     ],
     [kubeconfig({ 'certificate-authority-data': '', 'certificate-authority': '/none/s3cret' }), /ENOENT/u],
     [kubeconfig({}, { username: 'me', password: 's3cret' }), /users\[0\]\.user\.username is not supported/u],
-    [kubeconfig({}, { 'auth-provider': { name: 'gcp' } }), /auth-provider is not supported/u],
+    [
+      kubeconfig({}, { 'auth-provider': { name: 'oidc' } }),
+      /auth-provider is not supported: .*does not speak 'oidc'; use a plugin by 'exec'/u,
+    ],
     [kubeconfig({}, { exec: { command: 's3cret' } }), /users\[0\]\.user has both exec and token/u],
     ...([
       [{ ...plugin, apiVersion: 's3cret' }, /users\[0\]\.user\.exec\.apiVersion must be/u],

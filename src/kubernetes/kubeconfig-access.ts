@@ -29,7 +29,8 @@ const refusedInCluster = {
 const refusedInUser = {
   username: 'is not supported: use a token or a client certificate',
   password: 'is not supported: use a token or a client certificate',
-  'auth-provider': 'is not supported: Kubernetes removed it in 1.26; use a token or a client certificate',
+  'auth-provider':
+    "is not supported: kubectl has dropped 'gcp' and 'azure' in 1.26, and this program does not speak 'oidc'; use a plugin by 'exec', a token or a client certificate",
 };
 const impersonationKeys = ['as', 'as-groups', 'as-uid', 'as-user-extra'];
 

@@ -96,6 +96,7 @@ class PodPortStream extends Duplex {
   readonly #options: StreamOptions;
   readonly #announced = new Set<number>();
   #fault = '';
+  #failure: ProductError | undefined;
   #hasData = false;
   #quiet: NodeJS.Timeout | undefined;
 
@@ -110,13 +111,20 @@ class PodPortStream extends Duplex {
       this.#receive(data);
       if (this.#announced.size === 2) resolve();
     });
-    socket.on('error', (error) => this.destroy(unreachable(serverAddress(options.access), error)));
+    socket.on('error', (error) => this.#fail(unreachable(serverAddress(options.access), error)));
     socket.on('close', (code) => {
       const fault = this.#faultAt(code);
       if (fault === undefined) this.push(null);
-      else this.destroy(fault);
-      reject(this.errored ?? fault ?? closedEarly(options.target));
+      else this.#fail(fault);
+      reject(this.errored ?? this.#failure ?? fault ?? closedEarly(options.target));
     });
+  }
+
+  override read(size?: number): unknown {
+    const chunk: unknown = super.read(size);
+    if (this.#failure !== undefined && this.readableLength === 0)
+      process.nextTick(() => this.destroy(this.#failure));
+    return chunk;
   }
 
   override _read(): void {
@@ -138,6 +146,12 @@ class PodPortStream extends Duplex {
     clearTimeout(this.#quiet);
     this.#socket.terminate();
     done(error);
+  }
+
+  /** Once what came before is read: an error drops what a stream holds. */
+  #fail(error: ProductError): void {
+    if (this.readableLength === 0) this.destroy(error);
+    else this.#failure ??= error;
   }
 
   #receive(data: Buffer): void {

@@ -31,11 +31,11 @@ test('all of a line is told, with and without optional fields', () => {
   assert.deepEqual(parseMountInfo(text), [
     {
       ...{ device: '0:33', root: '/top dir', target: '/mnt/a b', options: ['ro', 'nosuid'], isShared: false },
-      ...{ type: 'cifs', source: '//host/my share' },
+      ...{ type: 'cifs', source: '//host/my share', fileSystemOptions: ['rw', 'vers=3.1.1'] },
     },
     {
       ...{ device: '0:34', root: '/', target: '/mnt/c', options: ['rw'], isShared: true },
-      ...{ type: 'fuse', source: '/mnt/c_mapfs' },
+      ...{ type: 'fuse', source: '/mnt/c_mapfs', fileSystemOptions: ['rw', 'user_id=0'] },
     },
   ]);
 });

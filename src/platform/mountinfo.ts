@@ -12,6 +12,8 @@ export interface MountEntry {
   /** Of the file system. */
   readonly type: string;
   readonly source: string;
+  /** Of the file system, all that follows its source. */
+  readonly fileSystemOptions: readonly string[];
 }
 
 /** Octal escapes stand for bytes; the rest of the field is UTF-8 as it is. */
@@ -41,6 +43,7 @@ function parseLine(line: string): MountEntry {
     isShared: fields.slice(6, separator).some((field) => field.startsWith('shared:')),
     type: fields[separator + 1] ?? '',
     source: decodePath(fields[separator + 2] ?? ''),
+    fileSystemOptions: (fields[separator + 3] ?? '').split(','),
   };
 }
 

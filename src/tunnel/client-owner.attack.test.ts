@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { findClientOwners, ownerInTable, type Connection } from './client-owner.ts';
+import { findOwnSockets, type OwnSocket } from './own-sockets.ts';
 import type { Destination } from './socks5.ts';
 import { startTunnel } from './start-tunnel.ts';
 
@@ -13,7 +14,7 @@ const stranger = 65_534;
 const asRoot = process.getuid?.() === 0 ? {} : { skip: 'needs root, to be another user' };
 
 /** A tunnel of this user, and what its clients got it to connect to. */
-async function withTunnel(t: TestContext, owner = findClientOwners()) {
+async function withTunnel(t: TestContext, owner = findClientOwners(), ownSocket?: OwnSocket) {
   const reached: Destination[] = [];
   const log: string[] = [];
   const tunnel = await startTunnel({
@@ -23,6 +24,7 @@ async function withTunnel(t: TestContext, owner = findClientOwners()) {
       return Promise.resolve(new PassThrough());
     },
     clientOwner: owner,
+    ownSocket,
     uid: process.getuid?.(),
     log: (line) => log.push(line),
   });
@@ -68,6 +70,35 @@ test('a client of another user gets no answer, by IPv4 and by an IPv6 socket', a
 });
 
 test(
+  'a client of the same user in a container with the network of the machine gets no answer',
+  asRoot,
+  async (t) => {
+    const { tunnel, reached, log } = await withTunnel(t, findClientOwners(), findOwnSockets());
+    const script = `exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && head -c 2 <&3 2>/dev/null`;
+    const answerTo = async (...command: string[]): Promise<number> => {
+      const [program, ...words] = [...command, '/bin/bash', '-c', script];
+      const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+      const [output] = await Promise.all([buffer(child.stdout), once(child, 'close')]);
+      return output.length;
+    };
+    const container = ['unshare', '--pid', '--fork', '--mount-proc'];
+    assert.equal(await answerTo(...container), 0);
+    assert.equal(await answerTo('unshare', '--user', '--map-root-user', '--pid', '--fork'), 0);
+    assert.deepEqual(reached, []);
+    assert.equal(log.length, 1, 'a client that comes again does not fill the log');
+    assert.match(log[0] ?? '', /another pid namespace was refused.* --allow-containers/);
+    assert.equal(await answerTo(), 2);
+
+    const open = await withTunnel(t);
+    const allowed = script.replaceAll(String(tunnel.port), String(open.tunnel.port));
+    const child = spawn('unshare', ['--pid', '--fork', '/bin/bash', '-c', allowed], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    assert.equal((await buffer(child.stdout)).length, 2);
+  },
+);
+
+test(
   'a client of another user that has closed its socket counts as nobody, though older kernels show root',
   asRoot,
   async (t) => {
@@ -98,11 +129,11 @@ test('the row of the other end counts, not that of the tunnel itself, nor one th
   const header =
     '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode';
   const owner = (...rows: string[]) => ownerInTable([header, ...rows].join('\n'), connection);
-  assert.equal(owner(row(server, client, 0, 7), row(client, server, 1000, 8)), 1000);
+  assert.deepEqual(owner(row(server, client, 0, 7), row(client, server, 1000, 8)), { uid: 1000, inode: '8' });
   assert.equal(owner(row(client, server, 0, 0)), undefined);
   assert.equal(owner(row('0100007F:9C41', server, 1000, 8)), undefined);
   const mapped = '0000000000000000FFFF0000';
-  assert.equal(owner(row(mapped + client, mapped + server, 1001, 9)), 1001);
+  assert.equal(owner(row(mapped + client, mapped + server, 1001, 9))?.uid, 1001);
 });
 
 test('ten thousand connections at once have the tables read as often as one', async () => {
@@ -116,10 +147,10 @@ test('ten thousand connections at once have the tables read as often as one', as
   const owners = await Promise.all(
     Array.from({ length: 10_000 }, () => ownerOf({ client: { address: '127.0.0.1', port: 40_000 }, server })),
   );
-  assert.deepEqual([...new Set(owners)], [1001]);
+  assert.deepEqual([...new Set(owners.map((owner) => owner?.uid))], [1001]);
   assert.equal(read.length, 2);
   // who asks while they are read, or later, gets what they say after that
-  assert.equal(await ownerOf({ client: { address: '127.0.0.1', port: 40_000 }, server }), 1000);
+  assert.equal((await ownerOf({ client: { address: '127.0.0.1', port: 40_000 }, server }))?.uid, 1000);
 });
 
 test('tables that cannot be read once are read again', async () => {
@@ -133,5 +164,5 @@ test('tables that cannot be read once are read again', async () => {
     server: { address: '127.0.0.1', port: 1080 },
   };
   await assert.rejects(ownerOf(connection), /once/);
-  assert.equal(await ownerOf(connection), 1000);
+  assert.equal((await ownerOf(connection))?.uid, 1000);
 });

@@ -19,14 +19,17 @@ export interface Connection {
 const readings = 3;
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 
-/** By both ends as a table has them, local first. */
-type Owners = ReadonlyMap<string, number | undefined>;
+/** Whose the other end of a connection is: the user of its process, and the inode of its socket. */
+export interface ClientSocket {
+  readonly uid: number;
+  readonly inode: string;
+}
 
-/**
- * The user of the process at the other end of a connection from this machine; undefined where none has that
- * socket any more.
- */
-export type ClientOwner = (connection: Connection) => Promise<number | undefined>;
+/** By both ends as a table has them, local first. */
+type Owners = ReadonlyMap<string, ClientSocket | undefined>;
+
+/** The other end of a connection from this machine; undefined if no process has that socket any more. */
+export type ClientOwner = (connection: Connection) => Promise<ClientSocket | undefined>;
 
 /**
  * One reading of the tables at a time, which all share that asked before it began: another user may connect
@@ -58,20 +61,20 @@ export function findClientOwners(
  * The same by the text of such a table (proc(5)). A socket that no process has open any more has inode 0 and
  * shows as root's, whoever closed it: it has no owner here.
  */
-export const ownerInTable = (table: string, connection: Connection): number | undefined =>
+export const ownerInTable = (table: string, connection: Connection): ClientSocket | undefined =>
   ownerAmong(parseOwners(table), connection);
 
 function parseOwners(table: string): Owners {
-  const owners = new Map<string, number | undefined>();
+  const owners = new Map<string, ClientSocket | undefined>();
   for (const line of table.split('\n')) {
-    const [, local, remote, , , , , uid = '', , inode] = line.trim().split(/\s+/u);
+    const [, local, remote, , , , , uid = '', , inode = '0'] = line.trim().split(/\s+/u);
     const ends = `${local} ${remote}`;
-    if (!owners.has(ends)) owners.set(ends, inode === '0' ? undefined : Number(uid));
+    if (!owners.has(ends)) owners.set(ends, inode === '0' ? undefined : { uid: Number(uid), inode });
   }
   return owners;
 }
 
-function ownerAmong(owners: Owners, { client, server }: Connection): number | undefined {
+function ownerAmong(owners: Owners, { client, server }: Connection): ClientSocket | undefined {
   const remotes = spellings(server);
   for (const local of spellings(client))
     for (const remote of remotes) {
@@ -82,7 +85,7 @@ function ownerAmong(owners: Owners, { client, server }: Connection): number | un
 }
 
 /** An IPv4 address is in the table of IPv6 where the client's socket is one of IPv6. */
-function spellings({ address, port }: SocketEnd): string[] {
+export function spellings({ address, port }: SocketEnd): string[] {
   const ipv4 = address.replace(/^::ffff:/iu, '');
   if (isIPv6(ipv4)) return [];
   const word = words(Buffer.from(ipv4.split('.').map(Number)));

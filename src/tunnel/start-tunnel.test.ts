@@ -125,6 +125,48 @@ test('an address or name of the cluster that leads to no pod is refused with the
   );
 });
 
+test('what a pod sent before its connection broke reaches a client that reads late', async (t) => {
+  const { cluster, open, log } = await withTunnel(t);
+  const size = 2 * 1024 * 1024;
+  cluster.listeners.set('bosh/vm-1:27', await listen(t, (socket) => socket.write(Buffer.alloc(size))));
+  const socket = await open('10.244.0.6', 27);
+  socket.pause();
+  while (cluster.forwarded() < size) await new Promise((done) => setTimeout(done, 10));
+  cluster.resetPods();
+  let received = 0;
+  const read = async (): Promise<void> => {
+    for await (const chunk of socket as AsyncIterable<Buffer>) {
+      received += chunk.length;
+      // slower than the tunnel
+      for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+    }
+  };
+  await assert.rejects(read(), { code: 'ECONNRESET' });
+  assert.equal(received, size);
+  assert.match(log.join(), /connection reset by peer/);
+});
+
+test('a client that has what it wanted, and one that goes before it has said anything, leave nothing in the log', async (t) => {
+  const { open, port, log } = await withTunnel(t);
+  const ended = Promise.withResolvers<void>();
+  const server = await listen(t, (socket) => {
+    socket.on('end', () => socket.resetAndDestroy());
+    socket.on('close', () => ended.resolve());
+    socket.write('answer');
+  });
+  const client = await open('127.0.0.1', server);
+  await once(client, 'readable');
+  client.end();
+  // as a program that has ended: it hears of no reset
+  client.destroySoon();
+  await ended.promise;
+  const early = connect(port, '127.0.0.1', () => early.write(Uint8Array.of(5, 1, 0)));
+  await once(early, 'readable');
+  early.resetAndDestroy();
+  assert.equal(await text(await open('10.244.0.6', 25555)), 'the director');
+  assert.deepEqual(log, []);
+});
+
 test('what fails again in the same way is told once', async (t) => {
   const { open, log } = await withTunnel(t);
   for (let attempt = 0; attempt < 3; attempt += 1)

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
-import { createServer, Socket, type AddressInfo } from 'node:net';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { finished } from 'node:stream/promises';
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import type { Connection } from './client-owner.ts';
+import type { ClientOwner, Connection } from './client-owner.ts';
+import { joinStreams } from './join-streams.ts';
+import type { OwnSocket } from './own-sockets.ts';
 import { receiveRequest } from './receive-request.ts';
 import { reply, requestAnswer, type Destination } from './socks5.ts';
 
@@ -12,11 +13,10 @@ export interface TunnelOptions {
   readonly port: number;
   /** A stream to where a client wants to go. */
   readonly connect: (destination: Destination) => Promise<Duplex>;
-  /**
-   * The user at the other end of a connection; undefined where nobody can be found. Absent: this system
-   * cannot tell.
-   */
-  readonly clientOwner?: ((connection: Connection) => Promise<number | undefined>) | undefined;
+  /** Absent: this system cannot tell. */
+  readonly clientOwner?: ClientOwner | undefined;
+  /** Absent: processes of other pid namespaces are served, too. */
+  readonly ownSocket?: OwnSocket | undefined;
   /** Whose clients are served. */
   readonly uid: number | undefined;
   /** A sentence that the operator reads. */
@@ -44,7 +44,11 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
     socket.on('error', () => undefined);
     void serve(socket, options, told);
   });
-  const told: Told = { failures: new Failures(options.log), refusedUsers: new Set() };
+  const told: Told = {
+    failures: new Failures(options.log),
+    refusedUsers: new Set(),
+    hasToldOfContainers: false,
+  };
   server.listen(options.port, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -79,44 +83,64 @@ function portNotTaken(port: number, error: unknown): unknown {
 interface Told {
   readonly failures: Failures;
   readonly refusedUsers: Set<number>;
+  hasToldOfContainers: boolean;
 }
 
 async function serve(socket: Socket, options: TunnelOptions, told: Told): Promise<void> {
   const { failures } = told;
+  const connection = connectionOf(socket);
   try {
-    if (!(await isOwn(socket, options, told))) return void socket.destroy();
+    if (!(await isOwn(connection, options, told))) return void socket.destroy();
     const destination = await receiveRequest(socket, AbortSignal.timeout(options.handshakeMs ?? 10_000));
     const remote = await connectOrRefuse(socket, destination, options, failures);
     if (remote === undefined) return;
-    const failure = await join(socket, remote);
+    const failure = await joinStreams(socket, remote, connection);
     if (failure === undefined) failures.forget(destination);
     else failures.note(destination, failure);
   } catch (error) {
-    options.log(describe(error));
+    // a client that goes away before it has said anything wants nothing
+    if (socket.errored === null) options.log(describe(error));
     if (socket.writableEnded) socket.destroySoon();
     else socket.destroy();
   }
 }
 
-/** Each other user is told of once: one that connects again and again does not fill the log. */
-async function isOwn(
-  socket: Socket,
-  { clientOwner, uid, log }: TunnelOptions,
-  { refusedUsers }: Told,
-): Promise<boolean> {
-  if (clientOwner === undefined) return true;
-  const { remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 } = socket;
-  const owner = await clientOwner({
+/** Both ends, as long as the socket is open. */
+function connectionOf({
+  remoteAddress = '',
+  remotePort = 0,
+  localAddress = '',
+  localPort = 0,
+}: Socket): Connection {
+  return {
     client: { address: remoteAddress, port: remotePort },
     server: { address: localAddress, port: localPort },
-  });
-  if (owner !== undefined && owner === uid) return true;
-  if (owner !== undefined && !refusedUsers.has(owner)) {
-    refusedUsers.add(owner);
-    log(`A client of user ${owner} was refused: this tunnel serves user ${uid} alone`);
+  };
+}
+
+/** Each other user is told of once, and so are containers: one that connects again and again does not fill the log. */
+async function isOwn(
+  connection: Connection,
+  { clientOwner, ownSocket, uid, log }: TunnelOptions,
+  told: Told,
+): Promise<boolean> {
+  if (clientOwner === undefined) return true;
+  const owner = await clientOwner(connection);
+  if (owner === undefined) return false;
+  if (owner.uid !== uid) {
+    if (!told.refusedUsers.has(owner.uid))
+      log(`A client of user ${owner.uid} was refused: this tunnel serves user ${uid} alone`);
+    told.refusedUsers.add(owner.uid);
+    return false;
   }
+  if (ownSocket === undefined || (await ownSocket(owner.inode))) return true;
+  if (!told.hasToldOfContainers) log(ofContainer);
+  told.hasToldOfContainers = true;
   return false;
 }
+
+const ofContainer =
+  'A client of this user in another pid namespace was refused: it may be a job of a pod of the embedded cluster. To use the tunnel from a container with the network of this machine, start it with --allow-containers';
 
 /** Undefined where the client was told that there is no way. */
 async function connectOrRefuse(
@@ -147,30 +171,6 @@ function replyOf(error: unknown): number {
   if (error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED') return reply.closed;
   if (error instanceof Error && 'code' in error && error.code === 'ENOTFOUND') return reply.unreachable;
   return reply.failure;
-}
-
-/**
- * Until both have ended, each direction by itself; what fails breaks the connection, so that the client takes
- * it for no end. Resolves with what failed on the way to the cluster: a client that goes away breaks its own
- * connection alone.
- */
-async function join(client: Socket, remote: Duplex): Promise<Error | undefined> {
-  remote.on('error', () => undefined);
-  client.on('close', () => remote.destroy());
-  client.pipe(remote);
-  remote.pipe(client);
-  try {
-    await finished(remote, { writable: false });
-    // a forwarded port has one end for both directions
-    if (remote instanceof Socket) await finished(client, { writable: false });
-    client.destroySoon();
-    return undefined;
-  } catch {
-    client.resetAndDestroy();
-    return remote.errored ?? undefined;
-  } finally {
-    if (!(remote instanceof Socket)) remote.destroy();
-  }
 }
 
 const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));

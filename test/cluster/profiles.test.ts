@@ -5,6 +5,7 @@ import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { updateDisk } from '../../src/cpi/disk/update-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
+import { rebootVm } from '../../src/cpi/vm/reboot-vm.ts';
 import { namespaces } from '../../src/kubernetes/resources.ts';
 import { readByVcap, whoReadsToken } from '../support/who-reads-token.ts';
 import { describeCluster } from './support/describe-cluster.ts';
@@ -36,6 +37,24 @@ describeCluster('profiles', (world) => {
       await deleteVm(world().cloud, [vm]);
     });
   }
+
+  test(
+    'privileged: a rebooted VM has the network that its pod had before jobs ran, and a writable /sys',
+    { skip: withoutStemcell('privileged') },
+    async () => {
+      const { image } = await world().cluster.stemcellFor('privileged');
+      const vm = await world().newVm({ image, properties: { profile: 'privileged' } });
+      await world().untilInVm(vm, 'pidof bosh-agent');
+      const before = await world().inVm(vm, network);
+      await world().inVm(vm, ofJobs);
+      assert.notEqual(await world().inVm(vm, network), before);
+      await rebootVm(world().cloud, [vm]);
+      await world().untilInVm(vm, 'pidof bosh-agent');
+      assert.equal(await world().inVm(vm, network), before);
+      assert.equal(await world().inVm(vm, 'test -w /sys && echo writable'), 'writable\n');
+      await deleteVm(world().cloud, [vm]);
+    },
+  );
 
   test(
     'baseline: VMs where Pod Security baseline is enforced, disks in a namespace that admits attachments only',
@@ -72,6 +91,28 @@ describeCluster('profiles', (world) => {
     },
   );
 });
+
+/** Rules, chains and tables of packet filters, interfaces, addresses, routes, and a sysctl. */
+const network = `set -e
+iptables-legacy-save | grep -e '^-' -e ' - ' || :
+nft -s list ruleset
+ip -brief link
+ip -brief address
+ip route show table all
+cat /proc/sys/net/ipv4/ip_forward`;
+
+/** What jobs such as Garden and bosh-dns make, and a rule that drops. */
+const ofJobs = `set -e
+iptables-legacy -t nat -N w--prerouting
+iptables-legacy -t nat -A PREROUTING -j w--prerouting
+iptables-legacy -t nat -A w--prerouting -p tcp --dport 61000 -j DNAT --to 10.255.0.2:8080
+iptables-nft -A INPUT -s 192.0.2.1 -j DROP
+ip link add w-bridge type bridge
+ip address add 10.255.0.1/30 dev w-bridge
+ip link set w-bridge up
+ip address add 169.254.0.2/32 dev lo
+ip route add blackhole 198.51.100.0/24
+echo 1 > /proc/sys/net/ipv4/ip_forward`;
 
 /** What bpm does: runc with namespaces and a cgroup of its own, over an overlay whose upper folder is on the data disk. */
 const bpmContainer = `set -e

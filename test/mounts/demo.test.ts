@@ -10,6 +10,12 @@ before(async () => {
 });
 after(() => guest?.stop());
 
+test('a checkout that the guest does not see is no reason to boot it', () => {
+  for (const folder of ['/tmp', '/run', '/mnt'])
+    assert.match(String(noGuest([`${folder}/checkout/test/mounts`])), /outside of \/tmp/u);
+  assert.doesNotMatch(String(noGuest(['/tmpfs/checkout'])), /outside of/u);
+});
+
 for (const [protocol, prefix, driver] of [
   ['nfs', 'NFS 4.2 | ', 'nfsv3driver'],
   ['smb', 'SMB 3.1.1 | ', 'smbdriver'],

@@ -1,11 +1,12 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
+import { promisify } from 'node:util';
 import { childrenOf } from '../support/machine.ts';
 import { ganeshaConfiguration, sambaConfiguration } from './server-configuration.ts';
 
@@ -21,19 +22,28 @@ const needed = {
   '/sbin/rpcbind': 'rpcbind',
   '/usr/sbin/smbd': 'samba',
   '/sbin/mount.nfs': 'nfs-common',
+  '/usr/sbin/rpc.nfsd': 'nfs-kernel-server',
   '/sbin/mount.cifs': 'cifs-utils',
   '/usr/bin/bindfs': 'bindfs',
   '/sbin/ip': 'iproute2',
 } as const;
 
 /** Why there can be no guest here; false where there can. */
-export function noGuest(): string | false {
+export function noGuest(places: readonly string[] = [here, process.execPath]): string | false {
+  const hidden = places.find((path) => /^\/(?:tmp|run|mnt)\//u.test(path));
+  if (hidden !== undefined)
+    return `needs ${hidden} outside of /tmp, /run and /mnt, which have other files in the guest`;
   if (process.geteuid?.() !== 0) return 'needs root';
   const missing = Object.entries(needed).filter(([path]) => !existsSync(path));
   if (missing.length > 0) return `needs Debian's packages ${missing.map(([, name]) => name).join(', ')}`;
   if (!existsSync('/dev/net/tun')) return 'needs /dev/net/tun';
+  if (hasAmx() && spawnSync('gcc', ['--version']).status !== 0)
+    return "needs Debian's packages gcc and libc6-dev, on a processor with AMX";
   return spawnSync('unshare', ['--net', '--mount', 'true']).status !== 0 && 'needs network namespaces';
 }
+
+/** User-Mode Linux needs help with the registers of such a processor (uml-xstate.c). */
+const hasAmx = (): boolean => /^flags\b.*\bamx_tile\b/mu.test(readFileSync('/proc/cpuinfo', 'utf8'));
 
 /** The servers' address, as the guest reaches it. */
 export const serverHost = '192.168.77.1';
@@ -174,4 +184,8 @@ async function prepare(folder: string, password: string): Promise<void> {
   await writeFile(join(folder, 'password'), `${password}\n${password}\n`, { mode: 0o600 });
   await writeFile(join(folder, 'ganesha.conf'), ganeshaConfiguration(folder, serverHost));
   await writeFile(join(folder, 'smb.conf'), sambaConfiguration(folder));
+  if (hasAmx()) {
+    const library = ['-shared', '-fPIC', '-O2', '-o', join(folder, 'xstate.so'), join(here, 'uml-xstate.c')];
+    await promisify(execFile)('gcc', library);
+  }
 }

@@ -16,6 +16,8 @@ smbpasswd -c "$scratch/smb.conf" -a -s share < "$scratch/password" > /dev/null
 ganesha.nfsd -F -L "$scratch/ganesha.log" -f "$scratch/ganesha.conf" -p /run/ganesha/pid -N NIV_EVENT 3<&- 4>&- &
 smbd --foreground --no-process-group --configfile="$scratch/smb.conf" 3<&- 4>&- > "$scratch/smbd.log" 2>&1 < /dev/null &
 export TMPDIR=/run
+# see uml-xstate.c
+if [ -e "$scratch/xstate.so" ]; then export LD_PRELOAD="$scratch/xstate.so"; fi
 linux.uml mem=384M uml_dir=/run/ rootfstype=hostfs rootflags=/ ro "init=$here/guest-init.sh" \
   con=null con0=null,fd:1 ssl0=fd:3,fd:4 ssl=null vec0:transport=tap,ifname=tap0 \
   "GUEST_NODE=$node" "GUEST_FOLDER=$here"

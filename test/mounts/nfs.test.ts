@@ -88,8 +88,13 @@ test(
     for (const each of [path, other]) await guestMounter(guest).mount(mapped, each, inTime);
     const swap = `mkdir swap && echo own > swap/shadow && cd swap && cat shadow
       mv ${other}/swap ${other}/moved && ln -s /etc ${other}/swap && ln -s moved ${other}/own && cat ${path}/own/shadow; cat shadow 2>&1 | head -c 300`;
-    assert.match(await asApp(swap, path), /^own\nown\ncat: shadow: Too many levels of symbolic links\n$/u);
+    const seen = await asApp(swap, path);
     for (const each of [path, other]) await guestMounter(guest).unmount(each, inTime);
+    // the helper's kernel part may see first that the folder is something else now
+    assert.match(
+      seen,
+      /^own\nown\ncat: shadow: (?:Too many levels of symbolic links|Input\/output error)\n$/u,
+    );
     assert.deepEqual(await linesOf(path), []);
   },
 );
@@ -98,7 +103,8 @@ test('a share that cannot be mounted is refused with its reason', { skip }, asyn
   const path = await target('refused');
   const reasons = [
     ['NO_SUCH_SHARE', { ...plain, path: '/missing' }],
-    ['ACCESS_DENIED', { ...plain, version: '3', path: '/closed' }],
+    // not among the exports that the server tells
+    ['NO_SUCH_SHARE', { ...plain, version: '3', path: '/closed' }],
     // refused by the guest itself, where no server listens
     ['UNREACHABLE', { ...plain, host: '127.0.0.1' }],
     ['ACCESS_DENIED', { ...mapped, ids: { uid: 4001, gid: 4001 } }],

@@ -9,7 +9,7 @@ import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';
 import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
 
 const skip = noGuest();
-const password = `a,b"c d='\\e,uid=0`;
+const password = `a,b"c d='\\e,uid=0ü€`;
 let guest: Guest;
 before(async () => {
   if (skip === false) guest = await Guest.boot({ password });
@@ -33,6 +33,7 @@ async function target(name: string): Promise<string> {
   return path;
 }
 
+const asApp = (script: string, folder: string): Promise<string> => guest.call('asApp', [script, folder]);
 const linesOf = (path: string): Promise<string[]> => guest.call('mountLines', [path]);
 
 for (const version of ['1.0', '2.0', '2.1', '3.0', '3.1.1'] as const) {
@@ -44,11 +45,11 @@ for (const version of ['1.0', '2.0', '2.1', '3.0', '3.1.1'] as const) {
       inTime,
     );
     const seen = await guest.call('asApp', [
-      `echo written > v${version}; cat v${version}; stat -c %u:%g .`,
+      `echo written > v${version}ß; cat v${version}ß; stat -c %u:%g .`,
       path,
     ]);
     assert.equal(seen, 'written\n2000:2000\n');
-    assert.equal((await stat(join(guest.folder, 'share', `v${version}`))).uid, shareUser.uid);
+    assert.equal((await stat(join(guest.folder, 'share', `v${version}ß`))).uid, shareUser.uid);
     const [line = ''] = await linesOf(path);
     assert.match(line, new RegExp(`^\\S+ \\S+ cifs rw,nosuid,nodev,.*vers=${version},`, 'u'));
     assert.doesNotMatch(line, /uid=0/u);
@@ -80,6 +81,20 @@ test(
     }
   },
 );
+
+test('SQLite works in a share whose locks are local', { skip }, async () => {
+  const path = await target('sqlite');
+  const statements = `const { DatabaseSync } = require('node:sqlite');
+    const database = new DatabaseSync('data.db'); database.exec('create table if not exists t (a); insert into t values (1)');
+    console.log(database.prepare('select count(*) as n from t').get().n);`;
+  const script = `${process.execPath} --no-warnings -e "${statements}"`;
+  await guestMounter(guest).mount({ ...share, flags: [] }, path, inTime);
+  await assert.rejects(asApp(script, path), /database is locked/u);
+  await guestMounter(guest).unmount(path, inTime);
+  await guestMounter(guest).mount({ ...share, flags: ['nobrl'] }, path, inTime);
+  assert.equal(await asApp(script, path), '1\n');
+  await guestMounter(guest).unmount(path, inTime);
+});
 
 test('a server that is frozen holds up neither probe nor unmount', { skip }, async (t) => {
   const path = await target('frozen');

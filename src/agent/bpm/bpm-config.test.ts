@@ -27,16 +27,16 @@ test('reads a process with nothing but its program, and one with all', () => {
     shutdownSignal: 'SIGTERM',
   });
   const [all] = parse(
-    withLine(`args: [1, true, ~, "", a b]
-  env: { A: 1, B: ~, C: "" }
+    withLine(`args: [1, true, ~, "", a b, 18446744073709551616]
+  env: { A: 1, B: ~, C: "", D: 99999999999999999999 }
   limits: { memory: 1.5G, open_files: 9, core_file_size: 5, processes: 3 }
   capabilities: [SYS_RESOURCE, CHOWN]
   unsafe: { privileged: true, unrestricted_volumes: [{ path: /etc/**/x }] }
   additional_volumes: [{ path: /var/vcap/data/a, shared: true }, { path: /var/vcap/data/b, mount_only: true }]
   shutdown_signal: INT`),
   );
-  assert.deepEqual(all?.arguments, ['1', 'true', '', '', 'a b']);
-  assert.deepEqual(all.environment, { A: '1', B: '', C: '' });
+  assert.deepEqual(all?.arguments, ['1', 'true', '', 'a b', '18446744073709551616']);
+  assert.deepEqual(all.environment, { A: '1', B: '', C: '', D: '99999999999999999999' });
   assert.deepEqual([all.memoryBytes, all.openFiles, all.coreFileBytes], [1.5 * 1024 ** 3, 9, 5]);
   assert.deepEqual(
     [all.isPrivileged, all.shutdownSignal, all.volumes],

@@ -44,7 +44,10 @@ export function parseBpmConfig(
   bounds: VolumeBounds,
 ): readonly BpmProcessConfig[] {
   const problems = new Problems();
-  const root = rootField(parseYaml(text, file, 'AGENT_BPM_CONFIG_INVALID'), problems);
+  const root = rootField(
+    parseYaml(text, file, 'AGENT_BPM_CONFIG_INVALID', { largeNumbers: 'text' }),
+    problems,
+  );
   const processes = root
     .get('processes')
     .items()
@@ -80,7 +83,9 @@ function parseProcess(field: Field, bounds: VolumeBounds): BpmProcessConfig {
     arguments: field
       .get('args')
       .items()
-      .map((item) => plainText(item, item.text() ?? '')),
+      // bpm leaves out an item without a value; an empty text is an empty argument
+      .flatMap((item) => item.text() ?? [])
+      .map((text) => plainText(field.get('args'), text)),
     environment: parseEnvironment(field.get('env')),
     workdir: notEmpty(field.get('workdir').text()),
     preStart: notEmpty(field.get('hooks').get('pre_start').text()),

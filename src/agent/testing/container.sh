@@ -1,5 +1,6 @@
 # A container as the embedded node makes it, as far as the agent can tell: a fresh root, pid 1 is the entry script of
-# the VM pod, /var/vcap outlives it. Arguments: work folder (state, volume, root, entry, agent.cjs), node's path.
+# the VM pod, /var/vcap outlives it. Arguments: work folder (state, volume, root, entry, agent.cjs, and in
+# shell what else is to be mounted: mounts), node's path.
 set -eu
 work=$1
 node=$2
@@ -27,4 +28,5 @@ printf 'root:x:0:\nvcap:x:1000:\n' > "$root/etc/group"
 : > "$root/opt/node"
 mount --bind "$node" "$root/opt/node"
 cp "$work/agent.cjs" "$root/opt/agent.cjs"
+[ ! -e "$work/mounts" ] || . "$work/mounts"
 exec chroot "$root" /bin/sh -c "$(cat "$work/entry")"

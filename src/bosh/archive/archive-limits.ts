@@ -14,9 +14,9 @@ export const archiveLimits = {
   /** Bytes of all templates that are rendered at once, which are held. */
   templates: 64 * mebibyte,
   /** Files, folders and links; the root of a large stemcell has some 200,000. */
-  entries: 1_000_000,
+  entries: 300_000,
   /** Characters of all names and link targets together, which are held while it is unpacked. */
-  names: 128 * mebibyte,
+  names: 32 * mebibyte,
 } as const;
 
 /** Limits that a test may lower. */

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { fileNotFound, openForReading } from './open-for-reading.ts';
 import type { OpenOptions } from './open-for-reading.ts';
@@ -35,9 +35,28 @@ export async function readRegularFile(
  */
 export async function readGivenFile(path: string, limit: number): Promise<Buffer | undefined> {
   try {
+    using _ = (await stat(path)).isFile() ? undefined : endingBySignal();
     await using file = await open(path, 'r');
     return await readAtMost(file, limit);
   } catch (error) {
     throw fileNotFound(path, error) ?? error;
   }
+}
+
+/**
+ * While it is not disposed, the first signal ends the process at once: a thread that waits for the writer of a pipe can be woken by
+ * nothing else, and what the operator gives is read before anything is changed.
+ */
+function endingBySignal(): Disposable {
+  const end = (signal: NodeJS.Signals): void => {
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  };
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const signal of signals) process.prependListener(signal, end);
+  return {
+    [Symbol.dispose]: () => {
+      for (const signal of signals) process.removeListener(signal, end);
+    },
+  };
 }

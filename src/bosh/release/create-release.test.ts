@@ -38,12 +38,14 @@ async function releaseWorld(t: TestContext): Promise<ReleaseWorld> {
   await writeFile(join(directory, 'config/blobs.yml'), stringify(blobs));
   const blobstore = { provider: 'local', options: { blobstore_path: '../blobstore' } };
   await writeFile(join(directory, 'config/final.yml'), stringify({ name: 'fixture', blobstore }));
+  await mkdir(join(scratch, 'blobstore'));
   let ids = 0;
   const ports: CreateReleasePorts = {
     cacheDirectory: join(scratch, '.bosh/cache'),
     readGit: () => Promise.resolve({ commitHash: 'abc1234', changes: '' }),
     newId: () => `id-${(ids += 1)}`,
     now: () => 1700000000,
+    notice: () => undefined,
   };
   return { scratch, directory, ports, create: (options = {}) => createRelease({ directory, ...options }, ports) };
 }
@@ -121,6 +123,11 @@ test('what cannot be made is refused before anything is written', async (t) => {
     assert.ok(!written() && !existsSync(ports.cacheDirectory), `${String(message)}: something was written`);
   };
   await refused({ tarball: join(scratch, 'none/x.tgz') }, 'FILE_NOT_FOUND', /There is no folder '.*none'/u);
+  const spec = join(directory, 'packages/zlib/spec');
+  const former = await readFile(spec, 'utf8');
+  await writeFile(spec, former.replace('[base]', '[base, gone]'));
+  await refused({}, 'RELEASE_INVALID', /zlib\/spec.*dependencies.*there is no package 'gone' in the release/u);
+  await writeFile(spec, former);
   await writeFile(join(directory, 'blobs/unknown'), '');
   await refused({}, 'RELEASE_INVALID', /'blobs\/unknown' is not in config\/blobs\.yml; move it to src/u);
   await rm(join(directory, 'blobs/unknown'));
@@ -178,6 +185,7 @@ test('an archive that is lost is packed again, and a final build is never anothe
   const first = await create({ final: true });
   await rm(ports.cacheDirectory, { recursive: true });
   await rm(join(scratch, 'blobstore'), { recursive: true });
+  await mkdir(join(scratch, 'blobstore'));
   assert.deepEqual(digests(await create({ final: true })), digests(first));
   const path = join(directory, '.final_builds/packages/app/index.yml');
   const app = first.parts.find(({ name }) => name === 'app')?.digest ?? '';

@@ -6,7 +6,7 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import type { GitState } from './git-state.ts';
 import { LocalBlobstore } from './local-blobstore.ts';
 import { PartStore } from './part-store.ts';
-import { requireInside } from './release-boundary.ts';
+import { placeOutside, requireInside } from './release-boundary.ts';
 import { readReleaseConfig } from './release-config.ts';
 import type { ReleaseConfig } from './release-config.ts';
 import { readReleaseDirectory } from './release-directory.ts';
@@ -22,6 +22,7 @@ import {
   nextFinalVersion,
 } from './release-version.ts';
 import { syncBlobs } from './sync-blobs.ts';
+import { throwIfInterrupted } from './throw-if-interrupted.ts';
 import { formatReleaseManifest, writeReleaseArchive } from './write-release-archive.ts';
 import type { ReleaseDescription } from './write-release-archive.ts';
 
@@ -35,7 +36,7 @@ export interface CreateReleaseOptions {
   /** A dev version of the time, instead of a count. */
   readonly timestampVersion?: boolean;
   readonly final?: boolean;
-  /** Takes changes that git does not have. */
+  /** Takes changes that git does not have, and makes the folder of a blobstore outside of the release. */
   readonly force?: boolean;
   /** Path of an archive to write; `((name))` and `((version))` in it are replaced. */
   readonly tarball?: string;
@@ -49,6 +50,10 @@ export interface CreateReleasePorts {
   readonly newId: () => string;
   /** Seconds since 1970. */
   readonly now: () => number;
+  /** A sentence that the operator reads. */
+  readonly notice: (line: string) => void;
+  /** Ends the work between two files. */
+  readonly signal?: AbortSignal;
 }
 
 export interface CreatedRelease extends ReleaseDescription {
@@ -67,12 +72,15 @@ export async function createRelease(options: CreateReleaseOptions, ports: Create
   const { directory } = options;
   const { git, name, version, index, archivePath, blobstore, noCompression } = await planRelease(options, ports);
   await syncBlobs(directory, blobstore);
-  const source = await readReleaseDirectory(directory);
+  const source = await readReleaseDirectory(directory, ports.signal);
   const store = new PartStore({ directory, cacheDirectory: ports.cacheDirectory, blobstore });
   const build = (part: SourcePart): Promise<PackedPart> =>
     options.final === true && blobstore !== undefined ? store.finalize(part, blobstore) : store.build(part);
   const parts: PackedPart[] = [];
-  for (const part of await sourceParts(source)) parts.push(await build(part));
+  for (const part of await sourceParts(source)) {
+    throwIfInterrupted(ports.signal);
+    parts.push(await build(part));
+  }
   const origin = { commitHash: git.commitHash, uncommittedChanges: git.changes !== '' };
   const release = { name, version, ...origin, noCompression, parts };
   if (archivePath !== undefined) await writeReleaseArchive(release, source.license, archivePath);
@@ -96,7 +104,7 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
   await requireInside(directory, dirname(index.manifestPath(name, version)));
   if (await index.contains(name, version)) throw exists(name, version, index.manifestPath(name, version));
   const archivePath = archivePathOf(options.tarball, name, version);
-  const blobstore = localBlobstore(config);
+  const blobstore = await openBlobstore(config, options, ports);
   if (options.final === true && blobstore === undefined) throw withoutBlobstore(directory, config);
   return { git, name, version, index, archivePath, blobstore, noCompression: config.noCompression };
 }
@@ -107,10 +115,10 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
  */
 export async function packReleaseManifest(
   { directory, manifestPath, tarball }: { readonly directory: string; readonly manifestPath: string; readonly tarball?: string },
-  ports: Pick<CreateReleasePorts, 'cacheDirectory'>,
+  ports: Pick<CreateReleasePorts, 'cacheDirectory' | 'notice'>,
 ): Promise<CreatedRelease> {
   const manifest = await readReleaseManifestFile(manifestPath);
-  const blobstore = localBlobstore(await readReleaseConfig(directory));
+  const blobstore = await openBlobstore(await readReleaseConfig(directory), { directory }, ports);
   const store = new PartStore({ directory, cacheDirectory: ports.cacheDirectory, blobstore });
   const parts: PackedPart[] = [];
   for (const part of manifestParts(manifest)) {
@@ -157,8 +165,27 @@ async function nextVersion(
   throw new ProductError('INVALID_ARGUMENT', `The last version of release '${name}' ends in no number; give the next with --version`);
 }
 
-function localBlobstore({ blobstore }: ReleaseConfig): LocalBlobstore | undefined {
-  return blobstore?.localPath === undefined ? undefined : new LocalBlobstore(blobstore.localPath);
+/**
+ * The release's author chose the folder. One outside of the release is usual; the operator is told its path before it is read or
+ * written, and it is made there only by --force.
+ */
+async function openBlobstore(
+  { blobstore }: ReleaseConfig,
+  { directory, final, force }: Pick<CreateReleaseOptions, 'directory' | 'final' | 'force'>,
+  { notice }: Pick<CreateReleasePorts, 'notice'>,
+): Promise<LocalBlobstore | undefined> {
+  if (blobstore?.localPath === undefined) return undefined;
+  const path = blobstore.localPath;
+  if ((await placeOutside(directory, path)) === undefined) return new LocalBlobstore(path);
+  if (final === true && force !== true && !existsSync(path)) throw noFolder(path);
+  return new LocalBlobstore(path, () => notice(`The blobstore of the release is the folder '${path}', outside of it`));
+}
+
+function noFolder(path: string): ProductError {
+  return new ProductError(
+    'RELEASE_INVALID',
+    `The folder '${path}' of the release's blobstore, outside of the release, is not there; make it first, or have it made with --force`,
+  );
 }
 
 /** FILE_NOT_FOUND where its folder is missing, as the archive is written last. */

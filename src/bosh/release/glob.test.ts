@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { scratchDirectory } from '../testing/scratch.ts';
@@ -41,6 +41,22 @@ test('patterns name what they name to the bosh CLI', async (t) => {
     assert.deepEqual(await globFiles(root, pattern), expected, pattern);
   }
   assert.deepEqual(await globFiles(join(root, 'nowhere'), '**'), []);
+});
+
+test('no pattern takes long, whatever it holds', { timeout: 60_000 }, async (t) => {
+  const root = await scratchDirectory(t);
+  const folder = join(root, ...Array.from({ length: 40 }, (_, index) => `d${index}`));
+  await mkdir(folder, { recursive: true });
+  const name = 'a'.repeat(200);
+  await writeFile(join(folder, name), '');
+  const path = relative(root, join(folder, name));
+  assert.deepEqual(await globFiles(root, `${'**/'.repeat(30)}${'*a'.repeat(60)}`), [path]);
+  assert.deepEqual(await globFiles(root, `${'**/*/'.repeat(12)}a*`), [path]);
+  assert.deepEqual(await globFiles(root, `**/${'*a'.repeat(60)}b`), []);
+  const invalid = { code: 'RELEASE_INVALID', message: /stands for more than 10000 patterns/ };
+  await assert.rejects(globFiles(root, '{a,b}'.repeat(40)), invalid);
+  const stopped = AbortSignal.abort();
+  await assert.rejects(globFiles(root, '**', stopped), { code: 'INTERRUPTED' });
 });
 
 test('alternatives unfold, also nested', () => {

@@ -1,14 +1,20 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
 import { byBytes } from '../archive/pack-archive.ts';
+import { throwIfInterrupted } from './throw-if-interrupted.ts';
+
+/** A pattern of a few hundred characters can stand for more than any memory holds. */
+const mostAlternatives = 10_000;
 
 /**
  * The files below `root` (links too, folders not) that a release's `files` pattern names, as sorted paths relative to it.
  * The patterns are upstream's (doublestar 1.x as bosh-cli uses it): `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, `**` for any
  * number of folders, `\` before a character taken literally; dot files match. What lies behind a linked folder does not
- * belong to a release. Nothing when there is no such folder.
+ * belong to a release. Nothing when there is no such folder. Each folder is read once for each part of the pattern at most, whatever
+ * the pattern is. INTERRUPTED once the signal is aborted.
  */
-export async function globFiles(root: string, pattern: string): Promise<readonly string[]> {
+export async function globFiles(root: string, pattern: string, signal?: AbortSignal): Promise<readonly string[]> {
   const found = new Set<string>();
   const start = await realpath(root).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
@@ -17,33 +23,77 @@ export async function globFiles(root: string, pattern: string): Promise<readonly
   if (start === undefined) return [];
   for (const alternative of expandAlternatives(pattern)) {
     const components = alternative.split('/').filter((part) => part !== '' && part !== '.');
-    await walk(start, '', components.map(parseComponent), found);
+    await walk({ root: start, pattern: folded(components), found, seen: new Set(), signal }, '', 0);
   }
   return [...found].toSorted(byBytes);
 }
 
-type Component = { readonly kind: 'any-depth' } | { readonly kind: 'name'; readonly pattern: RegExp };
+type Component = { readonly kind: 'any-depth' } | { readonly kind: 'name'; readonly tokens: readonly Token[] };
 
-async function walk(root: string, folder: string, pattern: readonly Component[], found: Set<string>): Promise<void> {
-  const [first, ...rest] = pattern;
-  if (first === undefined) return;
+/** Any number of characters, or whether one is the wanted one. */
+type Token = 'any' | ((char: string) => boolean);
+
+interface Walk {
+  readonly root: string;
+  readonly pattern: readonly Component[];
+  readonly found: Set<string>;
+  /** Folders with the part of the pattern that was looked for in them. */
+  readonly seen: Set<string>;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Several `**` in a row stand for one. */
+function folded(components: readonly string[]): readonly Component[] {
+  return components.filter((part, index) => part !== '**' || components[index - 1] !== '**').map(parseComponent);
+}
+
+async function walk(state: Walk, folder: string, at: number): Promise<void> {
+  const { root, pattern, found, seen } = state;
+  const first = pattern[at];
+  const key = `${at} ${folder}`;
+  if (first === undefined || seen.has(key)) return;
+  seen.add(key);
+  throwIfInterrupted(state.signal);
+  const isLast = at === pattern.length - 1;
   const entries = await readdir(join(root, folder), { withFileTypes: true });
   for (const entry of entries) {
     const path = folder === '' ? entry.name : `${folder}/${entry.name}`;
     if (first.kind === 'any-depth') {
-      if (entry.isDirectory()) await walk(root, path, pattern, found);
-      else if (rest.length === 0) found.add(path);
-    } else if (first.pattern.test(entry.name)) {
-      if (entry.isDirectory()) await walk(root, path, rest, found);
-      else if (rest.length === 0) found.add(path);
+      if (entry.isDirectory()) await walk(state, path, at);
+      else if (isLast) found.add(path);
+    } else if (matches(first.tokens, entry.name)) {
+      if (entry.isDirectory()) await walk(state, path, at + 1);
+      else if (isLast) found.add(path);
     }
   }
-  if (first.kind === 'any-depth' && rest.length > 0) await walk(root, folder, rest, found);
+  if (first.kind === 'any-depth' && !isLast) await walk(state, folder, at + 1);
 }
 
 function parseComponent(text: string): Component {
   if (text === '**') return { kind: 'any-depth' };
-  return { kind: 'name', pattern: new RegExp(`^${[...tokens(text)].map(toRegExp).join('')}$`, 'su') };
+  return { kind: 'name', tokens: [...tokens(text)].map(toToken) };
+}
+
+/** By going back to the last `*` alone: a regular expression takes exponential time for a name with many of them. */
+function matches(pattern: readonly Token[], name: string): boolean {
+  const chars = Array.from(name);
+  let at = 0;
+  let star: { readonly at: number; from: number } | undefined;
+  for (let index = 0; index < chars.length; ) {
+    const token = pattern[at];
+    if (token === 'any') {
+      star = { at, from: index };
+      at += 1;
+    } else if (token?.(chars[index] ?? '') === true) {
+      at += 1;
+      index += 1;
+    } else if (star !== undefined) {
+      star.from += 1;
+      index = star.from;
+      at = star.at + 1;
+    } else return false;
+  }
+  return pattern.slice(at).every((token) => token === 'any');
 }
 
 /** Single characters, escaped ones with their backslash, and whole character classes. */
@@ -51,25 +101,40 @@ function tokens(text: string): Iterable<string> {
   return text.match(/\\.|\[\^?(?:\\.|[^\]\\])+\]|./gsu) ?? [];
 }
 
-function toRegExp(token: string): string {
-  if (token === '*') return '[^/]*';
-  if (token === '?') return '[^/]';
+function toToken(token: string): Token {
+  if (token === '*') return 'any';
+  if (token === '?') return () => true;
   if (token.length > 1 && token.startsWith('[')) {
     const negated = token.startsWith('[^');
     const content = token.slice(negated ? 2 : 1, -1).replaceAll(/\\(.)/gsu, '\\$1');
-    return `[${negated ? '^' : ''}${content.replaceAll('[', '\\[')}]`;
+    const set = new RegExp(`^[${negated ? '^' : ''}${content.replaceAll('[', '\\[')}]$`, 'su');
+    return (char) => set.test(char);
   }
-  return escape(token.startsWith('\\') && token.length > 1 ? token.slice(1) : token);
+  const literal = token.startsWith('\\') && token.length > 1 ? token.slice(1) : token;
+  return (char) => char === literal;
 }
 
-function escape(char: string): string {
-  return /[\^$\\.*+?()[\]{}|/]/.test(char) ? `\\${char}` : char;
-}
-
-/** `a{b,c}d` is `abd` and `acd`; alternatives nest and may hold slashes. */
+/** `a{b,c}d` is `abd` and `acd`; alternatives nest and may hold slashes. RELEASE_INVALID if there are too many. */
 export function expandAlternatives(pattern: string): readonly string[] {
+  const done: string[] = [];
+  const waiting = [pattern];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const unfolded = unfoldFirst(next);
+    if (unfolded === undefined) done.push(next);
+    else waiting.push(...unfolded.toReversed());
+    if (done.length + waiting.length > mostAlternatives)
+      throw new ProductError(
+        'RELEASE_INVALID',
+        `The pattern '${pattern.slice(0, 200)}' stands for more than ${mostAlternatives} patterns; write fewer braces`,
+      );
+  }
+  return done;
+}
+
+/** Undefined where nothing is left to unfold. */
+function unfoldFirst(pattern: string): readonly string[] | undefined {
   const open = findUnescaped(pattern, 0, '{');
-  if (open === -1) return [pattern];
+  if (open === -1) return undefined;
   const parts: string[] = [];
   let depth = 0;
   let start = open + 1;
@@ -83,9 +148,9 @@ export function expandAlternatives(pattern: string): readonly string[] {
     }
     if (depth > 0) continue;
     const [before, after] = [pattern.slice(0, open), pattern.slice(index + 1)];
-    return parts.flatMap((part) => expandAlternatives(`${before}${part}${after}`));
+    return parts.map((part) => `${before}${part}${after}`);
   }
-  return [pattern];
+  return undefined;
 }
 
 function findUnescaped(text: string, from: number, wanted: string): number {

@@ -7,7 +7,7 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import { digestOfFile } from '../digest/verify-file.ts';
 import { writeReleaseFixture } from '../testing/release-fixture.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { createRelease } from './create-release.ts';
+import { createRelease, type CreateReleaseOptions } from './create-release.ts';
 import { packRelease } from './pack-release.ts';
 
 /** A release directory of another author, and a folder of the operator's. */
@@ -22,18 +22,20 @@ async function scene(t: TestContext) {
   await writeFile(join(release, 'config/blobs.yml'), stringify(blobs));
   await writeFile(join(own, 'key'), 'private');
   let ids = 0;
-  const create = () =>
+  const notices: string[] = [];
+  const create = (options: Partial<CreateReleaseOptions> = {}) =>
     createRelease(
-      { directory: release },
+      { directory: release, ...options },
       {
         cacheDirectory: join(scratch, 'cache'),
         readGit: () => Promise.resolve({ commitHash: 'abc1234', changes: '' }),
         newId: () => `id-${(ids += 1)}` as PathSegment,
         now: () => 1700000000,
+        notice: (line) => notices.push(line),
       },
     );
   const pack = () => packRelease({ directory: release, version: '1', outFile: join(scratch, 'r.tgz') });
-  return { release, own, create, pack };
+  return { release, own, create, pack, notices };
 }
 
 const leadsOut = { code: 'RELEASE_INVALID', message: /leads out of the release/u };
@@ -92,6 +94,43 @@ test('no link of a release directory leads what is written elsewhere', async (t)
     await rm(join(release, folder));
   }
   await create();
+});
+
+test('a blobstore outside of the release is named before it is used, and made there by --force alone', async (t) => {
+  const { release, own, create, notices } = await scene(t);
+  const at = (path: string): Promise<void> =>
+    writeFile(
+      join(release, 'config/final.yml'),
+      stringify({ name: 'fixture', blobstore: { provider: 'local', options: { blobstore_path: path } } }),
+    );
+  const code = 'RELEASE_INVALID';
+  await at('../own/store');
+  const missing = { code, message: /The folder '.*own\/store' .* is not there; make it first, .*--force/u };
+  await assert.rejects(create({ final: true }), missing);
+  assert.deepEqual([await readdir(own), notices], [['key'], []]);
+  await create({ final: true, force: true });
+  assert.match(notices.join('\n'), /^The blobstore of the release is the folder '.*own\/store', outside of it$/u);
+  assert.ok((await readdir(join(own, 'store'))).length > 0);
+
+  await symlink(join(own, 'store'), join(release, 'linked'));
+  await at('linked');
+  await rm(join(release, '../cache'), { recursive: true });
+  await create({ final: true });
+  assert.match(notices.at(-1) ?? '', /is the folder '.*release\/linked', outside of it/u);
+  const told = notices.length;
+  await at('within');
+  await create({ final: true });
+  assert.equal(notices.length, told, 'a blobstore in the release is no surprise');
+
+  await symlink(join(own, 'new'), join(release, 'dangling'));
+  await at('dangling');
+  const leadsNowhere = { code, message: /dangling' is a symbolic link that leads to nothing/u };
+  await assert.rejects(create({ final: true, force: true }), leadsNowhere);
+  await at('within');
+  await rm(join(release, 'dev_releases'), { recursive: true, force: true });
+  await symlink(join(own, 'new'), join(release, 'dev_releases'));
+  await assert.rejects(create(), { code, message: /dev_releases' is a symbolic link that leads to nothing/u });
+  assert.deepEqual((await readdir(own)).toSorted(), ['key', 'store']);
 });
 
 test('in a git repository a release may link to its neighbours', async (t) => {

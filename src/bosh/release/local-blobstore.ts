@@ -10,9 +10,18 @@ import { verifyFile } from '../digest/verify-file.ts';
 /** The bosh CLI's `local` blobstore: a folder with a file per blob, named by its id. */
 export class LocalBlobstore {
   readonly #directory: string;
+  #announce: (() => void) | undefined;
 
-  constructor(directory: string) {
+  /** `announce` is called before the folder is read or written for the first time. */
+  constructor(directory: string, announce?: () => void) {
     this.#directory = directory;
+    this.#announce = announce;
+  }
+
+  #blob(id: PathSegment): string {
+    this.#announce?.();
+    this.#announce = undefined;
+    return join(this.#directory, id);
   }
 
   /**
@@ -20,20 +29,20 @@ export class LocalBlobstore {
    * digest.
    */
   async get(id: PathSegment, digest: string, path: string): Promise<void> {
-    const blob = join(this.#directory, id);
+    const blob = this.#blob(id);
     await verifyFile(blob, digest);
     await placeCopy(blob, path);
   }
 
   /** Whether the blob is there with that digest. */
   has(id: PathSegment, digest: string): Promise<boolean> {
-    return hasDigest(join(this.#directory, id), digest);
+    return hasDigest(this.#blob(id), digest);
   }
 
   /** Stores the file, by an id that its digest gives: done again it is the same blob. */
   async create(path: string, digest: string): Promise<PathSegment> {
     const id = ownPathSegment(digest.replace(/^.*:/u, ''));
-    await placeCopy(path, join(this.#directory, id));
+    await placeCopy(path, this.#blob(id));
     return id;
   }
 }

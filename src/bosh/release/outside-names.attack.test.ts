@@ -89,6 +89,7 @@ test('indices of a release directory do not make create-release read or write el
     readGit: () => Promise.resolve({ commitHash: 'non-git', changes: '' }),
     newId: () => 'id',
     now: () => 0,
+    notice: () => undefined,
   };
   const { parts } = await createRelease({ directory: release }, ports);
   const web = parts.find(({ name }) => name === 'web');

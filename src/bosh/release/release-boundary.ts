@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
@@ -9,13 +9,22 @@ import { ProductError } from '../../errors/product-error.ts';
  * that is not there what is there of it counts.
  */
 export async function requireInside(directory: string, path: string): Promise<void> {
-  const boundary = await boundaryOf(directory);
-  const found = await realpathOfExisting(path);
-  if (found === boundary || found.startsWith(join(boundary, '/'))) return;
+  const found = await placeOutside(directory, path);
+  if (found === undefined) return;
   throw new ProductError(
     'RELEASE_INVALID',
     `'${path}' leads out of the release, to '${found}', by a symbolic link; put a copy in its place`,
   );
+}
+
+/**
+ * Where the path leads to, if that is out of the release and of the git repository that it is in; of a path that is not there what is
+ * there of it counts. RELEASE_INVALID for a link on the way that leads to nothing: who makes its target decides what is written.
+ */
+export async function placeOutside(directory: string, path: string): Promise<string | undefined> {
+  const boundary = await boundaryOf(directory);
+  const found = await realpathOfExisting(path);
+  return found === boundary || found.startsWith(join(boundary, '/')) ? undefined : found;
 }
 
 async function boundaryOf(directory: string): Promise<string> {
@@ -29,6 +38,11 @@ async function realpathOfExisting(path: string): Promise<string> {
     return await realpath(path);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+      throw new ProductError(
+        'RELEASE_INVALID',
+        `'${path}' is a symbolic link that leads to nothing; make what it points to, or remove it`,
+      );
     return realpathOfExisting(dirname(path));
   }
 }

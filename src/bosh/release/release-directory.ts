@@ -36,7 +36,7 @@ export interface ReleaseDirectory {
 }
 
 /** Reads and checks a release directory (bosh-cli: release/dir_reader.go). RELEASE_INVALID with a line per fault. */
-export async function readReleaseDirectory(directory: string): Promise<ReleaseDirectory> {
+export async function readReleaseDirectory(directory: string, signal?: AbortSignal): Promise<ReleaseDirectory> {
   const problems = new Problems();
   // packages have links as such, and files only below these
   for (const root of ['packages', 'src', 'blobs']) await requireInside(directory, join(directory, root));
@@ -44,9 +44,10 @@ export async function readReleaseDirectory(directory: string): Promise<ReleaseDi
   const name = final.get('name').given ? final.get('name').requiredText() : final.get('final_name').requiredText();
   const packages: SourcePackage[] = [];
   for (const path of await folders(join(directory, 'packages'))) {
-    packages.push(await readPackage(path, directory, problems));
+    packages.push(await readPackage(path, directory, { problems, signal }));
   }
   const known = packages.map((one) => one.name);
+  checkDependencies(directory, packages, problems);
   const jobs: SourceJob[] = [];
   for (const path of await folders(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
   const license = await licenseFiles(directory);
@@ -57,7 +58,22 @@ export async function readReleaseDirectory(directory: string): Promise<ReleaseDi
   return { name, jobs, packages, license };
 }
 
-async function readPackage(path: string, directory: string, problems: Problems): Promise<SourcePackage> {
+function checkDependencies(directory: string, packages: readonly SourcePackage[], problems: Problems): void {
+  const known = new Set<string>(packages.map(({ name }) => name));
+  for (const { name, dependencies } of packages) {
+    const place = { file: join(directory, 'packages', name, 'spec'), line: 1, column: 1 };
+    for (const needed of dependencies)
+      if (!known.has(needed)) problems.add(place, 'dependencies', `there is no package '${needed}' in the release`);
+  }
+}
+
+interface Reading {
+  readonly problems: Problems;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function readPackage(path: string, directory: string, reading: Reading): Promise<SourcePackage> {
+  const { problems } = reading;
   const lock = join(path, 'spec.lock');
   if (await isFile(lock)) return readVendoredPackage(await readRoot(lock, problems));
   const spec = await readRoot(join(path, 'spec'), problems);
@@ -67,7 +83,7 @@ async function readPackage(path: string, directory: string, problems: Problems):
   const packaging = join(path, 'packaging');
   if (!(await isFile(packaging))) spec.problem(`expected to find '${packaging}' for package '${name}'`);
   const roots = [join(directory, 'src'), join(directory, 'blobs')];
-  const sources = await packageFiles(spec, roots);
+  const sources = await packageFiles(spec, roots, reading.signal);
   if (sources.has('packaging')) spec.get('files').problem("the special file 'packaging' cannot be included");
   const files = [...sources].map(([file, source]) => ({ name: file, path: source }));
   return {
@@ -89,14 +105,18 @@ function readVendoredPackage(lock: Field): SourcePackage {
 }
 
 /** By path in the package; of the same path in src and blobs, src wins. */
-async function packageFiles(spec: Field, roots: readonly string[]): Promise<ReadonlyMap<string, string>> {
+async function packageFiles(
+  spec: Field,
+  roots: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for (const pattern of spec.get('files').items()) {
     const text = pattern.requiredText();
     const before = found.size;
     let matches = 0;
     for (const root of roots) {
-      for (const path of await globFiles(root, text)) {
+      for (const path of await globFiles(root, text, signal)) {
         matches += 1;
         if (!found.has(path)) found.set(path, join(root, path));
       }
@@ -104,7 +124,7 @@ async function packageFiles(spec: Field, roots: readonly string[]): Promise<Read
     if (matches === 0 && found.size === before) pattern.problem(`no file in src or blobs matches '${text}'`);
   }
   for (const pattern of spec.get('excluded_files').texts()) {
-    for (const root of roots) for (const path of await globFiles(root, pattern)) found.delete(path);
+    for (const root of roots) for (const path of await globFiles(root, pattern, signal)) found.delete(path);
   }
   return found;
 }

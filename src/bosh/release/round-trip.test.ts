@@ -90,6 +90,7 @@ test('what an archive unpacks to has the fingerprint of its sources, which the b
     readGit: () => Promise.resolve({ commitHash: 'non-git', changes: '' }),
     newId: () => `id-${(ids += 1)}`,
     now: () => 0,
+    notice: () => undefined,
   };
   await fc.assert(
     fc.asyncProperty(release, async (given) => {

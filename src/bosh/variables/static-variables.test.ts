@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,6 +11,18 @@ async function load(given: GivenVariables): Promise<Record<string, unknown>> {
   const values = await loadStaticVariables(given);
   return Object.fromEntries([...values].map(([name, node]) => [name, toValue(node)]));
 }
+
+test('a file of --var-file that does not end is refused, and a pipe is read', async (t) => {
+  const code = 'INVALID_ARGUMENT';
+  await assert.rejects(load({ variableFiles: { x: '/dev/zero' } }), {
+    code,
+    message: /'\/dev\/zero' .* more than 4194304/,
+  });
+  const pipe = join(await scratchDirectory(t), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const [found] = await Promise.all([load({ variableFiles: { x: pipe } }), writeFile(pipe, 'text\n')]);
+  assert.deepEqual(found, { x: 'text\n' });
+});
 
 test('a name with dots is a part of the variable before its first dot, wherever it is given', async (t) => {
   const folder = await scratchDirectory(t);

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import { fileNotFound } from '../archive/open-for-reading.ts';
+import { archiveLimits } from '../archive/archive-limits.ts';
+import { readGivenFile } from '../archive/read-at-most.ts';
 import { isBlank } from './parse-variable.ts';
 import { parseYaml, readGivenYaml } from '../yaml/parse-yaml.ts';
 import { describeKind, describePlace, fromValue, keyText, scalar } from '../yaml/yaml-node.ts';
@@ -105,9 +105,10 @@ async function readVarsFile(path: string): Promise<Given> {
 }
 
 async function readText(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw fileNotFound(path, error) ?? error;
-  }
+  const bytes = await readGivenFile(path, archiveLimits.manifest);
+  if (bytes !== undefined) return bytes.toString('utf8');
+  throw new ProductError(
+    'INVALID_ARGUMENT',
+    `The file '${path}' of --var-file has more than ${archiveLimits.manifest} bytes; a value of a manifest is shorter`,
+  );
 }

@@ -37,7 +37,12 @@ function parseBytes(bytes: Buffer | undefined, path: string, code: ErrorCode): Y
  * ProductError of the given code with a line per fault, each with file, line and column and without the text, which may be a
  * secret. An empty file is null.
  */
-export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode {
+export function parseYaml(
+  text: string,
+  file: string,
+  code: ErrorCode,
+  { largeNumbers = 'refused' }: YamlOptions = {},
+): YamlNode {
   const beyond = beyondYamlLimits(text);
   if (beyond !== undefined) throw new ProductError(code, `${file}: ${beyond}`);
   const lines = new LineCounter();
@@ -57,7 +62,9 @@ export function parseYaml(text: string, file: string, code: ErrorCode): YamlNode
       code,
       describeFaults(faults, (offset) => at(file, lines, offset)),
     );
-  return new Conversion({ file, lines, code, textEnd: openEnd(text) }).convert(document.contents);
+  return new Conversion({ file, lines, code, textEnd: openEnd(text), largeNumbers }).convert(
+    document.contents,
+  );
 }
 
 /**
@@ -67,11 +74,17 @@ function openEnd(text: string): number | undefined {
   return /\S[^\S\n]*$/.test(text.slice(text.lastIndexOf('\n') + 1)) ? text.length : undefined;
 }
 
+export interface YamlOptions {
+  /** What becomes of an integer that no JavaScript number holds; as text it has its digits. Default: refused. */
+  readonly largeNumbers?: 'refused' | 'text';
+}
+
 interface Source {
   readonly file: string;
   readonly lines: LineCounter;
   readonly code: ErrorCode;
   readonly textEnd: number | undefined;
+  readonly largeNumbers: 'refused' | 'text';
 }
 
 function describeFaults(
@@ -101,6 +114,7 @@ class Conversion {
   readonly #lines: LineCounter;
   readonly #code: ErrorCode;
   readonly #textEnd: number | undefined;
+  readonly #largeNumbers: 'refused' | 'text';
   /** By name, the last one before the place of the walk; undefined while it is walked itself. */
   readonly #anchored = new Map<string, Anchored | undefined>();
   #size = 0;
@@ -108,11 +122,12 @@ class Conversion {
   /** The greatest depth below the anchor that is walked. */
   #reached = 0;
 
-  constructor({ file, lines, code, textEnd }: Source) {
+  constructor({ file, lines, code, textEnd, largeNumbers }: Source) {
     this.#file = file;
     this.#lines = lines;
     this.#code = code;
     this.#textEnd = textEnd;
+    this.#largeNumbers = largeNumbers;
   }
 
   convert(node: unknown): YamlNode {
@@ -206,6 +221,7 @@ class Conversion {
     const text = this.#scalarText(node);
     const value = scalarValue(node, text);
     if (typeof value === 'number' && !Number.isSafeInteger(value) && /^[-+]?[0-9_]+$/.test(text)) {
+      if (this.#largeNumbers === 'text') return { kind: 'scalar', value: text, text, place };
       throw this.#fault(node.range?.[0], 'the number is too large; put it in quotes');
     }
     return { kind: 'scalar', value, text, place };

@@ -11,7 +11,7 @@ import { formatTable } from '../table.ts';
 export const orphans: Command = {
   name: 'orphans',
   usage: kubernetesUsage,
-  summary: 'List disks, snapshots, copies and attachments that a killed call may have left',
+  summary: 'List VMs, disks, snapshots, copies and attachments that a killed call may have left',
   async run(words, { installation, terminal, secrets, environment }) {
     const values = parseKubernetesArguments('orphans', words);
     const { clusterDirectory } = installation;
@@ -34,16 +34,24 @@ export const orphans: Command = {
   },
 };
 
+const helper =
+  'Helper pod, helper snapshot: of a copy, and they go with it. If its copy is not listed: kubectl delete pod NAME, kubectl delete volumesnapshot NAME';
+
 /** What to do about each sort. */
 const advice: Readonly<Record<Orphan['what'], string>> = {
+  VM: 'VM: its create_vm is at work, or was killed. The next create_vm of its deployment that needs its address removes it. If no create_vm is at work and no state file names it: bosh -d DEPLOYMENT delete-vm NAME, or: kubectl delete secret NAME',
   disk: 'Disk: created and then neither attached nor described. If no director and no state file names it: kubectl delete pvc NAME',
   snapshot:
     'Snapshot: nothing tells whether its caller has heard of it. If `bosh snapshots` does not list it: kubectl delete volumesnapshot NAME',
+  'replaced disk':
+    'Replaced disk: update_disk was killed after its copy, named here, had taken its place. The next call for the disk deletes it; delete neither.',
+  'left copy':
+    'Left copy: no disk names it, so it stands for none and may be older than the disk. Unless somebody deleted its disk with kubectl: kubectl delete pvc NAME',
   copy: 'Copy: update_disk was killed or is at work. The next update_disk of the disk goes on with it, attach_disk and delete_disk remove it.',
-  'helper pod': 'Helper pod, helper snapshot: of such a copy; they go with it.',
+  'helper pod': helper,
   attachment:
     'Attachment: its VM is no more. The next attach_disk, resize_disk, update_disk or delete_disk of the disk ends it.',
-  'helper snapshot': 'Helper pod, helper snapshot: of such a copy; they go with it.',
+  'helper snapshot': helper,
 };
 
 function report(found: readonly Orphan[]): string {

@@ -23,6 +23,7 @@ export const stemcell: Command = {
   name: 'stemcell',
   usage: 'build|push|load|pre-pull ...',
   summary: 'Make a stemcell, the image that VMs run, and bring it to a registry or to nodes',
+  verbs: [...verbs.values()].map(({ usage }) => usage),
   async run([name, ...words], context) {
     const verb = verbs.get(name);
     if (verb === undefined) {

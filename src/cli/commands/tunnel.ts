@@ -30,11 +30,11 @@ export const tunnel: Command = {
 
 type ServeArguments = Extract<TunnelArguments, { kind: 'serve' }>;
 
-function serve({ flags, port, command }: ServeArguments, context: CommandContext): Promise<number> {
+function serve({ flags, command, ...how }: ServeArguments, context: CommandContext): Promise<number> {
   const { terminal, environment, signal } = context;
   const log = (line: string): void => terminal.error(`tunnel: ${line}`);
   return withWay(flags, context, (way) =>
-    whileServing(way, { port, log }, async (listening) => {
+    whileServing(way, { ...how, log }, async (listening) => {
       const variables = proxyVariables(listening);
       if (command.length > 0)
         return runBeside(command, { environment: { ...environment, ...variables }, signal });
@@ -50,12 +50,12 @@ function serve({ flags, port, command }: ServeArguments, context: CommandContext
 }
 
 /** For print-env: what it says is in a log. */
-function serveDetached({ flags, port }: ServeArguments, context: CommandContext): Promise<number> {
+function serveDetached({ flags, ...how }: ServeArguments, context: CommandContext): Promise<number> {
   const { terminal, signal } = context;
   const log = (line: string): void => terminal.error(`${new Date().toISOString()} ${line}`);
   return asDetachedTunnel(flags.directory ?? process.cwd(), context, (announce) =>
     withWay(flags, context, (way) =>
-      whileServing(way, { port, log }, async (listening) => {
+      whileServing(way, { ...how, log }, async (listening) => {
         log(`listens on 127.0.0.1:${listening}`);
         await announce(listening);
         return whenAborted(signal);

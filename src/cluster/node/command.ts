@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { keepHead } from './keep-head.ts';
 
 export interface CommandResult {
   readonly exitCode: number;
@@ -13,23 +14,16 @@ export const helperEnvironment = {
 } as const;
 
 /**
- * Runs a program of the host with exact arguments and collects what it prints.
+ * Runs a program of the host with exact arguments and collects what it prints, 64 KiB of each stream: cp(1) names what it finds in
+ * a pod's volume.
  * Resolves whatever the exit code is (128 + n after signal n is not told apart: 128); rejects where it cannot start.
  */
 export function runCommand(program: string, args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: helperEnvironment });
-    const stdout: Buffer[] = [];
-    const stderr: Buffer[] = [];
-    child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+    const stdout = keepHead(child.stdout);
+    const stderr = keepHead(child.stderr);
     child.on('error', reject);
-    child.on('close', (code) =>
-      resolve({
-        exitCode: code ?? 128,
-        stdout: Buffer.concat(stdout).toString(),
-        stderr: Buffer.concat(stderr).toString(),
-      }),
-    );
+    child.on('close', (code) => resolve({ exitCode: code ?? 128, stdout: stdout(), stderr: stderr() }));
   });
 }

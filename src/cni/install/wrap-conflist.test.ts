@@ -30,11 +30,17 @@ const behind = (delegate: object, capabilities: object = {}): object => ({
 
 test('puts the plugin before the one that has an ipam, and leaves the others', () => {
   assert.deepEqual(wrap(list), { ...list, plugins: [behind(bridge), portmap] });
-  const { plugins: _, ...head } = list;
-  assert.deepEqual(wrap({ ...head, plugins: [portmap, bridge] }), {
-    ...head,
-    plugins: [portmap, behind(bridge)],
+});
+
+test('refuses a chain whose first plugin gives addresses by itself, unless the plugin is named', () => {
+  const awsCni = { type: 'aws-cni', mtu: '9001' };
+  const egress = { type: 'egress-cni', enabled: 'false', ipam: { type: 'host-local' } };
+  const chain = { ...list, plugins: [awsCni, egress, portmap] };
+  assert.throws(() => wrap(chain), {
+    code: 'STATIC_IP_NOT_INSTALLED',
+    message: /begins with plugin 'aws-cni', which has no ipam .*'egress-cni' .* --plugin/,
   });
+  assert.deepEqual(wrap(chain, { plugin: 'egress-cni' })['plugins'], [awsCni, behind(egress), portmap]);
 });
 
 test('or before the one that is named, whose capabilities are declared for it', () => {

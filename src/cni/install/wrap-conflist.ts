@@ -10,7 +10,7 @@ export interface Wrap {
   /** The file's name, for messages and for its form: `.conflist` holds a list, anything else one plugin. */
   readonly file: string;
   readonly text: string;
-  /** `type` of the plugin to stand before; absent: the first one with an `ipam`. */
+  /** `type` of the plugin to stand before; absent: the first one, which then has to have an `ipam`. */
   readonly plugin: string | undefined;
   /** Whose pods may ask for an address. */
   readonly namespaces: readonly string[];
@@ -35,6 +35,7 @@ export function wrapConflist({ file, text, plugin, namespaces }: Wrap): string {
   const index = plugins.findIndex((each) =>
     plugin === undefined ? isObject(each['ipam']) : each['type'] === plugin,
   );
+  if (plugin === undefined && index > 0) throw problem(file, chained(plugins[0] ?? {}, plugins[index] ?? {}));
   const delegate = plugins[index];
   if (delegate === undefined)
     throw problem(
@@ -45,6 +46,11 @@ export function wrapConflist({ file, text, plugin, namespaces }: Wrap): string {
     );
   return `${JSON.stringify({ ...list, plugins: plugins.with(index, wrapped(delegate, namespaces)) }, undefined, 2)}\n`;
 }
+
+/** As on EKS, whose aws-cni asks a daemon: the plugin with an ipam behind it does not give the pod its address. */
+const chained = (first: JsonObject, later: JsonObject): string =>
+  `begins with plugin '${String(first['type'])}', which has no ipam and so gives pods their addresses by itself; static-ip cannot ask it for one. ` +
+  `If plugin '${String(later['type'])}' is the one that takes requested addresses, name it by --plugin`;
 
 /** False for what its owner may be in the middle of writing. */
 export function isJson(text: string): boolean {

@@ -13,6 +13,7 @@ import { dropCopy } from './change/drop-copy.ts';
 import type { PersistentVolumeClaim } from './claim.ts';
 import { claimReference } from './claim.ts';
 import { findDisk } from './find-disk.ts';
+import { noFormerCids } from './former-cids.ts';
 import { diskGone, diskNotFound } from './disk-not-found.ts';
 
 /**
@@ -64,8 +65,8 @@ async function recreatedVm(
   return (await import('./attach/recreate.ts')).findRecreatedVm(cloud, vmCid, pod);
 }
 
-/** Whoever names a copy by its own cid has heard of it: the former one is a stranger's from now on. */
+/** A caller that names a copy by its own cid has heard of it: from now on the former ones are not the disk's. */
 async function markKnown(cloud: Cloud, { metadata }: PersistentVolumeClaim, cid: string): Promise<void> {
   if (metadata.name !== cid || metadata.labels?.[label.replaces] === undefined) return;
-  await cloud.api.patch(claimReference(cloud, cid), { metadata: { labels: { [label.replaces]: null } } });
+  await cloud.api.patch(claimReference(cloud, cid), { metadata: { labels: noFormerCids(metadata.labels) } });
 }

@@ -100,6 +100,14 @@ export const claimReference = (cloud: Cloud, cid: string): ObjectReference => ({
   name: cid,
 });
 
+/** True for a disk whose copy has taken its place. */
+export const isReplaced = ({ metadata }: PersistentVolumeClaim): boolean =>
+  metadata.annotations?.[annotation.replaced] === 'true';
+
+/** True for a copy that has not taken the place of a disk. */
+export const isProvisional = ({ metadata }: PersistentVolumeClaim): boolean =>
+  metadata.labels?.[label.provisional] !== undefined;
+
 /** The claim of a disk; undefined for a cid that names no disk of ours. */
 export async function findClaim(cloud: Cloud, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;

@@ -27,7 +27,8 @@ export async function deleteDisk(cloud: Cloud, args: readonly unknown[]): Promis
       await dropCopy(cloud, claim);
     } else if (await deleteSeen(cloud, claim)) {
       await waitUntilDeleted(cloud, claim, cid);
-      return null;
+      // if it was a copy, the disk that it replaced may still be there
+      if (claim.metadata.name === cid) return null;
     }
   }
   throw changedByOthers('DISK_BUSY', `disk '${cid}'`);

@@ -1,44 +1,49 @@
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
-import { annotation, isOurs, label } from '../labels.ts';
+import { isOurs } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
-import { claimReference, findClaim } from './claim.ts';
+import { claimReference, findClaim, isProvisional, isReplaced } from './claim.ts';
+import { selectorsOf } from './former-cids.ts';
+
+/** How many replacements of a disk that killed calls left are finished for one look. */
+const tries = 3;
 
 /**
- * The claim that stands for a cid: its own or, where update_disk replaced that and its caller may not have heard of it,
- * the copy. Undefined for a cid that names no disk of ours.
+ * The claim that stands for a cid: its own or, if update_disk replaced that and its caller may not have heard of it, the copy. A
+ * replacement that a killed call left is finished first, whatever the verb. Undefined for a cid that names no disk of ours, and
+ * for that of a copy which has replaced nothing.
+ *
+ * Model: update.pml
  */
 export async function findDisk(cloud: Cloud, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
-  const claim = await findClaim(cloud, cid);
-  if (claim !== undefined && !isReplaced(claim)) return claim;
-  const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
-    namespace: claimReference(cloud, cid).namespace,
-    labelSelector: `${label.replaces}=${cid}`,
-  });
-  return successorOf(items) ?? claim;
+  for (let left = tries; left > 0; left -= 1) {
+    const claim = await findClaim(cloud, cid);
+    const own = claim !== undefined && isProvisional(claim) ? undefined : claim;
+    if (own !== undefined && !isReplaced(own)) return own;
+    const standing = own !== undefined && isUnfinished(own) ? [own] : await listCopies(cloud, cid);
+    const disk = standing.find((copy) => !isReplaced(copy));
+    if (disk !== undefined) return disk;
+    const unfinished = standing.find(isUnfinished);
+    if (unfinished === undefined) return standing[0] ?? own;
+    const { finishReplacement } = await import('./change/finish-replacement.ts');
+    await finishReplacement(cloud, unfinished);
+  }
+  throw changedByOthers('DISK_BUSY', `disk '${cid}'`);
 }
 
-/** The one of several copies that holds the data: those on their way out were replaced in turn. Pure. */
-function successorOf(copies: readonly PersistentVolumeClaim[]): PersistentVolumeClaim | undefined {
-  const own = copies.filter((copy) => isOurs(copy, 'disk'));
-  const whole = own.filter((copy) => !isReplaced(copy));
-  // a copy of a copy has the same mark: while both are there, the former is the disk
-  const [first] = (whole.length > 0 ? whole : own).toSorted(
-    (one, other) =>
-      Number(isBound(other)) - Number(isBound(one)) ||
-      createdAt(one).localeCompare(createdAt(other)) ||
-      nameOf(one).localeCompare(nameOf(other)),
+/** The copies that took the place of that disk one after the other: those that are replaced may still be there. */
+async function listCopies(cloud: Cloud, cid: string): Promise<PersistentVolumeClaim[]> {
+  const { namespace } = claimReference(cloud, cid);
+  const lists = await Promise.all(
+    selectorsOf(cid).map((labelSelector) =>
+      cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace, labelSelector }),
+    ),
   );
-  return first;
+  return lists.flatMap(({ items }) => items).filter((copy) => isOurs(copy, 'disk') && !isProvisional(copy));
 }
 
-/** A disk is deleted by update_disk only when its copy is whole. */
-function isReplaced({ metadata }: PersistentVolumeClaim): boolean {
-  return metadata.deletionTimestamp !== undefined && metadata.annotations?.[annotation.copy] !== undefined;
-}
-
-const isBound = ({ status }: PersistentVolumeClaim): boolean => status?.phase === 'Bound';
-const createdAt = ({ metadata }: PersistentVolumeClaim): string => metadata.creationTimestamp ?? '';
-const nameOf = ({ metadata }: PersistentVolumeClaim): string => metadata.name ?? '';
+const isUnfinished = (claim: PersistentVolumeClaim): boolean =>
+  isReplaced(claim) && claim.metadata.deletionTimestamp === undefined;

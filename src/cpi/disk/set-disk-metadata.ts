@@ -5,8 +5,9 @@ import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
 import { label } from '../labels.ts';
 import { metadataPatch } from '../metadata.ts';
-import { claimReference } from './claim.ts';
+import { claimReference, isReplaced } from './claim.ts';
 import { findDisk } from './find-disk.ts';
+import { noFormerCids } from './former-cids.ts';
 import { diskNotFound } from './disk-not-found.ts';
 
 /** How often a copy may take the disk's place between our look and our write. */
@@ -22,13 +23,13 @@ export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): P
   const metadata = recordAt(args[1], at(place, 'metadata'));
   let described: string | undefined;
   for (let left = tries; left > 0; left -= 1) {
-    const name = (await findDisk(cloud, cid))?.metadata.name;
+    const { name, labels: present } = (await findDisk(cloud, cid))?.metadata ?? {};
     if (name === undefined || name === described) break;
     // whoever describes a disk has heard of it, and of this cid
-    const labels = { [label.unclaimed]: null, ...(name === cid && { [label.replaces]: null }) };
+    const labels = { [label.unclaimed]: null, ...(name === cid && noFormerCids(present)) };
     const patched = await patchIfThere(cloud, name, metadataPatch(metadata, labels));
     if (patched === undefined) continue;
-    if (patched.metadata.deletionTimestamp === undefined) return null;
+    if (patched.metadata.deletionTimestamp === undefined && !isReplaced(patched)) return null;
     described = name;
   }
   if (described === undefined) throw diskNotFound(cloud, cid);

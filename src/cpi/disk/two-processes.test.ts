@@ -43,15 +43,18 @@ test('update_disk does not delete a disk that another process has attached since
   const world = await storageCloud(t);
   const { cloud } = world;
   await createVm(cloud, createVmArguments());
-  for (const moment of ['get', 'delete']) {
+  for (const [moment, count] of [
+    ['get', 3],
+    ['patch', 2],
+  ] as const) {
     const disk = await boundDisk(world);
-    // the last look at the disk, and the deletion itself
+    // the last look at the disk, and the write that says that it is replaced
     const intercept = atRequest(
       `${moment} persistentvolumeclaims ${disk}`,
       async () => {
         await attachDisk(cloud, [vmCid, disk]);
       },
-      moment === 'get' ? 2 : 1,
+      count,
     );
     await assert.rejects(
       updateDisk(meeting(cloud, intercept), [disk, 128, { storage_class: 'other' }]),

@@ -58,11 +58,10 @@ for (const [attach, firstWrite] of [
     const { cloud, disk } = world;
     const [attached, whole] = [Promise.withResolvers<unknown>(), Promise.withResolvers<unknown>()];
     let update: Promise<string | null> | undefined;
-    let looks: string[] = [];
+    let isMade = false;
     const whenWhole: Intercept = async (request) => {
-      if (request.startsWith('create persistentvolumeclaims')) looks = ['made'];
-      if (looks[0] !== undefined && request === `get pods attach-${disk}`) looks.push('looked');
-      if (looks[1] === undefined || request !== `get persistentvolumeclaims ${disk}`) return;
+      isMade ||= request.startsWith('create persistentvolumeclaims');
+      if (!isMade || request !== `patch persistentvolumeclaims ${disk}`) return;
       whole.resolve(undefined);
       await attached.promise;
     };
@@ -122,8 +121,8 @@ for (const request of ['create volumesnapshots copy-', 'create persistentvolumec
 
 for (const [type, killedAt] of [
   ['other', 'create persistentvolumeclaims '],
-  ['other', 'delete persistentvolumeclaims '],
-  ['later', 'delete persistentvolumeclaims '],
+  ['other', 'delete volumesnapshots '],
+  ['later', 'delete volumesnapshots '],
 ] as const) {
   test(`update_disk to ${type} after one that was killed at '${killedAt}', and attach_disk meanwhile, which takes that back: nothing is left`, async (t) => {
     const world = await vmAndDisk(t, 'hot');

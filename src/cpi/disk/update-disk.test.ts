@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
-import { events, volumeAttributesClasses, volumeSnapshotClasses } from '../../kubernetes/resources.ts';
+import {
+  events,
+  persistentVolumeClaims,
+  volumeAttributesClasses,
+  volumeSnapshotClasses,
+} from '../../kubernetes/resources.ts';
 import type { VolumeAttributesClass } from '../../kubernetes/volume.ts';
 import { annotation, label } from '../labels.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
@@ -10,7 +15,7 @@ import { boundDisk, claimOf, diskObjects } from '../testing/bound-disk.ts';
 import { rejection } from '../testing/rejection.ts';
 import { storageCloud } from '../testing/storage-cloud.ts';
 import type { StorageCloud } from '../testing/storage-cloud.ts';
-import { createVmArguments, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
@@ -234,13 +239,53 @@ test('the former cid finds the copy until somebody names it by its own', async (
   const second = await updateDisk(cloud, [disk, 128, { storage_class: 'now' }]);
   assert.ok(second !== null && second !== copy);
   assert.equal(await hasDisk(cloud, [disk]), true);
-  assert.equal(await hasDisk(cloud, [copy]), false, 'no caller ever heard of it');
+  assert.equal(await hasDisk(cloud, [copy]), true, 'its caller may hear of it later');
 
   await attachDisk(cloud, [vmCid, second]);
   assert.equal((await claimOf(world, second)).metadata.labels?.[label.replaces], undefined);
   assert.equal(await hasDisk(cloud, [disk]), false);
+  assert.equal(await hasDisk(cloud, [copy]), false);
   await deleteDisk(cloud, [disk]);
   assert.equal(await hasDisk(cloud, [second]), true, 'a stranger to it now');
+});
+
+test('a copy does not take over what calls wrote about the claim of the disk', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  const { attachment, deleting, detachedFrom, giveUp, vmUid } = annotation;
+  const ofClaim = [attachment, deleting, detachedFrom, giveUp, vmUid];
+  const given = Object.fromEntries([...ofClaim, 'example.org/owner'].map((key) => [key, 'true']));
+  await world.api.patch(
+    { resource: persistentVolumeClaims, namespace, name: disk },
+    { metadata: { annotations: given } },
+  );
+  const copy = await updateDisk(world.cloud, [disk, 64, { storage_class: 'other' }]);
+  const { annotations = {} } = (await claimOf(world, copy ?? '')).metadata;
+  assert.deepEqual(
+    Object.keys(given).filter((key) => annotations[key] !== undefined),
+    ['example.org/owner'],
+  );
+});
+
+test('an answer that comes after a later update_disk by the former cid names the disk, too', async (t) => {
+  const world = await storageCloud(t);
+  const { cloud } = world;
+  await createVm(cloud, createVmArguments());
+  const disk = await boundDisk(world);
+  const first = await updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
+  const second = await updateDisk(cloud, [disk, 64, { storage_class: 'now' }]);
+  assert.equal(await updateDisk(cloud, [first, 64, { storage_class: 'now' }]), second);
+  const third = await updateDisk(cloud, [first, 64, { storage_class: 'other' }]);
+  for (const cid of [disk, first, second, third]) assert.equal(await hasDisk(cloud, [cid]), true);
+  assert.equal(await attachDisk(cloud, [vmCid, second]), `/warden-cpi-dev/disks/${String(third)}/store`);
+  await detachDisk(cloud, [vmCid, first]);
+  // described by its own cid
+  await setDiskMetadata(cloud, [third, { deployment: 'd' }]);
+  for (const cid of [disk, first, second]) assert.equal(await hasDisk(cloud, [cid]), false);
+  assert.deepEqual(
+    (await diskObjects(world)).filter((name) => name.startsWith('disk-')),
+    [third],
+  );
 });
 
 test('delete_disk by the former cid deletes the copy', async (t) => {

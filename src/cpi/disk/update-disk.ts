@@ -19,6 +19,8 @@ import { classNamed, readStorageClasses } from './storage-classes.ts';
  * nothing or in place (null), or a copy that the storage driver makes (its cid). What no driver can do is NOT_SUPPORTED,
  * what the cluster has no API for NOT_IMPLEMENTED, both with nothing changed: the director then copies (cpi.md 1.5).
  * Where an earlier call was killed after its work, the result is the cid of the copy that it made.
+ *
+ * Model: update.pml
  */
 export async function updateDisk(cloud: Cloud, args: readonly unknown[]): Promise<string | null> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'update_disk' };

@@ -6,11 +6,11 @@ import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { entryScript } from './entry-script.ts';
+import { podNetwork } from './pod-network.ts';
 
 const run = promisify(execFile);
-const namespaces = [
-  ...['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child', '--propagation', 'private'],
-];
+const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--propagation', 'private'];
+const user = ['--user', '--map-root-user'];
 const container = join(import.meta.dirname, '../../agent/testing/container.sh');
 
 interface Ending {
@@ -23,6 +23,10 @@ interface Surroundings {
   readonly before?: string;
   /** What the agent does beside, in shell. */
   readonly beside?: string;
+  /** The entry waits only a moment for processes to end. */
+  readonly isHasty?: boolean;
+  /** Root is the machine's, as in a container without a user namespace. */
+  readonly isRoot?: boolean;
 }
 
 /**
@@ -34,11 +38,11 @@ async function enter(
   t: TestContext,
   disk: string,
   hints: Readonly<Record<string, object>>,
-  { before = '', beside = ':' }: Surroundings = {},
+  { before = '', beside = ':', isHasty = false, isRoot = false }: Surroundings = {},
 ): Promise<Ending | undefined> {
-  const probe = spawnSync('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
+  const probe = spawnSync('unshare', [...user, ...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   if (probe.status !== 0) {
-    t.skip(`needs user, mount and pid namespaces: ${probe.stderr.toString()}`);
+    t.skip(`needs user, mount, network and pid namespaces: ${probe.stderr.toString()}`);
     return undefined;
   }
   const work = await mkdtemp(join(tmpdir(), 'entry-'));
@@ -56,8 +60,10 @@ async function enter(
   await writeFile(join(work, 'volume/store/canary'), 'the disk');
   await writeFile(join(work, 'agent.cjs'), '');
   const marked = `${before}\n: > /warden-cpi-dev/.going\n`;
-  await writeFile(join(work, 'entry'), marked + entryScript.replace(' + 120))', ' + 1))'));
-  const words = [...namespaces, '/bin/sh', container, work, process.execPath];
+  const entry = entryScript.replace(' + 120))', ' + 1))');
+  const hasty = entry.replace('left=75', 'left=2').replaceAll(/(await_end "\$1") \d+/gu, '$1 2');
+  await writeFile(join(work, 'entry'), marked + (isHasty ? hasty : entry));
+  const words = [...(isRoot ? [] : user), ...namespaces, '/bin/sh', container, work, process.execPath];
   try {
     const { stdout } = await run('unshare', words);
     return { code: 0, output: stdout };
@@ -193,4 +199,58 @@ test("the folder of the service account's token is closed before the agent start
   assert.match(open?.output ?? '', /cannot be closed to the VM's users/u);
   assert.doesNotMatch(open?.output ?? '', /agent:/u);
   assert.equal(open?.code, 1);
+});
+
+test("what the jobs of the former container made in the pod's network is gone before the agent starts", async (t) => {
+  if (spawnSync('ip', ['-V']).error !== undefined) return t.skip("needs Debian's package iproute2");
+  const formerLife = `bosh=/var/vcap/bosh\n${podNetwork}keep_network && ip link add left type veth peer name right`;
+  const before = `${formerLife}\nip -o link show left`;
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { before, beside: 'ip -o link' });
+  if (ending === undefined) return;
+  const [former, later] = ending.output.split('agent: ');
+  assert.match(`${former}`, /: left@right: /u);
+  assert.match(`${later}`, /: lo: /u);
+  assert.doesNotMatch(`${later}`, /: left/u);
+});
+
+/** A process that takes a second to end and says so, also by a pipe to its logger; with a pidfile that a monit file names. */
+const jobProcess = (name: string): string => `mkdir -p /var/vcap/jobs/j
+echo 'check process ${name} with pidfile "/var/vcap/data/sys/run/${name}.pid"' > /var/vcap/jobs/j/${name}.monit
+exec 3>&1
+sh -c 'trap "sleep 1; echo ${name} ends; echo ${name} has kept its records >&3; exit" TERM
+  echo "$$" > /var/vcap/data/sys/run/${name}.pid; while :; do sleep 0.1; done' | sed 's/^/log: /' &
+until [ -s /var/vcap/data/sys/run/${name}.pid ]; do sleep 0.1; done`;
+
+test('jobs are ended before their loggers; one without a monit file, too', async (t) => {
+  const beside = `${jobProcess('one')}\n${jobProcess('two')}\nrm /var/vcap/jobs/j/two.monit`;
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { beside });
+  if (ending === undefined) return;
+  for (const name of ['one', 'two']) {
+    assert.match(ending.output, new RegExp(`^log: ${name} ends\\n`, 'mu'));
+    assert.match(ending.output, new RegExp(`^${name} has kept its records\\n`, 'mu'));
+  }
+  assert.equal(ending.code, 0);
+});
+
+test('a job that does not end, and a pidfile that is a pipe, do not keep the VM up', async (t) => {
+  const stubborn = jobProcess('stubborn').replace('sleep 1; echo', ': ').replace('; exit"', '"');
+  const pipe = `mkfifo /var/vcap/data/pipe
+echo 'check process pipe with pidfile /var/vcap/data/pipe' > /var/vcap/jobs/j/pipe.monit`;
+  const surroundings = { beside: `${stubborn}\n${pipe}`, isHasty: true };
+  const ending = await enter(t, 'disk-1', { 'disk-1': {} }, surroundings);
+  assert.equal(ending === undefined || ending.code, 0);
+});
+
+test('/sys can be written in a privileged container, although the sandbox had it read-only before', async (t) => {
+  if (process.geteuid?.() !== 0) return t.skip('needs root');
+  const sandbox = 'mkdir /sys /tmp/first; mount -t sysfs -o ro sysfs /tmp/first; mount -t sysfs sysfs /sys';
+  const writable = 'test -w /sys && echo "/sys: writable"; test -w /tmp/first || echo "the other: read-only"';
+  for (const profile of ['privileged', 'sys-admin']) {
+    const before = `${sandbox}\n${writable}\nset -- ${profile}`;
+    const ending = await enter(t, 'disk-1', { 'disk-1': {} }, { before, beside: writable, isRoot: true });
+    if (ending === undefined) return;
+    const expected = profile === 'privileged' ? 'the disk\n/sys: writable\n' : 'the disk\n';
+    const said = ending.output.split('\n').filter((line) => /writable|read-only|the disk/u.test(line));
+    assert.equal(said.join('\n'), `the other: read-only\nagent: ${expected}the other: read-only`);
+  }
 });

@@ -1,8 +1,11 @@
 import { closeTokenFolder } from './close-token-folder.ts';
+import { controlGroups } from './control-groups.ts';
 import { ownData } from './own-data.ts';
 import { monitState } from './monit-state.ts';
+import { podNetwork } from './pod-network.ts';
 import { installShims } from './shims/install-shims.ts';
 import { stockInit } from './stock-init.ts';
+import { stopJobs } from './stop-jobs.ts';
 
 /**
  * PID 1 of a VM: puts the disk that the agent had mounted back, then runs the agent as its child and starts it again
@@ -12,6 +15,8 @@ import { stockInit } from './stock-init.ts';
  * - The token of a service account is for root and vcap (close-token-folder.ts); where that fails, the
  * container ends.
  * - An upstream monit keeps its state where it outlives the container (monit-state.ts); where that fails, the container ends.
+ * - What the jobs of the former container made in the pod's network is removed (pod-network.ts); where it cannot be read or
+ *   the packet filters cannot be restored, the container ends.
  * - A marker of the former container would let the attachments go at once, and pid files of a former pid namespace
  *   pass for live jobs: both are removed first.
  * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store (with its context, which no path has),
@@ -19,6 +24,8 @@ import { stockInit } from './stock-init.ts';
  *   settings/service.go). No job may start on an empty store: where the disk does not come, the container ends and is
  *   started again. A disk that was attached by a cid that update_disk has replaced is at the place of its copy: the hint
  *   tells it.
+ * - /sys of a privileged container is read-only where another container of the pod came first: the kernel has one sysfs for
+ *   each network namespace, with the options of its first mount. In the others it stays read-only.
  * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount: sync_dns and bosh-dns
  *   do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). Where the VM may unmount, it has copies of its own.
  * - A stock jammy has resolvconf: its /etc/resolv.conf is a link to /run/resolvconf/resolv.conf, so that is where the runtime
@@ -28,10 +35,12 @@ import { stockInit } from './stock-init.ts';
  * - A stemcell of ours has services beside the agent, sshd (src/stemcell/root/services.sh).
  * - bpm and Garden make control groups of their own; a runtime mounts them read-only where the container is not
  *   privileged. Under sys-admin they can be made writable, the VM's own part of them alone; under baseline they cannot.
+ *   With cgroup v2 alone the processes of the VM have to leave the container's own (control-groups.ts), before any other starts.
  * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts says why).
  * - The init of a stock stemcell takes the entry's place before the agent would be started (stock-init.ts). The profile is the
  *   entry's argument.
- * - On TERM every process is asked to end, then PID 1 goes, and with it the rest.
+ * - On TERM jobs, what else runs and loggers are asked to end, in this order (stop-jobs.ts), then PID 1 goes, and with it
+ *   the rest.
  */
 export const entryScript = `set -u
 hub=/warden-cpi-dev
@@ -39,28 +48,27 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${ownData}${closeTokenFolder}${monitState}${stockInit}stop() {
+${controlGroups}${ownData}${closeTokenFolder}${monitState}${podNetwork}${stockInit}${stopJobs}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null
-  kill -TERM -1 2>/dev/null
-  left=100
-  while set -- /proc/[0-9]*; [ "$#" -gt 1 ] && [ "$left" -gt 0 ]; do
-    left=$((left - 1))
-    sleep 0.2 &
-    wait "$!"
-  done
+  stop_jobs
+  stop_others 1
   exit 0
 }
 trap stop TERM INT
+find_stock_init "\${1:-}"
+[ "$stock" = systemd ] || own_cgroups "$@"
 rm -rf "$hub/.going"
 own_data || { say "the folders of /var/vcap/data cannot be made root's, which jobs must not change"; exit 1; }
 close_token_folder || cannot_close_token_folder
 keep_monit_state || { say "/var/vcap/monit cannot be written, so monit would start the jobs that were stopped"; exit 1; }
+keep_network || { say "the pod's network cannot be made what it was before jobs ran; recreate the VM"; exit 1; }
 find /var/vcap/data/sys/run -xdev -name '*.pid' -type f -delete 2>/dev/null
 awk '{ for (i = 7; i < NF; i++) if ($i == "-") kind = $(i + 1)
   if (kind ~ /^cgroup2?$/ && $6 ~ /^ro(,|$)/) print $5 }' /proc/self/mountinfo |
   while read -r point; do mount -o remount,bind,rw "$point" 2>/dev/null; done
+if [ "\${1:-}" = privileged ] && [ ! -w /sys ]; then mount -o remount,rw /sys 2>/dev/null; fi
 mounted=$(awk '$5 ~ /^\\/(etc|run\\/resolvconf)\\// { printf "%s ", $5 }' /proc/self/mountinfo)
 for file in /etc/hosts /etc/hostname /etc/resolv.conf; do
   place=$file
@@ -121,7 +129,6 @@ bind_disk() {
   mountpoint -q /var/vcap/store || "$shims/mount" "$hub/disks/$name/store" /var/vcap/store -o bind
 }
 bind_disk || exit 1
-find_stock_init "\${1:-}"
 [ -z "$stock" ] || boot_stock_init
 services=/usr/lib/bosh-kubernetes/services
 [ ! -x "$services" ] || "$services" &

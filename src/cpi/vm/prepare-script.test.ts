@@ -60,3 +60,12 @@ test('killed before its end it begins anew: half a copy does not pass for a fill
   assert.equal(await readFile(join(root, 'state/bosh/bin/bosh-agent'), 'utf8'), 'program');
   assert.deepEqual((await readdir(join(root, 'state/bosh'))).toSorted(), ['agent.json', 'bin']);
 });
+
+test('what the entry recorded of the network of a former sandbox is removed', async (t) => {
+  const { root, prepare } = await preparation(t);
+  await mkdir(join(root, 'state/bosh/pod-network'), { recursive: true });
+  await writeFile(join(root, 'state/.bosh.filled'), '');
+  await writeFile(join(root, 'state/bosh/pod-network/links'), 'eth0');
+  await prepare();
+  assert.deepEqual(await readdir(join(root, 'state/bosh')), []);
+});

@@ -4,7 +4,8 @@ export const stateDirectories = ['bosh', 'monit', 'jobs', 'packages', 'instance'
 /**
  * The init container of a VM: fills the state volume from the image where that has not been done to its end, and
  * makes `disks` in the hub, without which no attachment can start, and `store` in the volumes that the pod has itself. Hub and state
- * volume are root's before anything else runs in the VM.
+ * volume are root's before anything else runs in the VM. What the entry recorded of the network of a former sandbox is
+ * removed (pod-network.ts).
  * Its arguments are the state directories.
  */
 export const prepareScript = `set -eu
@@ -21,6 +22,7 @@ for name in $missing; do
   : > "/state/.$name.filled"
 done
 chown 0:0 /state/. && chmod 755 /state/.
+rm -rf /state/bosh/pod-network
 # a kubelet makes both volumes open to all; in a sandbox that is made again they have what the VM's root left
 for folder in /warden-cpi-dev/. /warden-cpi-dev/disks; do
   [ ! -L "$folder" ] || rm "$folder"

@@ -1,3 +1,6 @@
+import { controlGroups } from './control-groups.ts';
+import { quoted } from './shims/install-shims.ts';
+
 /**
  * What systemd, as PID 1 of a privileged container, would do to the node: its kernel, clock, network and consoles, and
  * what it mounts of them. Units of Ubuntu's and Debian's packages.
@@ -21,6 +24,10 @@ const nodesOwn = [
   ...['lvm2-monitor.service', 'lvm2-lvmpolld.socket', 'multipathd.service', 'multipathd.socket'],
 ];
 
+/** In the control group namespace of the VM. */
+const bootSystemd = `${controlGroups}mount_own_cgroups || { echo "entry: /sys/fs/cgroup cannot be mounted"; exit 1; }
+exec /sbin/init`;
+
 /**
  * Shell functions of the entry: `find_stock_init` sets `stock` to the init of a stock stemcell, `boot_stock_init` puts it in
  * the entry's place. Told by who runs the agent there: a unit (noble), a service of runit (jammy).
@@ -28,9 +35,10 @@ const nodesOwn = [
  * - Only a privileged container can: systemd needs control groups and mounts of its own, and `nice` below zero the right to.
  *   The embedded node shows the machine's own folders read-only: what they have is not the VM's.
  * - Both set the agent's PATH themselves, with /var/vcap/bosh/bin first: that is where the shims that matter are linked.
- * - systemd: control groups begin at the container's, /run is its tmpfs (with what the kubelet mounted there), and
- *   `container` has it leave to the node what is the node's (systemd.exec(5), "The container interface"). It unmounts nothing
- *   when it ends: jobs are asked to end after its units (their KillMode is `process`), and write to their disks then.
+ * - systemd: control groups begin at the container's, with cgroup v2 alone also what is mounted, which else shows the node's;
+ *   /run is its tmpfs (with what the kubelet mounted there), and `container` has it leave to the node what is the node's
+ *   (systemd.exec(5), "The container interface"). It unmounts nothing when it ends: jobs may write
+ *   to their disks after its units have ended (their KillMode is `process`).
  * - runsvdir-start is what bosh-docker-cpi runs, too (vm/factory.go); it clears the environment.
  */
 export const stockInit = `find_stock_init() {
@@ -69,6 +77,6 @@ boot_stock_init() {
   for unit in ${nodesOwn.join(' ')}; do ln -sf /dev/null "/etc/systemd/system/$unit"; done
   mkdir -p /etc/systemd/system/mount.d
   printf '[Unit]\\nDefaultDependencies=no\\n' > /etc/systemd/system/mount.d/bosh-kubernetes.conf
-  container=kubernetes exec unshare --cgroup /sbin/init
+  container=kubernetes exec unshare --cgroup /bin/sh -c ${quoted(bootSystemd)}
 }
 `;

@@ -19,7 +19,7 @@ async function scratch(t: TestContext): Promise<string> {
 test('PID 1 gets TERM, and SIGRTMIN+3 where it is systemd', async (t) => {
   const folder = await scratch(t);
   const told = async (booted: string): Promise<string> => {
-    const script = `kill() { echo "$*"; }\n${stopScript.replace('/run/systemd/system', booted)}`;
+    const script = `kill() { echo "$*"; }\n${stopScript.replaceAll('/run/systemd/system', booted)}`;
     return (await run('/bin/sh', ['-c', script])).stdout;
   };
   assert.equal(await told(join(folder, 'none')), '-TERM 1\n');
@@ -30,7 +30,7 @@ test('the hook before the end leaves its marker in the hub, and tells PID 1 wher
   const folder = await scratch(t);
   for (const hub of [folder, join(folder, 'none')]) {
     const hook = preStopScript.replaceAll('/warden-cpi-dev', hub);
-    const script = `kill() { echo "$*"; }\n${hook.replace('/run/systemd/system', join(folder, 'no'))}`;
+    const script = `kill() { echo "$*"; }\n${hook.replaceAll('/run/systemd/system', join(folder, 'no'))}`;
     assert.equal((await run('/bin/sh', ['-c', script])).stdout, '-TERM 1\n');
   }
   assert.deepEqual(await readdir(join(folder, '.going')), []);

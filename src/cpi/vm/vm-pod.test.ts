@@ -198,7 +198,7 @@ test('its metadata: labels that select it, its owner, and no eviction by an auto
   assert.deepEqual(annotations, {
     'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
     'bosh.cloudfoundry.org/attach': 'hot',
-    'bosh.cloudfoundry.org/scripts-version': '3',
+    'bosh.cloudfoundry.org/scripts-version': '4',
     address: 'a',
   });
   assert.deepEqual(metadata.labels, {

@@ -17,6 +17,10 @@ export interface PortForwardServer {
   readonly requests: string[];
   /** Breaks every forwarded connection, as a restart of the API server does. */
   readonly breakConnections: () => void;
+  /** Tells every client that the pod has reset its connection, behind what came before. */
+  readonly resetPods: () => void;
+  /** Bytes of pods that were sent since the start. */
+  readonly forwarded: () => number;
   /** Of pings since the start. */
   readonly pings: () => number;
   readonly close: () => Promise<void>;
@@ -34,6 +38,7 @@ export async function startPortForwardServer(): Promise<PortForwardServer> {
   const listeners = new Map<string, number>();
   const requests: string[] = [];
   let pings = 0;
+  let forwarded = 0;
   const { access, server, close } = await startTlsServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     answer(new URL(request.url ?? '/', 'https://any'), objects, response);
@@ -52,11 +57,27 @@ export async function startPortForwardServer(): Promise<PortForwardServer> {
     const port = Number(url.searchParams.get('ports'));
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       webSocket.on('ping', () => (pings += 1));
-      forward(webSocket, port, listeners.get(`${namespace}/${pod}:${port}`));
+      forward(
+        webSocket,
+        port,
+        listeners.get(`${namespace}/${pod}:${port}`),
+        (length) => (forwarded += length),
+      );
     });
   });
   const breakConnections = (): void => {
     for (const client of sockets.clients) client.terminate();
+  };
+  const resetPods = (): void => {
+    for (const client of sockets.clients) {
+      client.send(
+        Buffer.concat([
+          Uint8Array.of(1),
+          Buffer.from('error forwarding port: read: connection reset by peer'),
+        ]),
+      );
+      client.close(1000);
+    }
   };
   return {
     access,
@@ -64,6 +85,8 @@ export async function startPortForwardServer(): Promise<PortForwardServer> {
     listeners,
     requests,
     breakConnections,
+    resetPods,
+    forwarded: () => forwarded,
     pings: () => pings,
     close: async () => {
       breakConnections();
@@ -116,7 +139,12 @@ function refuse(socket: Duplex, pod: string): void {
 }
 
 /** As containerd's answers were recorded from Kubernetes 1.36. */
-function forward(socket: WebSocket, port: number, local: number | undefined): void {
+function forward(
+  socket: WebSocket,
+  port: number,
+  local: number | undefined,
+  count: (length: number) => void,
+): void {
   const number = Buffer.alloc(2);
   number.writeUInt16LE(port);
   const send = (channel: number, data: Buffer): void =>
@@ -137,6 +165,7 @@ function forward(socket: WebSocket, port: number, local: number | undefined): vo
   });
   socket.on('close', () => target.destroy());
   target.on('data', (data) => {
+    count(data.length);
     target.pause();
     socket.send(Buffer.concat([Uint8Array.of(0), data]), () => target.resume());
   });

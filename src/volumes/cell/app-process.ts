@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Plan, PlanAnswer, PlannedVolume } from './inside/plan.ts';
+import type { HiddenFolders, Plan, PlanAnswer, PlannedVolume } from './inside/plan.ts';
 import { planDescriptor } from './inside/plan.ts';
 import { runProgram } from './run-program.ts';
 
@@ -14,6 +14,7 @@ export interface AppOrder {
   readonly gid: number;
   /** An absolute path without links. */
   readonly root: string;
+  readonly hidden: HiddenFolders;
 }
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
@@ -60,7 +61,8 @@ export class AppProcess {
       },
     );
     const app = new AppProcess(order, child);
-    const plan = { root: order.root, volumes, command: commandOf(order), environment: { PATH: searchPath } };
+    const { root, hidden } = order;
+    const plan = { root, hidden, volumes, command: commandOf(order), environment: { PATH: searchPath } };
     const error = await answerTo(child, plan, seconds);
     if (error === undefined) return app;
     child.kill('SIGKILL');
@@ -80,7 +82,8 @@ export class AppProcess {
       env: { PATH: searchPath, LC_ALL: 'C' },
       detached: true,
     });
-    const plan = { root: this.#order.root, volumes, command: undefined, environment: {} };
+    const { root, hidden } = this.#order;
+    const plan = { root, hidden, volumes, command: undefined, environment: {} };
     const error = await answerTo(child, plan, seconds);
     if (error !== undefined) child.kill('SIGKILL');
     return error;
@@ -118,7 +121,7 @@ export class AppProcess {
 }
 
 /** The app keeps no right of root's, and no program gives it one. */
-function commandOf({ command, uid, gid }: AppOrder): readonly string[] {
+function commandOf({ command, uid, gid }: Pick<AppOrder, 'command' | 'uid' | 'gid'>): readonly string[] {
   const limits = [
     '--no-new-privs',
     '--inh-caps',

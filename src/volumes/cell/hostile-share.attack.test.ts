@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { readRecords, writeRecord } from './container-record.ts';
+import type { VolumeMount } from '../options/parse-volume-mounts.ts';
+import { until } from '../../../test/support/until.ts';
 import { repair } from './let-go.ts';
 import { runApp } from './run-app.ts';
 import { notRoot, testCell } from './testing/test-cell.ts';
@@ -31,6 +33,44 @@ test('a share with programs is not bound where root takes its own from', { skip 
   const root = join(folder, 'root');
   await mkdir(root);
   assert.equal(await runApp({ ...order(['none'], [share]), root }, ports), 127);
+});
+
+// the folder of a driver lets every user pass, and mountinfo shows the names
+test('an app reaches no volume of another app by its path', { skip }, async (t) => {
+  const { folder, ports, volume, order } = await testCell(t);
+  await chmod(join(folder, 'mounts'), 0o711);
+  const [photos, early, late] = [await volume('photos'), await volume('early'), await volume('late')];
+  await ports.volman.scan();
+  const share = (name: string, file: string): string => join(folder, 'shares', name, file);
+  const other = async (of: VolumeMount): Promise<number> => {
+    const script = 'echo secret > "$1/secret"; until [ -e "$1/end" ]; do sleep 0.05; done';
+    const container = `of-${of.volumeId}` as PathSegment;
+    return runApp({ ...order(['sh', '-c', script, 'sh', of.containerDir], [of]), container }, ports);
+  };
+  const first = other(early);
+  await until('the first app', async () => existsSync(share('early', 'secret')));
+  const script = `for name in early late; do
+    until [ -e "$1/try-$name" ]; do sleep 0.05; done
+    other="$2/$name"_of-"$name"
+    { cat "$2"/*/secret "$other/secret"; echo > "$other/written"; ls "$2"; } > "$1/said-$name" 2>&1
+    touch "$1/tried-$name"
+  done`;
+  const command = ['sh', '-c', script, 'sh', photos.containerDir, join(folder, 'mounts')];
+  const hostile = runApp(order(command, [photos]), ports);
+  await until('the hostile app', async () => existsSync(join(folder, 'mounts/photos_app-1')));
+  const second = until('the try', async () => existsSync(share('photos', 'tried-early'))).then(() =>
+    other(late),
+  );
+  await writeFile(share('photos', 'try-early'), '');
+  await until('the second app', async () => existsSync(share('late', 'secret')));
+  await writeFile(share('photos', 'try-late'), '');
+  await hostile;
+  for (const name of ['early', 'late']) {
+    assert.equal(existsSync(share(name, 'written')), false, name);
+    assert.doesNotMatch(await readFile(share('photos', `said-${name}`), 'utf8'), /^secret/mu);
+    await writeFile(share(name, 'end'), '');
+  }
+  assert.deepEqual(await Promise.all([first, second]), [0, 0]);
 });
 
 test('an app that moves a folder of its container away stops no repair', { skip }, async (t) => {

@@ -12,8 +12,10 @@ import { AppProcess } from './app-process.ts';
 import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 import { claimFolders } from './container-folders.ts';
 import { lockContainer } from './container-record.ts';
+import { holderOf } from './holder-of.ts';
 import type { PlannedVolume } from './inside/plan.ts';
 import { letGo } from './let-go.ts';
+import { planHidden } from './plan-hidden.ts';
 import { refuseProgramFolders } from './program-folders.ts';
 import { runProgram } from './run-program.ts';
 
@@ -41,7 +43,7 @@ export interface CellPorts {
   readonly signal: AbortSignal;
 }
 
-export interface ContainerOrder extends AppOrder {
+export interface ContainerOrder extends Omit<AppOrder, 'hidden'> {
   readonly container: PathSegment;
   readonly volumes: readonly VolumeMount[];
 }
@@ -130,7 +132,15 @@ async function runWith(
   const { deadlines, signal, step, log } = ports;
   if (signal.aborted)
     throw new ProductError('INTERRUPTED', 'the app was not started, as it had to stop before');
-  const app = await AppProcess.start(order, planned, deadlines.start);
+  const { root, volumes } = order;
+  const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
+  const hidden = planHidden(await ownMounts(), {
+    at: ports.state,
+    mountFolders: ports.volman.mountFolders,
+    sources: planned.map(({ source }) => source),
+    kept: [root, ports.state, ...targets],
+  });
+  const app = await AppProcess.start({ ...order, hidden }, planned, deadlines.start);
   step('start');
   const ended = new AbortController();
   const watching = keepMounted(app, planned, { ...ports, signal: ended.signal });
@@ -187,10 +197,10 @@ async function keepMounted(
   const known = new Map(planned.map(({ source, device }) => [source, device]));
   const first = await ownMounts();
   for (const { source } of planned) {
-    if (!holds(first, source)?.isShared)
+    if (!holderOf(first, source)?.isShared)
       log(
         `if the driver has to mount ${source} anew, this app does not get it until it is started again: ` +
-          `the mount that has that folder is private (mount --make-shared ${holds(first, source)?.target ?? '/'})`,
+          `the mount that has that folder is private (mount --make-shared ${holderOf(first, source)?.target ?? '/'})`,
       );
   }
   while (await pause(deadlines.watch, signal)) {
@@ -225,17 +235,6 @@ const ownMounts = async (): Promise<readonly MountEntry[]> =>
 
 const mountAt = (mounts: readonly MountEntry[], path: string): MountEntry | undefined =>
   mounts.findLast(({ target }) => target === path);
-
-/** The mount whose folder a mount point is. */
-function holds(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
-  const above = mounts.filter(
-    ({ target }) => target !== path && `${path}/`.startsWith(target === '/' ? '/' : `${target}/`),
-  );
-  return above.reduce<MountEntry | undefined>(
-    (best, mount) => (best !== undefined && best.target.length > mount.target.length ? best : mount),
-    undefined,
-  );
-}
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { isAbsolute, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { FlagTable, Flags } from './flags.ts';
@@ -57,6 +58,8 @@ export interface DriverConfig {
   /** File that says how the CredHub is reached whose secrets signed volumes may refer to. */
   readonly credhub: string | undefined;
   readonly mapfsPath: string | undefined;
+  /** Groups of addresses of NFS servers; those of a group belong to one server. */
+  readonly sameServers: readonly (readonly string[])[];
   /** Local folders below it are mounted in place of shares. */
   readonly bindFrom: string | undefined;
 }
@@ -73,6 +76,7 @@ const flagTable: FlagTable = {
   transport: 'text',
   mountDir: 'text',
   mapfsPath: 'text',
+  nfsServerAddresses: 'text',
   forceNoserverino: 'switch',
   forceNoDfs: 'switch',
   requireSSL: 'switch',
@@ -141,6 +145,7 @@ class Reader {
       },
       ...this.#trust(),
       mapfsPath: this.#flags.text('mapfsPath'),
+      sameServers: this.#sameServers(),
       bindFrom: this.#optionalPath('bindFrom'),
     };
   }
@@ -161,6 +166,17 @@ class Reader {
 
   #optionalPath(flag: string): string | undefined {
     return this.#flags.text(flag) === undefined ? undefined : this.#path(flag);
+  }
+
+  #sameServers(): DriverConfig['sameServers'] {
+    const text = this.#flags.text('nfsServerAddresses');
+    if (text === undefined) return [];
+    const groups = text.split(';').map((group) => group.split(',').map((address) => address.trim()));
+    if (groups.flat().some((address) => isIP(address) === 0))
+      this.#faults.push(
+        '-nfsServerAddresses must have addresses such as 10.0.0.1,10.0.0.2;10.0.1.1,10.0.1.2: those between semicolons belong to one server',
+      );
+    return groups;
   }
 
   #trust(): Pick<DriverConfig, 'signatures' | 'signatureKeys' | 'secretFiles' | 'credhub'> {

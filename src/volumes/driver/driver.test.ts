@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { until } from '../../../test/support/until.ts';
+import { MountError } from './mount/mount-error.ts';
 import { untilDeadline } from './testing/memory-mounter.ts';
 import { driverFolder, nfsOptions, safeDescription, smbOptions, testDriver } from './testing/test-driver.ts';
 
@@ -189,6 +190,40 @@ test('a client that goes before its answer leaves no mount', async (t) => {
   sent.destroy();
   await until('the undone mount', async () => mounter.calls.at(-1)?.startsWith('unmount') === true);
   assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 0);
+});
+
+test('files in the way of a mount are named, and stay', async (t) => {
+  const folder = await driverFolder(t);
+  const { call, mounter } = await testDriver(t, { folder });
+  const target = join(folder, 'mounts', 'v');
+  await call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
+  await mkdir(target);
+  await writeFile(join(target, 'file'), 'kept');
+  const answer = safeDescription(await call('VolumeDriver.Mount', { Name: 'v' }));
+  assert.match(answer, /^BUSY: .*mounts\/v'.*move them/u);
+  assert.equal(await readFile(join(target, 'file'), 'utf8'), 'kept');
+  assert.equal(mounter.mounts.size, 0);
+});
+
+test('a drain tries again what could not be unmounted, and names what is mounted at its end', async (t) => {
+  const folder = await driverFolder(t);
+  const { running, call, mounter } = await testDriver(t, { folder });
+  for (const Name of ['busy', 'folder-stays']) {
+    await call('VolumeDriver.Create', { Name, Opts: nfsOptions });
+    assert.equal((await call('VolumeDriver.Mount', { Name })).Err, '');
+  }
+  let tries = 0;
+  mounter.beforeUnmount = async (target) => {
+    if (target.endsWith('/busy') && (tries += 1) < 3) throw new MountError('BUSY', 'an app uses it');
+    // the share is unmounted, and its empty folder is not removed
+    if (target.endsWith('/folder-stays')) {
+      mounter.mounts.delete(target);
+      throw new MountError('FAILED', 'the folder is not empty');
+    }
+  };
+  const evacuated = await fetch(`http://${running.adminAddress}/evacuate`);
+  assert.equal(evacuated.status, 200, await evacuated.text());
+  assert.deepEqual([tries, mounter.mounts.size], [3, 0]);
 });
 
 test('drain: spec file gone first, all unmounted, what is left named at the deadline, then the process stops', async (t) => {

@@ -26,6 +26,7 @@ test('the flags of the old drivers and their defaults', () => {
     specFile: 'spec',
   });
   assert.deepEqual([nfs.protocol, nfs.admin.port, nfs.mapfsPath], ['nfs', 7590, '/mapfs']);
+  assert.deepEqual(nfs.sameServers, []);
   const smb = parseDriverConfig([
     '-name=smbdriver',
     ...paths,

@@ -4,10 +4,10 @@ import type { DriverLog } from './driver-log.ts';
 import type { ResolveIds } from './ldap/resolve-ids.ts';
 import type { DriverMetrics } from './metrics.ts';
 import { MountError } from './mount/mount-error.ts';
-import type { MountOrder } from './mount/mount-order.ts';
+import type { MountOrder, NfsOrder } from './mount/mount-order.ts';
 import type { ForcedFlags } from './options/parse-mount-request.ts';
 import { parseMountRequest } from './options/parse-mount-request.ts';
-import type { SignaturePolicy } from './trust/check-signature.ts';
+import type { SignatureCheck, SignaturePolicy } from './trust/check-signature.ts';
 import { checkSignature } from './trust/check-signature.ts';
 import type { SecretPlaces } from './trust/read-secret.ts';
 import { readSecret } from './trust/read-secret.ts';
@@ -30,22 +30,13 @@ export interface OrderPorts {
  * not signed as they have to be, or a secret cannot be had.
  */
 export async function resolveOrder(
-  { protocol, forcedFlags, signatures, secrets, log, metrics, idsOf }: OrderPorts,
+  ports: OrderPorts,
   name: VolumeName,
   options: CreateOptions,
   signal: AbortSignal,
 ): Promise<MountOrder> {
-  const check = checkSignature(name, options, signatures.keys);
-  if (check.isSigned) {
-    const { otherWorkload } = check;
-    if (otherWorkload !== undefined) {
-      metrics.otherWorkload();
-      log.info('other-workload', { volume: name, workload: otherWorkload });
-    }
-  } else {
-    if (signatures.mode === 'require') throw new MountError('NOT_SIGNED', check.why);
-    if (signatures.mode === 'log') log.error('not-signed', check.why, { volume: name });
-  }
+  const { protocol, forcedFlags, secrets, log, idsOf } = ports;
+  const check = verifyOptions(ports, name, options);
   const parsed = parseMountRequest(protocol, options, forcedFlags);
   if ('fault' in parsed) throw new MountError('INVALID_OPTION', parsed.fault);
   const secretOf = async (password: string): Promise<string> => {
@@ -58,7 +49,10 @@ export async function resolveOrder(
   };
   const { order, login } = parsed;
   if (order.kind === 'smb') return { ...order, password: await secretOf(order.password) };
-  if (login === undefined) return order;
+  if (login === undefined) {
+    if (idsOf !== undefined && !check.isSigned) throw new MountError('INVALID_OPTION', faultWithLdap(order));
+    return order;
+  }
   if (idsOf === undefined)
     throw new MountError(
       'INVALID_OPTION',
@@ -66,3 +60,26 @@ export async function resolveOrder(
     );
   return { ...order, ids: await idsOf({ ...login, password: await secretOf(login.password) }, signal) };
 }
+
+/** Throws NOT_SIGNED where the policy asks for a signature that the options do not have. */
+export function verifyOptions(
+  { signatures, log, metrics }: Pick<OrderPorts, 'signatures' | 'log' | 'metrics'>,
+  name: VolumeName,
+  options: CreateOptions,
+): SignatureCheck {
+  const check = checkSignature(name, options, signatures.keys);
+  if (!check.isSigned) {
+    if (signatures.mode === 'require') throw new MountError('NOT_SIGNED', check.why);
+    if (signatures.mode === 'log') log.error('not-signed', check.why, { volume: name });
+  } else if (check.otherWorkload !== undefined) {
+    metrics.otherWorkload();
+    log.info('other-workload', { volume: name, workload: check.otherWorkload });
+  }
+  return check;
+}
+
+/** With a directory, who has no password of a user does not get that user's ids, nor root's. */
+const faultWithLdap = ({ ids }: NfsOrder): string =>
+  ids === undefined
+    ? '- Missing mandatory options: username, password (the driver has LDAP)'
+    : '- Not allowed options: gid, uid (the driver has LDAP: name username and password of a user of the directory)';

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { ProductError } from '../../errors/product-error.ts';
 import type { DriverConfig } from './config.ts';
 import { parseDriverConfig } from './config.ts';
+import { driverLog } from './driver-log.ts';
 import { parseLdapSettings } from './ldap/ldap-settings.ts';
 import type { ResolveIds } from './ldap/resolve-ids.ts';
 import { ldapResolver } from './ldap/resolve-ids.ts';
@@ -24,7 +25,7 @@ export async function runDriver(words: readonly string[], ports: DriverRunPorts)
   const config = parseDriverConfig(words);
   const idsOf = config.protocol === 'nfs' ? directoryOf(environment) : undefined;
   refuseUnable(config);
-  const driver = await startDriver(config, { ...mounterOf(config), idsOf, out });
+  const driver = await startDriver(config, { ...mounterOf(config, out), idsOf, out });
   await Promise.race([driver.evacuated, aborted(signal)]);
   await driver.stop();
   return 0;
@@ -38,11 +39,23 @@ function directoryOf(environment: DriverRunPorts['environment']): ResolveIds | u
   return settings && ldapResolver(settings);
 }
 
-function mounterOf({ bindFrom, mapfsPath, deadlines }: DriverConfig): { mounter: Mounter; standIn?: string } {
+function mounterOf(
+  { protocol, bindFrom, mapfsPath, sameServers, deadlines }: DriverConfig,
+  out: DriverRunPorts['out'],
+): { mounter: Mounter; standIn?: string } {
   if (bindFrom !== undefined)
     return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
-  const mountSeconds = deadlines.mount / 1000;
-  return { mounter: new ShareMounter({ mountSeconds, ...(mapfsPath !== undefined && { mapfsPath }) }) };
+  const log = driverLog(out, { source: `${protocol}-driver-server`, now: () => new Date() });
+  return {
+    mounter: new ShareMounter({
+      mountSeconds: deadlines.mount / 1000,
+      // for each step of three: plainly, by force, lazily
+      unmountSeconds: deadlines.unmount / 3000,
+      sameServers,
+      note: (text) => log.info('mount', { note: text }),
+      ...(mapfsPath !== undefined && { mapfsPath }),
+    }),
+  };
 }
 
 /** Else the driver would start, and each mount fail. */

@@ -20,7 +20,7 @@ import { driverMetrics } from './metrics.ts';
 import { makeMountFolder } from './mount-folder.ts';
 import type { Mounter } from './mount/mounter.ts';
 import type { OrderPorts } from './resolve-order.ts';
-import { resolveOrder } from './resolve-order.ts';
+import { resolveOrder, verifyOptions } from './resolve-order.ts';
 import { writeSpecFile } from './spec-file.ts';
 import { StateStore } from './state/state-store.ts';
 import { drain } from './volumes/drain.ts';
@@ -88,6 +88,7 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
       mounter: ports.mounter,
       store: new StateStore(folder.stateFolder),
       resolveOrder: (name, options, signal) => resolveOrder(orders, name, options, signal),
+      verifyOptions: (name, options) => void verifyOptions(orders, name, options),
       mountDir: folder.path,
       bootId: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
       deadlines: config.deadlines,

@@ -2,8 +2,19 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../../../test/support/until.ts';
+import { signVolumeId } from '../signature/signed-volume-id.ts';
 import { newPair } from '../signature/testing/new-pair.ts';
-import { driverFolder, safeDescription, testDriver } from './testing/test-driver.ts';
+import { startDriver } from './start-driver.ts';
+import { memoryMounter } from './testing/memory-mounter.ts';
+import {
+  callerOf,
+  configIn,
+  driverFolder,
+  nfsOptions,
+  safeDescription,
+  testDriver,
+} from './testing/test-driver.ts';
 import { appGuid, trustingDriver } from './testing/trusting-driver.ts';
 
 const processGuid = `${appGuid}-9d7e2c51-0000-4000-8000-000000000002`;
@@ -26,6 +37,62 @@ test('require: only what the broker signed is mounted', async (t) => {
     );
   }
   assert.equal(mounter.mounts.size, before);
+});
+
+test('require: options that are not signed get no mount that is there, and none later', async (t) => {
+  const words = ['-watchInterval', '20ms'];
+  const { mount, call, mounter } = await trustingDriver(t, 'require', { words });
+  assert.equal(await mount(share), '');
+  const [Name = ''] = ((await call('VolumeDriver.List')).Volumes ?? []).map((volume) => volume.Name);
+  const create = (Opts: Record<string, unknown>) => call('VolumeDriver.Create', { Name, Opts });
+  for (const changed of [{ source: '//server/other' }, { readonly: true }, { mount: '/etc' }]) {
+    assert.equal((await create({ ...share, ...changed })).Err, '');
+    assert.match(safeDescription(await call('VolumeDriver.Mount', { Name })), /^NOT_SIGNED: /u);
+  }
+  // the watchdog mounts what was verified
+  const [target = '', order] = [...mounter.mounts].at(-1) ?? [];
+  mounter.mounts.delete(target);
+  await until('the mount', async () => mounter.mounts.has(target));
+  assert.deepEqual(mounter.mounts.get(target), order);
+  assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 1);
+  // the same options with another password are signed, and are the volume's from their mount on
+  assert.equal((await create({ ...share, password: 'new' })).Err, '');
+  assert.equal((await call('VolumeDriver.Mount', { Name })).Err, '');
+  mounter.mounts.delete(target);
+  await until('the mount', async () => mounter.mounts.has(target));
+  assert.deepEqual(mounter.mounts.get(target), { ...order, password: 'new' });
+});
+
+test('with LDAP only a signed volume names ids, or none', async (t) => {
+  const folder = await driverFolder(t);
+  const pair = newPair();
+  await writeFile(join(folder, 'keys.pem'), pair.publicPem);
+  const mounter = memoryMounter();
+  const words = ['-signatureKeys', join(folder, 'keys.pem')];
+  const idsOf = async (): Promise<{ uid: number; gid: number }> => ({ uid: 7, gid: 8 });
+  const running = await startDriver(configIn(folder, words), { mounter, idsOf, out: () => undefined });
+  t.after(() => running.stop());
+  const call = callerOf(running.address);
+  const mounted = async (Name: string, Opts: Record<string, unknown>): Promise<string> => {
+    assert.equal((await call('VolumeDriver.Create', { Name, Opts })).Err, '');
+    const answer = await call('VolumeDriver.Mount', { Name });
+    return answer.Err === '' ? '' : safeDescription(answer);
+  };
+  const ids = { ...nfsOptions, uid: '1000', gid: '1000', mount: '/data' };
+  assert.match(await mounted('ids', ids), /^INVALID_OPTION: .*Not allowed options: gid, uid/u);
+  assert.match(
+    await mounted('none', nfsOptions),
+    /^INVALID_OPTION: .*Missing mandatory options: username, password/u,
+  );
+  assert.equal(mounter.mounts.size, 0);
+  assert.equal(await mounted('user', { ...nfsOptions, username: 'alice', password: 'p' }), '');
+  const binding = { instanceId: 'instance', appGuid, containerDir: '/data', mode: 'rw' } as const;
+  assert.equal(await mounted(`${signVolumeId(binding, ids, pair.key)}_c`, ids), '');
+  const orders = [...mounter.mounts.values()].map((order) => order.kind === 'nfs' && order.ids);
+  assert.deepEqual(orders, [
+    { uid: 7, gid: 8 },
+    { uid: 1000, gid: 1000 },
+  ]);
 });
 
 test('a workload whose guid is not of the app is mounted for, counted and logged', async (t) => {

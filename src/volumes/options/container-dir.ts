@@ -4,11 +4,14 @@ const longest = 1024;
 /** What a container needs for itself. */
 const ofTheKernel = ['proc', 'sys', 'dev'];
 
+/** Cloud Foundry unpacks an app's droplet there. */
+const ofTheApp = '/home/vcap/app';
+
 /** A folder in the app's container: absolute, without `.`, `..` and empty parts. */
 export const containerDir: OptionType = {
   parse: (value) => {
     const fault = {
-      fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not / and not in /${ofTheKernel.join(', /')}`,
+      fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not /, not ${ofTheApp}, which has the app itself, and not in /${ofTheKernel.join(', /')}`,
     };
     if (typeof value !== 'string' || value.length > longest) return fault;
     if (!value.startsWith('/') || /[\p{Cc}\p{Zl}\p{Zp},:\\]/u.test(value)) return fault;
@@ -16,7 +19,8 @@ export const containerDir: OptionType = {
     const [first] = parts;
     if (first === undefined || parts.includes('..') || ofTheKernel.includes(first)) return fault;
     if (parts.some((part) => Buffer.byteLength(part) > 255)) return fault;
-    return { value: `/${parts.join('/')}` };
+    const path = `/${parts.join('/')}`;
+    return path === ofTheApp ? fault : { value: path };
   },
   schema: { type: 'string', minLength: 2, maxLength: longest },
 };

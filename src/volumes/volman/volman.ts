@@ -52,6 +52,11 @@ export class Volman {
     this.#ports = ports;
   }
 
+  /** Drivers mount below these. */
+  get mountFolders(): readonly string[] {
+    return this.#ports.mountFolders;
+  }
+
   /** Looks for drivers and activates them. What fails is logged; no driver is lost by it. */
   async scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {

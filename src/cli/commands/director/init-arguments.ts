@@ -23,11 +23,13 @@ export interface InitArguments {
   readonly network: { readonly range: string; readonly gateway: string } | undefined;
   readonly outsideAddress: string | undefined;
   readonly hasStaticVolumes: boolean;
+  /** The plugin static-ip gives addresses, though its DaemonSet is not there. */
+  readonly hasStaticIp: boolean;
 }
 
 export const initUsage =
   `init [--for ${targets.join('|')}] [--way ${ways.join('|')}] [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
-  '[--internal-ip IP] [--internal-cidr CIDR] [--internal-gw IP] [--address HOST] [--static-volumes] [--release FILE] ' +
+  '[--internal-ip IP] [--internal-cidr CIDR] [--internal-gw IP] [--address HOST] [--static-volumes] [--static-ip] [--release FILE] ' +
   '--stemcell FILE DIRECTORY';
 
 const options = {
@@ -41,6 +43,7 @@ const options = {
   'internal-gw': { type: 'string' },
   address: { type: 'string' },
   'static-volumes': { type: 'boolean', default: false },
+  'static-ip': { type: 'boolean', default: false },
   release: { type: 'string' },
   stemcell: { type: 'string' },
 } as const;
@@ -74,6 +77,7 @@ export function parseInitArguments(words: readonly string[]): InitArguments {
     release: release === undefined ? undefined : path(release),
     ...addresses(way, values),
     hasStaticVolumes: values['static-volumes'],
+    hasStaticIp: values['static-ip'],
   };
 }
 

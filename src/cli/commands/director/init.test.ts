@@ -165,7 +165,7 @@ describe('director init', () => {
       ],
       [/Node ports: 32067 is taken by Service default\/web: delete/u, ['--way', 'nodeport']],
       [
-        /Fixed addresses: .* install it .*, or choose --way tunnel/u,
+        /Fixed addresses: .* install it .*, say --static-ip .*, or choose --way tunnel/u,
         [...direct, '--internal-ip', '10.77.0.9'],
       ],
     ];
@@ -174,6 +174,15 @@ describe('director init', () => {
       assert.match(problem, /^DIRECTOR_NOT_POSSIBLE Nothing was written\. /u);
       assert.match(problem, sentence);
     }
+
+    const told = await init(
+      ...direct,
+      '--internal-ip',
+      '10.77.0.9',
+      '--static-ip',
+      join(directory, '../told'),
+    );
+    assert.match(told.out, /Fixed addresses +ok +static-ip, by --static-ip/u);
 
     await api.patch(
       { resource: storageClasses, name: 'local' },

@@ -72,8 +72,8 @@ export class ContainerConsole implements PodConsole {
     if (command.length === 0) {
       throw badRequest('you must specify at least 1 command for the container');
     }
-    const environment = runner.environment();
     try {
+      const environment = runner.environment();
       if (tty) {
         return await openTerminal(running, { command, environment: environment.set('TERM', 'xterm') });
       }

@@ -5,7 +5,7 @@ import { imageSkeleton } from '../image/image-skeleton.ts';
 import { resolveSubPath } from '../volumes/sub-path.ts';
 import { VolumeError } from '../volumes/volume-error.ts';
 import { containerSecurity } from './container-security.ts';
-import { expandVariables } from './expand-variables.ts';
+import { Expansion } from './expand-variables.ts';
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -57,9 +57,11 @@ function throughImage(path: string): string {
   return link === undefined ? path : `${link[1]}${path.slice(link[0].length)}`;
 }
 
+/** Throws where the values would be longer than a program can be given. */
 export function environmentOf(
   container: Container,
   { hostname, environment: given }: Pick<PodSurroundings, 'hostname' | 'environment'>,
+  expansion = new Expansion(),
 ): Map<string, string> {
   const environment = new Map([
     ...(given ?? []),
@@ -68,7 +70,7 @@ export function environmentOf(
     ['HOME', '/root'],
   ]);
   for (const { name, value = '' } of container.env ?? []) {
-    environment.set(name, expandVariables(value, environment));
+    environment.set(name, expansion.expand(value, environment, `the environment variable ${name}`));
   }
   return environment;
 }
@@ -114,9 +116,11 @@ export function containerPlan(
   run: ContainerRun,
 ): ContainerPlan {
   const { hostname, address, volumes, namespaces } = surroundings;
-  const environment = environmentOf(container, surroundings);
-  const expand = (text: string): string => expandVariables(text, environment);
-  const command = [...(container.command ?? []), ...(container.args ?? [])].map(expand);
+  const expansion = new Expansion();
+  const environment = environmentOf(container, surroundings, expansion);
+  const command = [...(container.command ?? []), ...(container.args ?? [])].map((text, index) =>
+    expansion.expand(text, environment, `word ${index + 1} of the command`),
+  );
   const terminationMessage: ContainerMount = {
     source: run.terminationMessage,
     target: container.terminationMessagePath ?? '/dev/termination-log',

@@ -175,8 +175,8 @@ export class ContainerRunner {
     if (command === undefined) {
       return;
     }
-    const environment = this.environment();
     try {
+      const environment = this.environment();
       const hook = await running.exec({ command, environment }, { stdin: false });
       hook.stdout.resume();
       hook.stderr.resume();

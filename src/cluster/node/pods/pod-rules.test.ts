@@ -5,7 +5,8 @@ import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
 import { hostRootImage } from '../image/host-root-image.ts';
 import { BackOff, restartLimits } from './back-off.ts';
 import { openRecord, type ContainerRecord } from './container-record.ts';
-import { expandVariables } from './expand-variables.ts';
+import { containerPlan } from './container-plan.ts';
+import { Expansion } from './expand-variables.ts';
 import { listeningAddresses } from './listening-addresses.ts';
 import { isPodAddress, PodAddresses } from './pod-addresses.ts';
 import { PodEnding } from './pod-ending.ts';
@@ -122,7 +123,42 @@ test('addresses on which something listens are read from the kernel', () => {
 
 test('variables in commands are expanded as Kubernetes does', () => {
   const variables = new Map([['A', '1']]);
-  assert.equal(expandVariables('$(A) $$(A) $(B) $A $(A', variables), '1 $(A) $(B) $A $(A');
+  const expanded = new Expansion().expand('$(A) $$(A) $(B) $A $(A $', variables, 'a word');
+  assert.equal(expanded, '1 $(A) $(B) $A $(A $');
+});
+
+test('what a program can be given is the longest that variables grow to, for each word and for all together', () => {
+  const planOf = (container: Partial<Container>): { words: number; longest: number } => {
+    const whole = { name: 'main', image: hostRootImage, command: ['true'], ...container };
+    const surroundings = { hostname: 'h', address: '127.64.0.2', volumes: new Map(), namespaces: undefined };
+    const run = { id: '1', terminationMessage: '/t' };
+    const { command, environment } = containerPlan(
+      podWith({ containers: [whole] }),
+      whole,
+      surroundings,
+      run,
+    );
+    const lengths = [...command, ...environment.values()].map((word) => word.length);
+    return { words: lengths.length, longest: Math.max(...lengths) };
+  };
+  const tenfold = (name: string): string => `$(${name})`.repeat(10);
+  const grown = ['B', 'C', 'D', 'E'].map((name, index) => ({ name, value: tenfold('ABCD'.charAt(index)) }));
+  const env = [{ name: 'A', value: 'x'.repeat(10) }, ...grown];
+  assert.deepEqual(planOf({ env }), { words: 9, longest: 100_000 });
+  const more = [...env, { name: 'F', value: tenfold('E') }];
+  assert.throws(() => planOf({ env: more }), /the environment variable F would be longer than 131071 bytes/);
+  assert.throws(
+    () => planOf({ env, args: ['a', tenfold('E')] }),
+    /word 3 of the command would be longer than/,
+  );
+  const wide = [{ name: 'A', value: 'ä'.repeat(65_536) }];
+  assert.throws(() => planOf({ env: wide }), /the environment variable A would be longer than 131071 bytes/);
+  const again = Array.from({ length: 22 }, () => ({ name: 'G', value: '$(E)' }));
+  assert.throws(() => planOf({ env: [...env, ...again] }), /environment and command .* 2097152 bytes/);
+  assert.throws(
+    () => planOf({ env, args: Array<string>(22).fill('$(E)') }),
+    /environment and command .* 2097152/,
+  );
 });
 
 test('a pod that the node cannot run as written is refused with the reason', () => {

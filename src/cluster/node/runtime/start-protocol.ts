@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { constants } from 'node:os';
-import { createInterface } from 'node:readline';
 import { Readable, type Writable } from 'node:stream';
+import { keepHead } from '../keep-head.ts';
 import type { ContainerExit } from './container-runtime.ts';
+import { shortLines } from './short-lines.ts';
 
 export interface StartProtocol {
   /** Called with the first process's pid when all mounts stand; throwing keeps the command from being started. */
@@ -34,11 +35,11 @@ function statusOf(child: ChildProcess): Readable {
  * How a container's first process ended, once its parent, unshare(1), and all its pipes are gone. unshare ends by
  * the same signal as its child, except that it cannot do so for SIGKILL (2.38): then it complains and ends with 1.
  */
-function ended(child: ChildProcess, complaints: readonly string[]): Promise<ContainerExit> {
+function ended(child: ChildProcess, complaints: () => string): Promise<ContainerExit> {
   return new Promise((resolve) => {
     child.on('error', () => resolve({ exitCode: 128 }));
     child.on('close', (code, signal) => {
-      const complained = complaints.some((text) => text.includes('unshare:'));
+      const complained = complaints().includes('unshare:');
       if (signal !== null || (code === 1 && complained)) {
         resolve(bySignal(signal ?? 'SIGKILL'));
       } else {
@@ -55,8 +56,9 @@ export async function execExit(child: ChildProcess): Promise<ContainerExit> {
     child.on('error', () => resolve(128));
   });
   let said: number | undefined;
-  for await (const line of createInterface({ input: statusOf(child) })) {
-    said = line.startsWith('exit ') ? Number(line.slice('exit '.length)) : said;
+  for await (const line of shortLines(statusOf(child))) {
+    const [, code] = /^exit (\d{1,3})$/.exec(line) ?? [];
+    said = code === undefined ? said : Number(code);
   }
   const code = await exit;
   // 126 and 127 before the command ran: the container's root or a program of the runtime is missing.
@@ -69,47 +71,51 @@ export async function execExit(child: ChildProcess): Promise<ContainerExit> {
  * what they printed instead.
  */
 export async function awaitStart(child: ChildProcess, protocol: StartProtocol): Promise<StartedCommand> {
-  const complaints: string[] = [];
+  const printed = keepHead(child.stderr);
+  const reasons: string[] = [];
+  const complaints = (): string => [printed(), ...reasons].join('\n');
   const gone = ended(child, complaints);
-  child.stderr?.on('data', (chunk: Buffer) => complaints.push(chunk.toString()));
-  child.on('error', (error) => complaints.push(error.message));
-  const lines = createInterface({ input: statusOf(child) })[Symbol.asyncIterator]();
+  child.on('error', (error) => reasons.push(error.message));
+  const status = statusOf(child);
   const onDeadline = (): void => {
-    complaints.push('the container did not start in time');
+    reasons.push('the container did not start in time');
     child.kill('SIGKILL');
   };
   protocol.deadline.addEventListener('abort', onDeadline, { once: true });
   try {
-    const pid = await followStages(child.stdin, lines, protocol.check);
+    const pid = await followStages(child.stdin, shortLines(status), protocol.check);
     if (pid !== undefined) {
       return { pid, exited: gone };
     }
   } catch (error) {
     child.kill('SIGKILL');
+    status.resume();
     await gone;
     throw error;
   } finally {
+    // a pod with the node's pids may still write to it
+    status.resume();
     protocol.deadline.removeEventListener('abort', onDeadline);
   }
   await gone;
-  throw new Error(oneLine(complaints.join('')) || 'the container ended before its command was started');
+  throw new Error(oneLine(complaints()) || 'the container ended before its command was started');
 }
 
 async function followStages(
   word: Writable | null,
-  lines: AsyncIterator<string>,
+  lines: AsyncIterable<string>,
   check: StartProtocol['check'],
 ): Promise<number | undefined> {
   // The stage may end before it reads; why it ended is on its stderr.
   word?.on('error', () => undefined);
   let pid = 0;
-  for (let line = await lines.next(); line.done !== true; line = await lines.next()) {
-    if (line.value.startsWith('pid ')) {
-      pid = Number(line.value.slice('pid '.length));
-    } else if (line.value === 'mounted') {
+  for await (const line of lines) {
+    if (line.startsWith('pid ')) {
+      pid = Number(line.slice('pid '.length));
+    } else if (line === 'mounted') {
       await check(pid);
       word?.end('go\n');
-    } else if (line.value === 'started') {
+    } else if (line === 'started') {
       return pid;
     }
   }

@@ -13,6 +13,8 @@ import { findClaim } from '../claim.ts';
 export const isLostWhenDetached = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
   metadata.deletionTimestamp !== undefined &&
   spec.volumeName !== undefined &&
+  // update_disk deleted it, and its copy has the data
+  metadata.annotations?.[annotation.replaced] !== 'true' &&
   metadata.annotations?.[annotation.giveUp] !== 'true';
 
 /** Rejects with DISK_WOULD_BE_LOST, which says what to do, for the first claim that would go with the VM's pod. */

@@ -3,6 +3,7 @@ import { annotation, label } from '../../labels.ts';
 import type { DiskProperties } from '../claim.ts';
 import { typeAnnotations } from '../claim.ts';
 import { bytesOf, requestedBytes } from '../claim-size.ts';
+import { formerCids, isFormerCid } from '../former-cids.ts';
 
 export interface CopyOrder {
   /** The cid that the caller knows the disk by. */
@@ -16,7 +17,7 @@ export interface CopyOrder {
   readonly snapshotClass: string | undefined;
 }
 
-/** The claim of a copy: the disk's labels and metadata, and whom it replaces. Pure. */
+/** The claim of a copy: the disk's labels and metadata, and the cid that it may stand for. Pure. */
 export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource): PersistentVolumeClaim {
   const { claim, properties, target } = order;
   return {
@@ -26,9 +27,10 @@ export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource
       name,
       namespace: claim.metadata.namespace ?? '',
       labels: {
-        ...withoutVm(claim.metadata.labels ?? {}),
+        ...ofDisk(claim.metadata.labels ?? {}),
+        ...formerCids(order.cid, claim.metadata),
         [label.diskId]: name,
-        [label.replaces]: order.cid,
+        [label.provisional]: 'true',
       },
       annotations: {
         ...lasting(claim.metadata.annotations ?? {}),
@@ -61,15 +63,31 @@ export function isCopyAsked(order: CopyOrder, { spec, metadata }: PersistentVolu
 }
 
 /** A VM that is gone may have left its name on the disk. */
-function withoutVm(labels: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(labels).filter(([key]) => key !== label.vmId));
+function ofDisk(labels: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(labels).filter(([key]) => key !== label.vmId && !isFormerCid(key)),
+  );
 }
 
-/** Without what is the binder's, the provisioner's, the former type's and update_disk's own. */
+/** What says something about the disk's own claim, and not about the disk. */
+const ofClaim: readonly string[] = [
+  annotation.attachment,
+  annotation.copy,
+  annotation.copyDropped,
+  annotation.defaultClass,
+  annotation.deleting,
+  annotation.detachedFrom,
+  annotation.giveUp,
+  annotation.replaced,
+  annotation.snapshotClass,
+  annotation.vmUid,
+];
+
+/** Without what is the binder's, the provisioner's and the former type's. */
 function lasting(annotations: Readonly<Record<string, string>>): Record<string, string> {
-  const { copy, snapshotClass, defaultClass, vmUid } = annotation;
-  const own: readonly string[] = [copy, snapshotClass, defaultClass, vmUid];
   return Object.fromEntries(
-    Object.entries(annotations).filter(([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !own.includes(key)),
+    Object.entries(annotations).filter(
+      ([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !ofClaim.includes(key),
+    ),
   );
 }

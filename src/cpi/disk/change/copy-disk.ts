@@ -14,31 +14,37 @@ import { waitUntilDetached } from '../detached-disk.ts';
 import { consumerPod } from './consumer-pod.ts';
 import type { CopyOrder } from './copy-claim.ts';
 import { copyClaim, isCopyAsked } from './copy-claim.ts';
-import { changed, copyOf, deleteCopied, isDropping, markCopy, requireMarked } from './copy-mark.ts';
+import { changed, copyOf, isDropping, markCopy, readAgain, requireMarked, tries } from './copy-mark.ts';
 import { copyWords } from './copy-words.ts';
-import { copySnapshotName, dropCopy, removeCopy, removeHelpers } from './drop-copy.ts';
+import { copySnapshotName, dropCopy, removeHelpers, removeProvisionalCopy } from './drop-copy.ts';
+import { finishReplacement } from './finish-replacement.ts';
 import { noteType } from './note-type.ts';
 import { ownWay } from './own-way.ts';
+import { replaceDisk } from './replace-disk.ts';
+import { isReplaced } from '../claim.ts';
 import { diskGone } from '../disk-not-found.ts';
 
 /**
  * Puts a copy of another class or size in the place of a detached disk, and resolves with its cid (docs/decisions/0010). The
- * disk is marked with the copy's name, the copy made and bound, its helpers removed, and only then the disk deleted. Killed
- * anywhere and called again it goes on; until the disk's deletion the copy is nobody's, from then on it is the disk.
+ * disk is marked with the copy's name, the copy made and bound, its helpers removed; then the disk's claim says that it is replaced,
+ * the copy stands for it, and only then the disk is deleted. Killed anywhere and called again it goes on. Resolves only if the
+ * disk was replaced by this very copy.
+ *
+ * Model: update.pml
  */
 export async function copyDisk(cloud: Cloud, order: CopyOrder): Promise<string> {
   const { claim, copyName } = await marked(cloud, order);
   const { namespace = '', name = '', uid = '' } = claim.metadata;
+  let replaced: PersistentVolumeClaim | undefined;
   try {
     await make(cloud, { ...order, claim }, copyName);
     await removeHelpers(cloud, namespace, copyName);
-    // the copy took its time: what was written since would not be in it
-    await waitUntilDetached(cloud, claim, 'updated');
+    replaced = await replaceDisk(cloud, claim, copyName);
   } catch (error) {
     throw await takenBack(cloud, claim, error);
   }
+  if (replaced !== undefined && !(await finishReplacement(cloud, replaced))) throw changed(claim);
   const reference = { resource: persistentVolumeClaims, namespace, name };
-  await deleteCopied(cloud, claim, copyName);
   const deadlineSeconds = cloud.config.deadlines.deleteDisk;
   await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `disk '${name}', which was copied,` });
   return copyName;
@@ -140,16 +146,15 @@ async function findVolume(cloud: Cloud, name: string): Promise<PersistentVolume 
 }
 
 /**
- * The error to report, after the copy is gone and the disk as before; where it does not go, the error says that too. Nothing in
+ * The error to report, after the copy is gone and the disk as before; if it does not go, the error says that too. Nothing in
  * Kubernetes tells whether a driver can copy: one that cannot is tried until the deadline, and then the director has its own way.
  */
 async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
   try {
-    if (await isUnmarked(cloud, claim)) {
-      await removeCopy(cloud, claim.metadata.namespace ?? '', copyOf(claim) ?? '');
-      return isProductError(error, 'DISK_BUSY') ? error : changed(claim);
-    }
-    await dropCopy(cloud, claim);
+    if (!(await isTakenBack(cloud, claim)))
+      return isProductError(error, 'DISK_BUSY') || isProductError(error, 'DISK_NOT_FOUND')
+        ? error
+        : changed(claim);
     if (!isProductError(error, 'DEADLINE')) return error;
     return new ProductError('NOT_SUPPORTED', `${error.message}; the copy was taken back, and ${ownWay}`, {
       cause: error,
@@ -163,13 +168,26 @@ async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unkn
 }
 
 /**
- * True for a disk that is there and names that copy no more: an attach_disk took it away while this call was making it, so nobody else
- * removes what was made after that. Left there it would pass for the disk as soon as that is gone (find-disk.ts).
+ * Removes the copy of a call that failed, and the disk's mark of it. False if another call has come between: what that did may be
+ * before or after this call made the copy, so this call removes it, unless it has taken the disk's place.
  */
-async function isUnmarked(cloud: Cloud, claim: PersistentVolumeClaim): Promise<boolean> {
-  const { namespace = '', name = '', uid } = claim.metadata;
-  const now = await findClaim(cloud, namespace, name);
-  if (now === undefined || now.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined)
-    return false;
-  return copyOf(now) !== copyOf(claim);
+async function isTakenBack(cloud: Cloud, first: PersistentVolumeClaim): Promise<boolean> {
+  const copyName = copyOf(first) ?? '';
+  for (let left = tries; left > 0; left -= 1) {
+    const now = await readAgain(cloud, first);
+    const isNamed = now !== undefined && copyOf(now) === copyName;
+    if (isNamed && isReplaced(now)) return false;
+    if (!isNamed || now.metadata.deletionTimestamp !== undefined) {
+      await removeProvisionalCopy(cloud, first.metadata.namespace ?? '', copyName);
+      return false;
+    }
+    try {
+      await dropCopy(cloud, now);
+      return true;
+    } catch (error) {
+      // the disk was changed between this look and the first write
+      if (!isProductError(error, 'DISK_BUSY')) throw error;
+    }
+  }
+  throw changed(first);
 }

@@ -1,126 +1,125 @@
 import { ifThere } from '../../../kubernetes/if-there.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
-import type { ObjectReference } from '../../../kubernetes/api.ts';
-import { persistentVolumeClaims } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { Cloud } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
+import { claimReference, isReplaced } from '../claim.ts';
 
 /** How often a claim may be changed by others, controllers too, between our look and our write. */
-const tries = 10;
+export const tries = 10;
 
 export const copyOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[annotation.copy];
 
-/** True for a disk whose copy is on its way out: it is not to take the disk's place any more. */
+/** True for a disk whose copy is being removed: that copy never takes the disk's place. */
 export const isDropping = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.annotations?.[annotation.copyDropped] === 'true';
 
-/** Rejects where a disk that others have changed is not to be marked any more. */
+/** Rejects if a disk that others have changed must not be marked any more. */
 type Look = (now: PersistentVolumeClaim) => Promise<unknown>;
 
 /**
  * Marks the disk with the name of its copy; of two calls at once one does. Rejects with DISK_BUSY, and as `look` does, which sees the
- * disk again where it was changed meanwhile: an attach_disk that comes before the mark does not know of the copy.
+ * disk again if it was changed meanwhile: an attach_disk that comes before the mark does not know of the copy.
+ *
+ * Model: update.pml
  */
-export const markCopy = (
+export async function markCopy(
   cloud: Cloud,
   claim: PersistentVolumeClaim,
   copyName: string,
   look: Look,
-): Promise<PersistentVolumeClaim> =>
-  changeMark(cloud, claim, { [annotation.copy]: copyName, [annotation.copyDropped]: null }, (now) => {
+): Promise<PersistentVolumeClaim> {
+  const mark = { [annotation.copy]: copyName, [annotation.copyDropped]: null };
+  const marked = await changeMark(cloud, claim, mark, (now) => {
     if (isDropping(now)) throw changed(now);
     return look(now);
   });
+  if (marked === undefined) throw changed(claim);
+  return marked;
+}
 
 /**
- * Says that the copy of a disk goes, before it goes: from here on no call deletes the disk in its favour. Rejects with
- * DISK_BUSY where the disk has gone by now: the copy is the disk then.
+ * Says that the copy of a disk is removed, before it is: from here on no call replaces the disk by it. Rejects with
+ * DISK_BUSY if the disk does not name that copy any more, or was replaced by it.
+ *
+ * Model: update.pml
  */
-export const forsakeCopy = (cloud: Cloud, claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim> =>
-  changeMark(cloud, claim, { [annotation.copyDropped]: 'true' });
+export async function forsakeCopy(
+  cloud: Cloud,
+  claim: PersistentVolumeClaim,
+): Promise<PersistentVolumeClaim> {
+  const forsaken = await changeMark(cloud, claim, { [annotation.copyDropped]: 'true' });
+  if (forsaken === undefined) throw changed(claim);
+  return forsaken;
+}
 
 /**
- * Rejects with DISK_BUSY where the disk is not marked with that copy any more, or the copy is being dropped. One that is gone passes:
- * another call has put the copy in its place.
+ * Takes the mark off a disk whose copy was removed. A mark that names another copy is that of another call and stays.
+ *
+ * Model: update.pml
+ */
+export async function unmarkCopy(cloud: Cloud, forsaken: PersistentVolumeClaim): Promise<void> {
+  await changeMark(cloud, forsaken, { [annotation.copy]: null, [annotation.copyDropped]: null });
+}
+
+/**
+ * Rejects with DISK_BUSY if the disk is not marked with that copy any more, or the copy is being dropped. A disk that is gone
+ * passes: another call may have put the copy in its place.
+ *
+ * Model: update.pml
  */
 export async function requireMarked(
   cloud: Cloud,
   disk: PersistentVolumeClaim,
   copyName: string,
 ): Promise<void> {
-  const now = await read(cloud, disk);
+  const now = await readAgain(cloud, disk);
   if (now !== undefined && (copyOf(now) !== copyName || isDropping(now))) throw changed(disk);
 }
 
-/**
- * Deletes a disk in favour of its copy, while it is marked with that. One that is going or gone is success. Rejects with
- * DISK_BUSY, nothing deleted, where the copy was dropped meanwhile.
- */
-export async function deleteCopied(
+/** Undefined if the claim is gone, or another one has its name. */
+export async function readAgain(
   cloud: Cloud,
-  first: PersistentVolumeClaim,
-  copyName: string,
-): Promise<void> {
-  const reference = referenceTo(first);
-  for (let left = tries; left > 0; left -= 1) {
-    const claim = await read(cloud, first);
-    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return;
-    if (copyOf(claim) !== copyName || isDropping(claim)) throw changed(first);
-    const { uid = '', resourceVersion = '' } = claim.metadata;
-    try {
-      await cloud.api.delete(reference, {
-        preconditions: { uid, resourceVersion },
-        propagationPolicy: 'Background',
-      });
-      return;
-    } catch (error) {
-      if (isApiError(error, 404)) return;
-      if (!isApiError(error, 409)) throw error;
-    }
-  }
-  throw changed(first);
+  { metadata: { name = '', uid } }: PersistentVolumeClaim,
+): Promise<PersistentVolumeClaim | undefined> {
+  const now = await ifThere(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, name)));
+  return now?.metadata.uid === uid ? now : undefined;
 }
 
-/** On exactly the state that was seen: whoever changes or deletes the disk at the same time is a conflict. */
+/** Annotates exactly the state that was seen. Undefined, nothing written, if another changed or deleted the claim. */
+export async function annotateSeen(
+  cloud: Cloud,
+  { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
+  annotations: Readonly<Record<string, string | null>>,
+): Promise<PersistentVolumeClaim | undefined> {
+  const patch = { metadata: { resourceVersion, annotations } };
+  try {
+    return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), patch);
+  } catch (error) {
+    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined, nothing written, once the disk has another mark than `first`, is replaced, going or gone. */
 async function changeMark(
   cloud: Cloud,
   first: PersistentVolumeClaim,
   annotations: Readonly<Record<string, string | null>>,
   look?: Look,
-): Promise<PersistentVolumeClaim> {
+): Promise<PersistentVolumeClaim | undefined> {
   let claim: PersistentVolumeClaim | undefined = first;
   for (let left = tries; left > 0; left -= 1) {
-    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) break;
-    if (copyOf(claim) !== copyOf(first)) break;
+    if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
+    if (copyOf(claim) !== copyOf(first) || isReplaced(claim)) return undefined;
     if (claim !== first) await look?.(claim);
-    const { resourceVersion = '' } = claim.metadata;
-    try {
-      return await cloud.api.patch<PersistentVolumeClaim>(referenceTo(first), {
-        metadata: { resourceVersion, annotations },
-      });
-    } catch (error) {
-      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
-    }
-    claim = await read(cloud, first);
+    const written = await annotateSeen(cloud, claim, annotations);
+    if (written !== undefined) return written;
+    claim = await readAgain(cloud, first);
   }
   throw changed(first);
-}
-
-const referenceTo = ({
-  metadata: { name = '', namespace = '' },
-}: PersistentVolumeClaim): ObjectReference => ({
-  resource: persistentVolumeClaims,
-  namespace,
-  name,
-});
-
-/** Undefined where it is gone, or another has its name. */
-async function read(cloud: Cloud, first: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
-  const now = await ifThere(cloud.api.get<PersistentVolumeClaim>(referenceTo(first)));
-  return now?.metadata.uid === first.metadata.uid ? now : undefined;
 }
 
 export const changed = ({ metadata }: PersistentVolumeClaim): ProductError =>

@@ -4,34 +4,50 @@ import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { Cloud } from '../../cloud.ts';
-import { annotation, label } from '../../labels.ts';
+import { label } from '../../labels.ts';
 import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
+import { isProvisional, isReplaced } from '../claim.ts';
 import { consumerName } from './consumer-pod.ts';
-import { copyOf, forsakeCopy } from './copy-mark.ts';
+import { changed, copyOf, forsakeCopy, unmarkCopy } from './copy-mark.ts';
 
 /** The snapshot through which a copy is made. */
 export const copySnapshotName = (copyName: string): string => `copy-${copyName}`;
 
 /**
- * Removes the copy that a killed update_disk left of a disk that is still whole, and then the disk's mark of it: what is
- * written to the disk from now on would not be in it. The disk says so first, for an update_disk that is still at work
- * would delete it in favour of a copy that goes. Does nothing without a mark. Idempotent. Rejects with DISK_BUSY where
- * the disk, as it was read, has gone by now: the copy is the disk then.
+ * Removes the copy that an update_disk made, or makes, of a disk, and then the disk's mark of it: what is written to the disk from
+ * now on would not be in it. The disk says so first, for an update_disk that is still at work would replace the disk by a copy that
+ * goes. Does nothing without a mark. Idempotent. Rejects with DISK_BUSY if the disk, as it was read, was changed by another
+ * call since: its copy may be the disk then.
+ *
+ * Model: update.pml
  */
 export async function dropCopy(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+  if (isReplaced(claim)) throw changed(claim);
   const copyName = copyOf(claim);
   if (copyName === undefined || claim.metadata.deletionTimestamp !== undefined) return;
-  const { name = '', namespace = '' } = claim.metadata;
-  await forsakeCopy(cloud, claim);
-  await removeCopy(cloud, namespace, copyName);
-  await cloud.api.patch(
-    { resource: persistentVolumeClaims, namespace, name },
-    { metadata: { annotations: { [annotation.copy]: null, [annotation.copyDropped]: null } } },
-  );
+  const forsaken = await forsakeCopy(cloud, claim);
+  await removeCopy(cloud, claim.metadata.namespace ?? '', copyName);
+  await unmarkCopy(cloud, forsaken);
 }
 
-/** Removes a copy that its disk is not to be deleted for, with what it needed. Idempotent. */
-export async function removeCopy(cloud: Cloud, namespace: string, copyName: string): Promise<void> {
+/**
+ * Removes a copy that no disk names, with what it needed, unless it has taken the disk's place. Only a disk that names it could
+ * still give it that place. Idempotent.
+ *
+ * Model: update.pml
+ */
+export async function removeProvisionalCopy(
+  cloud: Cloud,
+  namespace: string,
+  copyName: string,
+): Promise<void> {
+  const reference = { resource: persistentVolumeClaims, namespace, name: copyName };
+  const copy = await ifThere(cloud.api.get<PersistentVolumeClaim>(reference));
+  if (copy === undefined || isProvisional(copy)) await removeCopy(cloud, namespace, copyName);
+}
+
+/** Removes a copy with what it needed. Idempotent. */
+async function removeCopy(cloud: Cloud, namespace: string, copyName: string): Promise<void> {
   // a pod holds its claim, and a claim that waits for its volume the snapshot
   await removeConsumer(cloud, namespace, copyName);
   await removeIf(

@@ -14,7 +14,8 @@ const shims: Readonly<Record<string, string>> = {
   umount: umountShim,
 };
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+/** `text` as one word of a shell. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 // by the shell itself: a process for each would be most of what the entry costs
 const install = ([name, text]: readonly [string, string]): string =>

@@ -57,6 +57,10 @@ const tableOf = (secrets: SecretPrefix | undefined): OptionTable => [
   switchRow('mfsymlinks', 'symbolic links, kept in files that SMB clients understand'),
   switchRow('noserverino', 'the client makes inode numbers itself'),
   switchRow('nodfs', 'no distributed file system'),
+  switchRow(
+    'nobrl',
+    'locks of files hold in this mount alone, as SQLite needs them; no two instances may share the file',
+  ),
   switchRow('forceuid', 'all files are owned by the mounting user', ['noforceuid']),
   switchRow('noforceuid', 'files are owned as the server says'),
   switchRow('forcegid', "all files are of the mounting user's group", ['noforcegid']),

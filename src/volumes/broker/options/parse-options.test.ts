@@ -97,7 +97,21 @@ test('values are checked, normalised, and handed on as texts; a false flag is no
   assert.equal(faultsOf(nfs.table, wrong, 'bind').match(/ must be /gu)?.length, 4);
   for (const version of ['NaN', '1e1', '+4.1', ' 4', 5])
     assert.notEqual(faultsOf(nfs.table, { version }, 'bind'), '', String(version));
-  for (const mount of [5, '/', '/proc', '/proc/1', '/sys', '/dev/x', '/a:b', '/a,b', '/a/../b', 'a', '/a\0'])
+  for (const mount of [
+    5,
+    '/',
+    '/home/vcap/app',
+    '/home//vcap/./app/',
+    '/proc',
+    '/proc/1',
+    '/sys',
+    '/dev/x',
+    '/a:b',
+    '/a,b',
+    '/a/../b',
+    'a',
+    '/a\0',
+  ])
     assert.notEqual(faultsOf(nfs.table, { mount }, 'bind'), '', String(mount));
   assert.notEqual(faultsOf(smb.table, { domain: 'W,noperm,uid=0' }, 'bind'), '');
   assert.notEqual(faultsOf(nfs.table, { uid: 0 }, 'bind'), '');
@@ -154,10 +168,12 @@ test('whatever is handed on is known to the old drivers, which refuse a mount wi
     'mfsymlinks username password file_mode dir_mode ro domain vers sec version noserverino forceuid noforceuid forcegid noforcegid nodfs readonly source mount'.split(
       ' ',
     );
+  // only where a user asks for it, and the old driver then refuses the mount
+  const ofOursAlone = ['nobrl'];
   for (const [{ table }, known] of [
     [nfs, ofNfsDriver],
     [nfsLdap, ofNfsDriver],
-    [smb, ofSmbDriver],
+    [smb, [...ofSmbDriver, ...ofOursAlone]],
   ] as const)
     assert.deepEqual(
       table.map(({ mountOption }) => mountOption).filter((key) => !known.includes(key)),

@@ -1,5 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
 import { withFolder } from '../held-folder.ts';
+import { hideDrivers } from './hide-drivers.ts';
 import { mountProc, mountVolumes } from './mount-volumes.ts';
 import type { Plan } from './plan.ts';
 import { planDescriptor } from './plan.ts';
@@ -23,6 +24,7 @@ function readPlan(): Plan | undefined {
 const plan = readPlan();
 if (plan === undefined) process.exit(1);
 try {
+  if (plan.command !== undefined) hideDrivers(plan.hidden);
   mountVolumes(plan);
   if (plan.command !== undefined) mountProc(plan.root);
 } catch (error) {

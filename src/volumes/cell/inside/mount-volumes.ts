@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import type { HeldFolder } from '../held-folder.ts';
 import { withFolder } from '../held-folder.ts';
+import { detach, hiddenSource, stageIn } from './hide-drivers.ts';
+import { mountAt } from './mount-at.ts';
 import type { Plan, PlannedVolume } from './plan.ts';
 
 /**
@@ -10,21 +11,33 @@ import type { Plan, PlannedVolume } from './plan.ts';
  * mounted there. The app can change links and folders on the way at any moment: mount(8) gets a folder that
  * is held, not a path.
  */
-export function mountVolumes({ root, volumes }: Pick<Plan, 'root' | 'volumes'>): void {
+export function mountVolumes({ root, volumes, hidden }: Pick<Plan, 'root' | 'volumes' | 'hidden'>): void {
   for (const volume of volumes) {
-    checkSource(volume);
+    const source = hiddenSource(hidden, volume.source);
+    checkSource(volume, source);
     const target = `${root === '/' ? '' : root}${volume.containerDir}`;
-    const bind = (folder: HeldFolder): void => mountAt(folder, ['--bind', '--', volume.source]);
-    const restrict = (folder: HeldFolder): void => {
-      const mode = volume.isReadOnly ? 'ro,' : '';
-      mountAt(folder, ['-o', `remount,bind,${mode}nosuid,nodev`, '--', 'none']);
-    };
-    // held anew, since the folder of before lies below the mount
-    for (const step of [bind, restrict]) {
-      if (withFolder(target, (folder) => (step(folder), true)) === undefined)
-        throw new Error(`the folder ${target} is gone`);
+    const stage = stageIn(hidden.at);
+    for (const { at, words } of bindSteps(source, stage, volume.isReadOnly)) {
+      const step = (folder: HeldFolder): boolean => (mountAt(folder, words), true);
+      const path = at === 'stage' ? stage : target;
+      if (withFolder(path, step) === undefined) throw new Error(`the folder ${path} is gone`);
     }
+    detach(stage);
   }
+}
+
+/** An app that runs sees the mount only with its restrictions, which a bind takes over from its source. */
+export function bindSteps(
+  source: string,
+  stage: string,
+  isReadOnly: boolean,
+): readonly { readonly at: 'stage' | 'target'; readonly words: readonly string[] }[] {
+  const options = `remount,bind,${isReadOnly ? 'ro,' : ''}nosuid,nodev`;
+  return [
+    { at: 'stage', words: ['--bind', '--', source] },
+    { at: 'stage', words: ['-o', options, '--', 'none'] },
+    { at: 'target', words: ['--bind', '--', stage] },
+  ];
 }
 
 /** A /proc of the app's own processes, where its root has the folder. */
@@ -35,21 +48,11 @@ export function mountProc(root: string): void {
 }
 
 /** Without a mount there the app would write into a folder of this machine. */
-function checkSource({ source, device }: PlannedVolume): void {
+function checkSource({ source, device }: PlannedVolume, inside: string): void {
   const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
-  const found = mounts.findLast(({ target }) => target === source);
+  const found = mounts.findLast(({ target }) => target === inside);
   if (found?.device === device) return;
   throw new Error(
     `the driver's mount at ${source} does not show in the app's mount namespace: no mount that is shared has that folder`,
   );
-}
-
-/** mount(8) has the folder as its descriptor 3, and resolves no path. */
-function mountAt(folder: HeldFolder, words: readonly string[]): void {
-  const { error, status, stderr } = spawnSync('mount', ['--no-canonicalize', ...words, '/proc/self/fd/3'], {
-    stdio: ['ignore', 'ignore', 'pipe', folder.descriptor],
-    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
-  });
-  if (error !== undefined) throw error;
-  if (status !== 0) throw new Error(`mount failed: ${stderr.toString().trim()}`);
 }

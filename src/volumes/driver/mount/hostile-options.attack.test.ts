@@ -60,7 +60,7 @@ test('a mount(8) that does not end is killed with all that it started', { skip: 
   const { folder, bin } = await recordingMount(t, `sleep 1000 & echo $! > "$(dirname "$0")/../pid"; wait`);
   const mounter = new ShareMounter({ searchPath: bin, mountSeconds: 1 });
   await assert.rejects(
-    mounter.mount(nfs, join(folder, 't'), AbortSignal.timeout(60_000)),
+    mounter.mount(smb, join(folder, 't'), AbortSignal.timeout(60_000)),
     (error) => error instanceof MountError && error.code === 'TIMED_OUT',
   );
   const pid = (await readFile(join(folder, 'pid'), 'utf8')).trim();
@@ -72,7 +72,7 @@ test('nothing is mounted in a folder that others can write', { skip: noRoot }, a
   const { folder, bin } = await recordingMount(t, 'exit 0');
   const mounter = new ShareMounter({ searchPath: bin });
   const refused = async (): Promise<void> =>
-    assert.rejects(mounter.mount(nfs, join(folder, 't'), AbortSignal.timeout(60_000)), /go-w/u);
+    assert.rejects(mounter.mount(smb, join(folder, 't'), AbortSignal.timeout(60_000)), /go-w/u);
   await chmod(folder, 0o777);
   await refused();
   await chmod(folder, 0o711);

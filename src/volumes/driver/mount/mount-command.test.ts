@@ -4,7 +4,7 @@ import { mountCommand } from './mount-command.ts';
 import type { NfsOrder, SmbOrder } from './mount-order.ts';
 import { nfs, smb } from './testing/plain-orders.ts';
 
-const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0';
+const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0,nosharecache';
 
 test('the options of NFS are those of the old driver, with nosuid and nodev', () => {
   assert.deepEqual(mountCommand(nfs, '/t'), {
@@ -36,7 +36,7 @@ test("the options of SMB are typed, the ids are the container's, and the passwor
     flags: ['mfsymlinks', 'noserverino'],
   };
   const options =
-    'nosuid,nodev,ro,uid=2000,gid=2000,username=u,domain=d,vers=3.1.1,file_mode=0640,dir_mode=0750,sec=ntlmssp,mfsymlinks,noserverino';
+    'nosuid,nodev,ro,uid=2000,gid=2000,iocharset=utf8,username=u,domain=d,vers=3.1.1,file_mode=0640,dir_mode=0750,sec=ntlmssp,mfsymlinks,noserverino';
   assert.deepEqual(mountCommand(order, '/t'), {
     args: ['-t', 'cifs', '-o', options, '--', '//h/s', '/t'],
     password: 'p',

@@ -28,14 +28,20 @@ export function mountCommand(order: MountOrder, target: string): MountCommand {
   };
 }
 
+/** Names and passwords are in UTF-8; a kernel whose default is another character set would garble them. */
+export const utf8 = 'iocharset=utf8';
+
 const common = ['nosuid', 'nodev'];
 
-/** `retry=0`: mount.nfs would try a server that refuses for two minutes, and its reason would be lost. */
+/**
+ * `retry=0`: mount.nfs would try a server that refuses for two minutes, and its reason would be lost.
+ * `nosharecache`: mounts of one file system would share their names, which the first mount chooses.
+ */
 function nfsOptions(order: NfsOrder): string[] {
   return [
     ...common,
     ...(order.readOnly ? ['ro'] : []),
-    ...['hard', 'timeo=600', 'retrans=2', 'rsize=1048576', 'wsize=1048576', 'retry=0'],
+    ...['hard', 'timeo=600', 'retrans=2', 'rsize=1048576', 'wsize=1048576', 'retry=0', 'nosharecache'],
     ...(order.cachesAttributes ? [] : ['actimeo=0']),
     ...(order.version === undefined ? [] : [`vers=${order.version}`]),
   ];
@@ -59,7 +65,7 @@ function smbOptions(order: SmbOrder): string[] {
   return [
     ...common,
     ...(order.readOnly ? ['ro'] : []),
-    ...[`uid=${containerId}`, `gid=${containerId}`],
+    ...[`uid=${containerId}`, `gid=${containerId}`, utf8],
     ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`])),
     ...order.flags,
   ];

@@ -3,6 +3,8 @@ export type MountErrorCode =
   | 'ACCESS_DENIED'
   | 'BAD_CREDENTIALS'
   | 'NO_SUCH_SHARE'
+  | 'LINK_IN_SHARE'
+  | 'OTHER_SERVER'
   | 'UNREACHABLE'
   | 'NOT_SUPPORTED'
   | 'INVALID_OPTION'

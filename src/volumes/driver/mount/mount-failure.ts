@@ -75,6 +75,22 @@ const mountRules: readonly FailureRule[] = [
   },
 ];
 
+/** What mount(8) says of a folder below the root of a server. */
+const folderRules: readonly FailureRule[] = [
+  {
+    pattern: /Too many levels of symbolic links/u,
+    code: 'LINK_IN_SHARE',
+    sentence: 'The path has a symbolic link on the server, which could lead anywhere; name the folder itself',
+  },
+  { pattern: /does not exist|No such file/u, code: 'NO_SUCH_SHARE', sentence: noShare },
+  {
+    pattern: /not a directory/iu,
+    code: 'NO_SUCH_SHARE',
+    sentence: 'The path is that of a file, or leads through one; name a folder',
+  },
+  { pattern: /Permission denied|Operation not permitted/u, code: 'ACCESS_DENIED', sentence: noAccess },
+];
+
 const helperRules: readonly FailureRule[] = [
   {
     pattern: /permission denied|could not open source|access/iu,
@@ -98,6 +114,14 @@ export function mountFailure(failure: ProgramFailure): MountError {
   return describe(failure, mountRules, {
     code: 'FAILED',
     sentence: 'The share was not mounted for a reason that this driver does not know',
+  });
+}
+
+/** The error for a folder that could not be reached below the root of its server, or its export. */
+export function folderFailure(failure: ProgramFailure): MountError {
+  return describe(failure, folderRules, {
+    code: 'FAILED',
+    sentence: 'The folder was not mounted for a reason that this driver does not know',
   });
 }
 

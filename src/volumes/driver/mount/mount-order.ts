@@ -45,6 +45,7 @@ export type SmbFlag =
   | 'mfsymlinks'
   | 'noserverino'
   | 'nodfs'
+  | 'nobrl'
   | 'forceuid'
   | 'noforceuid'
   | 'forcegid'

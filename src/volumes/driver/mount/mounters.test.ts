@@ -20,7 +20,8 @@ import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { bindMounter } from './bind-mounter.ts';
 import type { NfsOrder } from './mount-order.ts';
 import type { Mounter } from './mounter.ts';
-import { ShareMounter } from './share-mounter.ts';
+import { ShareMounter, type ShareMounterOptions } from './share-mounter.ts';
+import { smb } from './testing/plain-orders.ts';
 import { mounterSuite, type MounterSubject } from './testing/mounter-suite.ts';
 
 /** Mounts on this machine, whose kernel may have no NFS: `npm run test:mounts` has real shares. */
@@ -53,21 +54,33 @@ before(async () => {
   const searchPath = `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
   subjects = {
     bind: await subject('bind', bindMounter(join(scratch, 'server')), order),
-    plain: await subject('plain', new ShareMounter({ searchPath }), order),
-    mapfs: await subject('mapfs', new ShareMounter({ searchPath, mapfsPath: join(bin, 'mapfs') }), mapped),
+    plain: await subject('plain', new ShareMounter({ ...parts, searchPath }), order),
+    mapfs: await subject(
+      'mapfs',
+      new ShareMounter({ ...parts, searchPath, mapfsPath: join(bin, 'mapfs') }),
+      mapped,
+    ),
   };
 });
 after(() => scratch !== '' && rm(scratch, { recursive: true }));
 
-/**
- * In place of mount(8): a bind mount of a folder of the test, or what mount.nfs says of a share that is not
- * there.
- */
+/** The kernel's table, in which mounts of the stand-in's server are those of an NFS server. */
+const parts: ShareMounterOptions = {
+  resolve: async () => ['10.0.0.1'],
+  entries: async () =>
+    parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')).map((entry) => ({
+      ...entry,
+      source: `10.0.0.1:${/\/mounters-[^/]*\/server(\/.*)?$/u.exec(entry.root)?.[1] ?? '/'}`,
+      fileSystemOptions: ['addr=10.0.0.1'],
+    })),
+};
+
+/** In place of mount(8): a bind mount of a folder of the test for the root of an NFS server. */
 const mountStandIn = (server: string): string => `#!/bin/sh
 case "$1$2$4" in -i-cremount,*) exec /bin/mount "$@" ;; esac
-[ "$1$2$3$5" = "-tnfs-o--" ] || exit 1
-folder="${server}/\${6#*:/}"
-[ -d "$folder" ] || { echo "mount.nfs: mounting $6 failed, reason given by server: No such file or directory" >&2; exit 32; }
+case "$1$2$3" in -i-c--bind) exec /bin/mount "$@" ;; esac
+[ "$1$2$3$5$6" = "-tnfs-o--10.0.0.1:/" ] || exit 1
+folder="${server}"
 case ",$4," in *,ro,*) exec /bin/mount -o bind,ro -- "$folder" "$7" ;; esac
 exec /bin/mount --bind -- "$folder" "$7"
 `;
@@ -120,6 +133,37 @@ test('a share that is in use and answers is not unmounted by force', { skip }, a
   const calls = await readFile(join(scratch, 'umounts'), 'utf8');
   assert.equal(calls, `-i -c -- ${target}\n-i -c -l -- ${target}\n`);
 });
+
+// mount.cifs on a kernel without the module nls_utf8
+test(
+  'without its table of UTF-8 a kernel mounts SMB by its own character set, and says so',
+  { skip },
+  async () => {
+    const folder = join(scratch, 'no-utf8');
+    await mkdir(folder, { mode: 0o711 });
+    const refusal = 'mount error(79): Can not access a needed shared library';
+    const script = `#!/bin/sh
+echo "$4" >> ${folder}/options
+case "$4" in *iocharset=utf8*) echo "${refusal}" >&2; exit 32 ;; esac
+exec /bin/mount --bind -- ${scratch}/server/share "$7"
+`;
+    await writeFile(join(folder, 'mount'), script, { mode: 0o755 });
+    const notes: string[] = [];
+    const searchPath = `${folder}:/usr/sbin:/usr/bin:/sbin:/bin`;
+    const mounter = new ShareMounter({ searchPath, note: (text) => notes.push(text) });
+    const target = join(folder, 'target');
+    await mkdir(target);
+    await mounter.mount(smb, target, inTime);
+    await mounter.unmount(target, inTime);
+    const options = (await readFile(join(folder, 'options'), 'utf8')).trim().split('\n');
+    assert.deepEqual(
+      options.map((each) => each.split(',').includes('iocharset=utf8')),
+      [true, false],
+    );
+    assert.equal(options[1], options[0]?.replace(',iocharset=utf8', ''));
+    assert.match(notes.join('|'), /^[^|]*nls_utf8[^|]*$/u);
+  },
+);
 
 test('mapfs gets the ids, and ends with the mount that it serves', { skip }, async () => {
   const { mounter, folder } = subjects.mapfs;

@@ -1,5 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import type { Writable } from 'node:stream';
+import { spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MountError } from './mount-error.ts';
 
@@ -10,12 +10,17 @@ export interface ProgramRun {
   readonly searchPath: string;
   /** Aborted at the deadline: the program and all that it started are killed. */
   readonly signal: AbortSignal;
+  /** Bytes of its standard output that are kept; without it none. */
+  readonly outputLimit?: number | undefined;
   /** What the program reads on descriptor 3, and the environment that tells it so. */
-  readonly secret?: { readonly text: string; readonly environment: Readonly<Record<string, string>> };
+  readonly secret?:
+    | { readonly text: string; readonly environment: Readonly<Record<string, string>> }
+    | undefined;
 }
 
 export interface ProgramResult {
   readonly exitCode: number | null;
+  readonly stdout: string;
   /** The first 4 KiB. */
   readonly stderr: string;
   /** The signal was aborted before the program ended. */
@@ -32,14 +37,20 @@ const grace = 1000;
  * server that is gone. Throws MountError when the program cannot be started.
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
-  if (run.signal.aborted) return { exitCode: null, stderr: '', wasKilled: true };
+  if (run.signal.aborted) return { exitCode: null, stdout: '', stderr: '', wasKilled: true };
   const child = spawn(run.program, run.args, {
     cwd: '/',
     detached: true,
     env: { PATH: run.searchPath, LC_ALL: 'C', ...run.secret?.environment },
-    stdio: ['ignore', 'ignore', 'pipe', run.secret === undefined ? 'ignore' : 'pipe'],
+    stdio: [
+      'ignore',
+      run.outputLimit === undefined ? 'ignore' : 'pipe',
+      'pipe',
+      run.secret === undefined ? 'ignore' : 'pipe',
+    ],
   });
-  const stderr = collect(child);
+  const stdout = collect(child.stdout, run.outputLimit ?? 0);
+  const stderr = collect(child.stderr, stderrLimit);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(cannotStart(run.program, error)));
@@ -59,9 +70,10 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
     const exitCode = await Promise.race([ended, aborted.then(() => pause(grace, null, { ref: false }))]);
     // a daemon that the program started may hold its stderr open
     await Promise.race([closed, pause(grace, undefined, { ref: false })]);
-    return { exitCode, stderr: stderr(), wasKilled };
+    return { exitCode, stdout: stdout(), stderr: stderr(), wasKilled };
   } finally {
     run.signal.removeEventListener('abort', kill);
+    child.stdout?.destroy();
     child.stderr?.destroy();
     child.unref();
   }
@@ -86,10 +98,10 @@ export function cannotStart(program: string, error: NodeJS.ErrnoException): Moun
   );
 }
 
-function collect({ stderr }: ChildProcess): () => string {
+function collect(stream: Readable | null, limit: number): () => string {
   let text = '';
-  stderr?.setEncoding('utf8');
-  stderr?.on('data', (chunk: string) => (text = (text + chunk).slice(0, stderrLimit)));
+  stream?.setEncoding('utf8');
+  stream?.on('data', (chunk: string) => (text = (text + chunk).slice(0, limit)));
   return () => text;
 }
 

@@ -4,10 +4,11 @@ import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts'
 import { helperFailure, mountFailure } from './mount-failure.ts';
 import { helperPrograms, startHelper } from './id-helper.ts';
 import { killPrograms, mountPrograms } from './kill-programs.ts';
-import { mountCommand } from './mount-command.ts';
+import { mountCommand, utf8 } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
-import type { MappedIds, MountOrder, NfsOrder } from './mount-order.ts';
+import type { MappedIds, MountOrder, NfsOrder, SmbOrder } from './mount-order.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
+import { addressesOfHost, NfsMounter, rootPathOf, shareOf, type NfsMounterPorts } from './nfs-mounter.ts';
 import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
 
 export interface ShareMounterOptions {
@@ -19,9 +20,19 @@ export interface ShareMounterOptions {
   readonly mountSeconds?: number;
   /** Seconds for each step of an unmount. */
   readonly unmountSeconds?: number;
+  /** Told what the operator has to know of a mount that succeeded. */
+  readonly note?: (text: string) => void;
+  /** Groups of addresses of NFS servers; those of a group belong to one server. */
+  readonly sameServers?: readonly (readonly string[])[];
+  /** Of a host of NFS; without it what the machine resolves. */
+  readonly resolve?: NfsMounterPorts['resolve'];
+  /** The mounts of this machine; without it /proc/self/mountinfo. */
+  readonly entries?: NfsMounterPorts['entries'];
 }
 
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+/** ELIBACC: the kernel has no table for the character set. */
+const lacksUtf8 = /mount error\(79\)/u;
 /** The kernel's mount of a share whose ids are mapped lies beside the target. */
 const kernelSuffix = '_mapfs';
 
@@ -31,30 +42,51 @@ export class ShareMounter implements Mounter {
   readonly #mapfsPath: string | undefined;
   readonly #mountSeconds: number;
   readonly #unmountSeconds: number;
+  readonly #note: (text: string) => void;
+  readonly #nfs: NfsMounter;
 
   constructor(options: ShareMounterOptions = {}) {
     this.#searchPath = options.searchPath ?? systemPath;
     this.#mapfsPath = options.mapfsPath;
     this.#mountSeconds = options.mountSeconds ?? 30;
     this.#unmountSeconds = options.unmountSeconds ?? 5;
+    this.#note = options.note ?? (() => undefined);
+    this.#nfs = new NfsMounter({
+      run: (program, args, signal, outputLimit) => this.#run(program, args, signal, { outputLimit }),
+      entries: options.entries ?? mountEntries,
+      makeFolder: makeFreshFolder,
+      detach: (path) => this.#detachRoot(path),
+      resolve: options.resolve ?? addressesOfHost,
+      sameServers: options.sameServers ?? [],
+    });
   }
 
   async mount(order: MountOrder, target: string, signal: AbortSignal): Promise<void> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#mountSeconds * 1000)]);
     const path = await freeTarget(target);
-    if (order.kind === 'smb' || order.ids === undefined) return this.#mountShare(order, path, deadline);
-    await makeFreshFolder(path + kernelSuffix);
-    await this.#mountShare(order, path + kernelSuffix, deadline);
-    await this.#followNoLinks(order, path + kernelSuffix, deadline);
+    if (order.kind === 'smb') return this.#mountSmb(order, path, deadline);
+    if (order.ids === undefined) return this.#nfs.mount(order, path, deadline);
+    const kernelPath = path + kernelSuffix;
+    await makeFreshFolder(kernelPath);
+    await this.#nfs.mount(order, kernelPath, deadline);
+    // The helper finds files by path: in the place of a folder others can put a link to a file of this
+    // machine there. Links that an app follows itself are resolved in its own mount.
+    await this.#nfs.remount(kernelPath, order, 'nosymfollow', deadline);
     await this.#mapIds(order, order.ids, path, deadline);
   }
 
   async unmount(target: string, signal: AbortSignal): Promise<void> {
     const path = await resolvedPath(target);
     const kernelPath = path + kernelSuffix;
+    const roots = [path, kernelPath].map(rootPathOf);
     const entries = (await mountEntries()).filter((entry) => [path, kernelPath].includes(entry.target));
     // a driver that was killed may have left programs that mount yet
-    if (entries.length === 0) await killPrograms([...mountPrograms, ...helperPrograms], [path, kernelPath]);
+    if (entries.length === 0)
+      await killPrograms([...mountPrograms, ...helperPrograms], [path, kernelPath, ...roots]);
+    for (const root of roots) {
+      await this.#detachRoot(root);
+      await rmdir(root).catch(ignore('ENOENT'));
+    }
     await this.#detach(path, signal);
     const hasHelper = entries.some(({ target: at, type }) => at === kernelPath || type.startsWith('fuse'));
     if (hasHelper) await killPrograms(helperPrograms, [path]);
@@ -77,32 +109,20 @@ export class ShareMounter implements Mounter {
     return [...new Set(names)].map((name) => join(folder, name));
   }
 
-  async #mountShare(order: MountOrder, path: string, signal: AbortSignal): Promise<void> {
+  async #mountSmb(order: SmbOrder, path: string, signal: AbortSignal): Promise<void> {
     const { args, password } = mountCommand(order, path);
     const secret = password === undefined ? undefined : { text: password, environment: { PASSWD_FD: '3' } };
-    const result = await this.#run('mount', args, signal, secret);
-    if (result.exitCode !== 0)
-      throw mountFailure({
-        ...result,
-        share: shareOf(order),
-        secrets: password === undefined ? [] : [password],
-      });
-  }
-
-  /**
-   * The helper finds files by path: in the place of a folder others can put a link to a file of this machine
-   * there. Links that an app follows itself are resolved in its own mount. mount.nfs does not know the
-   * option.
-   */
-  async #followNoLinks(order: NfsOrder, path: string, signal: AbortSignal): Promise<void> {
-    const options = `remount,bind,nosuid,nodev,nosymfollow${order.readOnly ? ',ro' : ''}`;
-    const { exitCode, stderr } = await this.#run('mount', ['-i', '-c', '-o', options, '--', path], signal);
-    const entry = (await mountEntries()).findLast(({ target }) => target === path);
-    if (exitCode === 0 && entry?.options.includes('nosymfollow') === true) return;
-    throw new MountError(
-      'NOT_SUPPORTED',
-      `Ids cannot be mapped safely on this machine: that needs Linux 5.10 and util-linux 2.37, for the mount option nosymfollow (${stderr.trim().slice(0, 300)})`,
-    );
+    let result = await this.#run('mount', args, signal, { secret });
+    if (result.exitCode !== 0 && lacksUtf8.test(result.stderr)) {
+      const others = args.map((each) => each.replace(`,${utf8}`, ''));
+      result = await this.#run('mount', others, signal, { secret });
+      if (result.exitCode === 0)
+        this.#note(
+          `${order.share} was mounted without ${utf8}: the kernel has no module nls_utf8, and other letters than those of ASCII may be garbled in names of files; load it (modprobe nls_utf8)`,
+        );
+    }
+    const secrets = password === undefined ? [] : [password];
+    if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets });
   }
 
   async #mapIds(order: NfsOrder, ids: MappedIds, path: string, signal: AbortSignal): Promise<void> {
@@ -144,6 +164,18 @@ export class ShareMounter implements Mounter {
     }
   }
 
+  /** With what the kernel mounted below it. */
+  async #detachRoot(path: string): Promise<void> {
+    const isMounted = async (): Promise<boolean> => (await mountTargets()).includes(path);
+    if (!(await isMounted())) return;
+    const { stderr } = await this.#umount(path, ['-l'], new AbortController().signal);
+    if (await isMounted())
+      throw new MountError(
+        'BUSY',
+        `'${path}' is still mounted: umount -l failed (${stderr.trim().slice(0, 300)})`,
+      );
+  }
+
   /** Neither asks the server for the path nor tells it by umount.nfs, which waits for one that is gone. */
   #umount(path: string, how: readonly string[], signal: AbortSignal): Promise<ProgramResult> {
     return this.#run('umount', ['-i', '-c', ...how, '--', path], this.#stepDeadline(signal));
@@ -162,14 +194,11 @@ export class ShareMounter implements Mounter {
     program: string,
     args: readonly string[],
     signal: AbortSignal,
-    secret?: ProgramRun['secret'],
+    more: Pick<ProgramRun, 'secret' | 'outputLimit'> = {},
   ): Promise<ProgramResult> {
-    return runProgram({ program, args, searchPath: this.#searchPath, signal, ...(secret && { secret }) });
+    return runProgram({ program, args, searchPath: this.#searchPath, signal, ...more });
   }
 }
-
-const shareOf = (order: MountOrder): string =>
-  order.kind === 'nfs' ? `${order.host}:${order.path}` : order.share;
 
 async function mountEntries(): Promise<readonly MountEntry[]> {
   return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
@@ -198,7 +227,8 @@ async function freeTarget(target: string): Promise<string> {
       'INVALID_OPTION',
       `The name '${basename(path)}' ends in ${kernelSuffix}; choose another`,
     );
-  if ((await mountTargets()).some((other) => other === path || other === path + kernelSuffix))
+  const parts = [path, path + kernelSuffix];
+  if ((await mountTargets()).some((other) => [...parts, ...parts.map(rootPathOf)].includes(other)))
     throw new MountError('BUSY', `'${path}' is mounted already; unmount it first`);
   return path;
 }

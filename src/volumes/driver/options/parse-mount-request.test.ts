@@ -50,6 +50,18 @@ test('NFS: sources, versions, ids and caching', () => {
   );
 });
 
+test('a share that is only read is cached, unless the binding says that it is not', () => {
+  const cached = (options: Record<string, unknown>): boolean | undefined => {
+    const order = orderOf('nfs', { ...nfs, ...options });
+    return order.kind === 'nfs' ? order.cachesAttributes : undefined;
+  };
+  assert.equal(cached({ readonly: true }), true);
+  assert.equal(cached({ readonly: true, cache: false }), false);
+  assert.equal(cached({ readonly: true, cache: 'false' }), false);
+  assert.equal(cached({ readonly: false }), false);
+  assert.equal(cached({ cache: true }), true);
+});
+
 test('SMB: each option, flags only where set, and modes with their leading zeros', () => {
   const plain = {
     kind: 'smb',
@@ -68,12 +80,12 @@ test('SMB: each option, flags only where set, and modes with their leading zeros
     dir_mode: '0750',
     sec: 'ntlmssp',
   };
-  assert.deepEqual(orderOf('smb', { ...smb, ...options, mfsymlinks: 'true', nodfs: 'false' }), {
+  assert.deepEqual(orderOf('smb', { ...smb, ...options, mfsymlinks: 'true', nodfs: 'false', nobrl: true }), {
     ...plain,
     domain: 'corp',
     version: '3.0',
     readOnly: true,
-    flags: ['mfsymlinks'],
+    flags: ['mfsymlinks', 'nobrl'],
     fileMode: '0777',
     dirMode: '0750',
     security: 'ntlmssp',
@@ -176,7 +188,7 @@ test('whatever is taken makes a command with one source, and no option that its 
         assert.deepEqual([args.length, dashes, target], [7, '--', '/target']);
         assert.doesNotMatch(source, /^-|,|\p{Cc}/u);
         const known =
-          /^(?:nosuid|nodev|ro|hard|timeo|retrans|rsize|wsize|retry|actimeo|vers|uid|gid|username|domain|file_mode|dir_mode|sec|nodfs|forceuid)$/u;
+          /^(?:nosuid|nodev|ro|iocharset|hard|timeo|retrans|rsize|wsize|retry|nosharecache|actimeo|vers|uid|gid|username|domain|file_mode|dir_mode|sec|nodfs|forceuid)$/u;
         for (const option of list.split(',')) assert.match(option.split('=')[0] ?? '', known);
       }),
       { numRuns: 3000 },

@@ -55,6 +55,7 @@ const flagNames: readonly SmbFlag[] = [
   'mfsymlinks',
   'noserverino',
   'nodfs',
+  'nobrl',
   'forceuid',
   'noforceuid',
   'forcegid',
@@ -117,7 +118,7 @@ function nfsOrder(read: Values): NfsOrder {
     path,
     ...given('version', nfsVersions[read.text('version')]),
     readOnly: read.isSet('readonly'),
-    cachesAttributes: read.isSet('cache') || read.isSet('readonly'),
+    cachesAttributes: read.isSet(read.has('cache') ? 'cache' : 'readonly'),
     ...(read.has('uid') ? { ids: { uid: Number(read.text('uid')), gid: Number(read.text('gid')) } } : {}),
   };
 }

@@ -1,36 +1,55 @@
+import { once } from 'node:events';
 import { basename } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { forEachAtMost } from './for-each-at-most.ts';
 import type { VolumeMounts } from './volume-mounts.ts';
 import type { VolumeName } from './volume-name.ts';
 
 const atOnce = 16;
+/** Milliseconds between two tries of one volume. */
+const pauseMs = 500;
 
 /**
- * Unmounts all volumes, and mounts nothing more. Resolves at the deadline at the latest, with what is still
- * mounted in words, or ''. What is left then the next start of the driver unmounts.
+ * Unmounts all volumes, and mounts nothing more. Tries again until the deadline what could not be unmounted.
+ * Resolves then at the latest, with what is still mounted in words, or ''. What is left then the next start of
+ * the driver unmounts.
  */
 export async function drain(mounts: VolumeMounts): Promise<string> {
-  const { log, deadlines, mounter, mountDir } = mounts.ports;
+  const { log, deadlines } = mounts.ports;
   mounts.close();
   const left = new Set(mounts.all().map(({ record }) => record.name));
   log.info('drain', { volumes: left.size });
-  const all = forEachAtMost(atOnce, left, async (name) => {
-    try {
-      await mounts.inQueue(name, () => unmountAndForget(mounts, name));
-      left.delete(name);
-      log.info('drain-progress', { volume: name, left: left.size });
-    } catch (error) {
-      log.error('drain', error, { volume: name });
-    }
+  const late = AbortSignal.timeout(deadlines.drain);
+  const all = forEachAtMost(atOnce, [...left], async (name) => {
+    if (await isUnmountedBy(late, mounts, name)) left.delete(name);
+    log.info('drain-progress', { volume: name, left: left.size });
   });
-  const deadline = Promise.withResolvers<void>();
-  const timer = setTimeout(() => deadline.resolve(), deadlines.drain);
-  await Promise.race([all, deadline.promise]);
-  clearTimeout(timer);
-  const mounted = (await mounter.mounted(mountDir)).map((target) => basename(target));
-  const names = [...new Set<string>([...left, ...mounted])];
+  await Promise.race([all, aborted(late)]);
+  const names = await mountedNames(mounts);
   log.info('drained', { left: names });
   return names.length === 0 ? '' : `${names.length} volumes are still mounted: ${names.join(', ')}`;
+}
+
+/** False where it is left: at the deadline, or when only its record or its folder could not be removed. */
+async function isUnmountedBy(late: AbortSignal, mounts: VolumeMounts, name: VolumeName): Promise<boolean> {
+  for (;;) {
+    try {
+      await mounts.inQueue(name, () => unmountAndForget(mounts, name));
+      return true;
+    } catch (error) {
+      mounts.ports.log.error('drain', error, { volume: name });
+    }
+    if (late.aborted || !(await mountedNames(mounts)).includes(name)) return false;
+    await pause(pauseMs, undefined, { ref: false });
+  }
+}
+
+async function mountedNames({ ports }: VolumeMounts): Promise<readonly string[]> {
+  return (await ports.mounter.mounted(ports.mountDir)).map((target) => basename(target));
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
 }
 
 async function unmountAndForget(mounts: VolumeMounts, name: VolumeName): Promise<void> {

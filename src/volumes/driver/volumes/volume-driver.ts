@@ -50,8 +50,9 @@ export class VolumeDriver {
       return { Err: "Missing mandatory 'source' field in 'Opts'" };
     return this.#mounts.inQueue(name, async () => {
       this.#mounts.ports.log.info('create', { volume: name, opts: withoutSecrets(options) });
-      const known = this.#mounts.get(name)?.record ?? this.#newRecord(name);
-      this.#mounts.put({ record: { ...known, ...withoutPassword(options) }, options });
+      const known = this.#mounts.get(name) ?? { record: this.#newRecord(name), options };
+      if (holdersOf(known.record) > 0) this.#mounts.put({ ...known, nextOptions: options });
+      else this.#mounts.put({ record: { ...known.record, ...withoutPassword(options) }, options });
       return ok;
     });
   }
@@ -67,10 +68,13 @@ export class VolumeDriver {
       const Err = await this.#outcome('mount', name, async () => {
         const id = idIn(ID);
         const isKept = volume.record.isKept || id !== undefined;
-        const asked = { ...volume, record: { ...volume.record, isKept } };
+        const next = withNextOptions(volume);
+        const asked = { ...next, record: { ...next.record, isKept } };
         const held = (record: VolumeRecord): VolumeRecord => withHolder(record, id);
-        if (await this.#isHealthy(asked)) this.#mounts.put({ ...asked, record: held(asked.record) });
-        else await this.#mounts.mount(asked, gone, held);
+        if (!(await this.#isHealthy(asked))) return this.#mounts.mount(asked, gone, held);
+        // a password is not covered by the signature
+        this.#mounts.ports.verifyOptions(name, asked.options ?? asked.record.options);
+        this.#mounts.put({ ...asked, record: held(asked.record) });
       });
       return { Err, Mountpoint: Err === '' ? this.#mounts.targetOf(name) : '' };
     });
@@ -180,6 +184,12 @@ export class VolumeDriver {
     const Mountpoint = phase === 'created' ? '' : this.#mounts.targetOf(name);
     return { Name: name, Mountpoint, MountCount: holdersOf(record) };
   }
+}
+
+/** The volume with the options of the last Create. */
+function withNextOptions({ record, options, nextOptions }: Volume): Volume {
+  if (nextOptions === undefined) return { record, options };
+  return { record: { ...record, ...withoutPassword(nextOptions) }, options: nextOptions };
 }
 
 /** A reference to a password is none. */

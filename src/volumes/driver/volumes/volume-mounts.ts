@@ -23,6 +23,8 @@ export interface VolumeMountsPorts {
     options: CreateOptions,
     signal: AbortSignal,
   ) => Promise<MountOrder>;
+  /** Throws MountError where options are not signed as they have to be. */
+  readonly verifyOptions: (name: VolumeName, options: CreateOptions) => void;
   readonly mountDir: string;
   /** Of the kernel that runs. */
   readonly bootId: string;

@@ -8,6 +8,11 @@ export interface Volume {
   readonly record: VolumeRecord;
   /** Undefined after a restart, where secrets were left out of the record. */
   readonly options: CreateOptions | undefined;
+  /**
+   * What Create brought while the volume was in use. Nothing is mounted by them before a Mount: the watchdog
+   * mounts again what was verified.
+   */
+  readonly nextOptions?: CreateOptions | undefined;
 }
 
 /** How many use a volume's mount. */

@@ -41,7 +41,7 @@ async function originOf(world: StorageCloud, disk: string): Promise<string> {
 /** What a director may do after an update_disk that was killed: call it again, go on without it, delete the disk. */
 export function copies(means: 'a snapshot' | 'a clone', target: 'other' | 'later'): Story[] {
   const type = { storage_class: target };
-  const writes = 3 + (means === 'a snapshot' ? 2 : 0) + (target === 'later' ? 2 : 0);
+  const writes = 5 + (means === 'a snapshot' ? 2 : 0) + (target === 'later' ? 2 : 0);
   const begin = async (
     world: StorageCloud,
     moment: Moment,

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { unpackArchive } from '../src/bosh/archive/unpack-archive.ts';
+import { noticeOf, packagesAmong, runtimes, writeNotices } from './write-notices.ts';
+
+const root = join(import.meta.dirname, '..');
+
+async function scratch(t: { after: (done: () => Promise<void>) => void }): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-notices-'));
+  t.after(() => rm(directory, { recursive: true }));
+  return directory;
+}
+
+test('the packages of a bundle are named once, nested ones and those of a scope too', () => {
+  const inputs = [
+    'src/a.ts',
+    'node_modules/ws/lib/x.js',
+    'node_modules/ws/y.js',
+    'node_modules/a/node_modules/@b/c/d.js',
+  ];
+  assert.deepEqual(packagesAmong(inputs), ['@b/c', 'ws']);
+});
+
+test('a licence comes from its file, the readme or what is committed; a package without any fails the build', async (t) => {
+  const directory = await scratch(t);
+  const bun = process.arch === 'x64' ? [runtimes.bun] : [];
+  await writeNotices(directory, ['ws', 'pgpass', 'abstract-logging', runtimes.node, ...bun, 'ws']);
+  const notice = await readFile(join(directory, 'NOTICE'), 'utf8');
+  for (const text of [
+    /^ws 8\.\d+\.\d+ \(MIT\)\n\nCopyright \(c\) 2011 Einar Otto Stangvik/mu,
+    /Copyright \(c\) 2013-2016 Hannes Hörl/u,
+    /James Sumners/u,
+    ...bun.map(() => /Bun statically links JavaScriptCore/u),
+    /Node\.js is licensed for use as follows/u,
+  ])
+    assert.match(notice, text);
+  assert.equal(notice.match(/^ws 8/gmu)?.length, 1);
+  assert.match(await readFile(join(directory, 'LICENSE'), 'utf8'), /Apache License/u);
+  await writeFile(join(directory, 'package.json'), '{"version": "1", "license": "MIT"}');
+  await rm(join(directory, 'LICENSE'));
+  await rm(join(directory, 'NOTICE'));
+  await writeFile(join(directory, 'README.md'), '# x\n## License\nMIT\n');
+  await assert.rejects(
+    noticeOf(directory, '@some/one'),
+    /@some\/one brings no licence file; .*release\/notices\/@some\+one\.md/u,
+  );
+});
+
+test("the CPI's release carries the licence and the notices of what is in it", async (t) => {
+  const directory = await scratch(t);
+  await unpackArchive(join(root, 'dist/bosh-kubernetes-release.tgz'), directory);
+  await unpackArchive(join(directory, 'license.tgz'), join(directory, 'license'));
+  assert.equal(
+    await readFile(join(directory, 'license/LICENSE'), 'utf8'),
+    await readFile(join(root, 'LICENSE'), 'utf8'),
+  );
+  const notice = await readFile(join(directory, 'license/NOTICE'), 'utf8');
+  for (const name of ['ws', 'yaml', 'js-yaml']) assert.match(notice, new RegExp(`^${name} \\d`, 'mu'));
+  if (process.arch === 'x64') assert.match(notice, /^@oven\/bun-linux-x64 \d/mu);
+});

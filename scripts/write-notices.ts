@@ -1,0 +1,70 @@
+import { copyFile, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** Texts of packages that bring none, one file each; `/` in a name is `+`. */
+const committed = join(root, 'release', 'notices');
+
+/** Which of the pinned runtimes goes along with the bundles. */
+export const runtimes = { bun: '@oven/bun-linux-x64', node: `node-linux-${process.arch}` } as const;
+
+/** The packages below node_modules among the files that were bundled, by their paths from the root. */
+export function packagesAmong(inputs: Iterable<string>): readonly string[] {
+  const found = new Set<string>();
+  for (const path of inputs) {
+    const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)\//u.exec(path) ?? [];
+    if (name !== undefined) found.add(name);
+  }
+  return [...found].toSorted();
+}
+
+/**
+ * Writes `LICENSE`, this repository's, and `NOTICE`, the licences and notices of those packages as they are installed, into a folder
+ * that is made if needed. Rejects if one of the packages has no such text, neither of its own nor in release/notices.
+ */
+export async function writeNotices(directory: string, packages: Iterable<string>): Promise<void> {
+  const notices: string[] = [];
+  for (const name of [...new Set(packages)].toSorted())
+    notices.push(await noticeOf(join(root, 'node_modules', name), name));
+  const head = 'This product holds the following software of others.\n';
+  await mkdir(directory, { recursive: true });
+  await copyFile(join(root, 'LICENSE'), join(directory, 'LICENSE.partial'));
+  await rename(join(directory, 'LICENSE.partial'), join(directory, 'LICENSE'));
+  await writeFile(join(directory, 'NOTICE.partial'), [head, ...notices].join(`\n${'='.repeat(80)}\n\n`));
+  await rename(join(directory, 'NOTICE.partial'), join(directory, 'NOTICE'));
+}
+
+/** What the licence of one installed package says, below its name, version and kind. */
+export async function noticeOf(directory: string, name: string): Promise<string> {
+  const { version, license = 'see below' } = JSON.parse(
+    await readFile(join(directory, 'package.json'), 'utf8'),
+  ) as {
+    version: string;
+    license?: string;
+  };
+  const texts = await textsOf(directory, name);
+  if (texts.length === 0)
+    throw new Error(
+      `package ${name} brings no licence file; commit its text as release/notices/${name.replace('/', '+')}.md, with its origin`,
+    );
+  return [`${name} ${version} (${license})\n`, ...texts.map((text) => `${text.trim()}\n`)].join('\n');
+}
+
+async function textsOf(directory: string, name: string): Promise<readonly string[]> {
+  const names = (await readdir(directory)).toSorted();
+  const own = names.filter((one) => /^(licen[cs]e|copying|notice)/iu.test(one));
+  const texts = await Promise.all(own.map((one) => readFile(join(directory, one), 'utf8')));
+  if (texts.length > 0) return texts;
+  const readme = names.find((one) => /^readme/iu.test(one));
+  const told = readme === undefined ? undefined : sectionOf(await readFile(join(directory, readme), 'utf8'));
+  if (told !== undefined) return [told];
+  const given = `${name.replace('/', '+')}.md`;
+  return (await readdir(committed)).includes(given) ? [await readFile(join(committed, given), 'utf8')] : [];
+}
+
+/** The licence itself in a readme, which more than its name or a link is. */
+function sectionOf(readme: string): string | undefined {
+  const [section] = /^#+ *licen[cs]e *$[\s\S]*/imu.exec(readme) ?? [];
+  return section?.includes('Permission is hereby granted') === true ? section : undefined;
+}

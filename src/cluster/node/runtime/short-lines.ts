@@ -1,0 +1,24 @@
+import type { Readable } from 'node:stream';
+
+/** No line that the runtime's scripts write is as long. */
+const longest = 100;
+
+/**
+ * The lines of a status pipe. Root of a pod may write to it too (/proc/PID/fd/4 of container-exec.sh), so a line that is longer than
+ * those of the runtime's scripts is skipped, and no more of it than that is ever held. The stream stays open at the end of an
+ * iteration.
+ */
+export async function* shortLines(stream: Readable): AsyncGenerator<string> {
+  let line = '';
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    const [head = '', ...others] = (chunk as Buffer).toString('latin1').split('\n');
+    line = cut(line + head);
+    for (const next of others) {
+      if (line.length <= longest) yield line;
+      line = cut(next);
+    }
+  }
+  if (line !== '' && line.length <= longest) yield line;
+}
+
+const cut = (line: string): string => line.slice(0, longest + 1);

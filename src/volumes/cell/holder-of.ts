@@ -1,0 +1,12 @@
+import type { MountEntry } from '../../platform/mountinfo.ts';
+
+/** The mount that has what is at `path`, when nothing is mounted there itself. */
+export function holderOf(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
+  const above = mounts.filter(
+    ({ target }) => target !== path && `${path}/`.startsWith(target === '/' ? '/' : `${target}/`),
+  );
+  return above.reduce<MountEntry | undefined>(
+    (best, mount) => (best !== undefined && best.target.length > mount.target.length ? best : mount),
+    undefined,
+  );
+}

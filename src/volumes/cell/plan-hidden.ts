@@ -1,0 +1,43 @@
+import { dirname } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import type { MountEntry } from '../../platform/mountinfo.ts';
+import type { HiddenFolders } from './inside/plan.ts';
+import { holderOf } from './holder-of.ts';
+
+/** File systems that volume drivers mount. */
+const shareTypes = /^(?:nfs4?|cifs|smb3|fuse(?:\..*)?)$/u;
+
+/**
+ * Which folders an app must not see: those in which drivers mount. `kept`: paths that the app needs.
+ * CONTAINER_FAILED where one of these lies in a folder of its own driver.
+ */
+export function planHidden(
+  mounts: readonly MountEntry[],
+  machine: {
+    readonly at: string;
+    readonly mountFolders: readonly string[];
+    readonly sources: readonly string[];
+    readonly kept: readonly string[];
+  },
+): HiddenFolders {
+  const { at, mountFolders, sources, kept } = machine;
+  const keeps = (folder: string): string | undefined => kept.find((path) => liesIn(path, folder));
+  const own = sources.map((source) => dirname(source));
+  for (const folder of own) {
+    const path = keeps(folder);
+    if (path !== undefined)
+      throw new ProductError(
+        'CONTAINER_FAILED',
+        `the volume driver mounts in '${folder}', which the app must not see, and '${path}' of the app is there: give the driver a folder of its own (-mountDir)`,
+      );
+  }
+  const others = mounts
+    .filter(({ target, type }) => shareTypes.test(type) && mountFolders.some((each) => liesIn(target, each)))
+    .map(({ target }) => (keeps(dirname(target)) === undefined ? dirname(target) : target))
+    .filter((folder) => keeps(folder) === undefined && !own.some((each) => liesIn(folder, each)));
+  const folders = [...new Set([...own, ...others])];
+  const holders = [...folders, ...mountFolders].map((folder) => holderOf(mounts, folder)?.target ?? '/');
+  return { at, folders, holders: [...new Set(holders)] };
+}
+
+const liesIn = (path: string, folder: string): boolean => `${path}/`.startsWith(`${folder}/`);

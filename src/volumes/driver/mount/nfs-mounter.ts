@@ -1,0 +1,216 @@
+import { createHash } from 'node:crypto';
+import { lookup } from 'node:dns/promises';
+import { rmdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { MountEntry } from '../../../platform/mountinfo.ts';
+import { mountCommand } from './mount-command.ts';
+import { MountError } from './mount-error.ts';
+import { folderFailure, mountFailure } from './mount-failure.ts';
+import type { NfsOrder } from './mount-order.ts';
+import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check.ts';
+import type { ProgramResult } from './run-program.ts';
+
+export interface NfsMounterPorts {
+  /** Runs a program to its end, or to the abort of `signal`; keeps `outputLimit` bytes of its output. */
+  readonly run: (
+    program: string,
+    args: readonly string[],
+    signal: AbortSignal,
+    outputLimit?: number,
+  ) => Promise<ProgramResult>;
+  /** Mounts of this machine. */
+  readonly entries: () => Promise<readonly MountEntry[]>;
+  /** Makes an empty folder that only root enters. */
+  readonly makeFolder: (path: string) => Promise<void>;
+  /** Takes the mount at a path away with all mounts below it, also where there is none. */
+  readonly detach: (path: string) => Promise<void>;
+  /** All addresses of a host, of which each is tried until one can be reached. */
+  readonly resolve: (host: string) => Promise<readonly string[]>;
+  /** Groups of addresses; those of a group belong to one server. */
+  readonly sameServers: readonly (readonly string[])[];
+}
+
+/** A folder, and the mount of the server that it is looked up in. */
+interface Place {
+  readonly order: NfsOrder;
+  readonly address: string;
+  readonly serverAddresses: readonly string[];
+  /** What is mounted first: the root of an NFS 4 server, or an export of an NFS 3 server. */
+  readonly root: string;
+  /** Where that is mounted, until the folder is. */
+  readonly rootAt: string;
+  readonly at: string;
+}
+
+const exportLimit = 4_000_000;
+
+/**
+ * The kernel's mounts of NFS. The path of a share can be changed by others who write in the share, and both the
+ * client of NFS 4 and the mountd of NFS 3 follow links in it. So the root of the server is mounted without following
+ * links, or with NFS 3 an export, and the folder below it is bound to the target.
+ */
+export class NfsMounter {
+  readonly #ports: NfsMounterPorts;
+
+  constructor(ports: NfsMounterPorts) {
+    this.#ports = ports;
+  }
+
+  /** Mounts at `at`. Throws MountError, and may leave a mount at `at` then. */
+  async mount(order: NfsOrder, at: string, signal: AbortSignal): Promise<void> {
+    const addresses = await this.#addressesOf(order, signal);
+    const group = this.#ports.sameServers.filter((each) =>
+      each.some((one) => addresses.some((other) => isSameAddress(one, other))),
+    );
+    const serverAddresses = [...addresses, ...group.flat()];
+    for (const [index, address] of addresses.entries()) {
+      try {
+        return await this.#mountFrom({ order, address, serverAddresses, at }, signal);
+      } catch (error) {
+        const isLast = index === addresses.length - 1;
+        if (isLast || !(error instanceof MountError && error.code === 'UNREACHABLE')) throw error;
+      }
+    }
+  }
+
+  async #addressesOf(order: NfsOrder, signal: AbortSignal): Promise<readonly string[]> {
+    const aborted = new Promise<never>((_, reject) => {
+      const late = new MountError(
+        'TIMED_OUT',
+        `${shareOf(order)}: The server's name was not resolved in time`,
+      );
+      signal.addEventListener('abort', () => reject(late), { once: true });
+    });
+    try {
+      return await Promise.race([this.#ports.resolve(order.host), aborted]);
+    } catch (error) {
+      if (error instanceof MountError) throw error;
+      const said = error instanceof Error ? error.message : String(error);
+      const message = `${shareOf(order)}: The server's name has no address on this machine: check its spelling and the cell's DNS (${said})`;
+      throw new MountError('UNREACHABLE', message, { cause: error });
+    }
+  }
+
+  /** Without a version, version 3 is for a server that does not have the share by version 4. */
+  async #mountFrom(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const { order } = place;
+    if (order.version === '3') return this.#mountVersion3(place, signal);
+    try {
+      const order4 = { ...order, version: order.version ?? '4' } as const;
+      return await this.#mountBelow({ ...place, order: order4, root: '/' }, signal);
+    } catch (error) {
+      const mayBeOld =
+        error instanceof MountError &&
+        ['NOT_SUPPORTED', 'NO_SUCH_SHARE', 'ACCESS_DENIED'].includes(error.code);
+      if (order.version !== undefined || !mayBeOld) throw error;
+      const isMounted = await this.#mountVersion3(
+        { ...place, order: { ...order, version: '3' } },
+        signal,
+      ).then(
+        () => true,
+        (second: unknown) => {
+          if (second instanceof MountError && second.code !== 'LINK_IN_SHARE') return false;
+          throw second;
+        },
+      );
+      if (!isMounted) throw error;
+    }
+  }
+
+  async #mountVersion3(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const { order, address } = place;
+    const path = normalisedPath(order.path);
+    const listed = await this.#ports.run(
+      'showmount',
+      ['--no-headers', '--exports', address],
+      signal,
+      exportLimit,
+    );
+    if (listed.exitCode !== 0) throw mountFailure({ ...listed, share: shareOf(order), secrets: [] });
+    const root = exportsIn(listed.stdout)
+      .filter((each) => each === '/' || path === each || path.startsWith(`${each}/`))
+      .toSorted((one, other) => other.length - one.length)[0];
+    if (root === undefined)
+      throw new MountError(
+        'NO_SUCH_SHARE',
+        `${shareOf(order)}: The server exports no folder of that path to this cell, as 'showmount -e ${address}' shows; check the share's spelling`,
+      );
+    await this.#mountBelow({ ...place, root }, signal);
+  }
+
+  async #mountBelow(place: Omit<Place, 'rootAt'>, signal: AbortSignal): Promise<void> {
+    const path = normalisedPath(place.order.path);
+    if (place.root === path) return this.#mountRoot(place, place.at, signal);
+    const rootAt = rootPathOf(place.at);
+    await this.#ports.makeFolder(rootAt);
+    try {
+      await this.#mountRoot(place, rootAt, signal);
+      await this.#bind({ ...place, rootAt }, signal);
+      await this.#check(place, path, place.at);
+    } finally {
+      await this.#ports.detach(rootAt);
+      await rmdir(rootAt);
+    }
+  }
+
+  async #mountRoot(place: Omit<Place, 'rootAt'>, at: string, signal: AbortSignal): Promise<void> {
+    const { order, address, root } = place;
+    const { args } = mountCommand({ ...order, host: address, path: root }, at);
+    const result = await this.#ports.run('mount', args, signal);
+    if (result.exitCode !== 0) throw mountFailure({ ...result, share: shareOf(order), secrets: [] });
+    await this.#check(place, root, at);
+  }
+
+  async #bind({ order, root, rootAt, at }: Place, signal: AbortSignal): Promise<void> {
+    const folder = join(rootAt, normalisedPath(order.path).slice(root.length));
+    await this.remount(rootAt, order, 'nosymfollow', signal);
+    const bound = await this.#ports.run('mount', ['-i', '-c', '--bind', '--', folder, at], signal);
+    if (bound.exitCode !== 0) throw folderFailure({ ...bound, share: shareOf(order), secrets: [] });
+    await this.remount(at, order, 'symfollow', signal);
+  }
+
+  /** Whether links are followed in the mount at `at`. mount.nfs does not know the option. */
+  async remount(
+    at: string,
+    { readOnly }: NfsOrder,
+    links: 'nosymfollow' | 'symfollow',
+    signal: AbortSignal,
+  ): Promise<void> {
+    const options = `remount,bind,nosuid,nodev,${links}${readOnly ? ',ro' : ''}`;
+    const { exitCode, stderr } = await this.#ports.run(
+      'mount',
+      ['-i', '-c', '-o', options, '--', at],
+      signal,
+    );
+    const entry = (await this.#ports.entries()).findLast(({ target }) => target === at);
+    const isFollowed = entry?.options.includes('nosymfollow') === false;
+    if (exitCode === 0 && isFollowed === (links === 'symfollow')) return;
+    throw new MountError(
+      'NOT_SUPPORTED',
+      `NFS cannot be mounted safely on this machine: that needs Linux 5.10 and util-linux 2.37, for the mount option nosymfollow (${stderr.trim().slice(0, 300)})`,
+    );
+  }
+
+  async #check(place: Omit<Place, 'rootAt'>, path: string, at: string): Promise<void> {
+    const entry = (await this.#ports.entries()).findLast(({ target }) => target === at);
+    checkNfsMount({ ...place, share: shareOf(place.order), path }, entry);
+  }
+}
+
+/** Where the root of a server is mounted until the folder at `at` is; no volume has such a name. */
+export function rootPathOf(at: string): string {
+  const name = createHash('sha256').update(basename(at)).digest('hex').slice(0, 32);
+  return join(dirname(at), `.root-${name}`);
+}
+
+export const addressesOfHost = async (host: string): Promise<readonly string[]> =>
+  (await lookup(host, { all: true })).map(({ address }) => address);
+
+export const shareOf = ({ host, path }: NfsOrder): string => `${host}:${path}`;
+
+/** A line is a path, blanks, and the clients. */
+const exportsIn = (text: string): readonly string[] =>
+  text.split('\n').flatMap((line) => {
+    const [, path] = /^(\/.*?)\s+\S+$/u.exec(line) ?? [];
+    return path === undefined ? [] : [normalisedPath(path)];
+  });

@@ -1,0 +1,58 @@
+import { isIPv6, SocketAddress } from 'node:net';
+import type { MountEntry } from '../../../platform/mountinfo.ts';
+import { MountError } from './mount-error.ts';
+
+/** A mount that was asked for: a folder of a server. */
+export interface AskedMount {
+  /** As an error names it: `host:/path`. */
+  readonly share: string;
+  /** The address that mount.nfs got in place of the host. */
+  readonly address: string;
+  /** Normalised. */
+  readonly path: string;
+  /** All addresses that are the same server. */
+  readonly serverAddresses: readonly string[];
+}
+
+/**
+ * Throws where the kernel mounted something else than what was asked for. It joins sessions of NFS 4.1 and
+ * 4.2 with servers of one owner, whatever their addresses are, and a server may say that it is another one;
+ * and it follows a server's referrals to other servers.
+ */
+export function checkNfsMount(asked: AskedMount, entry: MountEntry | undefined): void {
+  const { share, address, path, serverAddresses } = asked;
+  const option = entry?.fileSystemOptions.find((each) => each.startsWith('addr='));
+  const used = option?.slice('addr='.length) ?? '';
+  const [, bracketed, plain = '', mountedPath] =
+    /^(?:\[([^\]]*)\]|([^:]*)):(.*)$/su.exec(entry?.source ?? '') ?? [];
+  const isServer = serverAddresses.some((each) => isSameAddress(each, used));
+  if (!isServer || !isSameAddress(bracketed ?? plain, address))
+    throw new MountError(
+      'OTHER_SERVER',
+      `${share}: The server has the address ${address}, and the kernel mounted from ${used === '' ? 'an unknown one' : used} ('${entry?.source}'): a server refers to another one, or two addresses belong to one server of NFS 4.1 or 4.2, or one of the servers passes requests on to the other one. If both are one server, the operator names them in -nfsServerAddresses; otherwise choose version 4.0`,
+    );
+  if (mountedPath !== path)
+    throw new MountError(
+      'LINK_IN_SHARE',
+      `${share}: The server led the mount to '${entry?.source}' in place of '${path}'; name that folder itself`,
+    );
+}
+
+/** A path without empty parts and those that mean the folder itself, as the kernel shows it. */
+export const normalisedPath = (path: string): string =>
+  `/${path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/')}`;
+
+/** Addresses have several spellings. */
+export function isSameAddress(one: string, other: string): boolean {
+  return canonical(one) === canonical(other);
+}
+
+function canonical(address: string): string {
+  const [, plain = '', zone = ''] = /^([^%]*)(%.*)?$/su.exec(address) ?? [];
+  if (!isIPv6(plain)) return address;
+  const { address: text } = new SocketAddress({ address: plain, family: 'ipv6' });
+  return `${text.replace(/^::ffff:(?=\d+\.)/u, '')}${zone}`;
+}

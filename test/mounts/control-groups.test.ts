@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { entryScript } from '../../src/cpi/vm/entry-script.ts';
+
+/** Programs by Debian package. */
+const needed: Record<string, string> = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc' };
+const hasAmx = /^flags\b.*\bamx_tile\b/mu.test(readFileSync('/proc/cpuinfo', 'utf8'));
+if (hasAmx) needed['/usr/bin/gcc'] = 'gcc, on a processor with AMX';
+const missing = Object.entries(needed).filter(([path]) => !existsSync(path));
+const lacks = `needs Debian's packages ${missing.map(([, name]) => name).join(', ')}`;
+const skip = process.geteuid?.() === 0 ? missing.length > 0 && lacks : 'needs root';
+
+const limit = 32 * 1024 * 1024;
+
+/** A container that says where it is and what memory it may have. */
+const container = {
+  ociVersion: '1.0.2',
+  root: { path: '/rootfs' },
+  process: {
+    user: { uid: 0, gid: 0 },
+    cwd: '/',
+    args: ['/bin/sh', '-c', 'sed -n s/^0:://p /proc/self/cgroup'],
+    env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin'],
+  },
+  linux: {
+    namespaces: [{ type: 'mount' }],
+    resources: { memory: { limit }, pids: { limit: 50 } },
+  },
+};
+
+/** Starts a container as runc does by itself, as bpm does below its own cgroup, and as Garden does at the root. */
+const limitsAgent = `#!/bin/sh
+own=$(sed -n s/^0:://p /proc/self/cgroup)
+echo "agent in $own"
+mkdir /rootfs
+mount --rbind / /rootfs
+for place in '' "$own/bpm-job" /garden/app; do
+  sed "s#PLACE#$place#" /var/vcap/config.json > config.json
+  echo "container '$place' in $(runc --root /tmp/runc run one 2>&1)"
+done
+kill -TERM 1
+`;
+
+/** The container with our entry and this agent. */
+async function filesOf(folder: string, { agent, entry, mounts, ways }: Suite): Promise<void> {
+  for (const name of ['root', 'volume/store', 'state/bosh/bin', 'state/data'])
+    await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, 'state/bosh/bin/bosh-agent'), agent, { mode: 0o755 });
+  const config = { ...container, linux: { ...container.linux, cgroupsPath: 'PLACE' } };
+  await writeFile(join(folder, 'state/config.json'), JSON.stringify(config));
+  await writeFile(join(folder, 'agent.cjs'), '');
+  await writeFile(join(folder, 'entry'), entry);
+  await writeFile(join(folder, 'mounts'), mounts);
+  await writeFile(join(folder, 'ways'), `${ways.join('\n')}\n`);
+}
+
+/** What the guest needs on a processor with AMX (uml-xstate.c). */
+function preload(folder: string): { readonly LD_PRELOAD?: string } {
+  if (!hasAmx) return {};
+  const library = join(folder, 'xstate.so');
+  const words = ['-shared', '-fPIC', '-O2', '-o', library, join(import.meta.dirname, 'uml-xstate.c')];
+  const { status, stderr } = spawnSync('gcc', words, { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return { LD_PRELOAD: library };
+}
+
+interface Suite {
+  readonly agent: string;
+  readonly entry: string;
+  /** What is mounted in the container beside, in shell. */
+  readonly mounts: string;
+  /** Options of unshare(1), one container each. */
+  readonly ways: readonly string[];
+}
+
+/** Boots the guest; returns what it and its containers say. */
+async function inGuest(t: TestContext, suite: Suite): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'control-groups-'));
+  t.after(() => rm(folder, { recursive: true }));
+  await filesOf(folder, suite);
+  const words = [
+    ...[
+      'mem=384M',
+      `uml_dir=${folder}/`,
+      'rootfstype=hostfs',
+      'rootflags=/',
+      'ro',
+      'con=null',
+      'con0=null,fd:1',
+    ],
+    `init=${join(import.meta.dirname, 'control-groups.sh')}`,
+    `SUITE_FOLDER=${folder}`,
+    `SUITE_CONTAINER=${join(import.meta.dirname, '../../src/agent/testing/container.sh')}`,
+  ];
+  const env = { ...process.env, TMPDIR: '/dev/shm', ...preload(folder) };
+  const { stdout } = await promisify(execFile)('linux.uml', words, { env, timeout: 300_000 });
+  return stdout.split(/\r?\n/u).flatMap((line) => /^suite: (.*)/u.exec(line)?.slice(1) ?? []);
+}
+
+const mounts =
+  'mkdir "$root/sys"\nmount -t sysfs sysfs "$root/sys"\nmount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"\n';
+
+test(
+  'with cgroup v2 alone containers with limits start in a VM, also after a restart',
+  { skip },
+  async (t) => {
+    const ways = ['--mount', '--mount', '--mount --cgroup'];
+    const said = await inGuest(t, { agent: limitsAgent, entry: entryScript, mounts, ways });
+    const life = [
+      'agent in /vm',
+      "container '' in /jobs/one",
+      "container '/vm/bpm-job' in /jobs/vm/bpm-job",
+      "container '/garden/app' in /jobs/garden/app",
+    ];
+    assert.deepEqual(said, [...ways.flatMap((way) => [`unshare ${way}`, ...life]), 'the node has kubepods/']);
+  },
+);
+
+/** A stemcell whose systemd runs the agent. */
+const systemd = `${mounts}units=$root/etc/systemd/system
+mkdir -p "$root/run" "$units/multi-user.target.wants"
+printf '[Service]\\nExecStart=/var/vcap/bosh/bin/bosh-agent\\nKillMode=process\\n' > "$units/bosh-agent.service"
+ln -s ../bosh-agent.service "$units/multi-user.target.wants/"
+ln -s /lib/systemd/system/multi-user.target "$units/default.target"
+: > "$root/etc/machine-id"
+`;
+
+test(
+  "with cgroup v2 alone a stemcell's systemd has the container's cgroups, and not the node's",
+  { skip: skip || (!existsSync('/lib/systemd/systemd') && 'needs systemd') },
+  async (t) => {
+    const tell = `#!/bin/sh
+sed -n 's/^0::/suite: agent in /p' /proc/self/cgroup > /dev/console
+ls -d /sys/fs/cgroup/kubepods /sys/fs/cgroup/init.scope 2> /dev/null | sed 's/^/suite: /' > /dev/console
+kill -37 1
+`;
+    const entry = `set -- privileged\n${entryScript}`;
+    const said = await inGuest(t, { agent: tell, entry, mounts: systemd, ways: ['--mount'] });
+    const own = said.filter((line) => /^agent|^\/sys|^the node/u.test(line));
+    const expected = ['agent in /system.slice/bosh-agent.service', '/sys/fs/cgroup/init.scope'];
+    assert.deepEqual(own, [...expected, 'the node has kubepods/']);
+  },
+);

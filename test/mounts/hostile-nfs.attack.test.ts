@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import type { NfsOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import { guestMounter, volumes } from './guest-mounter.ts';
+import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
+
+const skip = noGuest();
+let guest: Guest;
+before(async () => {
+  if (skip !== false) return;
+  guest = await Guest.boot();
+  await mkdir(join(guest.folder, 'plain', 'folder'));
+  // what an app makes in its own share
+  await symlink('/private', join(guest.folder, 'plain', 'link'));
+  await symlink('folder', join(guest.folder, 'plain', 'own-link'));
+});
+after(() => guest?.stop());
+
+const others = join(import.meta.dirname, 'other-servers.ts');
+const inTime = AbortSignal.timeout(600_000);
+const anyVersion: NfsOrder = {
+  kind: 'nfs',
+  host: serverHost,
+  path: '/plain',
+  readOnly: false,
+  cachesAttributes: false,
+};
+const share: NfsOrder = { ...anyVersion, version: '4.2' };
+const ids = { uid: shareUser.uid, gid: shareUser.gid };
+/** A server that passes requests on to the real one. */
+const relay: NfsOrder = { ...share, host: '127.0.0.2' };
+
+async function target(name: string): Promise<string> {
+  const path = join(volumes, name);
+  await guest.call('makeFolder', [path]);
+  return path;
+}
+
+const mountsAt = (path: string): Promise<string[]> => guest.call('mountedFrom', [path], others);
+
+/** Mounts an order, and resolves with where from; the mount is gone afterwards. */
+async function mountedFrom(order: NfsOrder): Promise<readonly string[]> {
+  const path = await target('mounted');
+  await guestMounter(guest).mount(order, path, inTime);
+  const from = await mountsAt(path);
+  await guestMounter(guest).unmount(path, inTime);
+  assert.deepEqual(await mountsAt(path), []);
+  return from;
+}
+
+async function refused(order: NfsOrder, code: string, message: RegExp): Promise<void> {
+  const path = await target('refused');
+  await assert.rejects(guestMounter(guest).mount(order, path, inTime), (error: NodeJS.ErrnoException) => {
+    assert.equal(error.code, code, error.message);
+    assert.match(error.message, message);
+    return true;
+  });
+  await guestMounter(guest).unmount(path, inTime);
+}
+
+test('a link in a share of NFS 4 leads a mount nowhere else', { skip }, async () => {
+  const orders: NfsOrder[] = [
+    { ...share, path: '/plain/link' },
+    { ...share, path: '/plain/link/.', ids },
+    { ...share, path: '/plain/own-link', version: '4.0' },
+    { ...anyVersion, path: '/plain/link' },
+  ];
+  for (const order of orders)
+    await refused(order, 'LINK_IN_SHARE', /192\.168\.77\.1:\/plain\/.*symbolic link/u);
+  assert.deepEqual(await guest.call('mountLines', [volumes]), []);
+});
+
+test('a link in a share of NFS 3 leads nowhere else, though mountd follows it', { skip }, async () => {
+  await guest.call('startKernelServer', [], others);
+  const local: NfsOrder = { ...share, host: '127.0.0.1', path: '/mnt/server/plain', version: '3' };
+  const link = { ...local, path: '/mnt/server/plain/link' };
+  await refused(link, 'LINK_IN_SHARE', /symbolic link/u);
+  await refused({ ...link, ids }, 'LINK_IN_SHARE', /symbolic link/u);
+  for (const path of [local.path, `${local.path}/folder`])
+    assert.deepEqual(await mountedFrom({ ...local, path }), [`127.0.0.1:${path} 127.0.0.1`]);
+  await refused({ ...local, path: '/mnt/server' }, 'NO_SUCH_SHARE', /exports no folder/u);
+});
+
+test('shares are mounted by name and address, whole and in part, by IPv4 and IPv6', { skip }, async () => {
+  await guest.call('nameHost', [`${serverHost} share.example`], others);
+  const orders = [
+    share,
+    { ...share, host: 'share.example' },
+    { ...share, path: '/plain/folder' },
+    { ...share, host: 'share.example', path: '/plain/./folder//' },
+  ];
+  // all at once: mounts that shared a superblock would show the names of the first
+  const paths = await Promise.all(orders.map((_, index) => target(`together-${index}`)));
+  for (const [index, order] of orders.entries())
+    await guestMounter(guest).mount(order, paths[index] ?? '', inTime);
+  const whole = `${serverHost}:/plain ${serverHost}`;
+  const part = `${serverHost}:/plain/folder ${serverHost}`;
+  assert.deepEqual(await Promise.all(paths.map(mountsAt)), [[whole], [whole], [part], [part]]);
+  for (const path of paths) await guestMounter(guest).unmount(path, inTime);
+  assert.deepEqual(await mountedFrom({ ...share, path: '/' }), [`${serverHost}:/ ${serverHost}`]);
+  await guest.call('startRelay', ['::1', serverHost], others);
+  const host = '0:0:0:0:0:0:0:1';
+  assert.deepEqual(await mountedFrom({ ...share, host }), [`[${host}]:/plain ::1`]);
+});
+
+test('a server that passes on to another one gets no mount of it, and hands out none', { skip }, async () => {
+  await guest.call('startRelay', [relay.host, serverHost], others);
+  const first = await target('first');
+  const orders: (readonly [NfsOrder, NfsOrder])[] = [
+    [relay, share],
+    [
+      { ...share, version: '4.1' },
+      { ...relay, version: '4.1' },
+    ],
+  ];
+  for (const [mounted, asked] of orders) {
+    await guestMounter(guest).mount(mounted, first, inTime);
+    const both = new RegExp(`${asked.host}.*${mounted.host}`, 'u');
+    await refused(asked, 'OTHER_SERVER', both);
+    await refused({ ...asked, ids, path: '/private' }, 'OTHER_SERVER', both);
+    // version 4.0 has no sessions
+    const old = await mountedFrom({ ...asked, version: '4.0' });
+    assert.deepEqual(old, [`${asked.host}:/plain ${asked.host}`]);
+    assert.deepEqual(await mountsAt(first), [`${mounted.host}:/plain ${mounted.host}`]);
+    await guestMounter(guest).unmount(first, inTime);
+  }
+});
+
+test('addresses that the operator names as one server may be joined', { skip }, async () => {
+  const [first, second] = [await target('named-first'), await target('named-second')];
+  await guestMounter(guest).mount(relay, first, inTime);
+  const unrelated = ['127.0.0.9', '10.1.1.1'];
+  const sameServers = [unrelated, [relay.host, serverHost]];
+  await guest.call('mountWith', [{ sameServers }, share, second], others);
+  assert.deepEqual(await mountsAt(second), [`${serverHost}:/plain ${relay.host}`]);
+  for (const path of [first, second]) await guestMounter(guest).unmount(path, inTime);
+});
+
+test('a deep folder behind a link leaves the table of mounts readable', { skip }, async (t) => {
+  const path = await target('deep');
+  // deeper than the end of the suite can remove
+  t.after(() => execFileSync('find', [join(guest.folder, 'plain'), '-delete']));
+  await guestMounter(guest).mount(share, path, inTime);
+  await guest.call('makeDeepLink', [path], others);
+  await guestMounter(guest).unmount(path, inTime);
+  await refused({ ...share, path: '/plain/deep/deeper' }, 'LINK_IN_SHARE', /symbolic link/u);
+  assert.deepEqual(await guest.call('mountLines', [volumes]), []);
+});
