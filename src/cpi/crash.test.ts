@@ -82,8 +82,8 @@ const cases: readonly CrashCase[] = [
   {
     name: 'detach_disk',
     prepare: attached,
-    verb: detachOnce,
-    writes: 1,
+    verb: detachDisk,
+    writes: 2,
     check: async ({ api }, [, disk]) =>
       assert.deepEqual(await namesLeft(api), [...oneVm, `persistentvolumeclaims ${String(disk)}`]),
   },
@@ -155,7 +155,7 @@ const cases: readonly CrashCase[] = [
     name: 'delete_disk',
     prepare: async (cloud) => [await createDisk(cloud, [64, {}, null])],
     verb: deleteDisk,
-    writes: 1,
+    writes: 2,
     check: async ({ api }) => assert.deepEqual(await namesLeft(api), []),
   },
 ];
