@@ -37,6 +37,8 @@ describeInOneNamespace(import.meta.filename, () => {
     const attachment = await podOf(`attach-${disk}`);
     await releaseDisk(world.cloud, attachment);
     await world.inVm(vm, `! test -e ${hint}`);
+    assert.deepEqual(await askToBind(world.cloud, attachment), { kind: 'bound', isNew: true });
+    await releaseDisk(world.cloud, attachment);
     assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
     await world.inVm(vm, `test -d ${hint}`);
     await deleteVm(world.cloud, [vm]);
@@ -48,7 +50,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
     for (let left = 3; left > 0; left -= 1)
-      assert.deepEqual(await askToBind(world.cloud, attachment), { kind: 'bound' });
+      assert.deepEqual(await askToBind(world.cloud, attachment), { kind: 'bound', isNew: false });
     assert.equal(await mountsOf(vm, disk), 1);
     await detachDisk(world.cloud, [vm, disk]);
     assert.equal(await mountsOf(vm, disk), 0);
@@ -118,7 +120,10 @@ describeInOneNamespace(import.meta.filename, () => {
     const { containers } = (await podOf(`attach-${disk}`)).spec;
     assert.ok(containers[0]?.volumeMounts?.some(({ mountPath }) => mountPath === '/vm/hub'));
     await world.inVm(vm, `echo alive > ${hint}/canary`);
-    assert.deepEqual(await askToBind(world.cloud, await podOf(`attach-${disk}`)), { kind: 'bound' });
+    assert.deepEqual(await askToBind(world.cloud, await podOf(`attach-${disk}`)), {
+      kind: 'bound',
+      isNew: false,
+    });
     await detachDisk(world.cloud, [vm, disk]);
     assert.equal(await mountsOf(vm, disk), 0);
     await attachDisk(world.cloud, [vm, disk]);

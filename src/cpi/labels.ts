@@ -40,12 +40,14 @@ export const annotation = {
   vmNamespace: `${domain}vm-namespace`,
   /** On an attachment: a former one may have left the disk in the VM (attach/has-bound.ts). */
   takesOver: `${domain}takes-over`,
-  /** On a claim: the uid of the attachment that it was given to last. */
+  /** On a claim: a value that each attach_disk under `hot` changes, so that its write is a conflict for every other call. */
   attachment: `${domain}attachment`,
   /** On a claim: a random value that each attach_disk under `recreate` replaces (attach/disk-lock.ts). */
   lock: `${domain}lock`,
   /** On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's version. */
   changedBy: `${domain}changed-by`,
+  /** On a claim: the VM that the last attach_disk under `hot` gave the disk to (disk/attach/last-vm.ts). */
+  attachedTo: `${domain}attached-to`,
   /** On a claim: the uid of the VM that the last detach_disk took the disk from, until the next attach_disk. */
   detachedFrom: `${domain}detached-from`,
   /** `true` on a claim that delete_disk deletes: that deletion is no loss. */

@@ -6,7 +6,7 @@ import { label } from '../labels.ts';
 import { findVm } from '../vm/find-vm.ts';
 import { requireLive } from '../vm/live-vm.ts';
 import { refuseHeld } from './attach/disk-lock.ts';
-import { attachHot, clearAttachment } from './attach/hot.ts';
+import { attachHot, clearAttachment, refuseLeftMount } from './attach/hot.ts';
 import type { RecreatedVm } from './attach/recreate.ts';
 import { strategyOf } from './attach/strategy.ts';
 import { dropCopy } from './change/drop-copy.ts';
@@ -19,7 +19,7 @@ import { diskGone, diskNotFound } from './disk-not-found.ts';
 /**
  * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the hint, a directory
  * in the VM that lies inside the volume (warden-style images take a path as it is). Idempotent for a pair; an error
- * leaves nothing behind.
+ * leaves nothing behind, or says that the disk may be in the VM and stays attached. Model: hot.pml
  */
 export async function attachDisk(cloud: Cloud, args: readonly unknown[]): Promise<string> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'attach_disk' };
@@ -30,6 +30,7 @@ export async function attachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   if (recreated !== undefined) {
     const usable = usableClaim(cloud, diskCid, claim);
     await clearAttachment(cloud, usable.metadata.name ?? '');
+    await refuseLeftMount(cloud, usable);
     await dropCopy(cloud, usable);
     const { attachByRecreate } = await import('./attach/recreate.ts');
     const hint = await attachByRecreate(cloud, recreated, usable);
@@ -40,7 +41,7 @@ export async function attachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const usable = usableClaim(cloud, diskCid, claim);
   await refuseHeld(cloud, usable);
   await dropCopy(cloud, usable);
-  const hint = await attachHot(cloud, vm, usable.metadata.name ?? '');
+  const hint = await attachHot(cloud, vm, usable);
   await markKnown(cloud, usable, diskCid);
   return hint;
 }

@@ -3,6 +3,7 @@ import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
+import { annotation } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
 import { copyOf } from './change/copy-mark.ts';
 import { dropCopy } from './change/drop-copy.ts';
@@ -15,7 +16,8 @@ const tries = 10;
 
 /**
  * delete_disk(disk_cid): returns when the claim is gone. Missing is success; attached is DISK_BUSY, nothing changed;
- * one that is just being detached is waited for.
+ * one that is just being detached is waited for. The claim says that this call deletes it: if an attach_disk that was killed has
+ * left an attachment, that can be detached (attach/refuse-loss.ts). Model: hot.pml
  */
 export async function deleteDisk(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_disk.disk_cid' });
@@ -25,13 +27,33 @@ export async function deleteDisk(cloud: Cloud, args: readonly unknown[]): Promis
     await waitUntilDetached(cloud, claim, 'deleted');
     if (copyOf(claim) !== undefined && claim.metadata.deletionTimestamp === undefined) {
       await dropCopy(cloud, claim);
-    } else if (await deleteSeen(cloud, claim)) {
+      continue;
+    }
+    const marked = await markDeleting(cloud, claim);
+    if (marked !== undefined && (await deleteSeen(cloud, marked))) {
       await waitUntilDeleted(cloud, claim, cid);
       // if it was a copy, the disk that it replaced may still be there
       if (claim.metadata.name === cid) return null;
     }
   }
   throw changedByOthers('DISK_BUSY', `disk '${cid}'`);
+}
+
+/** On exactly the version that was read before attachments were looked for. Undefined if it has changed since. */
+async function markDeleting(
+  cloud: Cloud,
+  claim: PersistentVolumeClaim,
+): Promise<PersistentVolumeClaim | undefined> {
+  const { name = '', resourceVersion, deletionTimestamp, annotations = {} } = claim.metadata;
+  if (deletionTimestamp !== undefined || annotations[annotation.deleting] === 'true') return claim;
+  try {
+    return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), {
+      metadata: { resourceVersion, annotations: { [annotation.deleting]: 'true' } },
+    });
+  } catch (error) {
+    if (isApiError(error, 404) || isApiError(error, 409)) return undefined;
+    throw error;
+  }
 }
 
 /** On exactly the state that was read before attachments were looked for: an attach_disk meanwhile has changed it. False then. */

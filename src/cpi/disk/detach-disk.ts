@@ -1,62 +1,106 @@
 import { ProductError } from '../../errors/product-error.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, stringAt } from '../input.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
-import { findAttachment, requestEnd, vmCidOf, waitUntilEnded } from './attach/attachments.ts';
+import {
+  findAttachment,
+  requestEnd,
+  requestEndOfSeen,
+  vmCidOf,
+  waitUntilEnded,
+} from './attach/attachments.ts';
 import { isEnded } from './attach/has-bound.ts';
 import { claimsOf, refuseLoss } from './attach/refuse-loss.ts';
+import type { Release } from './attach/release.ts';
 import { releaseDisk } from './attach/release.ts';
-import { waitUntilVolumeDetached } from './attach/volume-attachments.ts';
+import { markDetached } from './attach/mark-detached.ts';
+import { waitUntilOffNode } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { isDiskCid } from '../names.ts';
 import { findDisk } from './find-disk.ts';
 
+/** How often a detach may find that its attachment was deleted by others before it had released the disk. */
+const tries = 5;
+
 /**
  * detach_disk(vm_cid, disk_cid): returns when another VM, on another node too, can have the disk.
- * The holder is asked to release the disk before its pod is deleted, because a deletion cannot be taken back.
+ * The holder is asked to release the disk before its pod is deleted, because a deletion cannot be taken back. If it could not confirm
+ * that, the VM is asked whether it has the disk mounted. The claim says which VM the disk was taken from, so that the same call
+ * succeeds again after one that was killed.
  * DISK_NOT_ATTACHED where the disk is not on that VM (VM_NOT_FOUND where there is no such VM either), DISK_BUSY while
- * something uses it: it is then still attached. DISK_WOULD_BE_LOST where its claim was deleted by somebody.
+ * something uses it, or the VM cannot be asked: it is then still attached. DISK_WOULD_BE_LOST where its claim was deleted by
+ * somebody. Model: hot.pml
  */
 export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
   const vmCid = stringAt(args[0], at(place, 'vm_cid'));
   const diskCid = stringAt(args[1], at(place, 'disk_cid'));
   const { attachment, name } = await attachmentOf(cloud, diskCid);
-  if (attachment === undefined || vmCidOf(attachment) !== vmCid) {
-    const vm = await findVm(cloud, vmCid);
-    const left = attachment === undefined ? await leftMount(cloud, vm, name) : undefined;
-    if (left !== undefined) await detach(cloud, left, name);
-    else if (attachment !== undefined || !(await finishDetach(cloud, vm, name))) {
-      await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
-    }
+  if (attachment !== undefined && vmCidOf(attachment) === vmCid) {
+    await detach(cloud, attachment, name);
     return null;
   }
-  await detach(cloud, await askable(cloud, attachment, name), name);
+  const vm = await findVm(cloud, vmCid);
+  const left = attachment === undefined ? await leftMount(cloud, vm, name) : undefined;
+  if (left !== undefined) await detach(cloud, left, name);
+  else if (attachment !== undefined || !(await finishDetach(cloud, vm, name))) {
+    await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
+  }
   return null;
 }
 
-/** Loaded only where a kubelet has ended the attachment: it could not be asked. */
-async function askable(cloud: Cloud, attachment: Pod, diskCid: string): Promise<Pod> {
-  if (!isEnded(attachment) || attachment.metadata.deletionTimestamp !== undefined) return attachment;
-  return (await import('./attach/succeed-ended.ts')).succeedEnded(cloud, attachment, diskCid);
+/** Ends the attachment, and each that has to take its mount over because nothing confirmed its release. */
+async function detach(cloud: Cloud, first: Pod, name: string): Promise<void> {
+  let attachment: Pod | undefined = first;
+  for (let left = tries; attachment !== undefined; left -= 1) {
+    if (left === 0) throw changedByOthers('DISK_BUSY', `the attachment of disk '${name}'`);
+    attachment = await endAttachment(cloud, attachment, name);
+  }
 }
 
-async function detach(cloud: Cloud, attachment: Pod, name: string): Promise<void> {
-  const vmCid = vmCidOf(attachment);
-  refuseLoss(vmCid, await claimsOf(cloud, [name]));
-  if (attachment.metadata.deletionTimestamp === undefined) {
-    if (!isEnded(attachment)) await releaseDisk(cloud, attachment);
-    await requestEnd(cloud, attachment);
+/** Resolves with an attachment that has to end before the disk is detached; undefined when it is. */
+async function endAttachment(cloud: Cloud, attachment: Pod, name: string): Promise<Pod | undefined> {
+  const [claim] = await claimsOf(cloud, [name]);
+  refuseLoss(vmCidOf(attachment), [claim]);
+  const isGoing = attachment.metadata.deletionTimestamp !== undefined;
+  if (isEnded(attachment) && !isGoing) {
+    const next = await succeed(cloud, attachment, name);
+    if (next !== undefined) return next;
   }
+  const release = isGoing ? 'gone' : await released(cloud, attachment);
+  const isNoted = release === 'released' && (await markDetached(cloud, claim, attachment));
+  if (typeof release !== 'string') {
+    if (!(await requestEndOfSeen(cloud, release))) return attachment;
+  } else if (!isGoing) await requestEnd(cloud, attachment);
   await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
-  await waitUntilVolumeDetached(cloud, name, attachment.spec.nodeName);
+  if (!isNoted && typeof release === 'string') {
+    const next = await succeed(cloud, attachment, name);
+    if (next !== undefined) return next;
+  }
+  if (!isNoted) await markDetached(cloud, claim, attachment);
+  const { nodeName } = attachment.spec;
+  if (claim !== undefined && nodeName !== undefined) await waitUntilOffNode(cloud, claim, nodeName);
+  return undefined;
 }
+
+/** Nothing runs in an ended attachment, and the VM was asked. */
+const released = async (cloud: Cloud, attachment: Pod): Promise<Release> =>
+  isEnded(attachment) ? 'released' : releaseDisk(cloud, attachment);
+
+/** Loaded only if the attachment could not be asked. */
+const succeed = async (cloud: Cloud, attachment: Pod, diskCid: string): Promise<Pod | undefined> =>
+  (await import('./attach/succeed-ended.ts')).succeedEnded(cloud, attachment, diskCid);
 
 /** Loaded only where a disk has no attachment: that is an error, or somebody deleted it. */
 async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<Pod | undefined> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return undefined;
+  if (vm.metadata.deletionTimestamp !== undefined) {
+    await (await import('./attach/succeed-ended.ts')).refuseMounted(cloud, vm, diskCid);
+    return undefined;
+  }
   return (await import('./attach/take-over.ts')).takeOver(cloud, vm, diskCid);
 }
 

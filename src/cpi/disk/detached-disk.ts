@@ -3,6 +3,7 @@ import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { Cloud } from '../cloud.ts';
 import { describeVmOf, findAttachment, hasItsVm, requestEnd, waitUntilEnded } from './attach/attachments.ts';
 import { livingHolder } from './attach/disk-lock.ts';
+import { vmWithLeftMount } from './attach/left-mount.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk } from './find-disk.ts';
 import { diskGone, diskNotFound } from './disk-not-found.ts';
@@ -24,7 +25,9 @@ export async function detachedDisk(
 
 /**
  * Rejects with DISK_BUSY, nothing changed, while a VM has the disk, by whatever strategy; one that is just being detached, or whose VM
- * is no more, is waited for, and so is the storage driver, which keeps a volume on a node where it is mounted. `purpose` ends the sentence: `detach it before it is <purpose>`.
+ * is no more, is waited for, and so is the storage driver, which keeps a volume on a node where it is mounted. A disk without an
+ * attachment is refused while the VM that was given it last has it mounted, or waits for its restart and comes back with it. `purpose`
+ * ends the sentence: `detach it before it is <purpose>`. Model: hot.pml
  */
 export async function waitUntilDetached(
   cloud: Cloud,
@@ -47,5 +50,15 @@ export async function waitUntilDetached(
   // of a VM that is no more: nobody detaches it any more. Its holder lets go when nothing uses the disk
   if (attachment !== undefined && !isEnding) await requestEnd(cloud, attachment);
   if (attachment !== undefined) await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+  await refuseLeftMount(cloud, claim, purpose);
   await waitUntilOnNoNode(cloud, claim);
+}
+
+async function refuseLeftMount(cloud: Cloud, claim: PersistentVolumeClaim, purpose: string): Promise<void> {
+  const vmCid = await vmWithLeftMount(cloud, claim);
+  if (vmCid === undefined) return;
+  throw new ProductError(
+    'DISK_BUSY',
+    `disk '${claim.metadata.name ?? ''}' may still be mounted in VM '${vmCid}', though its attachment is gone; detach it, or delete the VM, before it is ${purpose}`,
+  );
 }

@@ -102,7 +102,7 @@ test('attach, list, detach: the hint lies inside the volume; the same pair again
 
   for (const disk of disks) await detachDisk(cloud, [vmCid, disk]);
   assert.deepEqual(await getDisks(cloud, [vmCid]), []);
-  await assert.rejects(detachDisk(cloud, [vmCid, disks[0]]), rejection('DISK_NOT_ATTACHED'));
+  assert.equal(await detachDisk(cloud, [vmCid, disks[0]]), null);
 });
 
 test('detach_disk of a disk in use: an error that says by whom, and it is still attached', async (t) => {

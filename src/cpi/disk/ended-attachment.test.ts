@@ -93,7 +93,7 @@ for (const how of Object.keys(ends)) {
 
     await detachDisk(cloud, [vmCid, disk]);
 
-    await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_NOT_ATTACHED'));
+    assert.equal(await detachDisk(cloud, [vmCid, disk]), null);
     await deleteDisk(cloud, [disk]);
   });
 
@@ -206,7 +206,13 @@ for (const [verb, change] of [
       request === `patch persistentvolumeclaims ${disk}` ? Promise.reject(noLeader) : Promise.resolve(),
     );
 
-    await assert.rejects(change({ ...cloud, api: failing }, [vmCid, disk]), noLeader);
+    await assert.rejects(
+      change({ ...cloud, api: failing }, [vmCid, disk]),
+      rejection(
+        'KUBERNETES_API',
+        /etcdserver: no leader.*; disk '.*' may be in the VM, so its attachment stays/u,
+      ),
+    );
 
     assert.equal((await attachmentOf(api, disk)).metadata.deletionTimestamp, undefined);
     await attachDisk(cloud, [vmCid, disk]);

@@ -7,6 +7,7 @@ import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/
 import type { ExecCommand, ExecOutcome } from '../cloud.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
 import { multus } from '../address/network-attachments.ts';
+import { bindWords } from '../disk/attach/bind-script.ts';
 import { cannotExit } from '../disk/attach/volume-functions.ts';
 import { annotation, label } from '../labels.ts';
 
@@ -64,12 +65,14 @@ export class FakeNode {
     if (status?.phase === 'Failed') throw noContainer(pod);
     const diskCid = command[4] ?? '';
     if (command[3] === 'bind') {
-      this.releasedDisks.delete(diskCid);
-      return { exitCode: 0, stdout: '', stderr: '' };
+      const wasReleased = this.releasedDisks.delete(diskCid);
+      return { exitCode: 0, stdout: wasReleased ? `${bindWords.mounted}\n` : '', stderr: '' };
     }
     // what was in a hub goes with its attachment: nobody here deletes one that cannot let go
     if (command[3] === 'is-mounted')
       return { exitCode: this.leftMounts.has(diskCid) ? 0 : 1, stdout: '', stderr: '' };
+    if (command[3] === 'end-unless-bound')
+      return { exitCode: this.releasedDisks.has(diskCid) ? 0 : 16, stdout: '', stderr: '' };
     const isBusy = this.busyDisks.has(diskCid);
     if (!isBusy && command[3] === 'release') this.releasedDisks.add(diskCid);
     return {

@@ -61,7 +61,7 @@ export const combinedCases: readonly VerbCase[] = [
     check: fillsAndHasAllDisks,
   },
   {
-    ...{ row: 'detach_disk (a second disk)', method: 'detach_disk', againMayFail: /DiskNotAttached$/u },
+    ...{ row: 'detach_disk (a second disk)', method: 'detach_disk' },
     prepare: async (verbs) => {
       const own = await verbs.world.newVm();
       await verbs.attached(own);

@@ -101,7 +101,7 @@ export const verbCases: readonly VerbCase[] = [
     check: async (verbs, [vm, disk]) => isAttached(verbs, vm as string, disk as string),
   },
   {
-    ...{ row: 'detach_disk', method: 'detach_disk', waits: true, againMayFail: /DiskNotAttached$/u },
+    ...{ row: 'detach_disk', method: 'detach_disk', waits: true },
     prepare: async (verbs) => [verbs.vm, await verbs.attached()],
     check: async (verbs, [, disk]) => verbs.isKept(disk as string),
   },

@@ -6,13 +6,15 @@ import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { holderContainer } from '../../own-containers.ts';
 import { diskCidOf } from './attachments.ts';
-import { bindScript } from './bind-script.ts';
+import { bindScript, bindWords } from './bind-script.ts';
+import { untilReadyIn } from './until-ready-script.ts';
 import { cannotExit } from './volume-functions.ts';
 
 const deadlineMs = 40_000;
 
 export type BindOutcome =
-  | { readonly kind: 'bound' }
+  /** `isNew`: the holder had not mounted it, or it was released since. */
+  | { readonly kind: 'bound'; readonly isNew: boolean }
   /** The script says why. */
   | { readonly kind: 'cannot'; readonly words: string }
   /** The container is starting, or its node's kubelet is. */
@@ -26,14 +28,14 @@ export async function askToBind(cloud: Cloud, attachment: Pod): Promise<BindOutc
   const { name = '', annotations = {} } = attachment.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
   try {
-    const { exitCode, stderr } = await cloud.exec({
+    const { exitCode, stdout, stderr } = await cloud.exec({
       namespace: diskNamespaceOf(cloud),
       pod: name,
       container: holderContainer,
-      command: ['/bin/sh', '-c', bindScript, 'bind', diskCidOf(attachment), vmUid],
+      command: ['/bin/sh', '-c', untilReadyIn(attachment) + bindScript, 'bind', diskCidOf(attachment), vmUid],
       deadlineMs,
     });
-    if (exitCode === 0) return { kind: 'bound' };
+    if (exitCode === 0) return { kind: 'bound', isNew: stdout.trim() === bindWords.mounted };
     const words = stderr.trim();
     return exitCode === cannotExit
       ? { kind: 'cannot', words }

@@ -1,3 +1,4 @@
+import { isApiError } from '../../../kubernetes/api-error.ts';
 import { ifThere } from '../../../kubernetes/if-there.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
@@ -85,6 +86,20 @@ export function hubOf(cloud: Cloud, vm: Pod): Omit<AttachmentPlan, 'diskCid'> {
 export async function requestEnd(cloud: Cloud, attachment: Pod): Promise<void> {
   const { name = '', uid = '' } = attachment.metadata;
   await requestDeletion(cloud, attachmentReference(cloud, name), uid);
+}
+
+/** The same for exactly the version that was read. False if it has changed since: its mount container may run by now. */
+export async function requestEndOfSeen(cloud: Cloud, { metadata }: Pod): Promise<boolean> {
+  const { name = '', uid = '', resourceVersion = '' } = metadata;
+  const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
+  try {
+    await cloud.api.delete(attachmentReference(cloud, name), options);
+    return true;
+  } catch (error) {
+    if (isApiError(error, 404)) return true;
+    if (isApiError(error, 409)) return false;
+    throw error;
+  }
 }
 
 /**

@@ -4,9 +4,12 @@ import { cannotExit, volumeFunctions } from './volume-functions.ts';
 /** How long a VM whose pod was deleted by force may take to be gone from the node: by the clock, shorter than a wait for the lock. */
 const secondsForOthers = 20;
 
+/** What `bind` prints if it has mounted the volume; nothing if it was mounted already. */
+export const bindWords = { mounted: 'mounted' } as const;
+
 /**
  * Puts the volume into the VM's hub, or does nothing where it is there already: run again, in a new container or a new sandbox
- * too, it mounts no second time. It refuses to bind where the hub is no tmpfs of its own: a disk bound below the plain directory would be
+ * too, it mounts no second time. What detach_disk has released only attach_disk puts there again. It refuses to bind where the hub is no tmpfs of its own: a disk bound below the plain directory would be
  * removed with it by the kubelet (reference kubernetes.md 6.0), which may itself keep its folder on a tmpfs; once the holder is ending, which would leave it there; and what
  * the node still has in the hub of another VM that has processes there: two VMs would write to one disk. An attachment that was
  * deleted by force leaves its mount behind, and no object tells of it.
@@ -31,10 +34,13 @@ own_hub() (
   cd /hub && chown 0:0 . && chmod 755 . && in_disks && chmod 755 . || fail "the VM's hub cannot be made root's"
 )
 uptime_seconds() { read -r seconds rest < /proc/uptime && echo "\${seconds%.*}"; }
+attaching=
 bind() (
   exec 9>/scratch/lock
   flock -w 30 9 || fail "disk $cid is being released"
+  [ -n "$attaching" ] || [ ! -e /scratch/released ] || exit 0
   [ ! -e /scratch/ended ] || fail "the attachment of disk $cid is ending"
+  rm -f /scratch/released
   kind=$(awk '$5 == "/hub" { for (i = 7; i < NF; i++) if ($i == "-") found = $(i + 1) " " $4 } END { print found }' /proc/self/mountinfo)
   [ "$kind" = "$own_tmpfs" ] || fail "the hub of the VM is not a tmpfs of its own but '$kind': the disk is not mounted there"
   [ -n "$(own_uid)" ] || fail "the pod's own uid does not show in the mount of /scratch"
@@ -53,9 +59,11 @@ bind() (
   chown 0:0 /volume 2>/dev/null && chmod go-w /volume 2>/dev/null
   own_hub && put_in || exit ${cannotExit}
   is_bound || fail "disk $cid is not in the hub after mounting it"
+  echo ${bindWords.mounted}
 )
 `;
 
 /** Run in the holder by attach_disk, which so knows that the disk is in the VM. */
-export const bindScript = `${volumeFunctions}${bindFunction}bind
+export const bindScript = `${volumeFunctions}${bindFunction}attaching=1
+bind
 `;

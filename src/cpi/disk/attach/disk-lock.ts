@@ -76,6 +76,8 @@ export async function lockDisk(
         [annotation.vmUid]: secret.metadata.uid,
         [annotation.lock]: cloud.newUuid(),
         [annotation.detachedFrom]: null,
+        [annotation.attachedTo]: null,
+        [annotation.deleting]: null,
       },
     });
     if (locked !== undefined) return locked;

@@ -5,11 +5,13 @@ import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { findClaim } from '../claim.ts';
 import { livingHolder } from './disk-lock.ts';
-import { waitUntilVolumeDetached } from './volume-attachments.ts';
+import { wasDetachedFrom } from './last-vm.ts';
+import { waitUntilOffNode } from './volume-attachments.ts';
 
 /**
  * Ends what a former call began: it met its deadline, or was killed, while the storage driver still had the disk on the VM's
- * node. Resolves with whether there was such a thing. DISK_NOT_ATTACHED where it is there for a pod that no detach ends.
+ * node, or after it had noted on the claim that it took the disk out. Resolves with whether there was such a thing.
+ * DISK_NOT_ATTACHED where the driver has it for a pod that no detach ends. Model: hot.pml
  */
 export async function finishDetach(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
   const claim = await findClaim(cloud, diskCid);
@@ -17,7 +19,8 @@ export async function finishDetach(cloud: Cloud, vm: Pod, diskCid: string): Prom
   const { nodeName } = vm.spec;
   if (nodeName === undefined) return false;
   const user = await livingUser(cloud, diskCid, nodeName);
-  if (user === undefined) return waitUntilVolumeDetached(cloud, diskCid, nodeName);
+  if (user === undefined)
+    return (await waitUntilOffNode(cloud, claim, nodeName)) || wasDetachedFrom(claim, vm);
   throw new ProductError(
     'DISK_NOT_ATTACHED',
     `disk '${diskCid}' is not attached to VM '${vm.metadata.name ?? ''}', so there is nothing to detach; pod '${user}' on its node ` +

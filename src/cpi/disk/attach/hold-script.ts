@@ -1,4 +1,5 @@
 import { bindFunction } from './bind-script.ts';
+import { readyLock } from './until-ready-script.ts';
 import { cannotExit, volumeFunctions } from './volume-functions.ts';
 
 /**
@@ -15,6 +16,8 @@ export const holdScript = `${volumeFunctions}${bindFunction}trap 'ending=1' TERM
 # of a life before: a sandbox that is made again ends the holder too
 rm -f /scratch/ended
 bind || exit ${cannotExit}
+exec 8> ${readyLock}
+flock 8
 pause() { sleep "$1" & wait "$!"; }
 known=
 has_processes "$(own_uid)" && known=1

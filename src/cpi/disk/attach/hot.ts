@@ -1,4 +1,4 @@
-import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { podLastWords } from '../../../kubernetes/pod-words.ts';
@@ -12,9 +12,11 @@ import { whileNodeAnswers } from '../../node/look-at-node.ts';
 import { waitForNode } from '../../wait-for-node.ts';
 import { lookAtPod, startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
+import type { PersistentVolumeClaim } from '../claim.ts';
 import { askToBind } from './ask-to-bind.ts';
-import { bindFailure, hasBound, isEnded, isHeld } from './has-bound.ts';
+import { bindFailure, isEnded, isHeld } from './has-bound.ts';
 import { attachmentPod } from './attachment-pod.ts';
+import { lastVm, wasGivenTo } from './last-vm.ts';
 import { markAttached } from './mark-attached.ts';
 import {
   attachmentReference,
@@ -34,18 +36,30 @@ const pauseMs = 500;
 /**
  * Strategy `hot` (design 4.3): makes the attachment pod and waits until its holder says that the volume is mounted in the
  * VM. Resolves with the hint. What it made is taken back when it fails, and what a killed call left; a
- * disk that was in the VM before stays there: a job may be writing to it, and a deletion cannot be taken back.
- * `isLeft`: it is there without an attachment.
+ * disk that may be in the VM stays there: a job may be writing to it, and a deletion cannot be taken back (take-back.ts).
+ * `isLeft`: it may be there without an attachment. Model: hot.pml
  */
-export async function attachHot(cloud: Cloud, vm: Pod, diskCid: string, isLeft = false): Promise<string> {
+export async function attachHot(
+  cloud: Cloud,
+  vm: Pod,
+  claim: PersistentVolumeClaim,
+  isLeft = wasGivenTo(claim, vm),
+): Promise<string> {
+  const diskCid = claim.metadata.name ?? '';
   const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
-  const attachment = await ensureAttachment(cloud, scheduled, diskCid, isLeft);
+  const attachment = await ensureAttachment(cloud, scheduled, claim, isLeft);
+  let mark: string | undefined;
   try {
-    await markAttached(cloud, diskCid, attachment);
-    await waitUntilHeld(cloud, attachment, { diskCid, nodeName: scheduled.spec.nodeName ?? '' });
+    mark = await markAttached(cloud, diskCid, attachment);
+    const isNew = await waitUntilHeld(cloud, attachment, {
+      diskCid,
+      nodeName: scheduled.spec.nodeName ?? '',
+    });
+    // a detach_disk may have released the disk, and written that on the claim, before this call mounted it again
+    if (isNew) mark = await markAttached(cloud, diskCid, attachment);
   } catch (error) {
-    if (hasBound(attachment)) throw error;
-    throw await takenBack(cloud, attachment, error);
+    const { takenBack } = await import('./take-back.ts');
+    throw await takenBack(cloud, attachment, { error, mark });
   }
   return `${hubPath}/disks/${diskCid}/store`;
 }
@@ -61,7 +75,13 @@ function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
   return isEnded(existing) ? 'ended' : 'ours';
 }
 
-async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string, isLeft: boolean): Promise<Pod> {
+async function ensureAttachment(
+  cloud: Cloud,
+  vm: Pod,
+  claim: PersistentVolumeClaim,
+  isLeft: boolean,
+): Promise<Pod> {
+  const diskCid = claim.metadata.name ?? '';
   let takesOver = isLeft;
   for (let left = tries; left > 0; left -= 1) {
     const existing = await findAttachment(cloud, diskCid);
@@ -71,12 +91,25 @@ async function ensureAttachment(cloud: Cloud, vm: Pod, diskCid: string, isLeft: 
     const wanted = attachmentPod({ ...hubOf(cloud, vm), diskCid, takesOver });
     if (state === 'ended') await requireAdmitted(cloud, wanted);
     if (existing !== undefined) await clear(cloud, existing, state);
+    if (!isLeft) await refuseLeftMount(cloud, claim);
     const created = await createHubPod(cloud, wanted);
     if (created !== undefined) return created;
   }
   throw new ProductError(
     'DISK_NOT_ATTACHABLE',
     `disk '${diskCid}' cannot be attached: its attachment is made by others again and again; run the call again`,
+  );
+}
+
+/** Rejects with DISK_ATTACHED_ELSEWHERE if another VM has the disk mounted though its attachment was deleted by others. */
+export async function refuseLeftMount(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+  if (lastVm(claim) === undefined) return;
+  const { vmWithLeftMount } = await import('./left-mount.ts');
+  const vmCid = await vmWithLeftMount(cloud, claim);
+  if (vmCid === undefined) return;
+  throw new ProductError(
+    'DISK_ATTACHED_ELSEWHERE',
+    `disk '${claim.metadata.name ?? ''}' may still be mounted in VM '${vmCid}', though its attachment is gone; detach it there first, or delete that VM`,
   );
 }
 
@@ -115,18 +148,19 @@ async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promi
   await waitUntilEnded(cloud, existing, cloud.config.deadlines.detachDisk);
 }
 
+/** Resolves with whether it was this call that mounted the disk, and not the holder. */
 async function waitUntilHeld(
   cloud: Cloud,
   attachment: Pod,
   { diskCid, nodeName }: { diskCid: string; nodeName: string },
-): Promise<void> {
+): Promise<boolean> {
   const gone = (): ProductError => notAttachable(diskCid, 'its attachment was deleted meanwhile');
   const refuse = (words: string): Promise<never> => Promise.reject(notAttachable(diskCid, words));
-  await whileNodeAnswers(cloud, {
+  return whileNodeAnswers(cloud, {
     nodeName,
     work: async (signal) => {
       await waitForNode(cloud, attachment, gone, signal);
-      await waitUntilMounted(cloud, attachment, { diskCid, gone, signal });
+      return waitUntilMounted(cloud, attachment, { diskCid, gone, signal });
     },
     whenLost: (lost) =>
       refuse(
@@ -144,14 +178,14 @@ interface Mounting {
 }
 
 /** A holder that does not answer is starting again, or its kubelet is: it is asked until the deadline. */
-async function waitUntilMounted(cloud: Cloud, attachment: Pod, mounting: Mounting): Promise<void> {
+async function waitUntilMounted(cloud: Cloud, attachment: Pod, mounting: Mounting): Promise<boolean> {
   const { clock, config } = cloud;
   const end = clock.now() + config.deadlines.attachDisk * 1000;
   let said = '';
   for (;;) {
     await waitUntilHolderRuns(cloud, attachment, mounting, Math.max(0, end - clock.now()));
     const outcome = await askToBind(cloud, attachment);
-    if (outcome.kind === 'bound') return;
+    if (outcome.kind === 'bound') return outcome.isNew;
     if (outcome.kind === 'cannot') throw notAttachable(mounting.diskCid, outcome.words);
     if (clock.now() + pauseMs >= end) throw unanswered(cloud, mounting.diskCid, outcome.words);
     if (outcome.words !== said)
@@ -204,18 +238,4 @@ function notAttachable(diskCid: string, why: string): ProductError {
     'DISK_NOT_ATTACHABLE',
     `disk '${diskCid}' cannot be attached: ${why}; when that is mended, attach it again`,
   );
-}
-
-/** The error to report, after the attachment is gone; where it does not go, the error says that too. */
-async function takenBack(cloud: Cloud, attachment: Pod, error: unknown): Promise<unknown> {
-  try {
-    await requestEnd(cloud, attachment);
-    await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
-    return error;
-  } catch (second) {
-    if (!isProductError(error) || !(second instanceof Error)) return error;
-    return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
-      cause: error,
-    });
-  }
 }

@@ -13,35 +13,39 @@ const secondsToLook = 20;
 const pauseMs = 500;
 const isMountedScript = 'grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mountinfo';
 
+/** `comes back`: the VM's container waits for its restart. It cannot be asked, and starts with whatever is mounted. */
+type Look = 'mounted' | 'not mounted' | 'comes back';
+
 /**
  * Whether a disk is mounted in a living VM, as the VM itself sees it; nothing uses it where the container does not run or its
- * node was given up. Rejects with DISK_BUSY or NODE_LOST where the VM cannot be asked: a job of it may use the disk.
+ * node was given up. Rejects with DISK_BUSY or NODE_LOST where the VM cannot be asked: a job of it may use the disk. Model: hot.pml
  */
 export async function isMountedInVm(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
+  return (await lookIntoVm(cloud, vm, diskCid)) === 'mounted';
+}
+
+/** The same for a disk that was not released: true as well while the VM's container waits for its restart. Model: hot.pml */
+export async function isMountedOrComesBack(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
+  return (await lookIntoVm(cloud, vm, diskCid)) !== 'not mounted';
+}
+
+/** One look answers both questions: between two looks the container could start. */
+async function lookIntoVm(cloud: Cloud, vm: Pod, diskCid: string): Promise<Look> {
   const seconds = cloud.config.deadlines.release;
   const end = cloud.clock.now() + seconds * 1000;
   for (;;) {
     const answer = await lookForMount(cloud, vm, diskCid);
-    if (typeof answer === 'boolean') return answer;
+    if (typeof answer === 'boolean') return answer ? 'mounted' : 'not mounted';
     const now = await findVm(cloud, vm.metadata.name ?? '');
-    if (now === undefined || now.metadata.uid !== vm.metadata.uid || !isVmRunning(now)) return false;
+    if (now === undefined || now.metadata.uid !== vm.metadata.uid) return 'not mounted';
+    if (!isVmRunning(now))
+      return now.metadata.deletionTimestamp === undefined && !isEnded(now) ? 'comes back' : 'not mounted';
     if (cloud.clock.now() >= end) {
-      if (await isGivenUp(cloud, now, diskCid)) return false;
+      if (await isGivenUp(cloud, now, diskCid)) return 'not mounted';
       throw notAsked(now, diskCid, { seconds, words: answer });
     }
     await cloud.clock.sleep(pauseMs);
   }
-}
-
-/**
- * The same for a disk that has not been let go of: true as well while the VM's container waits for its restart. It cannot be asked,
- * and starts with whatever is mounted.
- */
-export async function isMountedOrComesBack(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
-  if (await isMountedInVm(cloud, vm, diskCid)) return true;
-  const now = await findVm(cloud, vm.metadata.name);
-  if (now === undefined || now.metadata.uid !== vm.metadata.uid) return false;
-  return now.metadata.deletionTimestamp === undefined && !isEnded(now) && !isVmRunning(now);
 }
 
 /** Whether the VM has it, or why it could not be asked. */

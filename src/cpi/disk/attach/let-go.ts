@@ -9,6 +9,7 @@ import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
  * they notice its end by themselves only where its preStop hook could run, so every verb that meets it does this. One
  * whose claim was deleted by somebody keeps it: the holder has let go of the disk, and the data would go with the pod. So does
  * one that its kubelet has ended: no holder is left that waits for the jobs, and the disk would be free at once for another VM.
+ * Model: hot.pml
  */
 export async function letGoWhereTerminating(cloud: Cloud, vm: Pod): Promise<void> {
   const { deletionTimestamp, name = '' } = vm.metadata;

@@ -8,14 +8,15 @@ import { findClaim } from '../claim.ts';
 /**
  * True for a claim that somebody deleted while a pod used it: Kubernetes lets it go, and its volume with it, with that
  * pod, and nothing takes the deletion back (kubernetes: pkg/controller/volume/pvcprotection). A claim that was never
- * bound holds nothing; one that its owner gave up may go.
+ * bound holds nothing; one that its owner gave up may go, and so may one that delete_disk has deleted. Model: hot.pml
  */
 export const isLostWhenDetached = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
   metadata.deletionTimestamp !== undefined &&
   spec.volumeName !== undefined &&
   // update_disk deleted it, and its copy has the data
   metadata.annotations?.[annotation.replaced] !== 'true' &&
-  metadata.annotations?.[annotation.giveUp] !== 'true';
+  metadata.annotations?.[annotation.giveUp] !== 'true' &&
+  metadata.annotations?.[annotation.deleting] !== 'true';
 
 /** Rejects with DISK_WOULD_BE_LOST, which says what to do, for the first claim that would go with the VM's pod. */
 export function refuseLoss(vmCid: string, claims: readonly (PersistentVolumeClaim | undefined)[]): void {

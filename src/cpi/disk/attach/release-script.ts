@@ -8,6 +8,7 @@ export const releaseExit = { released: 0, busy: 16 } as const;
  * Stdout says who uses it. Idempotent.
  */
 export const releaseScript = `${volumeFunctions}
+detaching=1
 left=$(($3 * 4))
 until using=$(release); do
   left=$((left - 1))

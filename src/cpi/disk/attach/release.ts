@@ -11,28 +11,36 @@ import { holderContainer } from '../../own-containers.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
 import { hasBound, hasRun, isEnded, takesOver } from './has-bound.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
+import { untilReadyIn } from './until-ready-script.ts';
 
 const pauseMs = 500;
 const graceSeconds = 40;
 
+/** `gone`: nothing has confirmed it. A pod: the attachment as it was when it could not have the disk in the VM. */
+export type Release = 'released' | 'gone' | Pod;
+
 /**
  * Has the holder of an attachment take the disk out of the VM, while it runs and nobody uses the disk.
- * Resolves when the disk is out or, by a killed attach, was never in, or the attachment or its node is gone. Rejects with DISK_BUSY, the disk still attached,
- * and with NODE_LOST.
+ * Resolves with `released` when the disk is out, or its node was given up; with `gone` if the attachment is; with the attachment if, by a
+ * killed attach, the disk was never in: it may be deleted on that version alone. Rejects with DISK_BUSY, the disk still attached, and
+ * with NODE_LOST. Model: hot.pml
  */
-export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<void> {
+export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<Release> {
   const diskCid = diskCidOf(attachment);
   const seconds = cloud.config.deadlines.release;
   const end = cloud.clock.now() + seconds * 1000;
   for (;;) {
     const outcome = await askHolder(cloud, attachment, seconds);
-    if (outcome === 'gone') return;
+    if (outcome === 'gone') return 'gone';
     if (!(outcome instanceof Error)) {
-      if (outcome.exitCode === releaseExit.released) return;
+      if (outcome.exitCode === releaseExit.released) return 'released';
       if (outcome.exitCode === releaseExit.busy) throw busy(attachment, outcome.stdout, seconds);
     }
     if (cloud.clock.now() >= end) {
-      if ((await isGivenUp(cloud, attachment)) || !(await mayBeBound(cloud, attachment))) return;
+      if (await isGivenUp(cloud, attachment)) return 'released';
+      const now = await presentOf(cloud, attachment);
+      if (now === undefined) return 'gone';
+      if (!(await mayBeBound(cloud, now))) return now;
       const words =
         outcome instanceof Error
           ? outcome.message
@@ -60,10 +68,14 @@ async function isGivenUp(cloud: Cloud, attachment: Pod): Promise<boolean> {
   return state?.kind === 'given up';
 }
 
-/** False for an attachment that never got as far as the VM's hub: its image, its node or its volume did not come. */
-async function mayBeBound(cloud: Cloud, attachment: Pod): Promise<boolean> {
+/** The attachment as it is now; undefined if it is gone. */
+async function presentOf(cloud: Cloud, attachment: Pod): Promise<Pod | undefined> {
   const now = await findAttachment(cloud, diskCidOf(attachment));
-  if (now === undefined || now.metadata.uid !== attachment.metadata.uid) return false;
+  return now?.metadata.uid === attachment.metadata.uid ? now : undefined;
+}
+
+/** False for an attachment that never got as far as the VM's hub: its image, its node or its volume did not come. */
+async function mayBeBound(cloud: Cloud, now: Pod): Promise<boolean> {
   // one that was ended meanwhile is no witness: the next detach asks the VM
   if (isEnded(now)) return true;
   return takesOver(now) && !hasRun(now) ? isLeftInVm(cloud, now) : hasBound(now);
@@ -84,7 +96,7 @@ async function askHolder(
   attachment: Pod,
   seconds: number,
 ): Promise<ExecOutcome | Error | 'gone'> {
-  const { name = '', uid, annotations = {} } = attachment.metadata;
+  const { name = '', annotations = {} } = attachment.metadata;
   try {
     return await cloud.exec({
       namespace: diskNamespaceOf(cloud),
@@ -93,7 +105,7 @@ async function askHolder(
       command: [
         '/bin/sh',
         '-c',
-        releaseScript,
+        untilReadyIn(attachment) + releaseScript,
         'release',
         ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', String(seconds)],
       ],
@@ -102,8 +114,7 @@ async function askHolder(
     });
   } catch (error) {
     if (!isApiError(error) && !isProductError(error)) throw error;
-    const now = await findAttachment(cloud, diskCidOf(attachment));
-    return now === undefined || now.metadata.uid !== uid ? 'gone' : error;
+    return (await presentOf(cloud, attachment)) === undefined ? 'gone' : error;
   }
 }
 

@@ -4,25 +4,28 @@ import type { Cloud } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { vmCidOf } from './attachments.ts';
-import { isMountedInVm, isMountedOrComesBack } from './is-mounted.ts';
+import { isMountedInVm } from './is-mounted.ts';
 import { takeOver } from './take-over.ts';
 
 /**
- * For an attachment in which nothing runs any more (`isEnded`): a new one, which has taken over what is mounted in the VM and can be
- * asked for it, or the same where the VM has nothing mounted any more. Rejects as `isMountedInVm` does, and with DISK_BUSY where
- * the VM is on its way out and has the disk.
+ * For an attachment that cannot be asked any more, because nothing runs in it (`isEnded`) or because it is gone: a new one, which has
+ * taken over what is mounted in the VM and can be asked for it. Undefined if the VM has nothing mounted any more. Rejects as
+ * `isMountedInVm` and `refuseMounted` do. Model: hot.pml
  */
-export async function succeedEnded(cloud: Cloud, attachment: Pod, diskCid: string): Promise<Pod> {
-  const vmCid = vmCidOf(attachment);
-  const vm = await findVm(cloud, vmCid);
+export async function succeedEnded(cloud: Cloud, attachment: Pod, diskCid: string): Promise<Pod | undefined> {
+  const vm = await findVm(cloud, vmCidOf(attachment));
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
-    return attachment;
-  if (vm.metadata.deletionTimestamp === undefined) {
-    return (await takeOver(cloud, vm, diskCid, isMountedOrComesBack)) ?? attachment;
-  }
-  if (!(await isMountedInVm(cloud, vm, diskCid))) return attachment;
+    return undefined;
+  if (vm.metadata.deletionTimestamp === undefined) return takeOver(cloud, vm, diskCid, true);
+  await refuseMounted(cloud, vm, diskCid);
+  return undefined;
+}
+
+/** Rejects with DISK_BUSY if a VM that is being deleted has the disk mounted without an attachment that runs. Model: hot.pml */
+export async function refuseMounted(cloud: Cloud, vm: Pod, diskCid: string): Promise<void> {
+  if (!(await isMountedInVm(cloud, vm, diskCid))) return;
   throw new ProductError(
     'DISK_BUSY',
-    `disk '${diskCid}' is still mounted in VM '${vmCid}', which is being deleted, and its attachment has ended; delete the VM, which takes the disk out`,
+    `disk '${diskCid}' is still mounted in VM '${vm.metadata.name ?? ''}', which is being deleted, and its attachment has ended; delete the VM, which takes the disk out`,
   );
 }

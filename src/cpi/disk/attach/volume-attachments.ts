@@ -6,7 +6,6 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernete
 import type { Cloud } from '../../cloud.ts';
 import { waitUntilGone } from '../../remove-object.ts';
 import { sha256 } from '../../sha256.ts';
-import { findClaim } from '../claim.ts';
 
 export const volumeAttachments: Resource = {
   group: 'storage.k8s.io',
@@ -21,20 +20,9 @@ interface VolumeAttachment extends KubernetesObject {
 
 /**
  * Waits until the storage driver has detached the disk's volume from the node it was on: before that an attach on
- * another node stalls. Resolves with whether it had it there at all. Nothing is waited for where the cluster has no
- * VolumeAttachments, the CPI's role may not list them (manifests/rbac/cluster.yaml), or the node is not known.
+ * another node stalls. `node` undefined: any node. Resolves with whether it had it there at all. Nothing is waited for where the cluster has no
+ * VolumeAttachments, or the CPI's role may not list them (manifests/rbac/cluster.yaml).
  */
-export async function waitUntilVolumeDetached(
-  cloud: Cloud,
-  diskCid: string,
-  node: string | undefined,
-): Promise<boolean> {
-  if (node === undefined) return false;
-  const claim = await findClaim(cloud, diskCid);
-  return claim !== undefined && (await waitUntilOffNode(cloud, claim, node));
-}
-
-/** The same where the claim is known; `node` undefined: any node. */
 export async function waitUntilOffNode(
   cloud: Cloud,
   { metadata: { name: diskCid = '' }, spec: { volumeName } }: PersistentVolumeClaim,

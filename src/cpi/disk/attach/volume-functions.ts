@@ -28,6 +28,7 @@ own_tmpfs='tmpfs /'
 [ ! -d /vm/hub ] || { disks=/hub own_tmpfs='tmpfs /disks'; }
 entry=$disks/$cid
 ending=
+detaching=
 fail() { echo "$*" >&2; exit ${cannotExit}; }
 for tool in awk stat flock mount umount grep readlink sed; do
   command -v "$tool" > /dev/null || fail "the stemcell has no $tool, which attaching a disk needs"
@@ -107,9 +108,13 @@ users() {
     }
     END { print "." }'
 }
-# 0: the volume is not in the hub any more, nor, once the holder is ending, again; 16: it is in use, stdout says by whom
+# 0: the volume is not in the hub any more, nor, once the holder is ending, again; for detach_disk only attach_disk puts it there again; 16: it is in use, stdout says by whom
 release() (
-  let_go() { [ -z "$ending" ] || : > /scratch/ended; exit 0; }
+  let_go() {
+    [ -z "$ending" ] || : > /scratch/ended
+    [ -z "$detaching" ] || : > /scratch/released
+    exit 0
+  }
   exec 9>/scratch/lock
   flock -w 30 9 || { echo "another release is under way"; exit 16; }
   volume=$(mounted_at /volume)

@@ -72,6 +72,7 @@ function ofDisk(labels: Readonly<Record<string, string>>): Record<string, string
 /** What says something about the disk's own claim, and not about the disk. */
 const ofClaim: readonly string[] = [
   annotation.attachment,
+  annotation.attachedTo,
   annotation.copy,
   annotation.copyDropped,
   annotation.defaultClass,

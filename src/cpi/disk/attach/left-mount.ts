@@ -1,0 +1,21 @@
+import type { Cloud } from '../../cloud.ts';
+import { findVm } from '../../vm/find-vm.ts';
+import type { PersistentVolumeClaim } from '../claim.ts';
+import { lastVm } from './last-vm.ts';
+
+/**
+ * For a disk without an attachment: the cid of the VM that was given it last, while that has it mounted or waits for its restart and
+ * comes back with it. A VM in another namespace, which shares the `disk_namespace`, cannot be asked. No request if a detach_disk has
+ * taken the disk out. Rejects as `isMountedOrComesBack` does. Model: hot.pml
+ */
+export async function vmWithLeftMount(
+  cloud: Cloud,
+  claim: PersistentVolumeClaim,
+): Promise<string | undefined> {
+  const last = lastVm(claim);
+  if (last === undefined || last.namespace !== cloud.namespace) return undefined;
+  const vm = await findVm(cloud, last.cid);
+  if (vm === undefined || vm.metadata.uid !== last.uid) return undefined;
+  const { isMountedOrComesBack } = await import('./is-mounted.ts');
+  return (await isMountedOrComesBack(cloud, vm, claim.metadata.name ?? '')) ? last.cid : undefined;
+}

@@ -1,0 +1,112 @@
+import { isProductError, ProductError } from '../../../errors/product-error.ts';
+import { isApiError } from '../../../kubernetes/api-error.ts';
+import type { Pod } from '../../../kubernetes/pod.ts';
+import type { Cloud } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
+import { annotation } from '../../labels.ts';
+import { holderContainer } from '../../own-containers.ts';
+import { diskCidOf, findAttachment, requestEndOfSeen, waitUntilEnded } from './attachments.ts';
+import { findClaim } from '../claim.ts';
+import { livingHolder } from './disk-lock.ts';
+import { endUnlessBoundExit, endUnlessBoundScript } from './end-unless-bound-script.ts';
+import { hasBound, isEnded, isHeld, takesOver } from './has-bound.ts';
+import { untilReadyIn } from './until-ready-script.ts';
+import { unmarkAttached } from './mark-attached.ts';
+
+const tries = 5;
+const deadlineMs = 40_000;
+
+export interface Failure {
+  readonly error: unknown;
+  /** What the call wrote on the claim (mark-attached.ts), if it came that far. */
+  readonly mark: string | undefined;
+}
+
+/**
+ * The error of an attach_disk that failed, after its attachment is gone. The attachment stays if the disk may be in the VM: another
+ * call for the same pair may have answered success, and a job may be writing. The error then says so, as it does if the
+ * attachment does not go. Model: hot.pml
+ */
+export async function takenBack(cloud: Cloud, attachment: Pod, { error, mark }: Failure): Promise<unknown> {
+  try {
+    const end = await endUnlessBound(cloud, attachment);
+    if (end === 'stays') return await withWords(error, stays(attachment));
+    if (end === 'never bound' && mark !== undefined) await unmarkAttached(cloud, diskCidOf(attachment), mark);
+    return error;
+  } catch (second) {
+    if (!(second instanceof Error)) throw second;
+    return withWords(error, `taking it back failed: ${second.message}`);
+  }
+}
+
+const stays = (attachment: Pod): string =>
+  `disk '${diskCidOf(attachment)}' may be in the VM, so its attachment stays: the same call again finishes it, detach_disk takes the disk out`;
+
+async function withWords(error: unknown, words: string): Promise<unknown> {
+  if (isApiError(error)) {
+    const { explainApiError } = await import('../../failure/explain-api-error.ts');
+    return withWords(explainApiError(error), words);
+  }
+  if (!isProductError(error)) return error;
+  return new ProductError(error.code, `${error.message}; ${words}`, { cause: error });
+}
+
+/** `gone`: others have deleted it, or no call can have succeeded; what its mount container did is not known. */
+type End = 'stays' | 'never bound' | 'gone';
+
+/**
+ * Ends an attachment that cannot have the disk in the VM, and waits for that: judged by its present state, and deleted on exactly
+ * the version that was judged.
+ */
+async function endUnlessBound(cloud: Cloud, attachment: Pod): Promise<End> {
+  const isVain = await cannotSucceed(cloud, diskCidOf(attachment));
+  for (let left = tries; left > 0; left -= 1) {
+    const now = await findAttachment(cloud, diskCidOf(attachment));
+    if (now === undefined || now.metadata.uid !== attachment.metadata.uid) return 'gone';
+    const isGoing = now.metadata.deletionTimestamp !== undefined;
+    if (!isGoing && !isVain && (await mayBeInVm(cloud, now))) return 'stays';
+    if (!isGoing && !(await requestEndOfSeen(cloud, now))) continue;
+    await waitUntilEnded(cloud, now, cloud.config.deadlines.detachDisk);
+    return isGoing || isVain ? 'gone' : 'never bound';
+  }
+  return 'stays';
+}
+
+/**
+ * True if no attach_disk to a VM of this strategy can have answered success: the disk is gone, delete_disk deletes it, or a VM of the
+ * strategy `recreate` has it. The mount container then releases what it has mounted as soon as nothing uses it.
+ */
+async function cannotSucceed(cloud: Cloud, diskCid: string): Promise<boolean> {
+  const claim = await findClaim(cloud, diskCid);
+  if (claim === undefined) return true;
+  const { deletionTimestamp, annotations = {} } = claim.metadata;
+  if (deletionTimestamp !== undefined) return annotations[annotation.deleting] !== undefined;
+  return (await livingHolder(cloud, claim)) !== undefined;
+}
+
+async function mayBeInVm(cloud: Cloud, now: Pod): Promise<boolean> {
+  if (isEnded(now)) return true;
+  if (!hasBound(now)) return false;
+  return takesOver(now) || !isHeld(now) || !(await isEndedByHolder(cloud, now));
+}
+
+/** True if the mount container has not mounted the disk, and will not do so any more. */
+async function isEndedByHolder(cloud: Cloud, now: Pod): Promise<boolean> {
+  const { name = '', annotations = {} } = now.metadata;
+  const vmUid = annotations[annotation.vmUid] ?? '';
+  const script = untilReadyIn(now) + endUnlessBoundScript;
+  try {
+    const { exitCode } = await cloud.exec({
+      namespace: diskNamespaceOf(cloud),
+      pod: name,
+      container: holderContainer,
+      command: ['/bin/sh', '-c', script, 'end-unless-bound', diskCidOf(now), vmUid],
+      deadlineMs,
+    });
+    return exitCode === endUnlessBoundExit.ended;
+  } catch (error) {
+    if (!isApiError(error) && !isProductError(error)) throw error;
+    // it cannot be asked
+    return false;
+  }
+}

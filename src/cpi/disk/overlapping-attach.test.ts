@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import type { Cloud } from '../cloud.ts';
+import { annotation } from '../labels.ts';
+import { Crash, crashingApi } from '../testing/crashing-api.ts';
+import { brokenImage } from '../testing/fake-node.ts';
+import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
+import { rejection } from '../testing/rejection.ts';
+import type { TestCloud } from '../testing/test-cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
+import { createVm } from '../vm/create-vm.ts';
+import { deleteVm } from '../vm/delete-vm.ts';
+import { attachDisk } from './attach-disk.ts';
+import { createDisk } from './create-disk.ts';
+import { deleteDisk } from './delete-disk.ts';
+import { detachDisk } from './detach-disk.ts';
+import { getDisks } from './get-disks.ts';
+import { hasDisk } from './has-disk.ts';
+
+interface World extends TestCloud {
+  readonly disk: string;
+}
+
+const claim = (name: string) => ({ resource: persistentVolumeClaims, namespace, name });
+const attachment = (disk: string) => ({ resource: pods, namespace, name: `attach-${disk}` });
+const isKilled = (error: unknown): boolean => error instanceof Crash;
+
+/** A VM and a disk with a volume, which its protection keeps while a pod has it. */
+async function vmAndDisk(t: TestContext): Promise<World> {
+  const deadlines = { schedule: 2, release: 1, detach_disk: 5, attach_disk: 1, delete_disk: 1 };
+  const made = await testCloud(t, { deadlines });
+  await createVm(made.cloud, createVmArguments());
+  const disk = await createDisk(made.cloud, [64, {}, vmCid]);
+  await made.api.patch(claim(disk), {
+    metadata: { finalizers: ['kubernetes.io/pvc-protection'] },
+    spec: { volumeName: 'pv-1' },
+  });
+  return { ...made, disk };
+}
+
+async function isMarked({ api, disk }: World, name: string): Promise<boolean> {
+  const { metadata } = await api.get<PersistentVolumeClaim>(claim(disk));
+  return metadata.annotations?.[name] !== undefined;
+}
+
+test('an attach_disk that is killed while delete_disk deletes the disk: the attachment can be detached', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, node, disk } = world;
+  node.keepsClaims = true;
+  // a scheduler that writes on the claim would be a conflict for delete_disk
+  node.unschedulable = 'not yet';
+  const killedAttach = atRequest(`delete persistentvolumeclaims ${disk}`, async () => {
+    const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };
+    await assert.rejects(attachDisk(dying, [vmCid, disk]), isKilled);
+  });
+  const meeting = { ...cloud, api: interceptingApi(cloud.api, killedAttach) };
+  await assert.rejects(deleteDisk(meeting, [disk]), rejection('DEADLINE'));
+
+  await detachDisk(cloud, [vmCid, disk]);
+
+  assert.deepEqual(await getDisks(cloud, [vmCid]), []);
+  await deleteVm(cloud, [vmCid]);
+});
+
+test('an attach_disk that comes between the look and the deletion of delete_disk: the disk stays, and is not marked', async (t) => {
+  for (const request of ['patch', 'delete']) {
+    const world = await vmAndDisk(t);
+    const { cloud, disk } = world;
+    const attach = atRequest(`${request} persistentvolumeclaims ${disk}`, async () => {
+      await attachDisk(cloud, [vmCid, disk]);
+    });
+    const meeting = { ...cloud, api: interceptingApi(cloud.api, attach) };
+    await assert.rejects(deleteDisk(meeting, [disk]), rejection('DISK_BUSY'));
+    assert.equal(await isMarked(world, annotation.deleting), false);
+    assert.equal(await hasDisk(cloud, [disk]), true);
+  }
+});
+
+test('the mark of a killed delete_disk goes with the next attach_disk: what another program deletes then is a loss', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, api, node, disk } = world;
+  const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };
+  await assert.rejects(deleteDisk(dying, [disk]), isKilled);
+  assert.equal(await isMarked(world, annotation.deleting), true);
+
+  await attachDisk(cloud, [vmCid, disk]);
+
+  assert.equal(await isMarked(world, annotation.deleting), false);
+  node.keepsClaims = true;
+  await api.delete(claim(disk));
+  await assert.rejects(detachDisk(cloud, [vmCid, disk]), rejection('DISK_WOULD_BE_LOST'));
+});
+
+test('a deletion while detach_disk releases the disk is seen before its attachment ends', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, api, node, disk } = world;
+  await attachDisk(cloud, [vmCid, disk]);
+  node.keepsClaims = true;
+  const exec: Cloud['exec'] = async (command) => {
+    if (command.command[3] === 'release') await api.delete(claim(disk));
+    return cloud.exec(command);
+  };
+  await assert.rejects(detachDisk({ ...cloud, exec }, [vmCid, disk]), rejection('DISK_WOULD_BE_LOST'));
+  assert.equal((await api.get(attachment(disk))).metadata.deletionTimestamp, undefined);
+});
+
+test('an attach_disk that fails does not take the disk from the same call that has answered success', async (t) => {
+  const { cloud, api, disk } = await vmAndDisk(t);
+  let isAnswered = false;
+  const deaf: Cloud['exec'] = async () => {
+    if (!isAnswered) await attachDisk(cloud, [vmCid, disk]);
+    isAnswered = true;
+    throw new ProductError('DEADLINE', 'no answer');
+  };
+
+  await assert.rejects(
+    attachDisk({ ...cloud, exec: deaf }, [vmCid, disk]),
+    rejection('DEADLINE', /so its attachment stays: the same call again finishes it, detach_disk takes/u),
+  );
+
+  assert.ok(isAnswered);
+  assert.equal((await api.get(attachment(disk))).metadata.deletionTimestamp, undefined);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});
+
+test('an attachment that starts while a failed attach_disk takes it back is judged again', async (t) => {
+  const { cloud, api, node, disk } = await vmAndDisk(t);
+  node.brokenDisks.set(disk, 'cannot be written');
+  const starts = atRequest(`delete pods attach-${disk}`, async () => {
+    const { status } = await api.get<Pod>(attachment(disk));
+    const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
+    const containerStatuses = (status?.containerStatuses ?? []).map((each) => ({ ...each, state }));
+    await api.patch(attachment(disk), { status: { containerStatuses } }, { subresource: 'status' });
+  });
+
+  await assert.rejects(
+    attachDisk({ ...cloud, api: interceptingApi(cloud.api, starts) }, [vmCid, disk]),
+    rejection('DISK_NOT_ATTACHABLE', /cannot be written.*its attachment stays/u),
+  );
+
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});
+
+test('an attachment that cannot work is taken back each time, and does not count as in the VM then', async (t) => {
+  const { cloud, api } = await testCloud(t, { deadlines: { attach_disk: 2, delete_vm: 5 } });
+  await createVm(cloud, createVmArguments());
+  const disk = await createDisk(cloud, [64, {}, vmCid]);
+  const exec: Cloud['exec'] = (command) =>
+    command.pod === vmCid
+      ? Promise.reject(new ProductError('DEADLINE', 'not to be asked'))
+      : cloud.exec(command);
+  const create = (async (resource, object, ...more) => {
+    const { spec } = object as unknown as Pod;
+    const [container] = spec.containers;
+    const containers = [{ ...container, image: brokenImage }];
+    return cloud.api.create(resource, { ...object, spec: { ...spec, containers } }, ...more);
+  }) as Cloud['api']['create'];
+  const missing = { ...interceptingApi(cloud.api, () => Promise.resolve()), create };
+  for (let left = 2; left > 0; left -= 1) {
+    await assert.rejects(attachDisk({ ...cloud, api: missing }, [vmCid, disk]), /no such image/u);
+    await assert.rejects(api.get(attachment(disk)));
+  }
+  await deleteDisk({ ...cloud, exec }, [disk]);
+});
