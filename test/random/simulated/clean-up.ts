@@ -17,56 +17,72 @@ export interface CleanUpOptions {
   readonly report: (words: string) => void;
 }
 
-const mostTries = 6;
+const rounds = 4;
 const longestWaitMs = 300_000;
 const notThere = ['DISK_NOT_ATTACHED', 'VM_NOT_FOUND', 'DISK_NOT_FOUND'] as const;
 
 /** When nobody disturbs any more, the same calls again and again come to an end and leave nothing. */
-export async function cleanUp(world: SimulatedWorld, { oracle, vmCids, report }: CleanUpOptions): Promise<void> {
+export async function cleanUp(world: SimulatedWorld, options: CleanUpOptions): Promise<void> {
   for (const node of world.nodes) await comeBack(world, node);
-  const { cloud } = world;
-  for (const disk of oracle.disks) {
-    for (const vmCid of vmCids) {
-      for (const cid of disk.names) {
-        oracle.untell(vmCid, disk);
-        if (disk.isGivenUp) await giveUp(world, cid);
-        await repeat(world, `detach_disk ${vmCid} ${cid}`, report, () => detachDisk(cloud, [vmCid, cid]));
-      }
-    }
+  let failures: string[] = [];
+  for (let left = rounds; left > 0; left -= 1) {
+    failures = await cleanOnce(world, options);
+    if (failures.length === 0) break;
   }
-  for (const vmCid of vmCids) await repeat(world, `delete_vm ${vmCid}`, report, () => deleteVm(cloud, [vmCid]));
-  for (const disk of oracle.disks) {
-    for (const cid of disk.names) {
-      if (disk.isGivenUp) await giveUp(world, cid);
-      await repeat(world, `delete_disk ${cid}`, report, () => deleteDisk(cloud, [cid]));
-    }
+  const [failure] = failures;
+  if (failure !== undefined) {
+    options.report(`never comes to an end: ${failure}`);
+    return;
   }
   const isEmpty = world.steps.when('nothing is left', () => leftOvers(world).length === 0);
   await Promise.race([isEmpty, world.clock.sleep(longestWaitMs)]);
   const left = leftOvers(world);
-  if (left.length > 0) report(`left behind: ${left.join(', ')}`);
+  if (left.length > 0) options.report(`left behind: ${left.join(', ')}`);
 }
 
-async function repeat(
-  world: SimulatedWorld,
-  words: string,
-  report: (words: string) => void,
-  call: () => Promise<unknown>,
-): Promise<void> {
-  let last: Error | undefined;
-  for (let left = mostTries; left > 0; left -= 1) {
-    world.steps.note(words);
-    try {
-      await call();
-      return;
-    } catch (error) {
-      if (notThere.some((code) => isProductError(error, code))) return;
-      if (!isProductError(error) && !isApiError(error)) throw error;
-      world.steps.note(`fails: ${error.message.slice(0, 200)}`);
-      last = error;
+/** What failed. */
+async function cleanOnce(world: SimulatedWorld, { oracle, vmCids }: CleanUpOptions): Promise<string[]> {
+  const { cloud } = world;
+  const failures: string[] = [];
+  const attempt = async (words: string, call: () => Promise<unknown>): Promise<void> => {
+    const failure = await failureOf(world, words, call);
+    if (failure !== undefined) failures.push(`${words}: ${failure}`);
+  };
+  for (const disk of oracle.disks) {
+    for (const cid of disk.names) {
+      if (disk.isGivenUp) await giveUp(world, cid);
+      for (const vmCid of vmCids) {
+        oracle.untell(vmCid, disk);
+        await attempt(`detach_disk ${vmCid} ${cid}`, () => detachDisk(cloud, [vmCid, cid]));
+      }
     }
   }
-  report(`${words.split(' ')[0] ?? ''} never comes to an end: ${last?.message.slice(0, 300) ?? ''}`);
+  for (const vmCid of vmCids) await attempt(`delete_vm ${vmCid}`, () => deleteVm(cloud, [vmCid]));
+  for (const disk of oracle.disks) {
+    for (const cid of disk.names) {
+      if (disk.isGivenUp) await giveUp(world, cid);
+      await attempt(`delete_disk ${cid}`, () => deleteDisk(cloud, [cid]));
+    }
+  }
+  return failures;
+}
+
+/** In words; undefined where it succeeded, or what it was about is not there. */
+async function failureOf(
+  world: SimulatedWorld,
+  words: string,
+  call: () => Promise<unknown>,
+): Promise<string | undefined> {
+  world.steps.note(words);
+  try {
+    await call();
+    return undefined;
+  } catch (error) {
+    if (notThere.some((code) => isProductError(error, code))) return undefined;
+    if (!isProductError(error) && !isApiError(error)) throw error;
+    world.steps.note(`fails: ${error.message}`);
+    return error.message;
+  }
 }
 
 /** What an operator does who has lost a claim by his own hand. */

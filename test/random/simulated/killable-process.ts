@@ -5,13 +5,16 @@ import type { Cloud } from '../../../src/cpi/cloud.ts';
 import type { Steps } from './steps.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** What befalls a process, counted in the requests that it has sent. */
+/** What befalls a process, counted in the requests that it has sent, or in those alone that may change something. */
 export interface Fate {
+  readonly counts?: 'requests' | 'writes' | undefined;
   /** Killed after that many requests, before it sees the answer. */
   readonly killedAfter?: number | undefined;
   /** Stopped before that request, until it is continued. */
   readonly stoppedBefore?: number | undefined;
 }
+
+const isRead = (words: string): boolean => /^(get|list|try) /u.test(words);
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
@@ -78,10 +81,11 @@ export class KillableProcess {
   }
 
   async request<T>(words: string, send: () => Promise<T>): Promise<T> {
-    await this.#turn(words);
-    this.#requests += 1;
+    const isCounted = this.#fate.counts !== 'writes' || !isRead(words);
+    await this.#turn(words, isCounted);
+    if (isCounted) this.#requests += 1;
     const sent = send();
-    if (this.#requests === this.#fate.killedAfter) {
+    if (isCounted && this.#requests === this.#fate.killedAfter) {
       sent.catch(() => undefined);
       this.#kill();
       return never();
@@ -95,9 +99,9 @@ export class KillableProcess {
     }
   }
 
-  async #turn(words: string): Promise<void> {
+  async #turn(words: string, isCounted = true): Promise<void> {
     if (this.isKilled) return never();
-    if (this.#requests + 1 === this.#fate.stoppedBefore && !this.#wasStopped) {
+    if (isCounted && this.#requests + 1 === this.#fate.stoppedBefore && !this.#wasStopped) {
       this.#wasStopped = true;
       this.#isStopped = true;
       this.#whenStopped.resolve();

@@ -13,6 +13,8 @@ export class Disk {
   isDeleted = false;
   /** Others have deleted a claim of it: what happens to its data is theirs. */
   isGivenUp = false;
+  /** The VMs that may have it still, since others deleted its attachment by force. */
+  readonly leftIn = new Set<string>();
 
   constructor(cid: string) {
     this.names.add(cid);
@@ -83,11 +85,11 @@ export class Oracle {
     const holders = new Map<string, PodLife>();
     for (const life of this.#lives()) {
       if (!life.isRunning) continue;
-      for (const [name, volume] of life.disks) {
+      for (const [name, volume] of life.uses) {
         const other = holders.get(volume);
         holders.set(volume, life);
         if (other !== undefined && other !== life)
-          this.report(`disk ${name} is in two running VMs at once: ${other.name} and ${life.name}`);
+          this.report(`disk ${name} is used in two VMs at once: ${other.name} and ${life.name}`);
       }
     }
   }

@@ -58,52 +58,106 @@ export interface Plan {
 }
 
 const strategy = fc.constantFrom('hot' as const, 'recreate' as const);
-// of the two a plan is mostly about one
-const index = fc.constantFrom(0, 0, 1);
+// a plan is mostly about one of the disks, and a little more about one of the VMs
+const vmIndex = fc.constantFrom(0, 0, 0, 1, 1);
+const diskIndex = fc.constantFrom(0, 0, 0, 0, 0, 1);
 
-const usual = (verb: VerbName, weight: number): fc.WeightedArbitrary<VerbName> => ({
-  arbitrary: fc.constant(verb),
-  weight,
-});
+const weights: Readonly<Record<VerbName, number>> = {
+  create_vm: 2,
+  delete_vm: 2,
+  has_vm: 1,
+  reboot_vm: 1,
+  set_vm_metadata: 1,
+  attach_disk: 8,
+  detach_disk: 8,
+  delete_disk: 2,
+  update_disk: 3,
+};
 
-const call: fc.Arbitrary<PlannedCall> = fc.record({
-  verb: fc.oneof(
-    usual('attach_disk', 8),
-    usual('detach_disk', 8),
-    usual('delete_disk', 2),
-    usual('update_disk', 3),
-    usual('delete_vm', 2),
-    usual('create_vm', 2),
-    usual('reboot_vm', 1),
-    usual('has_vm', 1),
-    usual('set_vm_metadata', 1),
-  ),
-  vm: index,
-  disk: index,
-  isPolite: fc.constantFrom(true, true, true, false),
-  fate: fc.oneof(
-    { arbitrary: fc.constant({}), weight: 4 },
-    { arbitrary: fc.record({ killedAfter: fc.integer({ min: 1, max: 25 }) }), weight: 1 },
-    { arbitrary: fc.record({ stoppedBefore: fc.integer({ min: 1, max: 25 }) }), weight: 2 },
-  ),
-  stoppedFor: fc.integer({ min: 1, max: 4 }),
-});
+// most calls send no more
+const counted = fc.oneof(
+  { arbitrary: fc.tuple(fc.constant('requests' as const), fc.integer({ min: 1, max: 18 })), weight: 1 },
+  // between a look and the write that depends on it
+  { arbitrary: fc.tuple(fc.constant('writes' as const), fc.integer({ min: 1, max: 5 })), weight: 2 },
+);
+const stop: fc.Arbitrary<Fate> = counted.map(([counts, stoppedBefore]) => ({ counts, stoppedBefore }));
+const kill: fc.Arbitrary<Fate> = counted.map(([counts, killedAfter]) => ({ counts, killedAfter }));
+const interruption = fc.oneof({ arbitrary: kill, weight: 1 }, { arbitrary: stop, weight: 2 });
+const fate: fc.Arbitrary<Fate> = fc.oneof(
+  { arbitrary: fc.constant({}), weight: 3 },
+  { arbitrary: interruption, weight: 2 },
+);
 
-const fault: fc.Arbitrary<PlannedFault> = fc.record({
-  fault: fc.constantFrom(...faultNames),
-  vm: index,
-  disk: index,
-});
+const callOf = (
+  verb: fc.Arbitrary<VerbName>,
+  fates: fc.Arbitrary<Fate> = fate,
+): fc.Arbitrary<PlannedCall> =>
+  fc.record({
+    ...{ verb, vm: vmIndex, disk: diskIndex, fate: fates },
+    isPolite: fc.constantFrom(true, true, true, false),
+    stoppedFor: fc.integer({ min: 1, max: 4 }),
+  });
 
-const step = fc.oneof({ arbitrary: call, weight: 6 }, { arbitrary: fault, weight: 1 });
+/** What callers do in a row. */
+type Flow = fc.Arbitrary<readonly PlannedStep[]>;
 
-export const plans: fc.Arbitrary<Plan> = fc.record({
-  strategies: fc.oneof(
-    strategy.map((one) => [one, one]),
-    fc.tuple(strategy, strategy),
-  ),
-  isOneNode: fc.boolean(),
-  hasAttacher: fc.boolean(),
-  isAttached: fc.boolean(),
-  callers: fc.array(fc.array(step, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 3 }),
-});
+const one = (verb: VerbName): fc.Arbitrary<PlannedCall> => callOf(fc.constant(verb));
+const on = (call: PlannedCall, changes: Partial<PlannedCall>): PlannedCall => ({ ...call, ...changes });
+
+/** A director moves a disk from one VM to the other. */
+const move: Flow = fc
+  .tuple(one('detach_disk'), one('attach_disk'))
+  .map(([detach, attach]) => [detach, on(attach, { vm: 1 - detach.vm, disk: detach.disk })]);
+const attachAndDetach: Flow = fc
+  .tuple(one('attach_disk'), one('detach_disk'))
+  .map(([attach, detach]) => [attach, on(detach, { vm: attach.vm, disk: attach.disk })]);
+const detachAndAttach: Flow = fc
+  .tuple(one('detach_disk'), one('attach_disk'))
+  .map(([detach, attach]) => [detach, on(attach, { vm: detach.vm, disk: detach.disk })]);
+/** The caller of a call that goes on much later has long gone on himself. */
+const outlived: Flow = fc
+  .tuple(callOf(fc.constantFrom('attach_disk', 'detach_disk'), stop), one('detach_disk'), one('attach_disk'))
+  .map(([first, detach, attach]) => [
+    on(first, { isPolite: true }),
+    on(detach, { vm: first.vm, disk: first.disk, isPolite: true }),
+    on(attach, { disk: first.disk }),
+  ]);
+/** A caller whose call was cut short repeats it. */
+const again = (verbs: fc.Arbitrary<VerbName>): Flow =>
+  callOf(verbs, interruption).map((call) => [call, on(call, { fate: {} })]);
+
+const faultOf = (faults: readonly FaultName[]): fc.Arbitrary<PlannedFault> =>
+  fc.record({ fault: fc.constantFrom(...faults), vm: vmIndex, disk: diskIndex });
+
+/** A plan has some of the verbs and of the faults only: what is done often in one run meets itself in all its orders. */
+const flowOf: fc.Arbitrary<Flow> = fc
+  .tuple(
+    fc.subarray([...verbNames].filter((verb) => verb !== 'attach_disk')),
+    fc.oneof(fc.constant([]), fc.constant([]), fc.subarray([...faultNames], { minLength: 1, maxLength: 3 })),
+  )
+  .map(([others, faults]) => {
+    const verbs = ['attach_disk' as const, ...others];
+    const verb = fc.oneof(
+      ...verbs.map((name) => ({ arbitrary: fc.constant(name), weight: weights[name] })),
+    );
+    const single: Flow = callOf(verb).map((call) => [call]);
+    const flows = others.includes('detach_disk') ? [move, attachAndDetach, detachAndAttach, outlived, outlived] : [];
+    const fault: Flow[] = faults.length === 0 ? [] : [faultOf(faults).map((step) => [step])];
+    return fc.oneof(single, single, again(verb), ...flows, ...fault);
+  });
+
+export const plans: fc.Arbitrary<Plan> = flowOf.chain((flow) =>
+  fc.record({
+    strategies: fc.oneof(
+      strategy.map((same) => [same, same]),
+      fc.tuple(strategy, strategy),
+    ),
+    isOneNode: fc.boolean(),
+    hasAttacher: fc.boolean(),
+    isAttached: fc.boolean(),
+    callers: fc.array(
+      fc.array(flow, { minLength: 1, maxLength: 4 }).map((flows) => flows.flat()),
+      { minLength: 1, maxLength: 3 },
+    ),
+  }),
+);

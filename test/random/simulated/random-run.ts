@@ -167,11 +167,32 @@ class RandomRun {
     for (const [index, step] of steps.entries()) {
       const name = `${'fault' in step ? step.fault : step.verb}`;
       await this.#world.steps.step(`caller ${caller}.${index}: ${name} vm ${step.vm} disk ${step.disk}`);
+      if (this.#isRefused(step)) continue;
       if ('fault' in step) {
         this.#faults += 1;
         await doFault(this.#world, step.fault, this.#subjects(step));
       } else await this.#call(`call ${caller}.${index} ${step.verb}`, step);
     }
+  }
+
+  /**
+   * Where a volume can be on several nodes, a mount that is left of an attachment that was deleted by force is seen by nobody: the
+   * disk is to be detached there before it is attached elsewhere, as a director does.
+   */
+  #isRefused(step: PlannedStep): boolean {
+    if (this.#plan.hasAttacher) return false;
+    const { vmCid, disk } = this.#subjects(step);
+    if ('fault' in step) {
+      if (step.fault !== 'delete the attachment by force') return false;
+      const isBeingAttached = this.#records.some(
+        ({ planned, disk: other, end }) =>
+          planned.verb === 'attach_disk' && other === disk && end === Number.POSITIVE_INFINITY,
+      );
+      if (isBeingAttached) return true;
+      for (const cid of this.#vmCids) if (this.oracle.hasDisk(cid, disk)) disk.leftIn.add(cid);
+      return false;
+    }
+    return step.verb === 'attach_disk' && [...disk.leftIn].some((cid) => cid !== vmCid);
   }
 
   #subjects({ vm, disk }: PlannedStep): { vmCid: string; disk: Disk; diskCid: string } {
@@ -238,6 +259,7 @@ class RandomRun {
         break;
       case 'detach_disk':
         this.#judgeDetach(record, vmCid, 'success');
+        disk.leftIn.delete(vmCid);
         this.oracle.untell(vmCid, disk);
         break;
       case 'delete_disk':
@@ -249,8 +271,10 @@ class RandomRun {
           this.#diskCids[planned.disk] = value;
         }
         break;
-      case 'create_vm':
       case 'delete_vm':
+        for (const each of this.oracle.disks) each.leftIn.delete(vmCid);
+        break;
+      case 'create_vm':
       case 'has_vm':
       case 'reboot_vm':
       case 'set_vm_metadata':
