@@ -53,13 +53,15 @@ const mostSteps = 40_000;
 export interface RunOptions {
   readonly journal: string;
   readonly tokenKey: TokenKey;
+  /** Verbs in the place of the CPI's own, to see that their faults are found. */
+  readonly instead?: Partial<Record<VerbName, Verb>>;
 }
 
 /** One run of a plan from an empty cluster to an empty cluster, in the order that the scheduler chooses. */
 export async function randomRun(plan: Plan, scheduler: fc.Scheduler, options: RunOptions): Promise<Outcome> {
   const steps = new Steps(scheduler);
   const world = new SimulatedWorld({ ...options, steps, hasAttacher: plan.hasAttacher });
-  const run = new RandomRun(plan, world);
+  const run = new RandomRun(plan, world, { ...verbs, ...options.instead });
   try {
     await run.do();
   } finally {
@@ -72,6 +74,7 @@ class RandomRun {
   readonly oracle: Oracle;
   calls = 0;
   readonly #plan: Plan;
+  readonly #verbs: Readonly<Record<VerbName, Verb>>;
   readonly #world: SimulatedWorld;
   readonly #vmCids: string[] = [];
   /** By the number of the disk in the plan: what its owner would name. */
@@ -81,8 +84,9 @@ class RandomRun {
   #time = 0;
   #faults = 0;
 
-  constructor(plan: Plan, world: SimulatedWorld) {
+  constructor(plan: Plan, world: SimulatedWorld, verbs: Readonly<Record<VerbName, Verb>>) {
     this.#plan = plan;
+    this.#verbs = verbs;
     this.#world = world;
     this.oracle = new Oracle(world);
   }
@@ -90,6 +94,8 @@ class RandomRun {
   async do(): Promise<void> {
     await this.#drive('preparation', () => this.#prepare());
     const { steps } = this.#world;
+    steps.trace.length = 0;
+    for (const [index, cid] of this.#diskCids.entries()) steps.note(`disk ${index} is ${cid}`);
     steps.isHasty = true;
     await this.#drive('calls', () => this.#callAll());
     steps.isHasty = false;
@@ -130,11 +136,10 @@ class RandomRun {
       const [cid] = await createVm(this.#cloudOf(vm, cloud), this.#vmArguments(vm));
       this.#vmCids.push(cid);
     }
-    for (const name of classNames) {
+    for (let left = 2; left > 0; left -= 1) {
       const cid = await createDisk(cloud, [64, { storage_class: classNames[0] }, null]);
       this.#diskCids.push(cid);
       this.oracle.disks.push(new Disk(cid));
-      this.#world.steps.note(`${cid} is disk ${classNames.indexOf(name)}`);
     }
     if (!this.#plan.isAttached) return;
     const [vmCid = '', diskCid = ''] = [this.#vmCids[0], this.#diskCids[0]];
@@ -176,11 +181,10 @@ class RandomRun {
   }
 
   /**
-   * Where a volume can be on several nodes, a mount that is left of an attachment that was deleted by force is seen by nobody: the
-   * disk is to be detached there before it is attached elsewhere, as a director does.
+   * A mount that is left of an attachment that was deleted by force is seen by no call for another VM: the disk is to be detached there
+   * before it is attached elsewhere, as a director does.
    */
   #isRefused(step: PlannedStep): boolean {
-    if (this.#plan.hasAttacher) return false;
     const { vmCid, disk } = this.#subjects(step);
     if ('fault' in step) {
       if (step.fault !== 'delete the attachment by force') return false;
@@ -211,7 +215,7 @@ class RandomRun {
     this.#records.push(record);
     const faultsBefore = this.#faults;
     const cloud = process.cloudOf(this.#cloudOf(planned.vm, this.#world.cloud));
-    const work = verbs[planned.verb](cloud, this.#argumentsOf(planned, vmCid, diskCid));
+    const work = this.#verbs[planned.verb](cloud, this.#argumentsOf(planned, vmCid, diskCid));
     const answered = process.answer((value) => JSON.stringify(value), work).then(
       (value) => this.#answered(record, { value, isQuiet: faultsBefore === this.#faults, diskCid }),
       (error: unknown) => this.#failed(record, error),
@@ -254,6 +258,7 @@ class RandomRun {
     const vmCid = this.#vmCids[planned.vm] ?? '';
     switch (planned.verb) {
       case 'attach_disk':
+        disk.names.add(nameInHint(String(value)));
         this.#judgeAttach(record, vmCid, isQuiet);
         this.#attached(vmCid, disk, String(value));
         break;
@@ -295,7 +300,7 @@ class RandomRun {
 
   /** The agent hears of it only if its director still waits for the answer. */
   #attached(vmCid: string, disk: Disk, hint: string): void {
-    const name = hint.split('/').at(-2) ?? '';
+    const name = nameInHint(hint);
     disk.names.add(name);
     this.oracle.tell(vmCid, name, disk);
   }
@@ -358,3 +363,6 @@ class RandomRun {
     return this.#time;
   }
 }
+
+/** Of the disk in the VM: that of the claim. */
+const nameInHint = (hint: string): string => hint.split('/').at(-2) ?? '';
