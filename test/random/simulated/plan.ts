@@ -74,19 +74,26 @@ const weights: Readonly<Record<VerbName, number>> = {
   update_disk: 3,
 };
 
-// most calls send no more
+const write = fc.oneof(
+  ...[4, 3, 2, 1, 1].map((weight, index) => ({ arbitrary: fc.constant(index + 1), weight })),
+);
 const counted = fc.oneof(
+  // most calls send no more
   { arbitrary: fc.tuple(fc.constant('requests' as const), fc.integer({ min: 1, max: 18 })), weight: 1 },
   // between a look and the write that depends on it
-  { arbitrary: fc.tuple(fc.constant('writes' as const), fc.integer({ min: 1, max: 5 })), weight: 2 },
+  { arbitrary: fc.tuple(fc.constant('writes' as const), write), weight: 3 },
 );
 const stop: fc.Arbitrary<Fate> = counted.map(([counts, stoppedBefore]) => ({ counts, stoppedBefore }));
 const kill: fc.Arbitrary<Fate> = counted.map(([counts, killedAfter]) => ({ counts, killedAfter }));
-const interruption = fc.oneof({ arbitrary: kill, weight: 1 }, { arbitrary: stop, weight: 2 });
-const fate: fc.Arbitrary<Fate> = fc.oneof(
-  { arbitrary: fc.constant({}), weight: 3 },
-  { arbitrary: interruption, weight: 2 },
+const stopAndKill: fc.Arbitrary<Fate> = fc
+  .tuple(stop, fc.integer({ min: 0, max: 2 }))
+  .map(([fate, later]) => ({ ...fate, killedAfter: (fate.stoppedBefore ?? 0) + later }));
+const interruption = fc.oneof(
+  { arbitrary: kill, weight: 2 },
+  { arbitrary: stop, weight: 3 },
+  { arbitrary: stopAndKill, weight: 1 },
 );
+const fate: fc.Arbitrary<Fate> = fc.oneof(fc.constant({}), interruption);
 
 const callOf = (
   verb: fc.Arbitrary<VerbName>,
@@ -122,6 +129,19 @@ const outlived: Flow = fc
     on(detach, { vm: first.vm, disk: first.disk, isPolite: true }),
     on(attach, { disk: first.disk }),
   ]);
+/** A disk that is being changed or deleted is attached meanwhile. */
+const meeting: Flow = fc
+  .tuple(
+    callOf(fc.constantFrom('delete_disk', 'update_disk', 'attach_disk'), interruption),
+    callOf(fc.constantFrom('attach_disk', 'update_disk', 'delete_disk')),
+    fc.array(callOf(fc.constantFrom('detach_disk', 'update_disk', 'delete_disk', 'attach_disk')), {
+      maxLength: 2,
+    }),
+  )
+  .map(([first, second, rest]) => {
+    const { disk, vm } = first;
+    return [first, on(second, { disk }), ...rest.map((call) => on(call, { disk, vm }))];
+  });
 /** A caller whose call was cut short repeats it. */
 const again = (verbs: fc.Arbitrary<VerbName>): Flow =>
   callOf(verbs, interruption).map((call) => [call, on(call, { fate: {} })]);
@@ -142,8 +162,9 @@ const flowOf: fc.Arbitrary<Flow> = fc
     );
     const single: Flow = callOf(verb).map((call) => [call]);
     const flows = others.includes('detach_disk') ? [move, attachAndDetach, detachAndAttach, outlived, outlived] : [];
+    const meetings = others.includes('delete_disk') || others.includes('update_disk') ? [meeting] : [];
     const fault: Flow[] = faults.length === 0 ? [] : [faultOf(faults).map((step) => [step])];
-    return fc.oneof(single, single, again(verb), ...flows, ...fault);
+    return fc.oneof(single, single, again(verb), ...flows, ...meetings, ...fault);
   });
 
 export const plans: fc.Arbitrary<Plan> = flowOf.chain((flow) =>
