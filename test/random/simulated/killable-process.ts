@@ -2,8 +2,6 @@ import type { Clock } from '../../../src/kubernetes/clock.ts';
 import type { KubernetesApi, WatchEvent } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { Cloud } from '../../../src/cpi/cloud.ts';
-import type { Steps } from './steps.ts';
-import type { VirtualClock } from './virtual-clock.ts';
 
 /** What befalls a process, counted in the requests that it has sent, or in those alone that may change something. */
 export interface Fate {
@@ -14,6 +12,18 @@ export interface Fate {
   readonly stoppedBefore?: number | undefined;
 }
 
+/** Who says when a process goes on, and what time it is for it. */
+export interface Surroundings {
+  readonly steps: {
+    when(label: string, isReady: () => boolean): Promise<void>;
+    note(words: string): void;
+  };
+  readonly clock: {
+    of(owner: object): Clock;
+    forget(owner: object): void;
+  };
+}
+
 const isRead = (words: string): boolean => /^(get|list|try) /u.test(words);
 
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
@@ -21,8 +31,8 @@ const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 /** A CPI process: each of its requests is a step, and it can be killed or stopped between two of them. */
 export class KillableProcess {
   readonly name: string;
-  readonly #steps: Steps;
-  readonly #clock: VirtualClock;
+  readonly #steps: Surroundings['steps'];
+  readonly #clock: Surroundings['clock'];
   readonly #fate: Fate;
   readonly #killed = new AbortController();
   readonly #whenKilled = Promise.withResolvers<void>();
@@ -31,7 +41,7 @@ export class KillableProcess {
   #isStopped = false;
   #wasStopped = false;
 
-  constructor(name: string, { steps, clock }: { steps: Steps; clock: VirtualClock }, fate: Fate) {
+  constructor(name: string, { steps, clock }: Surroundings, fate: Fate) {
     this.name = name;
     this.#steps = steps;
     this.#clock = clock;
