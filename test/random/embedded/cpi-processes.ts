@@ -8,13 +8,14 @@ import { namespace } from '../../../src/cpi/testing/test-cloud.ts';
 import type { CpiResponse } from '../../../src/cpi/protocol.ts';
 import type { Artefact } from '../../cpi/artefact.ts';
 import { runCpi } from '../../cpi/artefact.ts';
-import type { Outcome } from './embedded-run.ts';
 
 const dist = join(import.meta.dirname, '../../../dist/cpi');
 const executable = join(dist, 'cpi');
 const artefact: Artefact = existsSync(executable)
   ? { name: 'executable', command: [executable] }
   : { name: 'bundle', command: [process.execPath, join(dist, 'cpi.cjs')] };
+
+export type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
 export interface KilledCall {
   readonly method: string;

@@ -9,7 +9,7 @@ import { createVmArguments, namespace } from '../../../src/cpi/testing/test-clou
 import { KillableProcess } from '../simulated/killable-process.ts';
 import type { FaultName, Plan, PlannedCall, PlannedStep } from '../simulated/plan.ts';
 import { verbOf } from '../simulated/verbs.ts';
-import type { CpiProcesses } from './cpi-processes.ts';
+import type { CpiProcesses, Outcome } from './cpi-processes.ts';
 import { Job, WrittenDisk } from './job.ts';
 import type { Turnstile } from './turnstile.ts';
 
@@ -142,10 +142,12 @@ export class EmbeddedRun {
     }
     const process = new KillableProcess(name, turnstile, fate);
     const work = verbOf(verb)(process.cloudOf(this.#cloudOf(vm)), args);
-    const answered = process.answer((value) => JSON.stringify(value), work).then(
-      (value): Outcome => ({ value }),
-      (error: unknown): Outcome => ({ error }),
-    );
+    const answered = process
+      .answer((value) => JSON.stringify(value), work)
+      .then(
+        (value): Outcome => ({ value }),
+        (error: unknown): Outcome => ({ error }),
+      );
     const stopped = process.whenStopped.then(() => {
       this.#stopped.push({ process, left: planned.stoppedFor });
     });
@@ -181,15 +183,10 @@ export class EmbeddedRun {
   ): Promise<void> {
     if (outcome === undefined) return;
     const { verb } = record.planned;
-    if ('error' in outcome) {
-      const { error } = outcome;
-      if (verb === 'detach_disk' && isProductError(error, 'DISK_NOT_ATTACHED'))
-        return this.#judgeDetach(record, { vmCid, disk }, 'DISK_NOT_ATTACHED');
-      if (isProductError(error) || isApiError(error)) return undefined;
-      return this.#report(`${verb} fails with ${error instanceof Error ? error.stack : String(error)}`);
-    }
+    if ('error' in outcome) return this.#judgeFailure(record, { vmCid, disk }, outcome.error);
     const { value } = outcome;
-    if (verb === 'attach_disk') return this.#judgeAttach(record, { vmCid, disk }, { hint: String(value), wasDeleted });
+    if (verb === 'attach_disk')
+      return this.#judgeAttach(record, { vmCid, disk }, { hint: String(value), wasDeleted });
     if (verb === 'update_disk' && typeof value === 'string') disk.names.push(value);
     if (verb === 'delete_disk' && !meets(record, ['attach_disk', 'update_disk'])) disk.isDeleted = true;
     if (verb === 'delete_vm') for (const each of this.#disks) await this.#letGo(vmCid, each);
@@ -198,6 +195,14 @@ export class EmbeddedRun {
       await this.#letGo(vmCid, disk);
     }
     return undefined;
+  }
+
+  async #judgeFailure(record: CallRecord, subjects: Subjects, error: unknown): Promise<void> {
+    const { verb } = record.planned;
+    if (verb === 'detach_disk' && isProductError(error, 'DISK_NOT_ATTACHED'))
+      await this.#judgeDetach(record, subjects, 'DISK_NOT_ATTACHED');
+    else if (!isProductError(error) && !isApiError(error))
+      this.#report(`${verb} fails with ${error instanceof Error ? error.stack : String(error)}`);
   }
 
   async #judgeAttach(
@@ -214,14 +219,17 @@ export class EmbeddedRun {
     // what another call does to the VM or the disk meanwhile is not this one's
     if (outcome === undefined || outcome.exitCode !== 0) {
       const isAlone = [...record.met].every(({ hasEnded }) => hasEnded) && record.met.size === 0;
-      if (isAlone && outcome !== undefined) this.#report('attach_disk answers success, and the disk is not there');
+      if (isAlone && outcome !== undefined)
+        this.#report('attach_disk answers success, and the disk is not there');
       return undefined;
     }
     const found = new Set(outcome.stdout.split('\n').map(Number));
     const lost = wanted.filter((number) => !found.has(number));
     if (lost.length > 0)
-      this.#report(`disk ${name} in ${vmCid} lacks ${lost.length} writes that were acknowledged: ${lost.slice(0, 5).join()}`);
-    new Job(this.#options.world, { vmCid, name, disk }, (words) => this.#report(words));
+      this.#report(
+        `disk ${name} in ${vmCid} lacks ${lost.length} writes that were acknowledged: ${lost.slice(0, 5).join()}`,
+      );
+    Job.start(this.#options.world, { vmCid, name, disk }, (words) => this.#report(words));
     return undefined;
   }
 
@@ -328,8 +336,6 @@ export class EmbeddedRun {
     return failures;
   }
 }
-
-export type Outcome = { readonly value: unknown } | { readonly error: unknown };
 
 const meets = ({ met }: CallRecord, verbs: readonly string[]): boolean =>
   [...met].some(({ planned }) => verbs.includes(planned.verb));

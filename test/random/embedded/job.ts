@@ -26,6 +26,13 @@ export class WrittenDisk {
 const pauseMs = 40;
 let numbers = 0;
 
+export interface JobPlace {
+  readonly vmCid: string;
+  /** Of the disk in the VM. */
+  readonly name: string;
+  readonly disk: WrittenDisk;
+}
+
 /** A job of a VM, which its agent has given a disk: it writes number after number, each brought to the disk, as long as it may. */
 export class Job {
   readonly vmCid: string;
@@ -38,11 +45,7 @@ export class Job {
   #isStopped = false;
   readonly #work: Promise<void>;
 
-  constructor(
-    world: EmbeddedWorld,
-    place: { readonly vmCid: string; readonly name: string; readonly disk: WrittenDisk },
-    report: (words: string) => void,
-  ) {
+  private constructor(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void) {
     this.#world = world;
     this.vmCid = place.vmCid;
     this.disk = place.disk;
@@ -50,6 +53,11 @@ export class Job {
     this.#report = report;
     this.disk.jobs.add(this);
     this.#work = this.#writeOn();
+  }
+
+  /** It stops with `stop`. */
+  static start(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void): Job {
+    return new Job(world, place, report);
   }
 
   /** The job has ended and the agent has unmounted the disk. */

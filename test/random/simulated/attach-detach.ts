@@ -80,7 +80,8 @@ export class AttachDetach {
   #mayDetach(volume: string, nodeName: string): boolean {
     const node = this.#nodes.find(({ name }) => name === nodeName);
     const stored = this.#api.registry.store.get('nodes', undefined, nodeName) as Node | undefined;
-    if (node === undefined || (stored?.spec?.taints ?? []).some(({ key }) => key === outOfService)) return true;
+    if (node === undefined || (stored?.spec?.taints ?? []).some(({ key }) => key === outOfService))
+      return true;
     // of a node that does not answer the last report counts
     return !node.isCutOff && !node.isDown && !node.isMounted(volume);
   }

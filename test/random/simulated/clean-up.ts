@@ -89,7 +89,10 @@ async function failureOf(
 async function giveUp(world: SimulatedWorld, name: string): Promise<void> {
   const annotations = { [annotation.giveUp]: 'true' };
   try {
-    await world.api.patch({ resource: persistentVolumeClaims, namespace, name }, { metadata: { annotations } });
+    await world.api.patch(
+      { resource: persistentVolumeClaims, namespace, name },
+      { metadata: { annotations } },
+    );
   } catch (error) {
     if (!isApiError(error, 404)) throw error;
   }

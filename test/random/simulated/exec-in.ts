@@ -1,17 +1,24 @@
 import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { LocalApi } from '../../../src/cluster/api/local-api.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import type { ExecCommand, ExecOutcome } from '../../../src/cpi/cloud.ts';
 import { inUseExit } from '../../../src/cpi/disk/attach/in-use-script.ts';
 import type { ScriptOutcome } from './mount-container.ts';
 import type { PodLife } from './pod-life.ts';
-import type { SimulatedWorld } from './simulated-world.ts';
+import type { SimulatedNode } from './simulated-node.ts';
+
+/** Where pods are. */
+export interface ExecPlace {
+  readonly api: LocalApi;
+  readonly nodes: readonly SimulatedNode[];
+}
 
 /** Runs one of the CPI's scripts in a container, which may end meanwhile. */
-export async function execIn(world: SimulatedWorld, command: ExecCommand): Promise<ExecOutcome> {
+export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): Promise<ExecOutcome> {
   const { namespace = 'bosh', pod: name } = command;
-  const pod = world.api.registry.store.get('pods', namespace, name) as unknown as Pod | undefined;
+  const pod = api.registry.store.get('pods', namespace, name) as unknown as Pod | undefined;
   if (pod === undefined) throw failure(404, `pods "${name}" not found`);
-  const node = world.nodes.find((one) => one.name === pod.spec.nodeName);
+  const node = nodes.find((one) => one.name === pod.spec.nodeName);
   if (node === undefined || node.isCutOff || node.isDown)
     throw failure(500, `error dialing backend: no route to the node of ${name}`);
   const life = node.lives.get(pod.metadata.uid ?? '');

@@ -11,46 +11,55 @@ import type { SimulatedNode } from './simulated-node.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 import { namespace } from './simulated-world.ts';
 
+export interface FaultSubjects {
+  readonly vmCid: string;
+  readonly disk: Disk;
+  readonly diskCid: string;
+}
+
+type Fault = (world: SimulatedWorld, subjects: FaultSubjects) => Promise<void> | void;
+
+const remove = (world: SimulatedWorld, reference: ObjectReference, grace?: number): Promise<void> =>
+  ifThere(world.api.delete(reference, grace === undefined ? {} : { gracePeriodSeconds: grace }));
+const podOf = (name: string): ObjectReference => ({ resource: pods, namespace, name });
+const attachmentOf = ({ diskCid }: FaultSubjects): string => attachmentName(diskCid);
+
+const faults: Readonly<Record<FaultName, Fault>> = {
+  'kill the container of the VM': (world, { vmCid }) => {
+    for (const life of livesNamed(world, vmCid)) life.endContainer(137, 'killed');
+  },
+  'kill the container of the attachment': (world, subjects) => {
+    for (const life of livesNamed(world, attachmentOf(subjects))) life.endContainer(137, 'killed');
+  },
+  'delete the attachment': (world, subjects) => remove(world, podOf(attachmentOf(subjects))),
+  'delete the attachment by force': (world, subjects) => remove(world, podOf(attachmentOf(subjects)), 0),
+  'evict the attachment': (world, subjects) => {
+    for (const life of livesNamed(world, attachmentOf(subjects))) life.evict();
+  },
+  'delete the pod of the VM': (world, { vmCid }) => remove(world, podOf(vmCid)),
+  'delete the claim': (world, { disk, diskCid }) => {
+    disk.isGivenUp = true;
+    return remove(world, { resource: persistentVolumeClaims, namespace, name: diskCid });
+  },
+  'cut the node off': async (world, { vmCid }) => {
+    const node = world.nodes.find(({ lives }) => [...lives.values()].some(({ name }) => name === vmCid));
+    if (node !== undefined) await cutOff(world, node);
+  },
+  'the node comes back': async (world) => {
+    for (const node of world.nodes) await comeBack(world, node);
+  },
+  'the node is out of service': async (world) => {
+    for (const node of world.nodes) if (node.isCutOff) await giveUp(world, node);
+  },
+};
+
 /** Does what others, the kernel or a power cut do to a VM, a disk or a node. */
 export async function doFault(
   world: SimulatedWorld,
   fault: FaultName,
-  { vmCid, disk, diskCid }: { vmCid: string; disk: Disk; diskCid: string },
+  subjects: FaultSubjects,
 ): Promise<void> {
-  const node = world.nodes.find(({ lives }) => livesNamed(lives, vmCid).length > 0);
-  const attachment = attachmentName(diskCid);
-  const remove = (reference: ObjectReference, grace?: number): Promise<void> =>
-    ifThere(world.api.delete(reference, grace === undefined ? {} : { gracePeriodSeconds: grace }));
-  switch (fault) {
-    case 'kill the container of the VM':
-      livesNamed(node?.lives, vmCid)[0]?.endContainer(137, 'killed');
-      return;
-    case 'kill the container of the attachment':
-      for (const { lives } of world.nodes) livesNamed(lives, attachment)[0]?.endContainer(137, 'killed');
-      return;
-    case 'delete the attachment':
-      return remove({ resource: pods, namespace, name: attachment });
-    case 'delete the attachment by force':
-      return remove({ resource: pods, namespace, name: attachment }, 0);
-    case 'evict the attachment':
-      for (const { lives } of world.nodes) livesNamed(lives, attachment)[0]?.evict();
-      return;
-    case 'delete the pod of the VM':
-      return remove({ resource: pods, namespace, name: vmCid });
-    case 'delete the claim':
-      disk.isGivenUp = true;
-      return remove({ resource: persistentVolumeClaims, namespace, name: diskCid });
-    case 'cut the node off':
-      return node === undefined ? undefined : cutOff(world, node);
-    case 'the node comes back':
-      for (const one of world.nodes) await comeBack(world, one);
-      return;
-    case 'the node is out of service':
-      for (const one of world.nodes.filter(({ isCutOff }) => isCutOff)) await giveUp(world, one);
-      return;
-    default:
-      return fault satisfies never;
-  }
+  await faults[fault](world, subjects);
 }
 
 async function cutOff(world: SimulatedWorld, node: SimulatedNode): Promise<void> {
@@ -76,11 +85,15 @@ export async function comeBack(world: SimulatedWorld, node: SimulatedNode): Prom
 async function setReady(world: SimulatedWorld, { name }: SimulatedNode, status: string): Promise<void> {
   const lastTransitionTime = `${new Date(world.clock.now()).toISOString().slice(0, 19)}Z`;
   const conditions = [{ type: 'Ready', status, lastTransitionTime }];
-  await world.api.patch<Node>({ resource: nodes, name }, { status: { conditions } }, { subresource: 'status' });
+  await world.api.patch<Node>(
+    { resource: nodes, name },
+    { status: { conditions } },
+    { subresource: 'status' },
+  );
 }
 
-const livesNamed = (lives: ReadonlyMap<string, PodLife> | undefined, name: string): PodLife[] =>
-  [...(lives?.values() ?? [])].filter((life) => life.name === name);
+const livesNamed = ({ nodes: all }: SimulatedWorld, name: string): PodLife[] =>
+  all.flatMap(({ lives }) => [...lives.values()]).filter((life) => life.name === name);
 
 async function ifThere(write: Promise<unknown>): Promise<void> {
   try {

@@ -82,7 +82,10 @@ interface Runner {
 async function startRunner(instead: NonNullable<RunOptions['instead']>): Promise<Runner> {
   await loadVerbs();
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-random-'));
-  const tokenKey = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }), genuine: new Map<string, never>() };
+  const tokenKey = {
+    ...generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+    genuine: new Map<string, never>(),
+  };
   const state: { runs: number; calls: number; failed: Outcome | undefined } = {
     ...{ runs: 0, calls: 0, failed: undefined },
   };

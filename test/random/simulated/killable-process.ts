@@ -142,9 +142,8 @@ export class KillableProcess {
       get: (reference) =>
         this.request(`get ${reference.resource.plural} ${reference.name}`, () => api.get(reference)),
       list: (resource, query) =>
-        this.request(
-          `list ${resource.plural} ${query?.labelSelector ?? query?.fieldSelector ?? ''}`,
-          () => api.list(resource, query),
+        this.request(`list ${resource.plural} ${query?.labelSelector ?? query?.fieldSelector ?? ''}`, () =>
+          api.list(resource, query),
         ),
       watch: (resource, query) => this.#watch(api.watch(resource, this.#untilKilled(query))),
       groups: () => this.request('get groups', () => api.groups()),
@@ -174,7 +173,9 @@ export class KillableProcess {
     return { ...query, signal: signal === undefined ? killed : AbortSignal.any([signal, killed]) } as T;
   }
 
-  async *#watch<T extends KubernetesObject>(events: AsyncIterable<WatchEvent<T>>): AsyncIterable<WatchEvent<T>> {
+  async *#watch<T extends KubernetesObject>(
+    events: AsyncIterable<WatchEvent<T>>,
+  ): AsyncIterable<WatchEvent<T>> {
     for await (const event of events) {
       if (this.isKilled) await never();
       yield event;

@@ -94,8 +94,7 @@ export class MountContainer {
     if (bound.exitCode !== 0) return this.#end(bound.exitCode, bound.words);
     for (;;) {
       const isAsked = (): boolean => this.#isEnding || (hub()?.isGoing ?? true);
-      const isUseful = (): boolean =>
-        this.#isEnding || (hub()?.mounts.has(this.#view.diskCid) ?? false);
+      const isUseful = (): boolean => this.#isEnding || (hub()?.mounts.has(this.#view.diskCid) ?? false);
       const isFree = (): boolean => !this.#isLocked && this.#view.users().length === 0;
       await steps.when(
         `${name}: lets go`,

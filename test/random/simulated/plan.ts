@@ -95,10 +95,7 @@ const interruption = fc.oneof(
 );
 const fate: fc.Arbitrary<Fate> = fc.oneof(fc.constant({}), interruption);
 
-const callOf = (
-  verb: fc.Arbitrary<VerbName>,
-  fates: fc.Arbitrary<Fate> = fate,
-): fc.Arbitrary<PlannedCall> =>
+const callOf = (verb: fc.Arbitrary<VerbName>, fates: fc.Arbitrary<Fate> = fate): fc.Arbitrary<PlannedCall> =>
   fc.record({
     ...{ verb, vm: vmIndex, disk: diskIndex, fate: fates },
     isPolite: fc.constantFrom(true, true, true, false),
@@ -157,11 +154,11 @@ const flowOf: fc.Arbitrary<Flow> = fc
   )
   .map(([others, faults]) => {
     const verbs = ['attach_disk' as const, ...others];
-    const verb = fc.oneof(
-      ...verbs.map((name) => ({ arbitrary: fc.constant(name), weight: weights[name] })),
-    );
+    const verb = fc.oneof(...verbs.map((name) => ({ arbitrary: fc.constant(name), weight: weights[name] })));
     const single: Flow = callOf(verb).map((call) => [call]);
-    const flows = others.includes('detach_disk') ? [move, attachAndDetach, detachAndAttach, outlived, outlived] : [];
+    const flows = others.includes('detach_disk')
+      ? [move, attachAndDetach, detachAndAttach, outlived, outlived]
+      : [];
     const meetings = others.includes('delete_disk') || others.includes('update_disk') ? [meeting] : [];
     const fault: Flow[] = faults.length === 0 ? [] : [faultOf(faults).map((step) => [step])];
     return fc.oneof(single, single, again(verb), ...flows, ...meetings, ...fault);

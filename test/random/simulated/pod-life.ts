@@ -1,9 +1,9 @@
-import type { ContainerState, Pod } from '../../../src/kubernetes/pod.ts';
+import type { ContainerState, Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
 import { annotation, label } from '../../../src/cpi/labels.ts';
 import { isDiskCid } from '../../../src/cpi/names.ts';
 import type { Hub, ScriptOutcome } from './mount-container.ts';
 import { MountContainer } from './mount-container.ts';
-import type { SimulatedNode } from './simulated-node.ts';
+import type { Steps } from './steps.ts';
 
 type Stage = 'new' | 'running' | 'ended' | 'gone';
 
@@ -15,10 +15,33 @@ interface Container {
   exit: ScriptOutcome | undefined;
 }
 
+/** What the API wants of a pod that is on the node: that it stays, that it ends with its grace, or that it was gone already. */
+export type PodWish = 'stay' | 'end' | 'gone';
+
+/** What a pod needs of its node. */
+export interface PodPlace {
+  readonly name: string;
+  readonly steps: Steps;
+  readonly isCutOff: boolean;
+  readonly lives: ReadonlyMap<string, PodLife>;
+  /** By the uid of the VM's pod. */
+  readonly hubs: Map<string, Hub>;
+  wishFor(life: PodLife): PodWish;
+  canStart(life: PodLife): boolean;
+  newContainerId(): number;
+  volumesOf(pod: Pod): ReadonlyMap<string, string>;
+  otherVms(volume: string, vmUid: string): readonly string[];
+  usersOf(volume: string): readonly string[];
+  setStatus(life: PodLife, status: PodStatus): Promise<void>;
+  remove(life: PodLife): Promise<void>;
+}
+
+type Action = () => void | Promise<void>;
+
 /** One pod on its node, from its first sync until its kubelet has taken it down: containers, mounts, what is reported of it. */
 export class PodLife {
   readonly pod: Pod;
-  readonly node: SimulatedNode;
+  readonly node: PodPlace;
   /** The volumes that the kubelet has mounted for it, by claim. */
   readonly volumes = new Map<string, string>();
   /** Volumes that jobs of the VM have mounted at their own place, by the disk's name in the hub. */
@@ -32,7 +55,7 @@ export class PodLife {
   #isReported = true;
   #restarts = 0;
 
-  constructor(pod: Pod, node: SimulatedNode) {
+  constructor(pod: Pod, node: PodPlace) {
     this.pod = pod;
     this.node = node;
   }
@@ -91,11 +114,15 @@ export class PodLife {
   }
 
   /** What the kubelet does with it next; undefined: nothing. */
-  #next(): (() => void | Promise<void>) | undefined {
+  #next(): Action | undefined {
     if (this.node.lives.get(this.uid) !== this) return undefined;
     const wish = this.node.wishFor(this);
     if (!this.#isReported && wish !== 'gone' && !this.node.isCutOff) return () => this.#report();
     if (this.#isEvicted) return wish === 'stay' ? undefined : () => this.#leave();
+    return this.#nextOfStage(wish);
+  }
+
+  #nextOfStage(wish: PodWish): Action | undefined {
     switch (this.#stage) {
       case 'new':
         if (wish !== 'stay') return () => this.#leave();
@@ -111,7 +138,7 @@ export class PodLife {
     }
   }
 
-  #nextOfVm(wish: 'stay' | 'end' | 'gone'): (() => void) | undefined {
+  #nextOfVm(wish: PodWish): Action | undefined {
     const hub = this.node.hubs.get(this.uid);
     if (wish !== 'stay') {
       if (this.isRunning && hub !== undefined && !hub.isGoing)
@@ -129,7 +156,7 @@ export class PodLife {
     return this.#restartOf();
   }
 
-  #nextOfHubPod(wish: 'stay' | 'end' | 'gone'): (() => void | Promise<void>) | undefined {
+  #nextOfHubPod(wish: PodWish): Action | undefined {
     if (wish === 'stay') return this.#restartOf() ?? this.#sweep();
     if (!this.isRunning) return () => this.#leave();
     const mounter = this.#container?.mounter;
@@ -241,17 +268,22 @@ export class PodLife {
     await this.node.remove(this);
   }
 
+  #terminated(): ContainerState {
+    const exit = this.#lastExit;
+    return exit === undefined ? {} : { terminated: { exitCode: exit.exitCode, message: exit.words } };
+  }
+
+  #containerState(terminated: ContainerState): ContainerState {
+    if (this.isRunning) return { running: { startedAt: '2026-01-01T00:00:00Z' } };
+    const hasEnded = this.#stage === 'ended' || this.#isEvicted;
+    return hasEnded ? terminated : { waiting: { reason: 'ContainerCreating' } };
+  }
+
   async #report(): Promise<void> {
     this.#isReported = true;
     const isRunning = this.isRunning;
-    const exit = this.#lastExit;
-    const terminated = exit === undefined ? {} : { terminated: { exitCode: exit.exitCode, message: exit.words } };
-    const waiting = { waiting: { reason: 'ContainerCreating' } };
-    const state: ContainerState = isRunning
-      ? { running: { startedAt: '2026-01-01T00:00:00Z' } }
-      : this.#stage === 'ended' || this.#isEvicted
-        ? terminated
-        : waiting;
+    const terminated = this.#terminated();
+    const state = this.#containerState(terminated);
     const { name = '', image = '' } = this.pod.spec.containers[0] ?? {};
     const address = this.pod.metadata.annotations?.[annotation.ipAddress] ?? '127.64.9.9';
     await this.node.setStatus(this, {

@@ -5,14 +5,7 @@ import type { TokenKey } from '../../../src/cluster/api/tokens/token-key.ts';
 import type { Cloud, Verb } from '../../../src/cpi/cloud.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
-import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
-import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
-import { updateDisk } from '../../../src/cpi/disk/update-disk.ts';
 import { createVm } from '../../../src/cpi/vm/create-vm.ts';
-import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
-import { hasVm } from '../../../src/cpi/vm/has-vm.ts';
-import { rebootVm } from '../../../src/cpi/vm/reboot-vm.ts';
-import { setVmMetadata } from '../../../src/cpi/vm/set-vm-metadata.ts';
 import { createVmArguments } from '../../../src/cpi/testing/test-cloud.ts';
 import { cleanUp } from './clean-up.ts';
 import { doFault } from './faults.ts';
@@ -21,18 +14,7 @@ import { Disk, Oracle } from './oracle.ts';
 import type { Plan, PlannedCall, PlannedStep, VerbName } from './plan.ts';
 import { classNames, SimulatedWorld } from './simulated-world.ts';
 import { Steps } from './steps.ts';
-
-const verbs: Readonly<Record<VerbName, Verb>> = {
-  create_vm: createVm,
-  delete_vm: deleteVm,
-  has_vm: hasVm,
-  reboot_vm: rebootVm,
-  set_vm_metadata: setVmMetadata,
-  attach_disk: attachDisk,
-  detach_disk: detachDisk,
-  delete_disk: deleteDisk,
-  update_disk: updateDisk,
-};
+import { verbOf } from './verbs.ts';
 
 export interface Outcome {
   readonly violations: readonly string[];
@@ -61,7 +43,7 @@ export interface RunOptions {
 export async function randomRun(plan: Plan, scheduler: fc.Scheduler, options: RunOptions): Promise<Outcome> {
   const steps = new Steps(scheduler);
   const world = new SimulatedWorld({ ...options, steps, hasAttacher: plan.hasAttacher });
-  const run = new RandomRun(plan, world, { ...verbs, ...options.instead });
+  const run = new RandomRun(plan, world, options.instead);
   try {
     await run.do();
   } finally {
@@ -74,7 +56,7 @@ class RandomRun {
   readonly oracle: Oracle;
   calls = 0;
   readonly #plan: Plan;
-  readonly #verbs: Readonly<Record<VerbName, Verb>>;
+  readonly #instead: NonNullable<RunOptions['instead']>;
   readonly #world: SimulatedWorld;
   readonly #vmCids: string[] = [];
   /** By the number of the disk in the plan: what its owner would name. */
@@ -84,9 +66,9 @@ class RandomRun {
   #time = 0;
   #faults = 0;
 
-  constructor(plan: Plan, world: SimulatedWorld, verbs: Readonly<Record<VerbName, Verb>>) {
+  constructor(plan: Plan, world: SimulatedWorld, instead: RunOptions['instead'] = {}) {
     this.#plan = plan;
-    this.#verbs = verbs;
+    this.#instead = instead;
     this.#world = world;
     this.oracle = new Oracle(world);
   }
@@ -111,21 +93,16 @@ class RandomRun {
   /** Lets steps happen until that is done. */
   async #drive(what: string, action: () => Promise<void>): Promise<void> {
     let isOver = false;
-    let failure: unknown;
-    action().then(
-      () => (isOver = true),
-      (error: unknown) => {
-        failure = error;
-        isOver = true;
-      },
-    );
+    const done = action().finally(() => (isOver = true));
+    // it is awaited below, when no step is left
+    done.catch(() => undefined);
     const check = (): void => this.oracle.check();
     const hasEnded = await this.#world.steps.runUntil(
       () => isOver || this.oracle.violations.length > 0,
       check,
       mostSteps,
     );
-    if (failure !== undefined) throw failure;
+    if (isOver) await done;
     if (!hasEnded) this.oracle.report(`${what}: not done, and nothing happens any more`);
   }
 
@@ -170,7 +147,7 @@ class RandomRun {
 
   async #callOneAfterTheOther(caller: number, steps: readonly PlannedStep[]): Promise<void> {
     for (const [index, step] of steps.entries()) {
-      const name = `${'fault' in step ? step.fault : step.verb}`;
+      const name = 'fault' in step ? step.fault : step.verb;
       await this.#world.steps.step(`caller ${caller}.${index}: ${name} vm ${step.vm} disk ${step.disk}`);
       if (this.#isRefused(step)) continue;
       if ('fault' in step) {
@@ -215,11 +192,14 @@ class RandomRun {
     this.#records.push(record);
     const faultsBefore = this.#faults;
     const cloud = process.cloudOf(this.#cloudOf(planned.vm, this.#world.cloud));
-    const work = this.#verbs[planned.verb](cloud, this.#argumentsOf(planned, vmCid, diskCid));
-    const answered = process.answer((value) => JSON.stringify(value), work).then(
-      (value) => this.#answered(record, { value, isQuiet: faultsBefore === this.#faults, diskCid }),
-      (error: unknown) => this.#failed(record, error),
-    );
+    const verb = this.#instead[planned.verb] ?? verbOf(planned.verb);
+    const work = verb(cloud, this.#argumentsOf(planned, vmCid, diskCid));
+    const answered = process
+      .answer((value) => JSON.stringify(value), work)
+      .then(
+        (value) => this.#answered(record, { value, isQuiet: faultsBefore === this.#faults, diskCid }),
+        (error: unknown) => this.#failed(record, error),
+      );
     const killed = process.whenKilled.then(() => this.#end(record));
     const stopped = process.whenStopped.then(() => {
       this.#stopped.push({ process, left: planned.stoppedFor });
@@ -340,8 +320,7 @@ class RandomRun {
   /** Whether another call of that kind ran while this one did. */
   #meets(record: CallRecord, isMeant: (other: CallRecord) => boolean): boolean {
     return this.#records.some(
-      (other) =>
-        other !== record && other.begin < record.end && other.end > record.begin && isMeant(other),
+      (other) => other !== record && other.begin < record.end && other.end > record.begin && isMeant(other),
     );
   }
 

@@ -5,6 +5,7 @@ import { pods } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
 import { annotation, label } from '../../../src/cpi/labels.ts';
 import type { Hub } from './mount-container.ts';
+import type { PodPlace, PodWish } from './pod-life.ts';
 import { PodLife } from './pod-life.ts';
 import type { Steps } from './steps.ts';
 
@@ -18,7 +19,7 @@ export interface NodeParts {
 }
 
 /** A node whose kubelet mounts and runs as a real one does, a step at a time. */
-export class SimulatedNode {
+export class SimulatedNode implements PodPlace {
   readonly name: string;
   readonly steps: Steps;
   readonly lives = new Map<string, PodLife>();
@@ -50,7 +51,7 @@ export class SimulatedNode {
   }
 
   /** What the API says of a pod that is here, as far as the kubelet knows. */
-  wishFor({ pod: { metadata } }: PodLife): 'stay' | 'end' | 'gone' {
+  wishFor({ pod: { metadata } }: PodLife): PodWish {
     if (this.isCutOff) return 'stay';
     const now = this.#stored('pods', metadata.namespace, metadata.name ?? '');
     if (now === undefined || now.metadata.uid !== metadata.uid) return 'gone';
@@ -121,9 +122,7 @@ export class SimulatedNode {
     this.lives.delete(life.uid);
     const { namespace, name = '', uid = '' } = life.pod.metadata;
     const reference = { resource: pods, namespace, name };
-    await ignoreGone(
-      this.#parts.api.delete(reference, { gracePeriodSeconds: 0, preconditions: { uid } }),
-    );
+    await ignoreGone(this.#parts.api.delete(reference, { gracePeriodSeconds: 0, preconditions: { uid } }));
   }
 
   async #admit(): Promise<never> {
@@ -141,9 +140,7 @@ export class SimulatedNode {
     if (this.isCutOff || this.isDown) return [];
     return (this.#parts.api.registry.store.list('pods') as unknown as Pod[]).filter(
       ({ metadata, spec, status }) =>
-        spec.nodeName === this.name &&
-        !this.lives.has(metadata.uid ?? '') &&
-        status?.phase !== 'Failed',
+        spec.nodeName === this.name && !this.lives.has(metadata.uid ?? '') && status?.phase !== 'Failed',
     );
   }
 

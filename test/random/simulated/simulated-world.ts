@@ -82,7 +82,10 @@ export class SimulatedWorld {
     const attachmentKind = [groupResource(volumeAttachmentKind.resource), volumeAttachmentKind] as const;
     const kinds = new Map([...allKinds, attachmentKind]);
     const newUuid = countingUuids();
-    const random = { uuid: newUuid, below: (bound: number) => Number.parseInt(newUuid().slice(-4), 16) % bound };
+    const random = {
+      uuid: newUuid,
+      below: (bound: number) => Number.parseInt(newUuid().slice(-4), 16) % bound,
+    };
     this.api = new LocalApi({ store, kinds, clock, random, tokenKey });
     let containers = 0;
     const nodeParts = {
@@ -125,12 +128,12 @@ export class SimulatedWorld {
       const base = { metadata: { name }, provisioner, allowVolumeExpansion: true };
       await this.api.create<StorageClass>(storageClasses, { ...base, volumeBindingMode: 'Immediate' });
     }
-    const { stop } = await startControllers({
+    const running = await startControllers({
       ...{ api: this.#controllersApi(), provisioner: this.storage, clock: this.clock, only: controllers },
       random: () => 0,
       onError: (error) => void this.errors.push(error),
     });
-    this.#stopControllers = stop;
+    this.#stopControllers = () => running.stop();
   }
 
   async stop(): Promise<void> {
@@ -189,7 +192,9 @@ export class SimulatedWorld {
               api.patch(reference, patch, options),
             ),
       delete: (reference, options) =>
-        written(`delete ${reference.resource.plural} ${reference.name}`, () => api.delete(reference, options)),
+        written(`delete ${reference.resource.plural} ${reference.name}`, () =>
+          api.delete(reference, options),
+        ),
       bindPod: (place, name, nodeName) =>
         written(`bind pod ${name} to ${nodeName}`, () => api.bindPod(place, name, nodeName)),
     };

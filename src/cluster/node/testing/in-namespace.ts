@@ -72,12 +72,7 @@ export function describeInOneNamespace(file: string, define: () => void, seconds
   describeAs(modes.slice(0, 1), file, define, seconds);
 }
 
-function describeAs(
-  users: readonly Mode[],
-  file: string,
-  define: () => void,
-  seconds = testSeconds,
-): void {
+function describeAs(users: readonly Mode[], file: string, define: () => void, seconds = testSeconds): void {
   if (namespaceMode !== undefined) {
     define();
     return;
