@@ -23,6 +23,7 @@ const beside = [
   'test/cpi',
   'test/director',
   'test/kubernetes-conformance',
+  'test/model',
 ].flatMap((path) => testsBelow(path));
 const isOwnSuite = (path) => /\.(crash|long|attack)\.test\.ts$/.test(path);
 const isLong = (path) => path.endsWith('.long.test.ts');
