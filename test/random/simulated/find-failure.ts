@@ -39,7 +39,7 @@ export async function findFailure({ seed, seconds, shrinkSeconds, instead = {} }
     if (!first.failed) return { runs, calls, failure: undefined };
     const place = { path: first.counterexamplePath ?? '', interruptAfterTimeLimit: shrinkSeconds * 1000 };
     const small = await fc.check(runner.property, { ...options, ...place });
-    const { counterexample, counterexamplePath } = small.failed ? small : first;
+    const { counterexample, counterexamplePath } = small.counterexample === null ? first : small;
     const words = [
       ...(counterexample === null ? [] : describePlan(counterexample[0])),
       ...(runner.failed?.trace.filter((line) => !noise.test(line)) ?? [String(first.errorInstance)]),
