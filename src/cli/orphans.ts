@@ -1,7 +1,7 @@
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import { persistentVolumeClaims, pods, volumeSnapshots } from '../kubernetes/resources.ts';
+import { persistentVolumeClaims, pods, secrets, volumeSnapshots } from '../kubernetes/resources.ts';
 
 /** Labels and annotations of the CPI, as an operator's tool may read them (object layout 1). */
 const domain = 'bosh.cloudfoundry.org/';
@@ -12,14 +12,22 @@ const unclaimed = `${domain}unclaimed`;
 const copy = `${domain}copy`;
 const vmUid = `${domain}vm-uid`;
 const vmNamespace = `${domain}vm-namespace`;
+const creation = `${domain}creation`;
+const metadataOf = `${domain}metadata`;
+/** The key of a VM's Secret with the pod that it is to have, under the strategy `recreate`. */
+const podKey = 'pod.json';
 
 /** Something that a killed CPI call, or somebody who deleted a VM's pod, may have left. */
 export interface Orphan {
-  readonly what: 'disk' | 'snapshot' | 'copy' | 'helper pod' | 'helper snapshot' | 'attachment';
+  readonly what: 'VM' | 'disk' | 'snapshot' | 'copy' | 'helper pod' | 'helper snapshot' | 'attachment';
   readonly name: string;
   /** The disk that it is a snapshot or a copy of, helps to copy, or attaches. */
   readonly disk: string | undefined;
   readonly createdAt: string;
+}
+
+interface Secret extends KubernetesObject {
+  readonly data?: Readonly<Record<string, string>>;
 }
 
 interface ClusterObjects {
@@ -28,6 +36,7 @@ interface ClusterObjects {
   readonly pods: readonly KubernetesObject[];
   readonly snapshots: readonly KubernetesObject[];
   readonly vmPods: readonly KubernetesObject[];
+  readonly vmSecrets: readonly Secret[];
   /** Where those are; an attachment may be of a VM elsewhere. */
   readonly vmNamespace: string;
 }
@@ -40,23 +49,25 @@ export interface Namespaces {
 
 /** What of the CPI's objects nobody may know of, the oldest first. Reads only. */
 export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): Promise<Orphan[]> {
-  const [claims, ofDisks, snapshots, ofVms] = await Promise.all([
+  const [claims, ofDisks, snapshots, ofVms, ofOwners] = await Promise.all([
     listOurs(api, persistentVolumeClaims, namespaces.disks),
     listOurs(api, pods, namespaces.disks),
     listOurs(api, volumeSnapshots, namespaces.disks),
     listOurs(api, pods, namespaces.vms),
+    listOurs<Secret>(api, secrets, namespaces.vms),
   ]);
   return findOrphans({
     claims,
     pods: ofDisks,
     snapshots,
     vmPods: ofVms.filter(isKind('vm')),
+    vmSecrets: ofOwners.filter(isKind('vm')),
     vmNamespace: namespaces.vms,
   });
 }
 
 /**
- * An unclaimed disk that no VM has; every snapshot, because its mark stays; a copy that update_disk made of a disk which is
+ * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every snapshot, because its mark stays; a copy that update_disk made of a disk which is
  * still there, and what was made for that; an attachment whose VM is no more. Pure.
  */
 function findOrphans(objects: ClusterObjects): Orphan[] {
@@ -75,6 +86,7 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
     attached.has(claim.metadata.name ?? '') || labelOf(claim, vmId) !== undefined;
   const vmUids = new Set(objects.vmPods.map(({ metadata }) => metadata.uid));
   return [
+    ...unfinishedVms(objects).map((secret) => orphan(secret, 'VM', undefined)),
     ...objects.pods
       .filter(isKind('attachment'))
       .filter(
@@ -104,14 +116,35 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
   );
 }
 
+/** By their Secrets, which own them. A VM that an earlier CPI made has no mark, but metadata. Pure. */
+function unfinishedVms({ vmSecrets, vmPods }: ClusterObjects): Secret[] {
+  const described = new Set(vmPods.filter(isDescribed).map(({ metadata }) => metadata.name));
+  return vmSecrets.filter(
+    ({ metadata, data }) =>
+      metadata.annotations?.[creation] !== 'done' &&
+      metadata.deletionTimestamp === undefined &&
+      !described.has(metadata.name) &&
+      !isRecordDescribed(data?.[podKey]),
+  );
+}
+
+const isDescribed = ({ metadata }: KubernetesObject): boolean =>
+  metadata.annotations?.[metadataOf] !== undefined;
+
+/** While such a VM gets a disk it has no pod. */
+function isRecordDescribed(record: string | undefined): boolean {
+  if (record === undefined) return false;
+  return isDescribed(JSON.parse(Buffer.from(record, 'base64').toString('utf8')) as KubernetesObject);
+}
+
 /** A cluster without the snapshot kinds has no snapshots. */
-async function listOurs(
+async function listOurs<T extends KubernetesObject = KubernetesObject>(
   api: KubernetesApi,
   resource: Resource,
   namespace: string,
-): Promise<KubernetesObject[]> {
+): Promise<T[]> {
   try {
-    return (await api.list<KubernetesObject>(resource, { namespace, labelSelector: kind })).items;
+    return (await api.list<T>(resource, { namespace, labelSelector: kind })).items;
   } catch (error) {
     if (isApiError(error, 404)) return [];
     throw error;

@@ -49,7 +49,7 @@ const cases: readonly CrashCase[] = [
     name: 'create_vm',
     prepare: () => Promise.resolve(createVmArguments()),
     verb: createVm,
-    writes: 2,
+    writes: 3,
     check: async ({ api }) => assert.deepEqual(await namesLeft(api), oneVm),
   },
   {
@@ -59,7 +59,7 @@ const cases: readonly CrashCase[] = [
       return createVmArguments({ env: { changed: 'yes' } });
     },
     verb: createVm,
-    writes: 5,
+    writes: 6,
     check: async ({ api }) => assert.deepEqual(await namesLeft(api), oneVm),
   },
   {
@@ -92,7 +92,7 @@ const cases: readonly CrashCase[] = [
     config: recreate,
     prepare: () => Promise.resolve(createVmArguments()),
     verb: createVm,
-    writes: 4,
+    writes: 5,
     check: async ({ api }) => assert.deepEqual(await namesLeft(api), [...oneVm, ...ownClaims]),
   },
   {

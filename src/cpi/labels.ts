@@ -52,6 +52,11 @@ export const annotation = {
   settledBy: `${domain}settled-by`,
   /** Says whether a pod is what a repeated create_vm would make. */
   specDigest: `${domain}spec-digest`,
+  /**
+   * On a VM's Secret. `done`: its create_vm has made all of it and answers, or has answered; `abandoned`: another call
+   * removes it. Absent: a create_vm is at work or was killed, or the CPI that made the VM did not write this yet.
+   */
+  creation: `${domain}creation`,
   /** On a VM's Secret: JSON list of the Services that it has a part in. */
   services: `${domain}services`,
   /** On a Service: JSON list of the annotations that its cloud_properties gave. */

@@ -27,6 +27,7 @@ export async function waitForNode(
     api: cloud.api,
     clock: cloud.clock,
     reference: { ...podReference(cloud, name), namespace },
+    known: pod,
     condition: (now) => {
       if (now === undefined || now.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined)
         throw gone();

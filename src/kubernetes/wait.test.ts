@@ -257,3 +257,62 @@ for (const code of [400, 401, 501, 505, 507])
     const { api } = restartingApi([answered(code)]);
     await assert.rejects(untilThere(api, new ManualClock()), (error) => isApiError(error, code));
   });
+
+test('what is known already is judged without a request, and the watch goes on from its version', async () => {
+  const known = { metadata: { name: 'vm-1', resourceVersion: '7', labels: { phase: 'one' } } };
+  const then: KubernetesObject = { metadata: { name: 'vm-1', labels: { phase: 'two' } } };
+  const queries: WatchQuery[] = [];
+  const api = silentApi([], [{ type: 'MODIFIED', object: then }]);
+  const wait = (phase: string): Promise<string> =>
+    waitFor<KubernetesObject, string>({
+      api: {
+        ...api,
+        list: unused,
+        watch: (resource, query = {}) => {
+          queries.push(query);
+          return api.watch(resource, query);
+        },
+      },
+      reference,
+      known,
+      condition: (object) => (object?.metadata.labels?.['phase'] === phase ? phase : undefined),
+      awaited: 'pod vm-1',
+      deadlineMs: 1000,
+      clock: new ManualClock(),
+    });
+  assert.equal(await wait('one'), 'one');
+  assert.deepEqual(queries, []);
+  assert.equal(await wait('two'), 'two');
+  assert.deepEqual(
+    queries.map(({ resourceVersion }) => resourceVersion),
+    ['7'],
+  );
+});
+
+test('a known version that is too old is read afresh', async () => {
+  const clock = new ManualClock();
+  const gone = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    code: 410,
+    reason: 'Expired',
+  };
+  const api = silentApi(
+    [{ metadata: { name: 'vm-1', labels: { phase: 'two' } } }],
+    [{ type: 'ERROR', object: { ...gone, message: 'too old' } as never }],
+  );
+  const waiting = waitFor<KubernetesObject, true>({
+    api,
+    reference,
+    known: { metadata: { name: 'vm-1', resourceVersion: '7' } },
+    condition: (object) => (object?.metadata.labels?.['phase'] === 'two' ? true : undefined),
+    awaited: 'pod vm-1',
+    deadlineMs: 1000,
+    clock,
+  });
+  await setImmediate();
+  clock.advance(200);
+  assert.equal(await waiting, true);
+});

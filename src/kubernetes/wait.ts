@@ -38,6 +38,8 @@ export interface WaitOptions<T extends KubernetesObject, R> {
   readonly clock?: Clock;
   /** Ends the wait, which then rejects with the signal's reason: nobody needs its result any more. */
   readonly signal?: AbortSignal;
+  /** The object as a request has just given it: the wait watches from its version on, without a read. */
+  readonly known?: T | undefined;
 }
 
 /** A text alone says no more than the state. */
@@ -99,8 +101,9 @@ async function watchUntil<T extends KubernetesObject, R>(
   signal: AbortSignal,
   seen: Seen<T>,
 ): Promise<{ value: R } | undefined> {
+  let { known } = options;
   while (!signal.aborted) {
-    const result = await watchOnce(options, signal, seen).catch((error: unknown) => {
+    const result = await watchOnce(options, signal, seen, known).catch((error: unknown) => {
       if (!isPassing(error) && !isForbiddenForNow(error, seen, clock.now())) {
         throw error;
       }
@@ -110,6 +113,7 @@ async function watchUntil<T extends KubernetesObject, R>(
     if (result !== undefined) {
       return result;
     }
+    known = undefined;
     await clock.sleep(pauseMs, signal);
   }
   return undefined;
@@ -119,28 +123,32 @@ async function watchOnce<T extends KubernetesObject, R>(
   { api, reference, condition }: WaitOptions<T, R>,
   signal: AbortSignal,
   seen: Seen<T>,
+  known: T | undefined,
 ): Promise<{ value: R } | undefined> {
   const check = (object: T | undefined): { value: R } | undefined => {
     seen.last = object ?? seen.last;
-    seen.trouble = undefined;
-    seen.wasAllowed = true;
-    seen.forbiddenSince = undefined;
     const value = condition(object);
     return value === undefined ? undefined : { value };
   };
+  const hear = (object: T | undefined): { value: R } | undefined => {
+    seen.trouble = undefined;
+    seen.wasAllowed = true;
+    seen.forbiddenSince = undefined;
+    return check(object);
+  };
   const query = { namespace: reference.namespace, fieldSelector: `metadata.name=${reference.name}` };
-  const list = await api.list<T>(reference.resource, query);
-  const now = check(list.items[0]);
+  const list = known === undefined ? await api.list<T>(reference.resource, query) : undefined;
+  const now = list === undefined ? check(known) : hear(list.items[0]);
   if (now !== undefined) {
     return now;
   }
-  const resourceVersion = list.metadata.resourceVersion;
+  const { resourceVersion } = (list ?? known)?.metadata ?? {};
   for await (const event of api.watch<T>(reference.resource, { ...query, resourceVersion, signal })) {
     if (event.type === 'ERROR') {
       return undefined;
     }
     const then =
-      event.type === 'BOOKMARK' ? undefined : check(event.type === 'DELETED' ? undefined : event.object);
+      event.type === 'BOOKMARK' ? undefined : hear(event.type === 'DELETED' ? undefined : event.object);
     if (then !== undefined) {
       return then;
     }

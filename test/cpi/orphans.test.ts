@@ -8,6 +8,8 @@ import { Crash, crashingApi } from '../../src/cpi/testing/crashing-api.ts';
 import { storageCloud } from '../../src/cpi/testing/storage-cloud.ts';
 import { createVmArguments, namespace, vmCidOfTest } from '../../src/cpi/testing/test-cloud.ts';
 import { createVm } from '../../src/cpi/vm/create-vm.ts';
+import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
+import { setVmMetadata } from '../../src/cpi/vm/set-vm-metadata.ts';
 import { persistentVolumeClaims, pods } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { listOrphans } from '../../src/cli/orphans.ts';
@@ -58,4 +60,31 @@ test('what killed calls leave is listed, what somebody has is not', async (t) =>
     elsewhere.map(({ what }) => what),
     ['snapshot'],
   );
+});
+
+test('a VM is listed until its create_vm has finished it or something has described it', async (t) => {
+  for (const config of [{}, { kubernetes: { attach: 'recreate' } }]) {
+    const { api, cloud } = await storageCloud(t, config);
+    const list = async (): Promise<string[]> =>
+      (await listOrphans(api, { vms: namespace, disks: namespace })).map(
+        ({ what, name }) => `${what} ${name}`,
+      );
+    for (const write of 'kubernetes' in config ? [1, 4] : [1, 2]) {
+      const dying = { ...cloud, api: crashingApi(api, write, 'after') };
+      await assert.rejects(createVm(dying, createVmArguments()), (error) => error instanceof Crash);
+      assert.deepEqual(await list(), [`VM ${vmCidOfTest}`]);
+      if (write === 1) await deleteVm(cloud, [vmCidOfTest]);
+    }
+    // as one that an earlier CPI made, which did not mark it
+    await setVmMetadata(cloud, [vmCidOfTest, { deployment: 'dep' }]);
+    assert.deepEqual(await list(), []);
+    if ('kubernetes' in config) {
+      await attachDisk(cloud, [vmCidOfTest, await createDisk(cloud, [64, {}, vmCidOfTest])]);
+      await api.delete({ resource: pods, namespace, name: vmCidOfTest }, { gracePeriodSeconds: 0 });
+      assert.deepEqual(await list(), []);
+    }
+    await deleteVm(cloud, [vmCidOfTest]);
+    await createVm(cloud, createVmArguments());
+    assert.ok((await list()).every((line) => line.startsWith('disk ')));
+  }
 });

@@ -11,7 +11,7 @@ import { formatTable } from '../table.ts';
 export const orphans: Command = {
   name: 'orphans',
   usage: kubernetesUsage,
-  summary: 'List disks, snapshots, copies and attachments that a killed call may have left',
+  summary: 'List VMs, disks, snapshots, copies and attachments that a killed call may have left',
   async run(words, { installation, terminal, secrets, environment }) {
     const values = parseKubernetesArguments('orphans', words);
     const { clusterDirectory } = installation;
@@ -36,6 +36,7 @@ export const orphans: Command = {
 
 /** What to do about each sort. */
 const advice: Readonly<Record<Orphan['what'], string>> = {
+  VM: 'VM: its create_vm is at work, or was killed. The next create_vm of its deployment that needs its address removes it. If no create_vm is at work and no state file names it: bosh -d DEPLOYMENT delete-vm NAME, or: kubectl delete secret NAME',
   disk: 'Disk: created and then neither attached nor described. If no director and no state file names it: kubectl delete pvc NAME',
   snapshot:
     'Snapshot: nothing tells whether its caller has heard of it. If `bosh snapshots` does not list it: kubectl delete volumesnapshot NAME',

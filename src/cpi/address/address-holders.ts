@@ -6,32 +6,73 @@ import { letGoWhereTerminating } from '../disk/attach/let-go.ts';
 import { label } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
 import { podReference } from '../vm/find-vm.ts';
+import type { VmSecret } from '../vm/pod-record.ts';
+import type { VmPlan } from '../vm/vm-plan.ts';
 import { askedAddresses } from './asked-addresses.ts';
+import { holderError } from './holder-error.ts';
+
+/** The VM that is to get the addresses. */
+type NewVm = Pick<VmPlan, 'cid' | 'directorUuid' | 'groupLabels'>;
+
+/** The pods of other VMs that have one of the addresses, and do not keep it. */
+interface Holders {
+  readonly terminating: readonly Pod[];
+  /** Of VMs whose create_vm did not finish and which the new VM may replace. */
+  readonly unfinished: readonly Pod[];
+}
 
 /**
- * Waits until no other VM has one of the addresses, which are known by their labels (`addressLabels`): a VM that is on
- * its way out is waited for, its disks are released.
- * Rejects with VM_CREATION_FAILED, before anything was made, where a living VM has one.
+ * Makes sure that no other VM has one of the addresses, which are known by their labels (`addressLabels`): a VM that is on
+ * its way out is waited for, its disks are released; one of the same deployment that a killed create_vm has left is removed.
+ * Rejects with VM_CREATION_FAILED, before anything was changed, if another living VM has one.
  */
-export async function waitUntilAddressesAreFree(
-  cloud: Cloud,
-  labels: readonly string[],
-  vmCid: string,
-): Promise<void> {
-  const terminating = await refuseLivingHolder(cloud, labels, vmCid);
+export async function freeAddresses(cloud: Cloud, labels: readonly string[], vm: NewVm): Promise<void> {
+  const { terminating, unfinished } = await findHolders(cloud, labels, vm);
+  for (const holder of unfinished) await removeHolder(cloud, holder, vm);
   await Promise.all(terminating.map((holder) => waitForHolder(cloud, holder)));
 }
 
 /**
- * Rejects with VM_CREATION_FAILED where a living VM has one of the addresses, other than the new VM itself and the one that it
- * replaces. Resolves with the VMs that have one and are on their way out. Changes nothing.
+ * Rejects with VM_CREATION_FAILED if a living VM has one of the addresses and keeps it, other than the new VM itself and the one
+ * with the cid `formerCid`, which the new VM replaces. Resolves with the other VMs that have one. Changes nothing.
  */
-export async function refuseLivingHolder(
+export async function findHolders(
   cloud: Cloud,
   labels: readonly string[],
-  vmCid: string,
+  vm: NewVm,
   formerCid?: string,
-): Promise<Pod[]> {
+): Promise<Holders> {
+  const holders = (await listHolders(cloud, labels, vm.cid)).filter(
+    ({ metadata }) => metadata.name !== formerCid,
+  );
+  const unfinished = holders.filter(isLiving);
+  if (unfinished.length > 0) {
+    const { lookAtVm, whyNotReplaced } = await import('../vm/unfinished-vm.ts');
+    for (const holder of unfinished) {
+      const state = await lookAtVm(cloud, holder.metadata.name ?? '');
+      if (whyNotReplaced(state, vm) !== undefined) throw holderError(cloud, vm.cid, holder, state.secret);
+    }
+  }
+  return { terminating: holders.filter((holder) => !isLiving(holder)), unfinished };
+}
+
+/**
+ * To be asked when the new VM's pod is there: of two VMs with one address that are made at the same time, the one whose pod came
+ * later sees the other one here, if not both do. Rejects with VM_CREATION_FAILED_RETRY. Model: create-vm.pml
+ */
+export async function refuseOtherHolder(cloud: Cloud, labels: readonly string[], vm: NewVm): Promise<void> {
+  const living = (await listHolders(cloud, labels, vm.cid)).find(isLiving);
+  if (living === undefined) return;
+  const { name = '' } = living.metadata;
+  throw new ProductError(
+    'VM_CREATION_FAILED_RETRY',
+    `VM '${name}' was made at the same time and has the address ${askedAddresses(living) ?? ''}, too; run the call again`,
+  );
+}
+
+const isLiving = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
+
+async function listHolders(cloud: Cloud, labels: readonly string[], vmCid: string): Promise<Pod[]> {
   const lists = await Promise.all(
     labels.map((address) =>
       cloud.api.list<Pod>(pods, {
@@ -40,14 +81,24 @@ export async function refuseLivingHolder(
       }),
     ),
   );
-  const holders = lists
-    .flatMap(({ items }) => items)
-    .filter(({ metadata: { name } }) => name !== vmCid && name !== formerCid);
-  const living = holders.find(({ metadata }) => metadata.deletionTimestamp === undefined);
-  if (living === undefined) return holders;
-  throw new ProductError(
-    'VM_CREATION_FAILED',
-    `VM '${vmCid}' could not be created in namespace ${cloud.namespace}: VM '${living.metadata.name ?? ''}' has the address ${askedAddresses(living) ?? ''}; choose another one, or delete that VM first`,
+  const byName = new Map(
+    lists.flatMap(({ items }) => items).map((pod) => [pod.metadata.name ?? '', pod] as const),
+  );
+  byName.delete(vmCid);
+  return [...byName.values()];
+}
+
+async function removeHolder(cloud: Cloud, holder: Pod, vm: NewVm): Promise<void> {
+  const { removeUnfinished, whyNotReplaced } = await import('../vm/unfinished-vm.ts');
+  const { name = '' } = holder.metadata;
+  let secret: VmSecret | undefined;
+  const reason = await removeUnfinished(cloud, name, (state) => {
+    ({ secret } = state);
+    return whyNotReplaced(state, vm);
+  });
+  if (reason !== undefined) throw holderError(cloud, vm.cid, holder, secret);
+  cloud.note(
+    `VM '${name}', which had the address ${askedAddresses(holder) ?? ''} of VM '${vm.cid}', was removed: its create_vm had not finished`,
   );
 }
 

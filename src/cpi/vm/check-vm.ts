@@ -6,7 +6,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { amountOf, objectUsage } from '../../kubernetes/quota-usage.ts';
 import type { Usage } from '../../kubernetes/quota-usage.ts';
 import { persistentVolumeClaims, pods, resourceQuotas, secrets } from '../../kubernetes/resources.ts';
-import { refuseLivingHolder } from '../address/address-holders.ts';
+import { findHolders } from '../address/address-holders.ts';
 import { addressProblem } from '../address/address-problem.ts';
 import { addressAnnotation } from '../address/address-strategy.ts';
 import { addressLabels } from '../address/pod-networking.ts';
@@ -57,7 +57,7 @@ async function check(
 ): Promise<string[]> {
   refuseAddress(parsed.networks);
   const plan = await planVm(cloud, parsed);
-  await refuseLivingHolder(cloud, addressLabels(parsed.networks), plan.cid, formerCid);
+  await findHolders(cloud, addressLabels(parsed.networks), plan, formerCid);
   const { ephemeralDisk } = plan.properties.compute;
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties.ephemeral_disk' };
   await checkClasses(cloud, { storageClass: ephemeralDisk.storageClass }, place);

@@ -1,14 +1,15 @@
-import { waitUntilAddressesAreFree } from '../address/address-holders.ts';
+import { freeAddresses, refuseOtherHolder } from '../address/address-holders.ts';
 import { filledNetworks } from '../address/filled-networks.ts';
 import { addressLabels, podNetworking } from '../address/pod-networking.ts';
 import type { Cloud } from '../cloud.ts';
 import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
+import { markCreated } from './creation.ts';
 import { creationError, preparationError } from './creation-error.ts';
 import { budgetGroupOf, requireBudget, settleBudget } from './disruption-budget.ts';
-import { ensureVm, hasDisks } from './ensure-vm.ts';
-import { removeVm } from './remove-vm.ts';
+import { ensureVm } from './ensure-vm.ts';
+import { removeUnfinished, whyKept } from './unfinished-vm.ts';
 import { volumeTerms } from './volume-affinity.ts';
 import type { VmPlan } from './vm-plan.ts';
 import { vmLabels } from './vm-pod.ts';
@@ -21,7 +22,8 @@ import { waitUntilRunning } from './wait-until-running.ts';
  * VM's container runs with the addresses that were asked for and its Services are there. Called again with the same
  * agent id after any end it arrives at one VM: the former one where it is what is asked for, else a new one.
  * Everything is checked before anything is made; a failure removes what was made, then rejects with VM_CREATION_FAILED
- * or, where a later try may succeed, VM_CREATION_FAILED_RETRY.
+ * or, where a later try may succeed, VM_CREATION_FAILED_RETRY. A VM of the same deployment that has one of its
+ * addresses and whose create_vm did not finish is removed first (unfinished-vm.ts). Model: create-vm.pml
  */
 export async function createVm(
   cloud: Cloud,
@@ -31,11 +33,13 @@ export async function createVm(
   const { networks } = parsed;
   const plan = await prepare(cloud, parsed);
   try {
-    const pod = await ensureVm(cloud, { ...parsed, plan });
+    const { secret, pod, isNew } = await ensureVm(cloud, { ...parsed, plan });
+    if (isNew) await refuseOtherHolder(cloud, addressLabels(networks), plan);
     const running = await waitUntilRunning(cloud, pod);
     await waitForVips(cloud, networks.vips);
     const group = budgetGroupOf(running);
     if (group !== undefined) await settleBudget(cloud, group, plan.cid);
+    await markCreated(cloud, secret);
     return [plan.cid, filledNetworks(networks, running)];
   } catch (error) {
     throw creationError(plan, error, await removeFailed(cloud, plan.cid));
@@ -46,7 +50,7 @@ export async function createVm(
 async function prepare(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
   try {
     const plan = await planVm(cloud, parsed);
-    await waitUntilAddressesAreFree(cloud, addressLabels(parsed.networks), plan.cid);
+    await freeAddresses(cloud, addressLabels(parsed.networks), plan);
     return plan;
   } catch (error) {
     throw preparationError(parsed.plan, error);
@@ -65,12 +69,14 @@ export async function planVm(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmP
   return { ...plan, attach, volumeTerms: terms };
 }
 
-/** What stood in the way of removing what was made; undefined when nothing is left. A VM with disks is not ours to end. */
+/**
+ * What stood in the way of removing what was made; undefined if nothing is left. A VM that has disks, or that another call has
+ * finished or described meanwhile, stays.
+ */
 async function removeFailed(cloud: Cloud, cid: string): Promise<unknown> {
   try {
-    if (await hasDisks(cloud, cid)) return new Error('disks are attached to it, so it was left alone');
-    await removeVm(cloud, cid);
-    return undefined;
+    const reason = await removeUnfinished(cloud, cid, whyKept);
+    return reason === undefined ? undefined : new Error(`${reason}, so it was left alone`);
   } catch (error) {
     return error;
   }

@@ -4,11 +4,13 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
 import { createUnlessThere } from '../create-unless-there.ts';
+import type { Ensured } from '../create-unless-there.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, isOurs } from '../labels.ts';
 import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
 import type { ServiceOwner } from '../service/service-object.ts';
+import { creationOf } from './creation.ts';
 import { findVmSecret } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 import { disksOf, encodePod, isSameDigest, podKey, recordedPod } from './pod-record.ts';
@@ -19,45 +21,71 @@ import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
 
 /**
  * Makes the VM's Secret, then the Services and the pod that it owns; what a former call of the same agent id made is adopted where it is
- * what this one would make, else removed first. Killed between the two it leaves a Secret that the next call adopts.
+ * what this one would make, else removed first. Killed between the two it leaves a Secret that the next call adopts. Model: create-vm.pml
  */
-export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<Pod> {
+export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<MadeVm> {
   const found = await adoptOrCreate(cloud, request);
-  if (found !== undefined) return found;
-  if (await hasDisks(cloud, request.plan.cid)) {
-    throw new ProductError(
-      'VM_CREATION_FAILED',
-      `another VM of agent '${request.plan.agentId}' has disks attached; delete that VM first`,
-    );
-  }
-  await removeVm(cloud, request.plan.cid);
+  if ('isNew' in found) return found;
+  await removeFormer(cloud, request, found);
   const made = await adoptOrCreate(cloud, request);
-  if (made !== undefined) return made;
-  throw new ProductError(
+  if ('isNew' in made) return made;
+  throw madeByOthers();
+}
+
+export interface MadeVm {
+  readonly secret: VmSecret;
+  readonly pod: Pod;
+  /** False: a former call has made the pod. */
+  readonly isNew: boolean;
+}
+
+/** What has the VM's name and is not what the request makes; what is absent was gone when it was read. */
+interface FormerVm {
+  readonly secret?: VmSecret | undefined;
+  readonly pod?: Pod | undefined;
+}
+
+const madeByOthers = (): ProductError =>
+  new ProductError(
     'VM_CREATION_FAILED_RETRY',
     'objects of its name are made by others at the same time; run the call again',
   );
+
+/**
+ * Removes exactly the VM that was found: another call may have made a new one since. A pod of another Secret than the one that was
+ * found is a former one's only while that Secret is there.
+ */
+async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: FormerVm): Promise<void> {
+  const [attachments, now] = await Promise.all([
+    listAttachments(cloud, plan.cid),
+    findVmSecret(cloud, plan.cid),
+  ]);
+  const recorded = now === undefined ? undefined : recordedPod(now);
+  if (attachments.length > 0 || (recorded !== undefined && disksOf(recorded).length > 0)) {
+    throw new ProductError(
+      'VM_CREATION_FAILED',
+      `another VM of agent '${plan.agentId}' has disks attached; delete that VM first`,
+    );
+  }
+  const secretUid = secret?.metadata.uid;
+  const owner = pod?.metadata.ownerReferences?.[0]?.uid ?? secretUid;
+  if (owner !== secretUid && now?.metadata.uid !== secretUid) throw madeByOthers();
+  if (owner !== undefined) await removeVm(cloud, plan.cid, owner);
 }
 
-/** True while a disk is attached to that VM, in whatever way. */
-export async function hasDisks(cloud: Cloud, cid: string): Promise<boolean> {
-  const [attachments, secret] = await Promise.all([listAttachments(cloud, cid), findVmSecret(cloud, cid)]);
-  const recorded = secret === undefined ? undefined : recordedPod(secret);
-  return attachments.length > 0 || (recorded !== undefined && disksOf(recorded).length > 0);
-}
-
-/** Undefined where something of that name is there and is not what this request makes. */
-async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<Pod | undefined> {
+async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<MadeVm | FormerVm> {
   const wanted = vmSecret(request);
-  const secret = await createOrGet(cloud, wanted, 'secrets');
-  if (secret === undefined || !isUsable(secret)) return undefined;
-  if (secret.data[settingsKey] !== wanted.data[settingsKey]) return undefined;
-  if (servicesOf(secret).join() !== servicesOf(wanted).join()) return undefined;
+  const secret = (await createOrGet(cloud, wanted, 'secrets'))?.object;
+  if (secret === undefined || !isUsable(secret) || creationOf(secret) === 'abandoned') return { secret };
+  if (secret.data[settingsKey] !== wanted.data[settingsKey]) return { secret };
+  if (servicesOf(secret).join() !== servicesOf(wanted).join()) return { secret };
   for (const service of request.services) await ensureService(cloud, service, ownerOf(request, secret));
   const pod = await wantedPod(cloud, request, secret);
-  if (pod === undefined) return undefined;
+  if (pod === undefined) return { secret };
   const found = await createOrGet(cloud, pod, 'pods');
-  return found !== undefined && isUsable(found) && isSamePod(found, pod) ? found : undefined;
+  if (found === undefined) return {};
+  if (!isUsable(found.object) || !isSamePod(found.object, pod)) return { secret, pod: found.object };
+  return { secret, pod: found.object, isNew: found.isNew };
 }
 
 /** A pod that is made anew for its disks is what was recorded, those disks included. */
@@ -104,10 +132,10 @@ async function createOrGet<T extends VmSecret | Pod>(
   cloud: Cloud,
   object: T,
   kind: 'secrets' | 'pods',
-): Promise<T | undefined> {
+): Promise<Ensured<T> | undefined> {
   const name = object.metadata.name ?? '';
   const ensured = await createUnlessThere(cloud.api, kind === 'pods' ? pods : secrets, object);
-  if (ensured === undefined || ensured.isNew || isOurs(ensured.object, 'vm')) return ensured?.object;
+  if (ensured === undefined || ensured.isNew || isOurs(ensured.object, 'vm')) return ensured;
   throw new ProductError(
     'VM_CREATION_FAILED',
     `${kind} '${name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove or rename it`,

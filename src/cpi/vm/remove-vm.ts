@@ -6,7 +6,7 @@ import { diskCidOf, listHubPods, requestEnd, waitUntilEnded } from '../disk/atta
 import { claimsOf, claimsOfRecreatedVm, refuseLoss } from '../disk/attach/refuse-loss.ts';
 import { sweepHub } from '../disk/attach/sweep-hub.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
-import { isOurs } from '../labels.ts';
+import { annotation, isOurs } from '../labels.ts';
 import type { LostNode } from '../node/node-state.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import type { GoneOptions } from '../remove-object.ts';
@@ -24,14 +24,11 @@ import { waitUntilClaimsGone } from './vm-claims.ts';
  * that whatever happens to us the cluster finishes the work. Attachments are asked to end in the same breath: the pod
  * cannot go while they hold its hub, nor they while its jobs use a disk. Only the budget of its group comes between.
  * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts), and
- * before anything was changed with DISK_WOULD_BE_LOST.
+ * before anything was changed with DISK_WOULD_BE_LOST. With the uid of a Secret it removes that Secret's VM alone, and not another
+ * one that has got the same name since. Model: create-vm.pml
  */
-export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
-  const [pod, secret, attachments] = await Promise.all([
-    findVm(cloud, cid),
-    findVmSecret(cloud, cid),
-    listHubPods(cloud, cid),
-  ]);
+export async function removeVm(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
+  const { pod, secret, attachments } = await objectsOf(cloud, cid, secretUid);
   const isRecreated = [pod, secret].some(
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
@@ -58,7 +55,30 @@ export async function removeVm(cloud: Cloud, cid: string): Promise<void> {
   for (const end of await Promise.allSettled([swept, gone])) {
     if (end.status === 'rejected') throw end.reason;
   }
-  if (isRecreated) await waitUntilClaimsGone(cloud, cid);
+  if (isRecreated) await waitUntilClaimsGone(cloud, cid, secretUid);
+}
+
+async function objectsOf(cloud: Cloud, cid: string, secretUid: string | undefined): Promise<ObjectsOfVm> {
+  const [pod, secret, attachments] = await Promise.all([
+    findVm(cloud, cid),
+    findVmSecret(cloud, cid),
+    listHubPods(cloud, cid),
+  ]);
+  if (secretUid === undefined) return { pod, secret, attachments };
+  const own = pod?.metadata.ownerReferences?.[0]?.uid === secretUid ? pod : undefined;
+  const isOfOwn = ({ metadata }: Pod): boolean =>
+    own !== undefined && metadata.annotations?.[annotation.vmUid] === own.metadata.uid;
+  return {
+    pod: own,
+    secret: secret?.metadata.uid === secretUid ? secret : undefined,
+    attachments: attachments.filter(isOfOwn),
+  };
+}
+
+interface ObjectsOfVm {
+  readonly pod: Pod | undefined;
+  readonly secret: KubernetesObject | undefined;
+  readonly attachments: readonly Pod[];
 }
 
 type ObjectOfVm = Pick<GoneOptions, 'reference' | 'uid' | 'nodeName'>;

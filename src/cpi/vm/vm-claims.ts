@@ -59,14 +59,16 @@ export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: stri
   }
 }
 
-/** Waits until the claims of a VM are gone; the cluster collects them after their Secret. */
-export async function waitUntilClaimsGone(cloud: Cloud, cid: string): Promise<void> {
+/** Waits until the claims of a VM are gone, or those of that Secret alone; the cluster collects them after it. */
+export async function waitUntilClaimsGone(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
   const { namespace } = cloud;
   const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
     namespace,
     labelSelector: `${label.kind}=volume,${label.vmId}=${cid}`,
   });
-  await Promise.all(items.map((claim) => gone(cloud, claim)));
+  const isOfSecret = ({ metadata }: PersistentVolumeClaim): boolean =>
+    secretUid === undefined || metadata.ownerReferences?.[0]?.uid === secretUid;
+  await Promise.all(items.filter(isOfSecret).map((claim) => gone(cloud, claim)));
 }
 
 async function isThere(cloud: Cloud, claim: PersistentVolumeClaim): Promise<boolean> {

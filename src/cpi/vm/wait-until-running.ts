@@ -30,10 +30,10 @@ const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call
  */
 export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
   const finished = new AbortController();
-  await waitForNode(cloud, pod, () => failure(deletedMeanwhile, ''));
+  const scheduled = await waitForNode(cloud, pod, () => failure(deletedMeanwhile, ''));
   const sandbox = withoutSandbox(cloud, pod, finished.signal);
   try {
-    return await Promise.race([started(cloud, pod, finished.signal), sandbox]);
+    return await Promise.race([started(cloud, scheduled, finished.signal), sandbox]);
   } finally {
     finished.abort();
     // what it meets after the VM's start is decided concerns no caller
@@ -41,17 +41,15 @@ export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
   }
 }
 
-async function started(
-  cloud: Cloud,
-  { metadata: { name = '', uid } }: Pod,
-  signal: AbortSignal,
-): Promise<Pod> {
+async function started(cloud: Cloud, known: Pod, signal: AbortSignal): Promise<Pod> {
+  const { name = '', uid } = known.metadata;
   const subject = { namespace: cloud.namespace, name };
   const outcome = await waitFor<Pod, { pod: Pod } | { message: string; mayPass: boolean }>({
     signal,
     api: cloud.api,
     clock: cloud.clock,
     reference: podReference(cloud, name),
+    known,
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined) {
         return deletedMeanwhile;

@@ -1,0 +1,49 @@
+import { ProductError } from '../../errors/product-error.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import type { Cloud } from '../cloud.ts';
+import { annotation, label } from '../labels.ts';
+import { askedAddresses } from './asked-addresses.ts';
+
+/**
+ * The error of a create_vm for an address that a living VM has, with the command that deletes that VM: of a director's VM its
+ * deployment is known by `env.bosh.groups`, with which its Secret was made. Pure.
+ */
+export function holderError(
+  { namespace }: Pick<Cloud, 'namespace'>,
+  vmCid: string,
+  holder: Pod,
+  secret: KubernetesObject | undefined,
+): ProductError {
+  const { name = '', annotations = {} } = holder.metadata;
+  const deployment = secret?.metadata.labels?.[label.deployment];
+  const next =
+    deployment === undefined
+      ? `with delete-env of its manifest; if a killed create-env left it, run that again, or: kubectl delete secret ${name} ` +
+        `-n ${namespace} (docs/operating.md, "When something died")`
+      : `if that deployment does not need it: bosh -d ${describedDeployment(annotations) ?? deployment} delete-vm ${name}`;
+  return new ProductError(
+    'VM_CREATION_FAILED',
+    `VM '${vmCid}' could not be created in namespace ${namespace}: VM '${name}' has the address ${askedAddresses(holder) ?? ''}; ` +
+      `choose another one, or delete that VM first, ${next}`,
+  );
+}
+
+/** The deployment's name as it is; a label has its canonical form. Whoever may edit pods may annotate them with anything. */
+function describedDeployment(annotations: Readonly<Record<string, string>>): string | undefined {
+  const metadata = jsonOf(annotations[annotation.metadata]);
+  const name =
+    typeof metadata === 'object' && metadata !== null && 'deployment' in metadata
+      ? metadata.deployment
+      : undefined;
+  return typeof name === 'string' && /^[\w.-]+$/u.test(name) ? name : undefined;
+}
+
+function jsonOf(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : JSON.parse(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return undefined;
+  }
+}

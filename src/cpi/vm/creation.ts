@@ -1,0 +1,88 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import { changedByOthers } from '../changed-by-others.ts';
+import type { Cloud } from '../cloud.ts';
+import { annotation } from '../labels.ts';
+import { findVmSecret, secretReference } from './find-vm.ts';
+import type { VmSecret } from './pod-record.ts';
+
+/** How the creation of a VM ended, as its Secret says it (`annotation.creation`). */
+export type Creation = 'done' | 'abandoned';
+
+const tries = 5;
+
+/** Undefined while a create_vm is at work or after it was killed, and on a VM of a CPI that did not write it. */
+export function creationOf({ metadata }: KubernetesObject): Creation | undefined {
+  const value = metadata.annotations?.[annotation.creation];
+  return value === 'done' || value === 'abandoned' ? value : undefined;
+}
+
+/**
+ * The last write of create_vm: the VM of that Secret is one that a caller may know. No request if it is marked
+ * already. Rejects with VM_CREATION_FAILED_RETRY if another call has abandoned or deleted that VM; then the VM that
+ * has its name, if there is one, is left as it is. Model: create-vm.pml
+ */
+export async function markCreated(cloud: Cloud, secret: VmSecret): Promise<void> {
+  const { name = '', uid } = secret.metadata;
+  let seen = secret;
+  for (let left = tries; left > 0; left -= 1) {
+    if (creationOf(seen) === 'done') return;
+    const trouble = await write(cloud, seen, 'done');
+    if (trouble === undefined) return;
+    // a write whose answer was lost may have been done
+    const now = await findVmSecret(cloud, name);
+    const isLeft = now?.metadata.uid === uid && now?.metadata.deletionTimestamp === undefined;
+    if (now === undefined || !isLeft || creationOf(now) === 'abandoned') throw removedMeanwhile();
+    if (creationOf(now) !== 'done' && !isApiError(trouble, 409)) throw trouble;
+    seen = now;
+  }
+  throw changedByOthers('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
+}
+
+const removedMeanwhile = (): ProductError =>
+  new ProductError(
+    'VM_CREATION_FAILED_RETRY',
+    'another call has removed it before it was complete; run the call again',
+  );
+
+/**
+ * Takes an unfinished VM out of the reach of its create_vm, which fails from then on, if its Secret is still exactly the
+ * one that was read: a mark or a disk that came meanwhile is a change. False: it is not; nothing was written.
+ */
+export async function abandon(cloud: Cloud, secret: VmSecret): Promise<boolean> {
+  if (creationOf(secret) === 'abandoned') return true;
+  const trouble = await write(cloud, secret, 'abandoned');
+  if (trouble === undefined) return true;
+  if (isApiError(trouble, 404) || isApiError(trouble, 409)) return false;
+  throw trouble;
+}
+
+/** The opposite of `abandon`. Does nothing if the VM of that Secret is gone. */
+export async function resume(cloud: Cloud, { metadata: { name = '', uid } }: VmSecret): Promise<void> {
+  for (let left = tries; left > 0; left -= 1) {
+    const now = await findVmSecret(cloud, name);
+    if (now === undefined || now.metadata.uid !== uid || creationOf(now) !== 'abandoned') return;
+    const trouble = await write(cloud, now, null);
+    if (trouble === undefined) return;
+    if (!isApiError(trouble, 404) && !isApiError(trouble, 409)) throw trouble;
+  }
+  throw changedByOthers('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
+}
+
+/** On exactly the version that was read. Resolves with the error, if there is one. */
+async function write(
+  cloud: Cloud,
+  { metadata }: VmSecret,
+  creation: Creation | null,
+): Promise<Error | undefined> {
+  const { name = '', resourceVersion } = metadata;
+  const patch = { metadata: { resourceVersion, annotations: { [annotation.creation]: creation } } };
+  try {
+    await cloud.api.patch(secretReference(cloud, name), patch);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+}

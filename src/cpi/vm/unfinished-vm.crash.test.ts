@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Cloud } from '../cloud.ts';
+import type { CrashCase } from '../testing/crash-case.ts';
+import { testCrashes } from '../testing/crash-case.ts';
+import { Crash, crashingApi } from '../testing/crashing-api.ts';
+import { createVmArguments, groupEnv, namesLeft, testCloud } from '../testing/test-cloud.ts';
+import { createVm } from './create-vm.ts';
+
+const withBudget = { disruption_budget: true };
+const argumentsOf = (agentId: string, properties: object = {}): unknown[] =>
+  createVmArguments({ agentId, properties, env: groupEnv('web') });
+
+/** Leaves a VM whose create_vm was killed when its pod was made; resolves with the arguments of the next one. */
+const unfinished =
+  (podWrite: number, properties?: object) =>
+  async (cloud: Cloud): Promise<unknown[]> => {
+    const dying = { ...cloud, api: crashingApi(cloud.api, podWrite, 'after') };
+    await assert.rejects(
+      createVm(dying, argumentsOf('first', properties)),
+      (error) => error instanceof Crash,
+    );
+    return argumentsOf('second', properties);
+  };
+
+const vmObjects = ['pods vm-second', 'secrets vm-second'];
+const claims = ['persistentvolumeclaims vm-second-data', 'persistentvolumeclaims vm-second-state'];
+const cases: readonly CrashCase[] = [
+  {
+    name: 'create_vm in the place of an unfinished VM',
+    prepare: unfinished(2),
+    verb: createVm,
+    writes: 6,
+    check: async ({ api }) => assert.deepEqual((await namesLeft(api)).toSorted(), vmObjects),
+  },
+  {
+    name: 'create_vm in the place of an unfinished VM under recreate',
+    config: { kubernetes: { attach: 'recreate' } },
+    prepare: unfinished(4),
+    verb: createVm,
+    writes: 8,
+    check: async ({ api }) => assert.deepEqual((await namesLeft(api)).toSorted(), [...claims, ...vmObjects]),
+  },
+  {
+    name: 'create_vm in the place of an unfinished VM with a budget',
+    prepare: unfinished(2, withBudget),
+    verb: createVm,
+    writes: 6,
+    check: async ({ api }) => {
+      // the Secret goes last, and once the pod is gone nothing tells that it had the address
+      const names = (await namesLeft(api)).filter((name) => name !== 'secrets vm-first');
+      assert.deepEqual(names.toSorted(), vmObjects);
+    },
+  },
+];
+
+testCrashes(cases);
+
+for (let write = 1; write <= 6; write += 1)
+  test(`create_vm in the place of an unfinished VM: killed before write ${write}, then called with another agent id`, async (t) => {
+    const { api, cloud } = await testCloud(t);
+    const args = await unfinished(2)(cloud);
+    const dying = { ...cloud, api: crashingApi(api, write, 'before') };
+    await assert.rejects(createVm(dying, args), (error) => error instanceof Crash);
+    await createVm(cloud, argumentsOf('third'));
+    // a Secret alone has no address
+    const left = write === 5 ? ['secrets vm-second'] : [];
+    assert.deepEqual((await namesLeft(api)).toSorted(), ['pods vm-third', ...left, 'secrets vm-third']);
+  });

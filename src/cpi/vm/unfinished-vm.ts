@@ -1,0 +1,102 @@
+import type { Pod } from '../../kubernetes/pod.ts';
+import { changedByOthers } from '../changed-by-others.ts';
+import type { Cloud } from '../cloud.ts';
+import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
+import { annotation, label } from '../labels.ts';
+import { labelValue } from '../names.ts';
+import { abandon, creationOf, resume } from './creation.ts';
+import { findVm, findVmSecret } from './find-vm.ts';
+import { disksOf, recordedPod } from './pod-record.ts';
+import type { VmSecret } from './pod-record.ts';
+import { removeVm } from './remove-vm.ts';
+import type { VmPlan } from './vm-plan.ts';
+
+/** What of a VM decides whether a create_vm may remove it. */
+export interface VmState {
+  readonly pod: Pod | undefined;
+  /** The Secret that owns the VM. */
+  readonly secret: VmSecret | undefined;
+  /** The disks that are attached to it or recorded for it. */
+  readonly disks: readonly string[];
+}
+
+/** The VM that a create_vm is to make. */
+export type Successor = Pick<VmPlan, 'directorUuid' | 'groupLabels'>;
+
+const tries = 5;
+
+/**
+ * Why a VM must not be removed by a create_vm: its own, which failed, or another one. Undefined: no caller can know it,
+ * since its create_vm did not finish, nothing has described it and it has no disk; or it goes anyway, without its Secret. Pure.
+ */
+export function whyKept({ pod, secret, disks }: VmState): string | undefined {
+  if (secret === undefined) return undefined;
+  if (creationOf(secret) === 'done') return 'a create_vm has finished it';
+  const described = [pod, recordedPod(secret)].some(
+    (object) => object?.metadata.annotations?.[annotation.metadata] !== undefined,
+  );
+  if (described) return 'it has metadata, so its director knows it';
+  return disks.length > 0 ? `disks are attached to it (${disks.join(', ')})` : undefined;
+}
+
+/**
+ * The same for a create_vm of another VM, which needs its address: it must also be of the same director, by its uuid,
+ * and of the same deployment, by `env.bosh.groups`. Its instance group may be another one: each compilation VM has its own. Pure.
+ */
+export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Successor): string | undefined {
+  if (state.secret === undefined) return undefined;
+  const labels = state.secret.metadata.labels ?? {};
+  const isSame = (key: string, value: string | undefined): boolean =>
+    value !== undefined && labels[key] === value;
+  if (!isSame(label.directorId, directorUuid === undefined ? undefined : labelValue(directorUuid)))
+    return 'it is of another director';
+  return [label.director, label.deployment].every((key) => isSame(key, groupLabels[key]))
+    ? whyKept(state)
+    : 'it is of another deployment';
+}
+
+/**
+ * Reads the pod first: a pod that was there before its Secret was missing belongs to no VM, and goes. Attachments come last, so
+ * that one that is made before the Secret is read counts.
+ */
+export async function lookAtVm(cloud: Cloud, cid: string): Promise<VmState> {
+  const pod = await findVm(cloud, cid);
+  const found = await findVmSecret(cloud, cid);
+  const owner = pod?.metadata.ownerReferences?.[0]?.uid;
+  const secret = pod !== undefined && found?.metadata.uid !== owner ? undefined : found;
+  const recorded = secret === undefined ? undefined : recordedPod(secret);
+  const attachments = await listAttachments(cloud, cid);
+  return {
+    pod,
+    secret,
+    disks: [...attachments.map(diskCidOf), ...(recorded === undefined ? [] : disksOf(recorded))],
+  };
+}
+
+/**
+ * Removes a VM whose create_vm has not finished, unless `why` says that it is kept: then it resolves with that, and the VM is as it
+ * was. It is judged once more after its create_vm was shut out, and a disk that comes still later survives as with delete_vm. Killed
+ * anywhere, the same call again goes on. Rejects as `removeVm` does. Model: create-vm.pml
+ */
+export async function removeUnfinished(
+  cloud: Cloud,
+  cid: string,
+  why: (state: VmState) => string | undefined,
+): Promise<string | undefined> {
+  for (let left = tries; left > 0; left -= 1) {
+    const state = await lookAtVm(cloud, cid);
+    const reason = why(state);
+    if (reason !== undefined) return reason;
+    const { secret } = state;
+    if (secret !== undefined && !(await abandon(cloud, secret))) continue;
+    const later = secret === undefined ? undefined : why(await lookAtVm(cloud, cid));
+    if (secret !== undefined && later !== undefined) {
+      await resume(cloud, secret);
+      return later;
+    }
+    const owner = secret?.metadata.uid ?? state.pod?.metadata.ownerReferences?.[0]?.uid;
+    if (owner !== undefined) await removeVm(cloud, cid, owner);
+    return undefined;
+  }
+  throw changedByOthers('VM_CREATION_FAILED_RETRY', `VM '${cid}'`);
+}
