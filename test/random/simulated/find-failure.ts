@@ -91,11 +91,14 @@ async function startRunner(instead: NonNullable<RunOptions['instead']>): Promise
   };
   const run = async (plan: Plan, scheduler: fc.Scheduler): Promise<Outcome> => {
     const journal = join(directory, 'journal');
-    const outcome = await randomRun(plan, scheduler, { journal, tokenKey, instead });
-    await rm(journal);
-    state.runs += 1;
-    state.calls += outcome.calls;
-    return outcome;
+    try {
+      const outcome = await randomRun(plan, scheduler, { journal, tokenKey, instead });
+      state.runs += 1;
+      state.calls += outcome.calls;
+      return outcome;
+    } finally {
+      await rm(journal);
+    }
   };
   const property = fc.asyncProperty(plans, fc.scheduler(), async (plan, scheduler) => {
     const outcome = await run(plan, scheduler);
