@@ -1,4 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
@@ -11,6 +10,7 @@ import type { FaultName, Plan, PlannedCall, PlannedStep } from '../simulated/pla
 import { verbOf } from '../simulated/verbs.ts';
 import type { CpiProcesses, Outcome } from './cpi-processes.ts';
 import { Job, WrittenDisk } from './job.ts';
+import { killHolders } from './kill-holders.ts';
 import type { Turnstile } from './turnstile.ts';
 
 export interface EmbeddedRunOptions {
@@ -339,17 +339,3 @@ export class EmbeddedRun {
 
 const meets = ({ met }: CallRecord, verbs: readonly string[]): boolean =>
   [...met].some(({ planned }) => verbs.includes(planned.verb));
-
-/** SIGKILL to the processes of a disk's attachment: every one that has the script's arguments. */
-async function killHolders(diskCid: string): Promise<void> {
-  for (const pid of await readdir('/proc')) {
-    if (!/^\d+$/u.test(pid)) continue;
-    const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-    if (!words.includes(`\0hold\0${diskCid}\0`)) continue;
-    try {
-      process.kill(Number(pid), 'SIGKILL');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-    }
-  }
-}
