@@ -8,6 +8,10 @@ const marker = 'BOSH_KUBERNETES_TEST_NAMESPACE';
 
 const namespaces = ['--mount', '--propagation', 'slave', '--pid', '--fork', '--kill-child', '--mount-proc'];
 
+/** How long one test takes at most. */
+const testSeconds = 180;
+const secondsToEnd = 120;
+
 interface Mode {
   readonly name: string;
   readonly prefix: readonly string[];
@@ -28,13 +32,18 @@ const modes: readonly Mode[] = isRoot
     ]
   : [{ name: 'an unprivileged user', prefix: ['unshare', '--user', '--map-root-user', ...namespaces] }];
 
-function spawnTests(file: string, mode: Mode): Promise<{ code: number | null; output: string }> {
+function spawnTests(
+  file: string,
+  mode: Mode,
+  seconds: number,
+): Promise<{ code: number | null; output: string }> {
   const [program = '', ...args] = mode.prefix;
   const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-  const command = [process.execPath, ...asTestsRun, '--test-reporter=spec', '--test-timeout=180000', file];
+  const timeout = `--test-timeout=${seconds * 1000}`;
+  const command = [process.execPath, ...asTestsRun, '--test-reporter=spec', timeout, file];
   const child = spawn(program, [...args, '/bin/sh', '-c', '"$@"; exit $?', 'sh', ...command], {
     // the tests may be over and something keep the process: that fails, too
-    timeout: 300_000,
+    timeout: (seconds + secondsToEnd) * 1000,
     env: { ...environment, [marker]: mode.name, TMPDIR: '/tmp' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -58,12 +67,12 @@ export function describeInNamespace(file: string, define: () => void): void {
   describeAs(modes, file, define);
 }
 
-/** The same as the user of this process alone: for what is not about the node. */
-export function describeInOneNamespace(file: string, define: () => void): void {
-  describeAs(modes.slice(0, 1), file, define);
+/** The same as the user of this process alone: for what is not about the node. `seconds`: how long one test takes at most. */
+export function describeInOneNamespace(file: string, define: () => void, seconds = testSeconds): void {
+  describeAs(modes.slice(0, 1), file, define, seconds);
 }
 
-function describeAs(users: readonly Mode[], file: string, define: () => void): void {
+function describeAs(users: readonly Mode[], file: string, define: () => void, seconds = testSeconds): void {
   if (namespaceMode !== undefined) {
     define();
     return;
@@ -75,7 +84,7 @@ function describeAs(users: readonly Mode[], file: string, define: () => void): v
         t.skip(why);
         return;
       }
-      const { code, output } = await spawnTests(file, mode);
+      const { code, output } = await spawnTests(file, mode, seconds);
       assert.equal(code, 0, output);
     });
   }

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import fc from 'fast-check';
+import { describeInOneNamespace } from '../../src/cluster/node/testing/in-namespace.ts';
+import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
+import { EmbeddedWorld } from '../../src/cpi/testing/embedded-world.ts';
+import { namespace } from '../../src/cpi/testing/test-cloud.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  storageClasses,
+  volumeSnapshots,
+} from '../../src/kubernetes/resources.ts';
+import type { StorageClass } from '../../src/kubernetes/volume.ts';
+import { until } from '../support/until.ts';
+import { CpiProcesses } from './embedded/cpi-processes.ts';
+import { EmbeddedRun } from './embedded/embedded-run.ts';
+import { Turnstile } from './embedded/turnstile.ts';
+import { plans } from './simulated/plan.ts';
+
+const seconds = Number(process.env['BOSH_KUBERNETES_RANDOM_SECONDS'] ?? 100);
+const seed = Number(process.env['BOSH_KUBERNETES_RANDOM_SEED']?.split('/')[0] ?? Date.now() % 2 ** 31);
+/** Runs at once: most of each is waiting. */
+const lanes = 3;
+/** A run under way at the end is finished, which takes its time where calls wait for each other. */
+const secondsToFinish = 300;
+
+describeInOneNamespace(
+  import.meta.filename,
+  () => {
+    let world: EmbeddedWorld;
+    let server: ApiServer;
+
+    before(async () => {
+      world = await EmbeddedWorld.start();
+      server = await world.serve(() => undefined);
+      for (const name of ['now', 'other']) {
+        await world.api.create<StorageClass>(storageClasses, {
+          ...{ metadata: { name }, provisioner: 'bosh-kubernetes.io/local' },
+          ...{ volumeBindingMode: 'Immediate', allowVolumeExpansion: true },
+        });
+      }
+    });
+    after(async () => {
+      await server.close();
+      await world.stop();
+    });
+
+    test('random calls that meet on real pods, kills, deletions by others and restarts: no disk in two VMs, no write lost, nothing left', async (t) => {
+      const end = Date.now() + seconds * 1000;
+      const processes = new CpiProcesses(world, server.kubeconfig);
+      let [started, calls, writes] = [0, 0, 0];
+      const failures: string[] = [];
+      const lane = async (): Promise<void> => {
+        while (Date.now() < end && failures.length === 0) {
+          const number = started;
+          started += 1;
+          const [plan] = fc.sample(plans, { seed: seed + number, numRuns: 1 });
+          if (plan === undefined) return;
+          const [order = []] = fc.sample(fc.array(fc.nat(), { minLength: 500, maxLength: 500 }), {
+            ...{ seed: seed + number, numRuns: 1 },
+          });
+          const turnstile = new Turnstile((bound) => (order[turnstile.trace.length % 500] ?? 0) % bound);
+          const run = new EmbeddedRun({ plan, number, world, turnstile, processes });
+          await run.do();
+          calls += run.calls;
+          writes += run.writes;
+          if (run.violations.length === 0) continue;
+          const again = `BOSH_KUBERNETES_RANDOM_SEED=${seed + number}`;
+          failures.push([JSON.stringify(plan), ...turnstile.trace, ...run.violations, again].join('\n'));
+        }
+      };
+      await Promise.all(Array.from({ length: lanes }, lane));
+      t.diagnostic(
+        `${calls} calls and ${writes} writes in ${started} runs, BOSH_KUBERNETES_RANDOM_SEED=${seed}`,
+      );
+      assert.ok(failures.length === 0, failures.join('\n\n'));
+      assert.ok(writes > 0, 'no job has written anything');
+      await until('nothing to be left', async () => (await leftOvers()).length === 0).catch(async () =>
+        assert.deepEqual(await leftOvers(), []),
+      );
+    });
+
+    async function leftOvers(): Promise<string[]> {
+      const kinds = [pods, secrets, persistentVolumeClaims, persistentVolumes, volumeSnapshots];
+      const lists = await Promise.all(
+        kinds.map(async (kind) => {
+          const query = kind.namespaced ? { namespace } : {};
+          const { items } = await world.api.list<KubernetesObject>(kind, query);
+          return items.map(({ metadata }) => `${kind.plural} ${metadata.name ?? ''}`);
+        }),
+      );
+      return lists.flat();
+    }
+  },
+  seconds + secondsToFinish,
+);

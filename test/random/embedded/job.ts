@@ -1,0 +1,105 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EmbeddedWorld } from '../../../src/cpi/testing/embedded-world.ts';
+
+/** What the owner of a disk has written to it, whatever claim stands for it. */
+export class WrittenDisk {
+  /** The cids by which callers and nodes know it, the present one last. */
+  readonly names: string[];
+  /** Numbers that a job has written and brought to the disk. */
+  readonly acknowledged = new Set<number>();
+  readonly jobs = new Set<Job>();
+  isDeleted = false;
+
+  constructor(cid: string) {
+    this.names = [cid];
+  }
+
+  get cid(): string {
+    return this.names.at(-1) ?? '';
+  }
+
+  know(name: string): void {
+    if (!this.names.includes(name)) this.names.unshift(name);
+  }
+}
+
+const pauseMs = 40;
+let numbers = 0;
+
+export interface JobPlace {
+  readonly vmCid: string;
+  /** Of the disk in the VM. */
+  readonly name: string;
+  readonly disk: WrittenDisk;
+}
+
+/** A job of a VM, which its agent has given a disk: it writes number after number, each brought to the disk, as long as it may. */
+export class Job {
+  readonly vmCid: string;
+  readonly disk: WrittenDisk;
+  readonly #name: string;
+  readonly #world: EmbeddedWorld;
+  readonly #report: (words: string) => void;
+  readonly #since = numbers;
+  #lastWrite = 0;
+  #isStopped = false;
+  readonly #work: Promise<void>;
+
+  private constructor(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void) {
+    this.#world = world;
+    this.vmCid = place.vmCid;
+    this.disk = place.disk;
+    this.#name = place.name;
+    this.#report = report;
+    this.disk.jobs.add(this);
+    this.#work = this.#writeOn();
+  }
+
+  /** It stops with `stop`. */
+  static start(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void): Job {
+    return new Job(world, place, report);
+  }
+
+  /** The job has ended and the agent has unmounted the disk. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.disk.jobs.delete(this);
+    await this.#work;
+    await this.#inVm(`! mountpoint -q ${this.#store} || umount ${this.#store}`);
+  }
+
+  async #writeOn(): Promise<void> {
+    while (!this.#isStopped) {
+      numbers += 1;
+      const number = numbers;
+      const hint = `/warden-cpi-dev/disks/${this.#name}/store`;
+      const script = `mkdir -p ${this.#store} && { mountpoint -q ${this.#store} || mount --bind ${hint} ${this.#store}; } &&
+        echo ${number} >> ${this.#store}/log && sync ${this.#store}/log`;
+      if (await this.#inVm(script)) this.#written(number);
+      await delay(pauseMs);
+    }
+  }
+
+  #written(number: number): void {
+    this.disk.acknowledged.add(number);
+    for (const other of this.disk.jobs) {
+      if (other === this || other.vmCid === this.vmCid) continue;
+      // both have written since both have the disk
+      if (other.#lastWrite > Math.max(this.#since, other.#since) && this.#lastWrite > other.#since)
+        this.#report(`disk ${this.#name} is written in ${this.vmCid} and in ${other.vmCid}`);
+    }
+    this.#lastWrite = number;
+  }
+
+  get #store(): string {
+    return `/var/vcap/data/store-${this.#name}`;
+  }
+
+  /** False where it failed, or the VM does not run. */
+  async #inVm(script: string): Promise<boolean> {
+    return this.#world.exec(this.vmCid, 'bosh', ['/bin/sh', '-c', script]).then(
+      ({ exitCode }) => exitCode === 0,
+      () => false,
+    );
+  }
+}

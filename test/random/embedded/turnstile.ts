@@ -1,0 +1,49 @@
+import { systemClock } from '../../../src/kubernetes/clock.ts';
+import type { Surroundings } from '../simulated/killable-process.ts';
+
+interface Waiting {
+  readonly isReady: () => boolean;
+  readonly proceed: () => void;
+}
+
+/** Lets one request after the other through, in an order that a seed chooses among those that are there. */
+export class Turnstile implements Surroundings {
+  readonly trace: string[] = [];
+  readonly clock: Surroundings['clock'] = { of: () => systemClock, forget: () => undefined };
+  readonly #waiting: Waiting[] = [];
+  /** An integer of [0, bound). */
+  readonly #below: (bound: number) => number;
+  #isOpening = false;
+
+  constructor(below: (bound: number) => number) {
+    this.#below = below;
+  }
+
+  readonly steps: Surroundings['steps'] = {
+    when: (label, isReady) =>
+      new Promise((resolve) => {
+        const proceed = (): void => {
+          this.trace.push(label);
+          resolve();
+        };
+        this.#waiting.push({ isReady, proceed });
+        this.open();
+      }),
+    note: (words) => void this.trace.push(`  ${words}`),
+  };
+
+  /** To be called when somebody may be ready who was not. */
+  open(): void {
+    if (this.#isOpening) return;
+    this.#isOpening = true;
+    setImmediate(() => {
+      this.#isOpening = false;
+      const ready = this.#waiting.filter(({ isReady }) => isReady());
+      const next = ready[this.#below(ready.length)];
+      if (next === undefined) return;
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      next.proceed();
+      if (ready.length > 1) this.open();
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { LocalApi } from '../../../src/cluster/api/local-api.ts';
+import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { ExecCommand, ExecOutcome } from '../../../src/cpi/cloud.ts';
+import { inUseExit } from '../../../src/cpi/disk/attach/in-use-script.ts';
+import type { ScriptOutcome } from './mount-container.ts';
+import type { PodLife } from './pod-life.ts';
+import type { SimulatedNode } from './simulated-node.ts';
+
+/** Where pods are. */
+export interface ExecPlace {
+  readonly api: LocalApi;
+  readonly nodes: readonly SimulatedNode[];
+}
+
+/** Runs one of the CPI's scripts in a container, which may end meanwhile. */
+export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): Promise<ExecOutcome> {
+  const { namespace = 'bosh', pod: name } = command;
+  const pod = api.registry.store.get('pods', namespace, name) as unknown as Pod | undefined;
+  if (pod === undefined) throw failure(404, `pods "${name}" not found`);
+  const node = nodes.find((one) => one.name === pod.spec.nodeName);
+  if (node === undefined || node.isCutOff || node.isDown)
+    throw failure(500, `error dialing backend: no route to the node of ${name}`);
+  const life = node.lives.get(pod.metadata.uid ?? '');
+  if (life?.isRunning !== true) throw failure(404, `container not found ("${name}")`);
+  const outcome = await run(life, command.command);
+  if (outcome === undefined) throw failure(500, 'the container ended while the command ran');
+  return { exitCode: outcome.exitCode, stdout: outcome.words, stderr: outcome.words };
+}
+
+async function run(life: PodLife, command: readonly string[]): Promise<ScriptOutcome | undefined> {
+  const [, , , script = '', diskCid = ''] = command;
+  switch (script) {
+    case 'bind':
+      return life.mounter?.bind();
+    case 'release':
+      return life.mounter?.release();
+    case 'is-mounted':
+      return { exitCode: life.node.hubs.get(life.uid)?.mounts.has(diskCid) === true ? 0 : 1, words: '' };
+    case 'in-use':
+      return life.uses.has(diskCid)
+        ? { exitCode: inUseExit.busy, words: 'process 7 uses it' }
+        : { exitCode: inUseExit.free, words: '' };
+    case 'stop':
+      life.endContainer(0, 'PID 1 was asked to end');
+      return { exitCode: 0, words: '' };
+    case 'agent-socket':
+      return { exitCode: 0, words: '' };
+    default:
+      throw new Error(`the simulated node has no script ${script}`);
+  }
+}
+
+function failure(code: number, message: string): ApiError {
+  return new ApiError({
+    ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason: 'InternalError' },
+    ...{ code, message },
+  });
+}

@@ -1,0 +1,164 @@
+import { cannotExit } from '../../../src/cpi/disk/attach/volume-functions.ts';
+import type { Steps } from './steps.ts';
+
+/** The tmpfs of a VM in which attachments mount disks. */
+export interface Hub {
+  readonly vm: string;
+  /** The volume that is mounted as that disk. */
+  readonly mounts: Map<string, string>;
+  /** The VM's preStop hook has left its marker. */
+  isGoing: boolean;
+}
+
+/** What a mount container sees of its node. */
+export interface MountContainerView {
+  readonly diskCid: string;
+  readonly volume: string;
+  readonly steps: Steps;
+  /** That of its VM; undefined: the kubelet has taken it down. */
+  readonly hub: () => Hub | undefined;
+  /** Other VMs with processes on the node whose hub has the volume. */
+  readonly otherVms: () => readonly string[];
+  /** Who has the volume mounted anywhere but in a hub. */
+  readonly users: () => readonly string[];
+  readonly name: string;
+}
+
+/** What outlives the container in its pod: /scratch. */
+export interface Scratch {
+  isEnded: boolean;
+}
+
+export interface ScriptOutcome {
+  readonly exitCode: number;
+  readonly words: string;
+}
+
+const busyExit = 16;
+
+/** The container of an attachment as hold-script.ts, bind-script.ts and release-script.ts have it; a kill ends it between any two steps. */
+export class MountContainer {
+  readonly #view: MountContainerView;
+  readonly #scratch: Scratch;
+  #hasTrap = false;
+  #isEnding = false;
+  #isLocked = false;
+  #exit: ScriptOutcome | undefined;
+
+  constructor(view: MountContainerView, scratch: Scratch) {
+    this.#view = view;
+    this.#scratch = scratch;
+    void this.#hold();
+  }
+
+  /** Undefined while it runs. */
+  get exit(): ScriptOutcome | undefined {
+    return this.#exit;
+  }
+
+  /** SIGTERM. Before the shell has its trap that is the end. */
+  terminate(): void {
+    if (this.#hasTrap) this.#isEnding = true;
+    else this.#end(143, 'terminated before its trap');
+  }
+
+  /** SIGKILL. */
+  kill(): void {
+    this.#end(137, 'killed');
+  }
+
+  /** bind-script.ts by exec. Undefined: the container has ended meanwhile. */
+  async bind(): Promise<ScriptOutcome | undefined> {
+    return this.#locked(() => Promise.resolve(this.#bind()));
+  }
+
+  /** release-script.ts by exec, which tries twice. Undefined: the container has ended meanwhile. */
+  async release(): Promise<ScriptOutcome | undefined> {
+    for (const isLast of [false, true]) {
+      const outcome = await this.#locked(() => this.#release());
+      if (outcome === undefined || outcome.exitCode === 0 || isLast) return outcome;
+      await this.#view.steps.when(`${this.#view.name}: release looks again`, () => true);
+    }
+    return undefined;
+  }
+
+  async #hold(): Promise<void> {
+    const { steps, name, hub } = this.#view;
+    await steps.when(`${name}: sets its trap`, () => true);
+    if (this.#exit !== undefined) return;
+    this.#hasTrap = true;
+    this.#scratch.isEnded = false;
+    await steps.when(`${name}: binds`, () => !this.#isLocked);
+    if (this.#exit !== undefined) return;
+    const bound = this.#bind();
+    if (bound.exitCode !== 0) return this.#end(bound.exitCode, bound.words);
+    for (;;) {
+      const isAsked = (): boolean => this.#isEnding || (hub()?.isGoing ?? true);
+      const isUseful = (): boolean => this.#isEnding || (hub()?.mounts.has(this.#view.diskCid) ?? false);
+      const isFree = (): boolean => !this.#isLocked && this.#view.users().length === 0;
+      await steps.when(
+        `${name}: lets go`,
+        () => this.#exit !== undefined || (isAsked() && isUseful() && isFree()),
+      );
+      const wasAsked = this.#isEnding;
+      const outcome = await this.#locked(() => this.#release());
+      if (outcome === undefined) return;
+      if (outcome.exitCode === 0 && wasAsked) return this.#end(0, '');
+    }
+  }
+
+  /** Under the lock that bind and release share; undefined where the container has ended. */
+  async #locked(action: () => Promise<ScriptOutcome | undefined>): Promise<ScriptOutcome | undefined> {
+    const { steps, name } = this.#view;
+    if (this.#isLocked)
+      await steps.when(`${name}: takes the lock`, () => !this.#isLocked || this.#exit !== undefined);
+    if (this.#exit !== undefined) return undefined;
+    this.#isLocked = true;
+    const outcome = await action();
+    this.#isLocked = false;
+    return this.#exit === undefined ? outcome : undefined;
+  }
+
+  #bind(): ScriptOutcome {
+    const { diskCid, volume, hub, otherVms } = this.#view;
+    const cannot = (words: string): ScriptOutcome => ({ exitCode: cannotExit, words });
+    if (this.#scratch.isEnded) return cannot('the attachment is ending');
+    const there = hub();
+    if (there === undefined) return cannot('the hub of the VM is not a tmpfs of its own');
+    const present = there.mounts.get(diskCid);
+    if (present === volume) return { exitCode: 0, words: '' };
+    if (present !== undefined) return cannot('another volume is mounted there');
+    if (otherVms().length > 0) return cannot(`it is still mounted in another VM: ${otherVms().join()}`);
+    there.mounts.set(diskCid, volume);
+    this.#view.steps.note(`${diskCid} is mounted in the hub of ${there.vm}`);
+    return { exitCode: 0, words: '' };
+  }
+
+  async #release(): Promise<ScriptOutcome | undefined> {
+    const { diskCid, volume, hub, users, steps, name } = this.#view;
+    const busy = (): ScriptOutcome => ({ exitCode: busyExit, words: users().join('\n') });
+    if (hub()?.mounts.get(diskCid) !== volume) return this.#letGo();
+    if (users().length > 0) return busy();
+    await steps.when(`${name}: unmounts`, () => true);
+    if (this.#exit !== undefined) return undefined;
+    hub()?.mounts.delete(diskCid);
+    steps.note(`${diskCid} is unmounted from the hub of ${hub()?.vm ?? 'no VM'}`);
+    await steps.when(`${name}: looks for users again`, () => true);
+    if (this.#exit !== undefined) return undefined;
+    if (users().length === 0) return this.#letGo();
+    hub()?.mounts.set(diskCid, volume);
+    return busy();
+  }
+
+  #letGo(): ScriptOutcome {
+    if (this.#isEnding) this.#scratch.isEnded = true;
+    return { exitCode: 0, words: '' };
+  }
+
+  #end(exitCode: number, words: string): void {
+    if (this.#exit !== undefined) return;
+    this.#view.steps.note(`${this.#view.name} ends with ${exitCode} ${words}`);
+    this.#exit = { exitCode, words };
+    this.#isLocked = false;
+  }
+}

@@ -1,0 +1,149 @@
+import type { Pod } from '../../../src/kubernetes/pod.ts';
+import { strategyOf } from '../../../src/cpi/disk/attach/strategy.ts';
+import type { PodLife } from './pod-life.ts';
+import type { SimulatedWorld } from './simulated-world.ts';
+
+/** A disk as its owner sees it, whatever claim stands for it. */
+export class Disk {
+  /** The cids by which callers and nodes know it. */
+  readonly names = new Set<string>();
+  /** The last write that a job has made while it had the disk by right. */
+  lastWrite = 0;
+  /** delete_disk has answered success. */
+  isDeleted = false;
+  /** Others have deleted a claim of it: what happens to its data is theirs. */
+  isGivenUp = false;
+  /** The VMs that may have it still, since others deleted its attachment by force. */
+  readonly leftIn = new Set<string>();
+
+  constructor(cid: string) {
+    this.names.add(cid);
+  }
+}
+
+export class Violation extends Error {}
+
+const writesAtOnce = 2;
+
+/**
+ * What the operator may rely on. The agents here do what a director tells them: jobs write to a disk from the success of attach_disk
+ * until a detach_disk is about to begin, whenever the VM runs and the disk is mounted in it.
+ */
+export class Oracle {
+  readonly violations: string[] = [];
+  readonly disks: Disk[] = [];
+  readonly #world: SimulatedWorld;
+  /** Which disks the agent of a VM has, by the disk's name in the VM; kept where the agent keeps its state. */
+  readonly #told = new Map<string, { readonly vmCid: string; readonly disks: Map<string, Disk> }>();
+  readonly #writesLeft = new Map<string, number>();
+  #writes = 0;
+
+  constructor(world: SimulatedWorld) {
+    this.#world = world;
+    void this.#runJobs();
+  }
+
+  report(words: string): void {
+    if (this.violations.includes(words)) return;
+    this.#world.steps.note(`VIOLATION: ${words}`);
+    this.violations.push(words);
+  }
+
+  /** VMs that are on some node, whether or not their containers run. */
+  livesOf(vmCid: string): PodLife[] {
+    return this.#lives().filter(({ name }) => name === vmCid);
+  }
+
+  /** attach_disk has answered: the director tells the agent, if it runs. */
+  tell(vmCid: string, diskName: string, disk: Disk): void {
+    for (const life of this.livesOf(vmCid).filter(({ isRunning }) => isRunning)) {
+      const key = stateOf(life.pod);
+      const told = this.#told.get(key) ?? { vmCid, disks: new Map<string, Disk>() };
+      told.disks.set(diskName, disk);
+      this.#told.set(key, told);
+      this.#writesLeft.set(`${key} ${diskName}`, writesAtOnce);
+    }
+  }
+
+  /** The agent of a VM is told that a disk goes: its jobs have stopped, and it has unmounted the disk. */
+  untell(vmCid: string, disk: Disk): void {
+    for (const name of disk.names) {
+      for (const told of this.#told.values()) if (told.vmCid === vmCid) told.disks.delete(name);
+      for (const life of this.livesOf(vmCid)) life.uses.delete(name);
+    }
+  }
+
+  /** Whether a VM that is not on its way out has the disk, or starts again with it. */
+  hasDisk(vmCid: string, disk: Disk): boolean {
+    return this.livesOf(vmCid).some(
+      (life) => life.stage === 'running' && [...life.disks.keys()].some((name) => disk.names.has(name)),
+    );
+  }
+
+  /** True at each moment. */
+  check(): void {
+    const holders = new Map<string, PodLife>();
+    for (const life of this.#lives()) {
+      if (!life.isRunning) continue;
+      for (const [name, volume] of life.uses) {
+        const other = holders.get(volume);
+        holders.set(volume, life);
+        if (other !== undefined && other !== life)
+          this.report(`disk ${name} is used in two VMs at once: ${other.name} and ${life.name}`);
+      }
+    }
+  }
+
+  #lives(): PodLife[] {
+    return this.#world.nodes.flatMap(({ lives }) => [...lives.values()]).filter(({ isVm }) => isVm);
+  }
+
+  async #runJobs(): Promise<never> {
+    for (;;) {
+      await this.#world.steps.when('jobs', () => this.#nextJob() !== undefined);
+      this.#nextJob()?.();
+    }
+  }
+
+  #nextJob(): (() => void) | undefined {
+    for (const life of this.#lives()) {
+      if (!life.isRunning) continue;
+      for (const [name, disk] of this.#told.get(stateOf(life.pod))?.disks ?? []) {
+        const volume = life.mountOf(name);
+        if (!life.uses.has(name) && volume !== undefined) return () => this.#use(life, name, volume, disk);
+        const used = life.uses.get(name);
+        const key = `${stateOf(life.pod)} ${name}`;
+        if (used !== undefined && (this.#writesLeft.get(key) ?? 0) > 0)
+          return () => {
+            this.#writesLeft.set(key, (this.#writesLeft.get(key) ?? 0) - 1);
+            this.#write(life, name, used, disk);
+          };
+      }
+    }
+    return undefined;
+  }
+
+  #use(life: PodLife, name: string, volume: string, disk: Disk): void {
+    const { volumes } = this.#world.storage;
+    const found = volumes.get(volume);
+    if (!disk.isGivenUp && (found ?? -1) < disk.lastWrite)
+      this.report(
+        `disk ${name} in ${life.name} has ${found === undefined ? 'no volume' : `write ${found}`}, and write ${disk.lastWrite} was acknowledged`,
+      );
+    life.uses.set(name, volume);
+    this.#write(life, name, volume, disk);
+  }
+
+  #write(life: PodLife, name: string, volume: string, disk: Disk): void {
+    this.#writes += 1;
+    this.#world.storage.volumes.set(volume, this.#writes);
+    disk.lastWrite = this.#writes;
+    this.#world.steps.note(`${life.name} writes ${this.#writes} to ${name}`);
+  }
+}
+
+/** Where the agent's state is: in the pod or, where that is made anew, in claims of the VM. */
+function stateOf(pod: Pod): string {
+  const { uid = '', ownerReferences = [] } = pod.metadata;
+  return strategyOf(pod) === 'recreate' ? (ownerReferences[0]?.uid ?? '') : uid;
+}

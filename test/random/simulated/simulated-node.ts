@@ -1,0 +1,168 @@
+import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import type { LocalApi } from '../../../src/cluster/api/local-api.ts';
+import type { Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
+import { pods } from '../../../src/kubernetes/resources.ts';
+import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
+import { annotation, label } from '../../../src/cpi/labels.ts';
+import type { Hub } from './mount-container.ts';
+import type { PodPlace, PodWish } from './pod-life.ts';
+import { PodLife } from './pod-life.ts';
+import type { Steps } from './steps.ts';
+
+export interface NodeParts {
+  readonly name: string;
+  readonly api: LocalApi;
+  readonly steps: Steps;
+  readonly newContainerId: () => number;
+  /** Whether the storage of the cluster lets this node mount the volume. */
+  readonly isAttached: (volume: string, node: string) => boolean;
+}
+
+/** A node whose kubelet mounts and runs as a real one does, a step at a time. */
+export class SimulatedNode implements PodPlace {
+  readonly name: string;
+  readonly steps: Steps;
+  readonly lives = new Map<string, PodLife>();
+  /** By the uid of the VM's pod. */
+  readonly hubs = new Map<string, Hub>();
+  /** It runs, and neither sees the API nor is seen. */
+  isCutOff = false;
+  /** It is switched off. */
+  isDown = false;
+  readonly #parts: NodeParts;
+
+  constructor(parts: NodeParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    this.steps = parts.steps;
+    void this.#admit();
+  }
+
+  /** Every process and mount is gone. */
+  switchOff(): void {
+    this.isDown = true;
+    for (const life of this.lives.values()) life.endContainer(137, 'switched off');
+    this.lives.clear();
+    this.hubs.clear();
+  }
+
+  newContainerId(): number {
+    return this.#parts.newContainerId();
+  }
+
+  /** What the API says of a pod that is here, as far as the kubelet knows. */
+  wishFor({ pod: { metadata } }: PodLife): PodWish {
+    if (this.isCutOff) return 'stay';
+    const now = this.#stored('pods', metadata.namespace, metadata.name ?? '');
+    if (now === undefined || now.metadata.uid !== metadata.uid) return 'gone';
+    return now.metadata.deletionTimestamp === undefined ? 'stay' : 'end';
+  }
+
+  canStart({ pod }: PodLife): boolean {
+    if (this.isCutOff) return false;
+    const claims = claimNamesOf(pod);
+    const volumes = this.volumesOf(pod);
+    const { labels = {}, annotations = {} } = pod.metadata;
+    const vm = this.lives.get(annotations[annotation.vmUid] ?? '');
+    return (
+      claims.length === volumes.size &&
+      [...volumes.values()].every((volume) => this.#parts.isAttached(volume, this.name)) &&
+      this.#hasSecrets(pod) &&
+      (labels[label.kind] !== 'attachment' || (vm !== undefined && this.hubs.has(vm.uid)))
+    );
+  }
+
+  /** Those of the pod's claims that are bound and not on their way out: a kubelet starts no pod with another. */
+  volumesOf(pod: Pod): Map<string, string> {
+    const names = claimNamesOf(pod).flatMap((name) => {
+      const claim = this.#stored('persistentvolumeclaims', pod.metadata.namespace, name) as
+        | PersistentVolumeClaim
+        | undefined;
+      const volume = claim?.status?.phase === 'Bound' ? claim.spec.volumeName : undefined;
+      const isGoing = claim?.metadata.deletionTimestamp !== undefined;
+      return volume === undefined || isGoing ? [] : [[name, volume] as const];
+    });
+    return new Map(names);
+  }
+
+  /** Whether a kubelet reports the volume as in use. */
+  isMounted(volume: string): boolean {
+    return (
+      [...this.hubs.values()].some(({ mounts }) => [...mounts.values()].includes(volume)) ||
+      [...this.lives.values()].some(
+        ({ volumes, uses }) => [...volumes.values()].includes(volume) || [...uses.values()].includes(volume),
+      )
+    );
+  }
+
+  usersOf(volume: string): string[] {
+    return [...this.lives.values()]
+      .filter(({ uses }) => [...uses.values()].includes(volume))
+      .map(({ name }) => `a process of ${name} has it mounted`);
+  }
+
+  /** Uids of VMs with processes, other than that one, in whose hub the volume is. */
+  otherVms(volume: string, vmUid: string): string[] {
+    return [...this.hubs]
+      .filter(([uid, { mounts }]) => uid !== vmUid && [...mounts.values()].includes(volume))
+      .map(([uid]) => uid)
+      .filter((uid) => this.lives.get(uid)?.stage === 'running');
+  }
+
+  async setStatus({ pod: { metadata } }: PodLife, status: PodStatus): Promise<void> {
+    const { namespace, name = '', uid = '' } = metadata;
+    const reference = { resource: pods, namespace, name };
+    await ignoreGone(
+      this.#parts.api.patch(reference, { metadata: { uid }, status }, { subresource: 'status' }),
+    );
+  }
+
+  /** The kubelet's last word on a pod that it has taken down. */
+  async remove(life: PodLife): Promise<void> {
+    this.lives.delete(life.uid);
+    const { namespace, name = '', uid = '' } = life.pod.metadata;
+    const reference = { resource: pods, namespace, name };
+    await ignoreGone(this.#parts.api.delete(reference, { gracePeriodSeconds: 0, preconditions: { uid } }));
+  }
+
+  async #admit(): Promise<never> {
+    for (;;) {
+      await this.steps.when(`kubelet ${this.name}: sees a new pod`, () => this.#newPods().length > 0);
+      for (const pod of this.#newPods()) {
+        const life = new PodLife(structuredClone(pod), this);
+        this.lives.set(life.uid, life);
+        void life.live();
+      }
+    }
+  }
+
+  #newPods(): Pod[] {
+    if (this.isCutOff || this.isDown) return [];
+    return (this.#parts.api.registry.store.list('pods') as unknown as Pod[]).filter(
+      ({ metadata, spec, status }) =>
+        spec.nodeName === this.name && !this.lives.has(metadata.uid ?? '') && status?.phase !== 'Failed',
+    );
+  }
+
+  #hasSecrets({ metadata: { namespace }, spec: { volumes = [] } }: Pod): boolean {
+    return volumes.every(
+      ({ secret }) =>
+        secret === undefined || this.#stored('secrets', namespace, secret.secretName) !== undefined,
+    );
+  }
+
+  #stored(resource: string, namespace: string | undefined, name: string): Pod | undefined {
+    return this.#parts.api.registry.store.get(resource, namespace, name) as Pod | undefined;
+  }
+}
+
+export const claimNamesOf = ({ spec: { volumes = [] } }: Pod): string[] =>
+  volumes.flatMap(({ persistentVolumeClaim: claim }) => (claim === undefined ? [] : [claim.claimName]));
+
+async function ignoreGone(write: Promise<unknown>): Promise<void> {
+  try {
+    await write;
+  } catch (error) {
+    if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+  }
+}

@@ -1,0 +1,11 @@
+import type { Verb } from '../../../src/cpi/cloud.ts';
+import { methods } from '../../../src/cpi/methods.ts';
+
+/** The verb of a CPI method, which is loaded when it is called first. */
+export const verbOf =
+  (method: string): Verb =>
+  async (cloud, args) => {
+    const load = methods.get(method);
+    if (load === undefined) throw new Error(`the CPI has no method ${method}`);
+    return (await load())(cloud, args);
+  };
