@@ -59,23 +59,41 @@ export interface Namespaces {
   readonly disks: string;
 }
 
-/** What of the CPI's objects nobody may know of, the oldest first. Reads only. */
-export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): Promise<Orphan[]> {
+export interface Orphans {
+  /** The oldest first. */
+  readonly found: readonly Orphan[];
+  /** False: the account may not list Secrets, which tell of unfinished VMs. */
+  readonly areVmsKnown: boolean;
+}
+
+/** The objects of the CPI that killed calls, or deletions by others, may have left. Reads only. */
+export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): Promise<Orphans> {
   const [claims, ofDisks, snapshots, ofVms, ofOwners] = await Promise.all([
     listOurs(api, persistentVolumeClaims, namespaces.disks),
     listOurs(api, pods, namespaces.disks),
     listOurs(api, volumeSnapshots, namespaces.disks),
     listOurs(api, pods, namespaces.vms),
-    listOurs<Secret>(api, secrets, namespaces.vms),
+    listVmSecrets(api, namespaces.vms),
   ]);
-  return findOrphans({
+  const found = findOrphans({
     claims,
     pods: ofDisks,
     snapshots,
     vmPods: ofVms.filter(isKind('vm')),
-    vmSecrets: ofOwners.filter(isKind('vm')),
+    vmSecrets: ofOwners ?? [],
     vmNamespace: namespaces.vms,
   });
+  return { found, areVmsKnown: ofOwners !== undefined };
+}
+
+/** Undefined if the account may not list Secrets: a role that only looks at a cluster usually may not. */
+async function listVmSecrets(api: KubernetesApi, namespace: string): Promise<Secret[] | undefined> {
+  try {
+    return (await listOurs<Secret>(api, secrets, namespace)).filter(isKind('vm'));
+  } catch (error) {
+    if (isApiError(error, 403)) return undefined;
+    throw error;
+  }
 }
 
 /**

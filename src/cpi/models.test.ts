@@ -27,11 +27,15 @@ async function modelsIn(path: string): Promise<{ model: string; name: string }[]
 }
 
 test('each function that a model names is exported, and its comment names the model', async () => {
-  for (const model of files.filter((path) => path.endsWith('.pml'))) {
-    for (const { path, name } of await functionsOf(model)) {
-      const models = (await modelsIn(path)).filter((one) => one.name === name).map((one) => one.model);
+  const models = files.filter((path) => path.endsWith('.pml'));
+  assert.ok(models.length > 0);
+  for (const model of models) {
+    const functions = await functionsOf(model);
+    assert.ok(functions.length > 0, `${model} names no function`);
+    for (const { path, name } of functions) {
+      const named = (await modelsIn(path)).filter((one) => one.name === name).map((one) => one.model);
       assert.ok(
-        models.includes(basename(model)),
+        named.includes(basename(model)),
         `${path} exports no ${name} whose comment names ${basename(model)}`,
       );
     }

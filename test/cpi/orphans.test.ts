@@ -12,14 +12,16 @@ import { createVmArguments, namespace, vmCidOfTest } from '../../src/cpi/testing
 import { createVm } from '../../src/cpi/vm/create-vm.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { setVmMetadata } from '../../src/cpi/vm/set-vm-metadata.ts';
-import { persistentVolumeClaims, pods } from '../../src/kubernetes/resources.ts';
+import { forbidden } from '../../src/cluster/api/errors/status-errors.ts';
+import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
+import { persistentVolumeClaims, pods, secrets } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 import { listOrphans } from '../../src/cli/orphans.ts';
 
 test('what killed calls leave is listed, what somebody has is not', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const list = async (): Promise<string[]> =>
-    (await listOrphans(api, { vms: namespace, disks: namespace })).map(
+    (await listOrphans(api, { vms: namespace, disks: namespace })).found.map(
       ({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`,
     );
   assert.deepEqual(await list(), []);
@@ -57,7 +59,7 @@ test('what killed calls leave is listed, what somebody has is not', async (t) =>
     [`attachment attach-${moved} ${moved}`, `snapshot ${snapshot} ${moved}`].toSorted(),
   );
   // a VM of another namespace with its disks in this one is not known here
-  const elsewhere = await listOrphans(api, { vms: 'elsewhere', disks: namespace });
+  const { found: elsewhere } = await listOrphans(api, { vms: 'elsewhere', disks: namespace });
   assert.deepEqual(
     elsewhere.map(({ what }) => what),
     ['snapshot'],
@@ -67,7 +69,7 @@ test('what killed calls leave is listed, what somebody has is not', async (t) =>
 test('a copy that no disk names is listed as left; one that has taken the place of its disk is not', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const list = async (): Promise<string[]> =>
-    (await listOrphans(api, { vms: namespace, disks: namespace }))
+    (await listOrphans(api, { vms: namespace, disks: namespace })).found
       // one that is deleted stays until its controller has removed what it stands for
       .filter(({ what }) => what !== 'helper snapshot')
       .map(({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`)
@@ -110,7 +112,7 @@ test('a VM is listed until its create_vm has finished it or something has descri
   for (const config of [{}, { kubernetes: { attach: 'recreate' } }]) {
     const { api, cloud } = await storageCloud(t, config);
     const list = async (): Promise<string[]> =>
-      (await listOrphans(api, { vms: namespace, disks: namespace })).map(
+      (await listOrphans(api, { vms: namespace, disks: namespace })).found.map(
         ({ what, name }) => `${what} ${name}`,
       );
     for (const write of 'kubernetes' in config ? [1, 4] : [1, 2]) {
@@ -131,4 +133,21 @@ test('a VM is listed until its create_vm has finished it or something has descri
     await createVm(cloud, createVmArguments());
     assert.ok((await list()).every((line) => line.startsWith('disk ')));
   }
+});
+
+test('without the right to list Secrets the other objects are listed, and VMs are said to be unknown', async (t) => {
+  const { api, cloud } = await storageCloud(t);
+  const disk = await createDisk(cloud, [64, {}, null]);
+  const viewer: KubernetesApi = Object.assign(Object.create(api) as KubernetesApi, {
+    list: (resource: Resource, query?: ListQuery) =>
+      resource.plural === 'secrets'
+        ? Promise.reject(forbidden(secrets, '', 'it is not allowed'))
+        : api.list(resource, query),
+  });
+  const { found, areVmsKnown } = await listOrphans(viewer, { vms: namespace, disks: namespace });
+  assert.deepEqual(
+    found.map(({ name }) => name),
+    [disk],
+  );
+  assert.equal(areVmsKnown, false);
 });

@@ -3,7 +3,7 @@ import { chooseKubeconfig } from '../choose-kubeconfig.ts';
 import { withKubernetes } from '../connect.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
 import { kubernetesUsage, parseKubernetesArguments } from '../kubernetes-arguments.ts';
-import type { Orphan } from '../orphans.ts';
+import type { Orphan, Orphans } from '../orphans.ts';
 import { listOrphans } from '../orphans.ts';
 import { formatTable } from '../table.ts';
 
@@ -54,12 +54,16 @@ const advice: Readonly<Record<Orphan['what'], string>> = {
   'helper snapshot': helper,
 };
 
-function report(found: readonly Orphan[]): string {
-  if (found.length === 0) return 'Nothing that a killed call may have left.\n';
+const unknownVms =
+  'VMs were not looked for: the kubeconfig does not allow to list Secrets, which tell whether a create_vm has finished.\n';
+
+function report({ found, areVmsKnown }: Orphans): string {
+  const unknown = areVmsKnown ? '' : unknownVms;
+  if (found.length === 0) return `Nothing that a killed call may have left.\n${unknown}`;
   const table = formatTable(
     ['What', 'Name', 'Of disk', 'Created'],
     found.map(({ what, name, disk, createdAt }) => [what, name, disk ?? '-', createdAt]),
   );
   const notes = [...new Set(found.map(({ what }) => advice[what]))];
-  return `${table}\n${notes.join('\n')}\n`;
+  return `${table}\n${notes.join('\n')}\n${unknown}`;
 }

@@ -25,7 +25,7 @@ import { waitUntilClaimsGone } from './vm-claims.ts';
  * cannot go while they hold its hub, nor they while its jobs use a disk. Only the budget of its group comes between.
  * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts), and
  * before anything was changed with DISK_WOULD_BE_LOST. With the uid of a Secret it removes that Secret's VM alone, and not another
- * one that has got the same name since. Model: create-vm.pml. Model: hot.pml
+ * one that has got the same name since. Models: create-vm.pml, hot.pml
  */
 export async function removeVm(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
   const { pod, secret, attachments } = await objectsOf(cloud, cid, secretUid);
