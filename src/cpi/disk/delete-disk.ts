@@ -6,7 +6,8 @@ import { stringAt } from '../input.ts';
 import { annotation } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
 import { copyOf } from './change/copy-mark.ts';
-import { dropCopy } from './change/drop-copy.ts';
+import { dropCopy, removeHelpers } from './change/drop-copy.ts';
+import { removeLeftCopies } from './change/remove-left-copies.ts';
 import { claimReference } from './claim.ts';
 import { waitUntilDetached } from './detached-disk.ts';
 import { findDisk } from './find-disk.ts';
@@ -23,20 +24,34 @@ export async function deleteDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_disk.disk_cid' });
   for (let left = tries; left > 0; left -= 1) {
     const claim = await findDisk(cloud, cid);
-    if (claim === undefined) return null;
+    if (claim === undefined) return finish(cloud, cid);
     await waitUntilDetached(cloud, claim, 'deleted');
     if (copyOf(claim) !== undefined && claim.metadata.deletionTimestamp === undefined) {
       await dropCopy(cloud, claim);
       continue;
     }
+    await removeOwnHelpers(cloud, claim);
     const marked = await markDeleting(cloud, claim);
     if (marked !== undefined && (await deleteSeen(cloud, marked))) {
       await waitUntilDeleted(cloud, claim, cid);
       // if it was a copy, the disk that it replaced may still be there
-      if (claim.metadata.name === cid) return null;
+      if (claim.metadata.name === cid) return finish(cloud, cid);
     }
   }
   throw changedByOthers('DISK_BUSY', `disk '${cid}'`);
+}
+
+async function finish(cloud: Cloud, cid: string): Promise<null> {
+  await removeLeftCopies(cloud, cid);
+  return null;
+}
+
+/** Of a disk that was made as a copy: two update_disk at once, one of them killed, may have left a snapshot or a pod. */
+async function removeOwnHelpers(
+  cloud: Cloud,
+  { metadata: { name = '', namespace = '' }, spec: { dataSource } }: PersistentVolumeClaim,
+): Promise<void> {
+  if (dataSource !== undefined) await removeHelpers(cloud, namespace, name);
 }
 
 /** On exactly the version that was read before attachments were looked for. Undefined if it has changed since. */

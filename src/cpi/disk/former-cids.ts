@@ -1,3 +1,4 @@
+import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { label } from '../labels.ts';
 
 /** A copy of a copy has several former cids: one in the label `replaces`, the others each in a label of its own. */
@@ -27,6 +28,10 @@ export function formerCids(
     .map((one) => [`${prefix}${one}`, 'true'] as const);
   return { ...Object.fromEntries([...earlier, ...others]), [label.replaces]: cid };
 }
+
+/** True for a disk that any of `selectorsOf` finds. Pure. */
+export const hasFormerCid = ({ metadata: { labels = {} } }: KubernetesObject, formerCid: string): boolean =>
+  labels[label.replaces] === formerCid || labels[`${prefix}${formerCid}`] !== undefined;
 
 export const isFormerCid = (key: string): boolean => key === label.replaces || key.startsWith(prefix);
 

@@ -128,6 +128,7 @@ test('a copy that a killed update_disk left does not bring a deleted disk back',
   assert.equal(await hasDisk(cloud, [copy]), false);
   await assert.rejects(attachDisk(cloud, [vmCid, disk]), rejection('DISK_NOT_FOUND'));
   await assert.rejects(attachDisk(cloud, [vmCid, copy]), rejection('DISK_NOT_FOUND'));
+  assert.deepEqual(await copiesOf(world, disk), []);
 });
 
 test('a copy that a killed update_disk left is not the answer of the next: what was written since is not in it', async (t) => {
