@@ -58,7 +58,7 @@ const paths: Readonly<Record<string, readonly string[]>> = {
   PersistentVolumeClaim: [...top, 'spec.dataSource'],
   Pod: [
     ...top,
-    ...below('spec', 'dnsConfig dnsConfig.options imagePullSecrets tolerations'),
+    ...below('spec', 'dnsConfig dnsConfig.options imagePullSecrets schedulingGates tolerations'),
     ...below('spec.securityContext', 'seccompProfile appArmorProfile'),
     ...container('spec.initContainers'),
     ...container('spec.containers'),
