@@ -153,7 +153,7 @@ describeInNamespace(import.meta.filename, () => {
     await untilReady(`attach-${cid}`);
   }
 
-  const release = (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>
+  const release = async (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>
     exec(
       `attach-${cid}`,
       holderContainer,
@@ -163,6 +163,7 @@ describeInNamespace(import.meta.filename, () => {
       'release',
       cid,
       vm.metadata.uid ?? '',
+      (await getPod(`attach-${cid}`)).metadata.uid ?? '',
       '1',
     );
 

@@ -20,6 +20,8 @@ import { waitUntilOffNode } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { isDiskCid } from '../names.ts';
+import type { PersistentVolumeClaim } from './claim.ts';
+import { isReplaced } from './claim.ts';
 import { findDisk } from './find-disk.ts';
 
 /** How often a detach may find that its attachment was deleted by others before it had released the disk. */
@@ -40,7 +42,8 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const diskCid = stringAt(args[1], at(place, 'disk_cid'));
   const { attachment, name } = await attachmentOf(cloud, diskCid);
   if (attachment !== undefined && vmCidOf(attachment) === vmCid) {
-    await detach(cloud, attachment, name);
+    const claim = await detach(cloud, attachment, name);
+    if (claim === undefined || isReplaced(claim)) await detachCopy(cloud, vmCid, { diskCid, name });
     return null;
   }
   const vm = await findVm(cloud, vmCid);
@@ -52,18 +55,39 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   return null;
 }
 
-/** Ends the attachment, and each that has to take its mount over because nothing confirmed its release. */
-async function detach(cloud: Cloud, first: Pod, name: string): Promise<void> {
-  let attachment: Pod | undefined = first;
-  for (let left = tries; attachment !== undefined; left -= 1) {
-    if (left === 0) throw changedByOthers('DISK_BUSY', `the attachment of disk '${name}'`);
-    attachment = await endAttachment(cloud, attachment, name);
+/** An attach_disk that was killed may have left the attachment of a disk that its copy has replaced since: the VM may have both. */
+async function detachCopy(
+  cloud: Cloud,
+  vmCid: string,
+  { diskCid, name }: { diskCid: string; name: string },
+): Promise<void> {
+  const copy = (await findDisk(cloud, diskCid))?.metadata.name;
+  if (copy === undefined || copy === name) return;
+  const attachment = await findAttachment(cloud, copy);
+  if (attachment !== undefined && vmCidOf(attachment) === vmCid) await detach(cloud, attachment, copy);
+}
+
+/**
+ * Ends the attachment, and each that has to take its mount over because nothing confirmed its release. Resolves with the claim as it
+ * was before that.
+ */
+async function detach(cloud: Cloud, first: Pod, name: string): Promise<PersistentVolumeClaim | undefined> {
+  let attachment: Pod = first;
+  for (let left = tries; left > 0; left -= 1) {
+    const [claim] = await claimsOf(cloud, [name]);
+    const next = await endAttachment(cloud, attachment, { name, claim });
+    if (next === undefined) return claim;
+    attachment = next;
   }
+  throw changedByOthers('DISK_BUSY', `the attachment of disk '${name}'`);
 }
 
 /** Resolves with an attachment that has to end before the disk is detached; undefined when it is. */
-async function endAttachment(cloud: Cloud, attachment: Pod, name: string): Promise<Pod | undefined> {
-  const [claim] = await claimsOf(cloud, [name]);
+async function endAttachment(
+  cloud: Cloud,
+  attachment: Pod,
+  { name, claim }: { name: string; claim: PersistentVolumeClaim | undefined },
+): Promise<Pod | undefined> {
   refuseLoss(vmCidOf(attachment), [claim]);
   const isGoing = attachment.metadata.deletionTimestamp !== undefined;
   if (isEnded(attachment) && !isGoing) {

@@ -61,26 +61,32 @@ export class FakeNode {
 
   /** `exec` of a Cloud, for the commands of attachments and of VMs that have their disks as volumes. */
   readonly exec = async ({ namespace = 'bosh', pod, command }: ExecCommand): Promise<ExecOutcome> => {
-    const { status } = await this.#api.get<Pod>({ resource: pods, namespace, name: pod });
+    const { status, metadata } = await this.#api.get<Pod>({ resource: pods, namespace, name: pod });
     if (status?.phase === 'Failed') throw noContainer(pod);
-    const diskCid = command[4] ?? '';
-    if (command[3] === 'bind') {
+    const [, , , script = '', diskCid = '', , uid] = command;
+    if (['bind', 'release', 'end-unless-bound'].includes(script) && uid !== metadata.uid)
+      return { exitCode: 1, stdout: '', stderr: 'another attachment has that name by now' };
+    return this.#run(script, diskCid);
+  };
+
+  #run(script: string, diskCid: string): ExecOutcome {
+    if (script === 'bind') {
       const wasReleased = this.releasedDisks.delete(diskCid);
       return { exitCode: 0, stdout: wasReleased ? `${bindWords.mounted}\n` : '', stderr: '' };
     }
     // what was in a hub goes with its attachment: nobody here deletes one that cannot let go
-    if (command[3] === 'is-mounted')
+    if (script === 'is-mounted')
       return { exitCode: this.leftMounts.has(diskCid) ? 0 : 1, stdout: '', stderr: '' };
-    if (command[3] === 'end-unless-bound')
+    if (script === 'end-unless-bound')
       return { exitCode: this.releasedDisks.has(diskCid) ? 0 : 16, stdout: '', stderr: '' };
     const isBusy = this.busyDisks.has(diskCid);
-    if (!isBusy && command[3] === 'release') this.releasedDisks.add(diskCid);
+    if (!isBusy && script === 'release') this.releasedDisks.add(diskCid);
     return {
       exitCode: isBusy ? 16 : 0,
       stdout: isBusy ? 'process 7 has it mounted at /var/vcap/store\n.\n' : '',
       stderr: '',
     };
-  };
+  }
 
   /** Lets go of a disk; what waited for that goes on. */
   async release(diskCid: string): Promise<void> {

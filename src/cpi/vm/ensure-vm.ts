@@ -6,6 +6,7 @@ import type { Cloud } from '../cloud.ts';
 import { createUnlessThere } from '../create-unless-there.ts';
 import type { Ensured } from '../create-unless-there.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
+import { isEnded } from '../disk/attach/has-bound.ts';
 import { annotation, isOurs } from '../labels.ts';
 import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
@@ -84,7 +85,8 @@ async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<MadeVm |
   if (pod === undefined) return { secret };
   const found = await createOrGet(cloud, pod, 'pods');
   if (found === undefined) return {};
-  if (!isUsable(found.object) || !isSamePod(found.object, pod)) return { secret, pod: found.object };
+  if (!isUsable(found.object) || isEnded(found.object) || !isSamePod(found.object, pod))
+    return { secret, pod: found.object };
   return { secret, pod: await admitted(cloud, found.object), isNew: found.isNew };
 }
 

@@ -22,7 +22,7 @@ const services = [{ name: 'killed', selector: 'vm', ports: [{ port: 80, target_p
 
 export const verbCases: readonly VerbCase[] = [
   {
-    ...{ row: 'create_vm', method: 'create_vm', waits: true },
+    ...{ row: 'create_vm', method: 'create_vm', waits: true, readsNothing: true },
     prepare: async (verbs) => verbs.world.vmArguments({ properties: { services } }),
     check: async (verbs, _, result) => verbs.world.call('delete_vm', (result as [string])[0]),
   },

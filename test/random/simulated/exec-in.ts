@@ -29,12 +29,24 @@ export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): P
 }
 
 async function run(life: PodLife, command: readonly string[]): Promise<ScriptOutcome | undefined> {
-  const [, , , script = '', diskCid = ''] = command;
+  const [, , , script = '', diskCid = '', , uid] = command;
+  const { mounter } = life;
+  if (mounter === undefined) return runInVm(life, script, diskCid);
+  if (uid !== life.uid) return { exitCode: 1, words: 'another attachment has that name by now' };
   switch (script) {
     case 'bind':
-      return life.mounter?.bind();
+      return mounter.bind();
     case 'release':
-      return life.mounter?.release();
+      return mounter.release();
+    case 'end-unless-bound':
+      return mounter.endUnlessBound();
+    default:
+      throw new Error(`the simulated mount container has no script ${script}`);
+  }
+}
+
+function runInVm(life: PodLife, script: string, diskCid: string): ScriptOutcome {
+  switch (script) {
     case 'is-mounted':
       return { exitCode: life.node.hubs.get(life.uid)?.mounts.has(diskCid) === true ? 0 : 1, words: '' };
     case 'in-use':
@@ -47,7 +59,7 @@ async function run(life: PodLife, command: readonly string[]): Promise<ScriptOut
     case 'agent-socket':
       return { exitCode: 0, words: '' };
     default:
-      throw new Error(`the simulated node has no script ${script}`);
+      throw new Error(`the simulated VM has no script ${script}`);
   }
 }
 

@@ -1,3 +1,4 @@
+import { bindWords } from '../../../src/cpi/disk/attach/bind-script.ts';
 import { cannotExit } from '../../../src/cpi/disk/attach/volume-functions.ts';
 import type { Steps } from './steps.ts';
 
@@ -27,6 +28,8 @@ export interface MountContainerView {
 /** What outlives the container in its pod: /scratch. */
 export interface Scratch {
   isEnded: boolean;
+  /** detach_disk has released the disk: only attach_disk mounts it again. */
+  isReleased: boolean;
 }
 
 export interface ScriptOutcome {
@@ -43,6 +46,8 @@ export class MountContainer {
   #hasTrap = false;
   #isEnding = false;
   #isLocked = false;
+  /** It has been through its own bind: scripts of the CPI wait for that. */
+  #isReady = false;
   #exit: ScriptOutcome | undefined;
 
   constructor(view: MountContainerView, scratch: Scratch) {
@@ -69,13 +74,26 @@ export class MountContainer {
 
   /** bind-script.ts by exec. Undefined: the container has ended meanwhile. */
   async bind(): Promise<ScriptOutcome | undefined> {
-    return this.#locked(() => Promise.resolve(this.#bind()));
+    await this.#ready();
+    return this.#locked(() => Promise.resolve(this.#bind(true)));
+  }
+
+  /** end-unless-bound-script.ts by exec. Undefined: the container has ended meanwhile. */
+  async endUnlessBound(): Promise<ScriptOutcome | undefined> {
+    await this.#ready();
+    return this.#locked(() => {
+      const { diskCid, volume, hub } = this.#view;
+      if (hub()?.mounts.get(diskCid) === volume) return Promise.resolve({ exitCode: busyExit, words: '' });
+      this.#scratch.isEnded = true;
+      return Promise.resolve({ exitCode: 0, words: '' });
+    });
   }
 
   /** release-script.ts by exec, which tries twice. Undefined: the container has ended meanwhile. */
   async release(): Promise<ScriptOutcome | undefined> {
+    await this.#ready();
     for (const isLast of [false, true]) {
-      const outcome = await this.#locked(() => this.#release());
+      const outcome = await this.#locked(() => this.#release(true));
       if (outcome === undefined || outcome.exitCode === 0 || isLast) return outcome;
       await this.#view.steps.when(`${this.#view.name}: release looks again`, () => true);
     }
@@ -90,8 +108,9 @@ export class MountContainer {
     this.#scratch.isEnded = false;
     await steps.when(`${name}: binds`, () => !this.#isLocked);
     if (this.#exit !== undefined) return;
-    const bound = this.#bind();
+    const bound = this.#bind(false);
     if (bound.exitCode !== 0) return this.#end(bound.exitCode, bound.words);
+    this.#isReady = true;
     for (;;) {
       const isAsked = (): boolean => this.#isEnding || (hub()?.isGoing ?? true);
       const isUseful = (): boolean => this.#isEnding || (hub()?.mounts.has(this.#view.diskCid) ?? false);
@@ -101,10 +120,19 @@ export class MountContainer {
         () => this.#exit !== undefined || (isAsked() && isUseful() && isFree()),
       );
       const wasAsked = this.#isEnding;
-      const outcome = await this.#locked(() => this.#release());
+      const outcome = await this.#locked(() => this.#release(false));
       if (outcome === undefined) return;
       if (outcome.exitCode === 0 && wasAsked) return this.#end(0, '');
     }
+  }
+
+  /** until-ready-script.ts */
+  async #ready(): Promise<void> {
+    if (this.#isReady || this.#exit !== undefined) return;
+    await this.#view.steps.when(
+      `${this.#view.name}: is ready`,
+      () => this.#isReady || this.#exit !== undefined,
+    );
   }
 
   /** Under the lock that bind and release share; undefined where the container has ended. */
@@ -119,10 +147,12 @@ export class MountContainer {
     return this.#exit === undefined ? outcome : undefined;
   }
 
-  #bind(): ScriptOutcome {
+  #bind(isAttaching: boolean): ScriptOutcome {
     const { diskCid, volume, hub, otherVms } = this.#view;
     const cannot = (words: string): ScriptOutcome => ({ exitCode: cannotExit, words });
+    if (!isAttaching && this.#scratch.isReleased) return { exitCode: 0, words: '' };
     if (this.#scratch.isEnded) return cannot('the attachment is ending');
+    this.#scratch.isReleased = false;
     const there = hub();
     if (there === undefined) return cannot('the hub of the VM is not a tmpfs of its own');
     const present = there.mounts.get(diskCid);
@@ -131,13 +161,13 @@ export class MountContainer {
     if (otherVms().length > 0) return cannot(`it is still mounted in another VM: ${otherVms().join()}`);
     there.mounts.set(diskCid, volume);
     this.#view.steps.note(`${diskCid} is mounted in the hub of ${there.vm}`);
-    return { exitCode: 0, words: '' };
+    return { exitCode: 0, words: bindWords.mounted };
   }
 
-  async #release(): Promise<ScriptOutcome | undefined> {
+  async #release(isDetaching: boolean): Promise<ScriptOutcome | undefined> {
     const { diskCid, volume, hub, users, steps, name } = this.#view;
     const busy = (): ScriptOutcome => ({ exitCode: busyExit, words: users().join('\n') });
-    if (hub()?.mounts.get(diskCid) !== volume) return this.#letGo();
+    if (hub()?.mounts.get(diskCid) !== volume) return this.#letGo(isDetaching);
     if (users().length > 0) return busy();
     await steps.when(`${name}: unmounts`, () => true);
     if (this.#exit !== undefined) return undefined;
@@ -145,12 +175,13 @@ export class MountContainer {
     steps.note(`${diskCid} is unmounted from the hub of ${hub()?.vm ?? 'no VM'}`);
     await steps.when(`${name}: looks for users again`, () => true);
     if (this.#exit !== undefined) return undefined;
-    if (users().length === 0) return this.#letGo();
+    if (users().length === 0) return this.#letGo(isDetaching);
     hub()?.mounts.set(diskCid, volume);
     return busy();
   }
 
-  #letGo(): ScriptOutcome {
+  #letGo(isDetaching: boolean): ScriptOutcome {
+    if (isDetaching) this.#scratch.isReleased = true;
     if (this.#isEnding) this.#scratch.isEnded = true;
     return { exitCode: 0, words: '' };
   }

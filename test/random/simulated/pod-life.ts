@@ -46,7 +46,7 @@ export class PodLife {
   readonly volumes = new Map<string, string>();
   /** Volumes that jobs of the VM have mounted at their own place, by the disk's name in the hub. */
   readonly uses = new Map<string, string>();
-  readonly #scratch = { isEnded: false };
+  readonly #scratch = { isEnded: false, isReleased: false };
   #stage: Stage = 'new';
   #container: Container | undefined;
   #lastExit: ScriptOutcome | undefined;

@@ -25,14 +25,19 @@ export type BindOutcome =
  * detach that was killed between release and deletion leaves one that holds nothing. Idempotent.
  */
 export async function askToBind(cloud: Cloud, attachment: Pod): Promise<BindOutcome> {
-  const { name = '', annotations = {} } = attachment.metadata;
+  const { name = '', uid = '', annotations = {} } = attachment.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
   try {
     const { exitCode, stdout, stderr } = await cloud.exec({
       namespace: diskNamespaceOf(cloud),
       pod: name,
       container: holderContainer,
-      command: ['/bin/sh', '-c', untilReadyIn(attachment) + bindScript, 'bind', diskCidOf(attachment), vmUid],
+      command: [
+        '/bin/sh',
+        '-c',
+        untilReadyIn(attachment) + bindScript,
+        ...['bind', diskCidOf(attachment), vmUid, uid],
+      ],
       deadlineMs,
     });
     if (exitCode === 0) return { kind: 'bound', isNew: stdout.trim() === bindWords.mounted };

@@ -1,4 +1,5 @@
 import { hubVolume } from '../../vm/vm-pod.ts';
+import { onlyInAttachment } from './until-ready-script.ts';
 import { cannotExit, volumeFunctions } from './volume-functions.ts';
 
 /** How long a VM whose pod was deleted by force may take to be gone from the node: by the clock, shorter than a wait for the lock. */
@@ -64,6 +65,6 @@ bind() (
 `;
 
 /** Run in the holder by attach_disk, which so knows that the disk is in the VM. */
-export const bindScript = `${volumeFunctions}${bindFunction}attaching=1
+export const bindScript = `${volumeFunctions}${onlyInAttachment}${bindFunction}attaching=1
 bind
 `;

@@ -2,6 +2,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import { changedByOthers } from '../../changed-by-others.ts';
 import type { Cloud } from '../../cloud.ts';
+import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
 import { waitUntilGone } from '../../remove-object.ts';
 import { findVm, findVmSecret, podReference } from '../../vm/find-vm.ts';
@@ -25,11 +26,26 @@ export const isHeldBy = ({ metadata }: PersistentVolumeClaim, secret: VmSecret):
 
 /**
  * The cid of the living VM that a claim names; undefined when there is none. A pod of a VM that is gone may
- * still have the volume: it is waited for.
+ * still have the volume: it is waited for. A VM that cannot be looked at counts as living.
  */
 export async function livingHolder(cloud: Cloud, claim: PersistentVolumeClaim): Promise<string | undefined> {
   const vmCid = claim.metadata.labels?.[label.vmId];
   if (vmCid === undefined) return undefined;
+  // a VM with such a disk is in the namespace of the claim; this CPI's VMs may be in another one
+  const there = { ...cloud, namespace: diskNamespaceOf(cloud) };
+  try {
+    return await livingVm(there, vmCid, claim);
+  } catch (error) {
+    if (there.namespace !== cloud.namespace && isApiError(error, 403)) return vmCid;
+    throw error;
+  }
+}
+
+async function livingVm(
+  cloud: Cloud,
+  vmCid: string,
+  claim: PersistentVolumeClaim,
+): Promise<string | undefined> {
   const secret = await findVmSecret(cloud, vmCid);
   if (secret !== undefined && isHeldBy(claim, secret)) return vmCid;
   const pod = await findVm(cloud, vmCid);
@@ -59,12 +75,13 @@ export async function refuseHeld(cloud: Cloud, claim: PersistentVolumeClaim): Pr
 /**
  * Gives the disk to that VM; of two VMs at once one gets it. Resolves with the claim as it is now: its lock
  * is another one than before, also if the VM had the disk already, so that no slow call takes away what
- * this one gave. Model: recreate.pml.
+ * this one gave. The caller has looked for an attachment of the disk and for a mount that one has left;
+ * `look` does that again if the claim was changed meanwhile, and rejects. Model: recreate.pml.
  */
 export async function lockDisk(
   cloud: Cloud,
   first: PersistentVolumeClaim,
-  secret: VmSecret,
+  { secret, look }: { secret: VmSecret; look: (now: PersistentVolumeClaim) => Promise<void> },
 ): Promise<PersistentVolumeClaim> {
   let claim = first;
   const { name = '' } = claim.metadata;
@@ -86,6 +103,7 @@ export async function lockDisk(
       throw diskGone(name, 'was deleted meanwhile');
     // of an update_disk that began meanwhile: what the VM writes would not be in it
     await dropCopy(cloud, now);
+    await look(now);
     claim = now;
   }
   throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${name}'`);
@@ -121,10 +139,18 @@ const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[annotation.lock];
 
 /**
- * What a VM that is gone left on a claim goes; one that was given the disk since `claim` was read keeps it.
+ * Removes from a claim what a VM that is gone left on it. Rejects with DISK_ATTACHED_ELSEWHERE if a VM was
+ * given the disk since `claim` was read.
  */
 export async function freeOfDeadVm(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
-  if (claim.metadata.labels?.[label.vmId] !== undefined) await unmark(cloud, claim);
+  let now: PersistentVolumeClaim | undefined = claim;
+  for (let left = tries; left > 0; left -= 1) {
+    if (now?.metadata.labels?.[label.vmId] === undefined) return;
+    if ((await unmark(cloud, now)) !== undefined) return;
+    now = await findClaim(cloud, claim.metadata.name ?? '');
+    if (now !== undefined) await refuseHeld(cloud, now);
+  }
+  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${claim.metadata.name ?? ''}'`);
 }
 
 const unmark = (

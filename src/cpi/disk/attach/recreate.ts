@@ -16,7 +16,7 @@ import { waitForAgent } from '../../vm/wait-for-agent.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
 import { isHeldBy, lockDisk, unlockDisk, wasDetachedFrom } from './disk-lock.ts';
-import { clearAttachment } from './hot.ts';
+import { clearAttachment, refuseLeftMount } from './hot.ts';
 import { refuseInUse } from './in-use.ts';
 import { claimsOfRecreatedVm, refuseLoss } from './refuse-loss.ts';
 import { strategyOf } from './strategy.ts';
@@ -67,10 +67,14 @@ export async function attachByRecreate(
   refuseOtherNamespace(cloud, vmCid, diskCid);
   refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
   if (!disksOfRecreatedVm(vm).includes(diskCid)) await refuseLostNode(cloud, vm);
+  const look = async (seen: PersistentVolumeClaim): Promise<void> => {
+    await clearAttachment(cloud, diskCid);
+    await refuseLeftMount(cloud, seen);
+  };
   let now = vm;
   let known = claim;
   for (let left = tries; left > 0; left -= 1) {
-    known = await lockDisk(cloud, known, now.secret);
+    known = await lockDisk(cloud, known, { secret: now.secret, look });
     if (await recordAndSettle(cloud, now, known)) return `${hubPath}/disks/${diskCid}/store`;
     now = await readAgain(cloud, vmCid);
   }

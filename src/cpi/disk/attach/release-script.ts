@@ -1,15 +1,16 @@
+import { onlyInAttachment } from './until-ready-script.ts';
 import { volumeFunctions } from './volume-functions.ts';
 
 /** Exit codes of the release command; anything else means that it did not run. */
 export const releaseExit = { released: 0, busy: 16 } as const;
 
 /**
- * Run in the holder by detach_disk: takes the volume out of the hub, trying for \`$3\` seconds while it is in use.
+ * Run in the holder by detach_disk: takes the volume out of the hub, trying for \`$4\` seconds while it is in use.
  * Stdout says who uses it. Idempotent.
  */
-export const releaseScript = `${volumeFunctions}
+export const releaseScript = `${volumeFunctions}${onlyInAttachment}
 detaching=1
-left=$(($3 * 4))
+left=$(($4 * 4))
 until using=$(release); do
   left=$((left - 1))
   [ "$left" -gt 0 ] || { echo "$using"; exit 16; }

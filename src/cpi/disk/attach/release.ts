@@ -35,6 +35,8 @@ export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<Releas
     if (!(outcome instanceof Error)) {
       if (outcome.exitCode === releaseExit.released) return 'released';
       if (outcome.exitCode === releaseExit.busy) throw busy(attachment, outcome.stdout, seconds);
+      // the script did not run: the name may be another attachment's by now
+      if ((await presentOf(cloud, attachment)) === undefined) return 'gone';
     }
     if (cloud.clock.now() >= end) {
       if (await isGivenUp(cloud, attachment)) return 'released';
@@ -96,7 +98,7 @@ async function askHolder(
   attachment: Pod,
   seconds: number,
 ): Promise<ExecOutcome | Error | 'gone'> {
-  const { name = '', annotations = {} } = attachment.metadata;
+  const { name = '', uid = '', annotations = {} } = attachment.metadata;
   try {
     return await cloud.exec({
       namespace: diskNamespaceOf(cloud),
@@ -107,7 +109,7 @@ async function askHolder(
         '-c',
         untilReadyIn(attachment) + releaseScript,
         'release',
-        ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', String(seconds)],
+        ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', uid, String(seconds)],
       ],
       // one look through the node's processes may take its time
       deadlineMs: (seconds + graceSeconds) * 1000,

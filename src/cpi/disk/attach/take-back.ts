@@ -6,7 +6,7 @@ import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { holderContainer } from '../../own-containers.ts';
 import { diskCidOf, findAttachment, requestEndOfSeen, waitUntilEnded } from './attachments.ts';
-import { findClaim } from '../claim.ts';
+import { findClaim, isReplaced } from '../claim.ts';
 import { livingHolder } from './disk-lock.ts';
 import { endUnlessBoundExit, endUnlessBoundScript } from './end-unless-bound-script.ts';
 import { hasBound, isEnded, isHeld, takesOver } from './has-bound.ts';
@@ -73,12 +73,12 @@ async function endUnlessBound(cloud: Cloud, attachment: Pod): Promise<End> {
 }
 
 /**
- * True if no attach_disk to a VM of this strategy can have answered success: the disk is gone, delete_disk deletes it, or a VM of the
- * strategy `recreate` has it. The mount container then releases what it has mounted as soon as nothing uses it.
+ * True if no attach_disk to a VM of this strategy can have answered success: the disk is gone, delete_disk deletes it, update_disk has
+ * replaced it, or a VM of the strategy `recreate` has it. The mount container then releases what it has mounted as soon as nothing uses it.
  */
 async function cannotSucceed(cloud: Cloud, diskCid: string): Promise<boolean> {
   const claim = await findClaim(cloud, diskCid);
-  if (claim === undefined) return true;
+  if (claim === undefined || isReplaced(claim)) return true;
   const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined) return annotations[annotation.deleting] !== undefined;
   return (await livingHolder(cloud, claim)) !== undefined;
@@ -92,7 +92,7 @@ async function mayBeInVm(cloud: Cloud, now: Pod): Promise<boolean> {
 
 /** True if the mount container has not mounted the disk, and will not do so any more. */
 async function isEndedByHolder(cloud: Cloud, now: Pod): Promise<boolean> {
-  const { name = '', annotations = {} } = now.metadata;
+  const { name = '', uid = '', annotations = {} } = now.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
   const script = untilReadyIn(now) + endUnlessBoundScript;
   try {
@@ -100,7 +100,7 @@ async function isEndedByHolder(cloud: Cloud, now: Pod): Promise<boolean> {
       namespace: diskNamespaceOf(cloud),
       pod: name,
       container: holderContainer,
-      command: ['/bin/sh', '-c', script, 'end-unless-bound', diskCidOf(now), vmUid],
+      command: ['/bin/sh', '-c', script, 'end-unless-bound', diskCidOf(now), vmUid, uid],
       deadlineMs,
     });
     return exitCode === endUnlessBoundExit.ended;

@@ -14,6 +14,13 @@ done
 `;
 
 /**
+ * Follows the functions of each script that the CPI runs in a mount container, whose third argument is the uid of the attachment: an
+ * exec reaches the pod that has the name by now, and that may be another VM's.
+ */
+export const onlyInAttachment = `[ "$(own_uid)" = "$3" ] || { echo "another attachment has that name by now" >&2; exit 1; }
+`;
+
+/**
  * Begins each script that the CPI runs in the mount container of an attachment: the container has been through its own bind by then.
  * Before, it would put the volume back into the VM after a release, and TERM, for which it has no trap yet, would end it while the
  * volume is mounted. Empty for an attachment of an earlier version, which does not tell.

@@ -79,6 +79,7 @@ const ofClaim: readonly string[] = [
   annotation.deleting,
   annotation.detachedFrom,
   annotation.giveUp,
+  annotation.lock,
   annotation.replaced,
   annotation.snapshotClass,
   annotation.vmUid,
