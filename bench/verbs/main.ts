@@ -7,6 +7,7 @@ import type { Cloud } from '../../src/cpi/cloud.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
 import { methods } from '../../src/cpi/methods.ts';
 import { countingApi } from '../../src/cpi/testing/counting-api.ts';
+import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { startStorage } from '../../src/cpi/testing/storage-cloud.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import type { VerbScenario } from '../../src/cpi/testing/verb-scenarios.ts';
@@ -63,7 +64,7 @@ async function inWorld<T>(
   scenario: VerbScenario,
   work: (prepared: Prepared) => Promise<T>,
 ): Promise<T> {
-  const world = await CpiWorld.start(artefacts);
+  const world = await CpiWorld.start(artefacts, [networkPolicyKind]);
   const storage = await startStorage(world.api);
   try {
     const settings = { ...world.settings, deadlines: {}, ...scenarioSettings(world, scenario) };

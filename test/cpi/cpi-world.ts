@@ -1,3 +1,4 @@
+import type { Kind } from '../../src/cluster/api/kinds/kind.ts';
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -43,9 +44,9 @@ export class CpiWorld {
     this.#server = parts.server;
   }
 
-  static async start(artefacts = builtArtefacts()): Promise<CpiWorld> {
+  static async start(artefacts = builtArtefacts(), moreKinds: readonly Kind[] = []): Promise<CpiWorld> {
     const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cpi-'));
-    const api = await openLocalApi({ directory });
+    const api = await openLocalApi({ directory, moreKinds });
     const node = new FakeNode(api);
     const commands = { exec: node.exec };
     const onError = (error: unknown): void => {
