@@ -149,9 +149,9 @@ test('a job that is disabled has nothing to run', async () => {
 });
 
 interface Machine {
-  /** What it has, and no others. */
+  /** The only programs that the script can call. */
   readonly programs: readonly string[];
-  /** Of the folder above the mount folder. */
+  /** The mode of the folder above the mount folder. */
   readonly mode?: number;
   /** The device that stands for /dev/fuse. */
   readonly fuse?: string;

@@ -35,7 +35,7 @@ export async function writeNotices(directory: string, packages: Iterable<string>
   await rename(join(directory, 'NOTICE.partial'), join(directory, 'NOTICE'));
 }
 
-/** What the licence of one installed package says, below its name, version and kind. */
+/** The licence text of one installed package, below its name, version and kind of licence. */
 export async function noticeOf(directory: string, name: string): Promise<string> {
   const { version, license = 'see below' } = JSON.parse(
     await readFile(join(directory, 'package.json'), 'utf8'),

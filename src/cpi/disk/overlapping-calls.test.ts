@@ -41,6 +41,26 @@ async function twoVms(t: TestContext): Promise<TestCloud & { disk: string }> {
   return { ...made, disk: await createDisk(cloud, [64, {}, null]) };
 }
 
+/** A CPI of `recreate`, and one of `hot` in another namespace that has its disks in the first one's. */
+async function twoCpis(t: TestContext): Promise<TestCloud & { beside: TestCloud['cloud'] }> {
+  const made = await testCloud(t, {
+    kubernetes: { attach: 'recreate' },
+    deadlines: { detach_disk: 2, delete_disk: 2 },
+  });
+  const { cloud, api } = made;
+  await api.create(namespaces, { metadata: { name: 'bosh-beside' } });
+  const { kubernetes } = cloud.config;
+  const beside = {
+    ...cloud,
+    namespace: 'bosh-beside',
+    config: {
+      ...cloud.config,
+      kubernetes: { ...kubernetes, attach: 'hot' as const, diskNamespace: namespace },
+    },
+  };
+  return { ...made, beside };
+}
+
 const claimOf = ({ api, disk }: TestCloud & { disk: string }): Promise<PersistentVolumeClaim> =>
   api.get({ resource: persistentVolumeClaims, namespace, name: disk });
 
@@ -87,26 +107,14 @@ test('the lock of an attach_disk of recreate that is refused takes the disk from
     }),
   };
   outcomes.push(await attachDisk(slow, [other, disk]).catch((error: unknown) => error));
-  const after = await api.get<Pod>(attachment).catch(() => undefined);
-  assert.equal(after?.metadata.uid, before?.metadata.uid);
-  assert.equal(after?.metadata.deletionTimestamp, undefined);
+  assert.match(String(outcomes.at(-1)), /is attached to VM/u);
+  const after = await api.get<Pod>(attachment);
+  assert.equal(after.metadata.uid, before?.metadata.uid);
+  assert.equal(after.metadata.deletionTimestamp, undefined);
 });
 
 test('two CPIs share a disk namespace: the disk of a VM of recreate is not given to a VM of the other', async (t) => {
-  const { cloud, api } = await testCloud(t, {
-    kubernetes: { attach: 'recreate' },
-    deadlines: { detach_disk: 2, delete_disk: 2 },
-  });
-  await api.create(namespaces, { metadata: { name: 'bosh-beside' } });
-  const { kubernetes } = cloud.config;
-  const beside = {
-    ...cloud,
-    namespace: 'bosh-beside',
-    config: {
-      ...cloud.config,
-      kubernetes: { ...kubernetes, attach: 'hot' as const, diskNamespace: namespace },
-    },
-  };
+  const { cloud, api, beside } = await twoCpis(t);
   await createVm(cloud, createVmArguments());
   await createVm(beside, createVmArguments({ agentId: otherAgent, networks: dynamic }));
   const disk = await createDisk(cloud, [64, {}, null]);
@@ -117,20 +125,7 @@ test('two CPIs share a disk namespace: the disk of a VM of recreate is not given
 });
 
 test('two CPIs share a disk namespace: the disk of a VM of recreate is not deleted by the other', async (t) => {
-  const { cloud, api } = await testCloud(t, {
-    kubernetes: { attach: 'recreate' },
-    deadlines: { detach_disk: 2, delete_disk: 2 },
-  });
-  await api.create(namespaces, { metadata: { name: 'bosh-beside' } });
-  const { kubernetes } = cloud.config;
-  const beside = {
-    ...cloud,
-    namespace: 'bosh-beside',
-    config: {
-      ...cloud.config,
-      kubernetes: { ...kubernetes, attach: 'hot' as const, diskNamespace: namespace },
-    },
-  };
+  const { cloud, beside } = await twoCpis(t);
   await createVm(cloud, createVmArguments());
   const disk = await createDisk(cloud, [64, {}, null]);
   await attachDisk(cloud, [hot, disk]);
