@@ -182,6 +182,15 @@ describe('manifests/bosh-deployment', () => {
     assert.deepEqual(pathsOf(parse(text)).toSorted(), bosh.toSorted());
   });
 
+  test('the files against the waits of new VMs set the properties of the jobs nats and director', async () => {
+    const names = ['cpi.yml', 'dynamic-network.yml', 'nats-sync.yml', 'lasting-nats-credentials.yml'];
+    const { instance_groups: groups } = parse(await render(names)) as Rendered;
+    const { 'nats-sync': natsSync, director } = groups[0]?.properties ?? {};
+    assert.deepEqual(natsSync, { intervals: { poll_user_sync: 1 } });
+    const key = 'enable_short_lived_nats_bootstrap_credentials';
+    assert.equal((director as Record<string, unknown> | undefined)?.[key], false);
+  });
+
   test('two Services of one name are refused', async () => {
     const text = await render(['cpi.yml', 'nodeport.yml', 'loadbalancer.yml']);
     await assert.rejects(assertAccepted(parse(text) as Rendered, []), /services has a name twice/u);

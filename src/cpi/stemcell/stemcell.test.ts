@@ -185,7 +185,10 @@ describe("a stemcell with our agent, which a director's NATS cannot reach", () =
       for (const properties of [own, { ...own, image_reference: undefined }])
         await assert.rejects(createStemcell(cloud, [imagePath, properties]), (error) => {
           assert.ok(isProductError(error, 'AGENT_NOT_SUPPORTED'));
-          assert.match(error.message, /HTTPS.*agent\.mbus.*NATS.*stemcell build .*--agent FILE.*--davcli FILE/u);
+          assert.match(
+            error.message,
+            /HTTPS.*agent\.mbus.*NATS.*stemcell build .*--agent FILE.*--davcli FILE/u,
+          );
           assert.doesNotMatch(error.message, /hunter2/u);
           return true;
         });
