@@ -171,6 +171,22 @@ describe('manifests/bosh-deployment', () => {
     }
   });
 
+  test("one that belongs to a way refuses another way's Service, and says whose UAA and CredHub it needs", async () => {
+    const ways = ['nodeport', 'loadbalancer'];
+    for (const [way = '', other = ''] of [ways, ways.toReversed()]) {
+      const base = ['cpi.yml', `${other}.yml`, 'uaa.yml', 'credhub.yml'];
+      await assert.rejects(render([...base, `${way}-uaa.yml`]), {
+        message: new RegExp(`${way}-uaa\\.yml belongs after ${way}\\.yml`, 'u'),
+      });
+      await assert.rejects(render([...base, `${other}-uaa.yml`, `${way}-credhub.yml`]), {
+        message: new RegExp(`${way}-credhub\\.yml belongs after ${way}-uaa\\.yml`, 'u'),
+      });
+      await assert.rejects(render(['cpi.yml', `${way}.yml`, `${way}-uaa.yml`]), {
+        message: new RegExp(`${way}-uaa\\.yml belongs after uaa\\.yml of bosh-deployment`, 'u'),
+      });
+    }
+  });
+
   test('the paths of all files together are those of bosh-deployment', async () => {
     const all = parse(await render(['uaa.yml', 'credhub.yml', 'jumpbox-user.yml', 'bbr.yml'])) as unknown;
     const listed = ['credhub', 'jumpbox-user', 'bbr'].reduce(changed, uaa);
