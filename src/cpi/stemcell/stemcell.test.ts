@@ -182,8 +182,8 @@ describe("a stemcell with our agent, which a director's NATS cannot reach", () =
   test('is refused where agent.mbus is a NATS URL, with the cause and what to upload', async (t) => {
     for (const mbus of ['nats://nats:hunter2@10.0.0.6:4222', 'NATS://10.0.0.6:4222']) {
       const { cloud } = await testCloud(t, { agent: { mbus } });
-      for (const properties of [own, { ...own, image_reference: undefined }])
-        await assert.rejects(createStemcell(cloud, [imagePath, properties]), (error) => {
+      for (const cloudProperties of [own, { ...own, image_reference: undefined }])
+        await assert.rejects(createStemcell(cloud, [imagePath, cloudProperties]), (error) => {
           assert.ok(isProductError(error, 'AGENT_NOT_SUPPORTED'));
           assert.match(
             error.message,
