@@ -1,4 +1,4 @@
-import { directoryPassword } from '../options/mount-values.ts';
+import { directoryPassword, smbPassword } from '../options/mount-values.ts';
 import { parseSecretReference } from '../signature/secret-reference.ts';
 import type { DriverLog } from './driver-log.ts';
 import type { ResolveIds } from './ldap/resolve-ids.ts';
@@ -43,7 +43,8 @@ export async function resolveOrder(
     const reference = parseSecretReference(password);
     if (reference === undefined) return password;
     if (!check.isSigned) throw new MountError('NOT_SIGNED', `its password is a reference, and ${check.why}`);
-    const read = directoryPassword.parse(await readSecret(reference, { places: secrets, log, signal }));
+    const type = protocol === 'smb' ? smbPassword : directoryPassword;
+    const read = type.parse(await readSecret(reference, { places: secrets, log, signal }));
     if ('value' in read) return String(read.value);
     throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.fault}`);
   };

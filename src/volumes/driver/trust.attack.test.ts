@@ -136,12 +136,15 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
   await symlink(join(folder, 'outside'), join(secrets, 'link'));
   await symlink(folder, join(secrets, 'folder'));
   await writeFile(join(secrets, 'lines'), 'a\nb');
+  // mount.cifs takes at most 512 characters
+  await writeFile(join(secrets, 'long'), 'x'.repeat(513));
   const places = ['/etc/hostname', join(folder, 'outside'), `${secrets}-x/y`, join(secrets, 'link')];
   places.push(
     join(secrets, 'folder', 'outside'),
     join(secrets, 'missing'),
     join(secrets, 'team'),
     join(secrets, 'lines'),
+    join(secrets, 'long'),
   );
   for (const place of places) assert.match(await mount(at(place)), /^SECRET_UNAVAILABLE: /u, place);
   assert.match(
