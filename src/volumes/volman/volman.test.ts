@@ -84,7 +84,7 @@ test('json comes before spec before sock, and the first hit of a name wins', asy
   assert.equal(await volman.mount(first, { source: 's' }), '/var/vcap/data/volumes/small/a_b');
   assert.equal(await volman.mount(third, {}), '/var/vcap/data/volumes/small/a_b');
   assert.deepEqual(json.volumes.get('a_b'), { count: 1, options: { source: 's' } });
-  await volman.unmount(third);
+  await volman.release(third);
   assert.equal(sock.volumes.size, 0);
 });
 
@@ -94,7 +94,7 @@ test('a volume of its own has both ids in its name, each with = for _', async (t
   await volman.scan();
   await volman.mount(order, {});
   assert.deepEqual([...driver.volumes.keys()], ['a=b_c=d']);
-  await volman.unmount(order);
+  await volman.release(order);
   assert.equal(driver.volumes.size, 0);
   assert.deepEqual(measured, [
     'VolmanMountDuration',
@@ -156,13 +156,13 @@ test('a driver that fails at a rescan stays, and follows its new address (B18, B
   first.instead = (route) => (route === '/Plugin.Activate' ? '{"Err":"not now"}' : undefined);
   await volman.scan();
   assert.deepEqual(volman.listDrivers(), []);
-  await volman.unmount(order);
+  await volman.release(order);
   assert.equal(first.volumes.size, 0);
   // restarted on another port, with the volumes of before
   const second = await listed('nfsv3driver');
   second.volumes.set('a=b_c=d', { count: 1, options: {} });
   await volman.scan();
-  await volman.unmount(order);
+  await volman.release(order);
   assert.equal(second.volumes.size, 0);
   // a driver that stops removes its file: nothing new is mounted, but it can be unmounted
   await volman.mount(order, {});
@@ -172,7 +172,7 @@ test('a driver that fails at a rescan stays, and follows its new address (B18, B
     code: 'DRIVER_NOT_FOUND',
     message: /^Plugin 'nfsv3driver' not found in list of known plugins/u,
   });
-  await volman.unmount(order);
+  await volman.release(order);
   assert.equal(second.volumes.size, 0);
 });
 

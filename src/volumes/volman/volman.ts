@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { discoverDrivers } from './discover-drivers.ts';
 import { DriverClient } from './driver-client.ts';
@@ -65,19 +64,6 @@ export class Volman {
     await this.#scanning;
   }
 
-  /** Scans again and again until `signal`. */
-  async keepScanning(seconds: number, signal: AbortSignal): Promise<void> {
-    for (;;) {
-      try {
-        await delay(seconds * 1000, undefined, { signal, ref: false });
-      } catch (error) {
-        if (signal.aborted) return;
-        throw error;
-      }
-      await this.scan();
-    }
-  }
-
   /** Names of the drivers on which a container can be placed. */
   listDrivers(): readonly string[] {
     return [...this.#drivers]
@@ -107,14 +93,6 @@ export class Volman {
   /** Throws what `mount` would throw without asking a driver: DRIVER_NOT_FOUND, VOLUME_MOUNT_INVALID. */
   refuseUnmountable(order: VolumeOrder): void {
     this.#mountable(order);
-  }
-
-  /** Unmounts a volume of a container, once. */
-  async unmount(order: VolumeOrder): Promise<void> {
-    await this.#measured('Unmount', order.driver, async () => {
-      const { spec, client } = this.#known(order.driver);
-      await client.unmount(volumeName(order, spec.hasUniqueVolumeIds), order.containerId);
-    });
   }
 
   /**

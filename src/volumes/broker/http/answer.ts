@@ -6,7 +6,6 @@ export interface Answer {
 
 /** The error codes of OSBAPI 2.17 that this broker sends. */
 export type BrokerErrorCode =
-  | 'AsyncRequired'
   | 'ConcurrencyError'
   | 'MaintenanceInfoConflict'
   | 'RequiresApp'
