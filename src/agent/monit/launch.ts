@@ -9,9 +9,8 @@ const path = '/bin:/usr/bin:/sbin:/usr/sbin';
 const monitUmask = 0o077;
 
 /**
- * Starts a program of a monit file as monit does, but for its output, which `output` is for; `event` is what
- * MONIT_EVENT says,
- * `mark` marks what a start program begins.
+ * Starts a program of a monit file as monit does, except that its output goes to the descriptor `output`. `event`
+ * is the value of MONIT_EVENT; `mark` marks the processes that a start program begins.
  */
 export function launchProgram(
   ports: {

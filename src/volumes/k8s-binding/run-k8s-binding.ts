@@ -16,10 +16,9 @@ export interface K8sBindingPorts {
 }
 
 /**
- * Writes the answer to a bind, from the file or stdin, as objects of Kubernetes in YAML, with the password in
- * a Secret. With
- * `--patch` it writes what mounts them into a container: a patch of a Deployment or of anything else with a
- * template of pods.
+ * Writes the answer to a bind, from the file or stdin, as Kubernetes objects in YAML, with the password in a
+ * Secret. With `--patch` it writes the patch that mounts them into a container of a Deployment, or of any other
+ * object with a pod template.
  */
 export async function runK8sBinding(
   words: readonly string[],

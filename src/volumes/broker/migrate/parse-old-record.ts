@@ -55,8 +55,8 @@ function withOptions(
   recordOf: (options: InstanceRecord['options'], given: Record<string, string>) => InstanceRecord,
 ): OldRecord {
   if (!isObject(parameters)) return { fault: 'its parameters are no JSON object' };
-  // what the operator forces now may have been given then
-  // the old brokers kept names that they did not know, for any space
+  // The old brokers kept unknown option names, so an option that is only valid in some spaces is left out here.
+  // No option is forced: a user may have set an option that the operator forces today.
   const known = table.filter(({ isInSpace }) => isInSpace !== true);
   const parsed = parseOptions(known, parameters, place, {});
   if ('description' in parsed) return { fault: parsed.description.replaceAll('\n', ' ') };
