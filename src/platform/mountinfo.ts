@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+
 /** One line of /proc/<pid>/mountinfo (proc(5)), as far as it is read here. */
 export interface MountEntry {
   /** `major:minor` of the file system, field 3. */
@@ -53,4 +55,19 @@ export function parseMountInfo(text: string): MountEntry[] {
     .split('\n')
     .filter((line) => line !== '')
     .map(parseLine);
+}
+
+/** The mounts that a process sees: those of its mount namespace, below its root directory. */
+export async function readMountTable(pid: number | 'self' = 'self'): Promise<MountEntry[]> {
+  return parseMountInfo(await readFile(`/proc/${pid}/mountinfo`, 'utf8'));
+}
+
+/** True if `path` is `directory` or lies below it, by their texts. */
+export function isAtOrBelow(path: string, directory: string): boolean {
+  return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
+}
+
+/** The mounts whose mount point is that path or lies below it. */
+export function mountsAtOrBelow(table: readonly MountEntry[], path: string): MountEntry[] {
+  return table.filter((entry) => isAtOrBelow(entry.target, path));
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { lstat, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { checkOwner } from '../../cluster/daemon/check-owner.ts';
-import { safeRemove } from '../../cluster/node/removal/safe-remove.ts';
+import { safeRemove } from '../../platform/safe-remove.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { removeDurably } from '../../deploy/durable-file.ts';
 import { clusterNotePathFor, removeClusterNote, writeClusterNote } from '../../deploy/state/cluster-note.ts';

@@ -1,9 +1,9 @@
 import { realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { mountsAtOrBelow, readMountTable } from '../node/mounts/mount-table.ts';
+import { mountsAtOrBelow, readMountTable } from '../../platform/mountinfo.ts';
 import { runCommand } from '../node/command.ts';
-import { safeRemove } from '../node/removal/safe-remove.ts';
+import { safeRemove } from '../../platform/safe-remove.ts';
 import { checkOwner } from './check-owner.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { findProcess } from './process-record.ts';

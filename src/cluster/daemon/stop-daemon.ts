@@ -1,7 +1,7 @@
 import { readdir, readFile, realpath } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock, type Clock } from '../../kubernetes/clock.ts';
-import { mountsAtOrBelow } from '../node/mounts/mount-table.ts';
+import { mountsAtOrBelow } from '../../platform/mountinfo.ts';
 import { parseMountInfo } from '../../platform/mountinfo.ts';
 import { checkOwner } from './check-owner.ts';
 import { findProcess, isAlive, type ProcessRecord } from './process-record.ts';

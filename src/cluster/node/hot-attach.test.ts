@@ -20,8 +20,8 @@ import { startControllers } from '../controllers/start-controllers.ts';
 import { runCommand } from './command.ts';
 import type { EmbeddedNode } from './embedded-node.ts';
 import { hostRootImage } from './image/host-root-image.ts';
-import { mountsAtOrBelow, readMountTable } from './mounts/mount-table.ts';
-import { safeRemove } from './removal/safe-remove.ts';
+import { mountsAtOrBelow, readMountTable } from '../../platform/mountinfo.ts';
+import { safeRemove } from '../../platform/safe-remove.ts';
 import { startNode } from './start-node.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
 

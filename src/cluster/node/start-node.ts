@@ -7,7 +7,7 @@ import { EmbeddedNode } from './embedded-node.ts';
 import { findPreparedHost, prepareHost } from './image/prepare-host.ts';
 import { nodeLayout, type NodeLayout } from './layout.ts';
 import { mount } from './mounts/mount-command.ts';
-import { readMountTable } from './mounts/mount-table.ts';
+import { readMountTable } from '../../platform/mountinfo.ts';
 import type { NodeApi } from './node-api.ts';
 import { registerNode } from './node-object.ts';
 import type { NodeName } from './parse-node.ts';

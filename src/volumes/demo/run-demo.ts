@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
+import { mountsAtOrBelow, readMountTable } from '../../platform/mountinfo.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { BrokerConfig } from '../broker/config.ts';
@@ -63,7 +64,7 @@ export async function runDemo(ports: DemoPorts): Promise<number> {
     code = 1;
   }
   for (const stop of stops.toReversed()) await stop();
-  const left = await mountsIn(demo.folder);
+  const left = mountsAtOrBelow(await readMountTable(), demo.folder).map(({ target }) => target);
   if (left.length > 0) code = 1;
   demo.say(left.length === 0 ? 'nothing is left mounted' : `FAILED: still mounted: ${left.join(', ')}`);
   return code;
@@ -223,10 +224,4 @@ function sender({ say }: Demo, { auth }: BrokerConfig, url: string): Send {
 
 function expect(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new ProductError('CONTAINER_FAILED', `${otherwise}; see the lines above`);
-}
-
-/** What /proc/self/mountinfo has of the demo. */
-async function mountsIn(folder: string): Promise<readonly string[]> {
-  const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
-  return lines.filter((line) => line.includes(folder));
 }

@@ -1,7 +1,8 @@
 import { lstat, mkdir, readdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FstabEntry } from '../mounts/fstab.ts';
-import { flagsToKeep, mountOf, mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
+import { mountsAtOrBelow, readMountTable } from '../../../platform/mountinfo.ts';
+import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
 
 const systemFolders = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 

@@ -2,7 +2,8 @@ import { cp, lstat, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '../command.ts';
 import type { FstabEntry } from '../mounts/fstab.ts';
-import { flagsToKeep, mountOf, readMountTable } from '../mounts/mount-table.ts';
+import { readMountTable } from '../../../platform/mountinfo.ts';
+import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
 
 const machineFolder = '/usr/lib/locale';
 const name = 'en_US.utf8';

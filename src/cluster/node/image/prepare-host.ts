@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { NodeLayout } from '../layout.ts';
 import { formatFstab } from '../mounts/fstab.ts';
 import { mount } from '../mounts/mount-command.ts';
-import { mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
-import { safeRemove } from '../removal/safe-remove.ts';
+import { mountsAtOrBelow, readMountTable } from '../../../platform/mountinfo.ts';
+import { safeRemove } from '../../../platform/safe-remove.ts';
 import type { RootFolders } from '../runtime/container-fstab.ts';
 import { hasId, parseIdMap } from '../runtime/user-namespace.ts';
 import {

@@ -2,7 +2,8 @@ import { access, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { NodeLayout } from '../layout.ts';
 import type { FstabEntry } from '../mounts/fstab.ts';
-import { flagsToKeep, mountOf, readMountTable } from '../mounts/mount-table.ts';
+import { readMountTable } from '../../../platform/mountinfo.ts';
+import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
 import type { RootFolders } from '../runtime/container-fstab.ts';
 
 /** The folder with the package.json that these sources, or a bundle of them, belong to. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatFstab } from './fstab.ts';
-import { parseMountInfo } from '../../../platform/mountinfo.ts';
-import { flagsToKeep, mountOf, mountsAtOrBelow, mountsOfPlace, placeOf } from './mount-table.ts';
+import { mountsAtOrBelow, parseMountInfo } from '../../../platform/mountinfo.ts';
+import { flagsToKeep, mountOf, mountsOfPlace, placeOf } from './mount-table.ts';
 
 const table = parseMountInfo(
   [
@@ -32,6 +32,7 @@ test('finds the covering mount, what lies below, and the same place elsewhere', 
     mountsAtOrBelow(table, '/tmp').map((entry) => entry.target),
     ['/tmp', '/tmp/with space'],
   );
+  assert.deepEqual(mountsAtOrBelow(table, '/tmp/with'), []);
   assert.deepEqual(placeOf(table, '/tmp/with space/deep'), { device: '254:0', path: '/data/v 1/deep' });
   assert.deepEqual(placeOf(table, '/data'), { device: '254:0', path: '/data' });
   assert.deepEqual(

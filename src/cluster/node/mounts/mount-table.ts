@@ -1,5 +1,5 @@
-import { readFile, readdir } from 'node:fs/promises';
-import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
+import { readdir } from 'node:fs/promises';
+import { isAtOrBelow, readMountTable, type MountEntry } from '../../../platform/mountinfo.ts';
 
 /** A place in a file system, independent of where it is mounted: mountinfo's device and root. */
 export interface FileSystemPlace {
@@ -7,23 +7,10 @@ export interface FileSystemPlace {
   readonly path: string;
 }
 
-/** The mounts that a process sees (its mount namespace, its root). */
-export async function readMountTable(pid: number | 'self' = 'self'): Promise<MountEntry[]> {
-  return parseMountInfo(await readFile(`/proc/${pid}/mountinfo`, 'utf8'));
-}
-
-const within = (path: string, directory: string): boolean =>
-  path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
-
-/** Mounts whose mount point is that path or lies below it. */
-export function mountsAtOrBelow(table: readonly MountEntry[], path: string): MountEntry[] {
-  return table.filter((entry) => within(entry.target, path));
-}
-
 /** The mount through which that absolute path without symlinks is reached. */
 export function mountOf(table: readonly MountEntry[], path: string): MountEntry {
   const covering = table
-    .filter((entry) => within(path, entry.target))
+    .filter((entry) => isAtOrBelow(path, entry.target))
     .reduce<MountEntry | undefined>(
       (best, entry) => (best === undefined || entry.target.length >= best.target.length ? entry : best),
       undefined,
@@ -45,7 +32,8 @@ export function placeOf(table: readonly MountEntry[], path: string): FileSystemP
 /** Entries that show that place or something below it. */
 export function mountsOfPlace(table: readonly MountEntry[], place: FileSystemPlace): MountEntry[] {
   return table.filter(
-    (entry) => entry.device === place.device && within(entry.root.replace(/\/\/deleted$/, ''), place.path),
+    (entry) =>
+      entry.device === place.device && isAtOrBelow(entry.root.replace(/\/\/deleted$/, ''), place.path),
   );
 }
 

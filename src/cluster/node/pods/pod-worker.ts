@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Container, Pod } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
-import { safeRemove } from '../removal/safe-remove.ts';
+import { safeRemove } from '../../../platform/safe-remove.ts';
 import type { ContainerExit } from '../runtime/container-runtime.ts';
 import { closeNamespaces } from '../runtime/user-namespace.ts';
 import { BackOff, retryLimits } from './back-off.ts';

@@ -6,9 +6,10 @@ import { scriptPath } from './script-path.ts';
 import { helperEnvironment } from '../command.ts';
 import { isolatedCommand } from '../isolated-command.ts';
 import type { NodeLayout } from '../layout.ts';
-import { placeOf, readMountTable } from '../mounts/mount-table.ts';
+import { readMountTable } from '../../../platform/mountinfo.ts';
+import { placeOf } from '../mounts/mount-table.ts';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
-import { safeRemove } from '../removal/safe-remove.ts';
+import { safeRemove } from '../../../platform/safe-remove.ts';
 import { rootMounts, type RootFolders } from './container-fstab.ts';
 import type {
   ContainerOutput,

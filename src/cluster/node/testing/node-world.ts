@@ -12,8 +12,8 @@ import { openLocalApi } from '../../api/open-local-api.ts';
 import { runCommand } from '../command.ts';
 import type { EmbeddedNode } from '../embedded-node.ts';
 import { hostRootImage } from '../image/host-root-image.ts';
-import { mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
-import { safeRemove } from '../removal/safe-remove.ts';
+import { mountsAtOrBelow, readMountTable } from '../../../platform/mountinfo.ts';
+import { safeRemove } from '../../../platform/safe-remove.ts';
 import { startNode } from '../start-node.ts';
 
 /** First processes ignore signals for which they have no handler. */

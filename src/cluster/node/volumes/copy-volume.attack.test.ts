@@ -9,7 +9,7 @@ import { test, type TestContext } from 'node:test';
 import { isProductError } from '../../../errors/product-error.ts';
 import { systemClock } from '../../../kubernetes/clock.ts';
 import { runCommand } from '../command.ts';
-import { safeRemove } from '../removal/safe-remove.ts';
+import { safeRemove } from '../../../platform/safe-remove.ts';
 import { describeInNamespace } from '../testing/in-namespace.ts';
 import { copyTree, copyVolume } from './copy-volume.ts';
 

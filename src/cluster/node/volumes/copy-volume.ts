@@ -3,7 +3,7 @@ import { lstat, mkdir, readdir } from 'node:fs/promises';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { Clock } from '../../../kubernetes/clock.ts';
 import { runCommand, type CommandResult } from '../command.ts';
-import { safeRemove } from '../removal/safe-remove.ts';
+import { safeRemove } from '../../../platform/safe-remove.ts';
 import { scriptPath } from '../runtime/script-path.ts';
 
 const attempts = 5;

@@ -1,11 +1,6 @@
 import { MountError, unmount } from '../mounts/mount-command.ts';
-import {
-  mountsAtOrBelow,
-  mountsOfPlace,
-  placeOf,
-  readAllMountTables,
-  readMountTable,
-} from '../mounts/mount-table.ts';
+import { mountsAtOrBelow, readMountTable } from '../../../platform/mountinfo.ts';
+import { mountsOfPlace, placeOf, readAllMountTables } from '../mounts/mount-table.ts';
 import { mountNamespaceOf } from '../runtime/kill-namespace.ts';
 import { listDirectory } from './list-directory.ts';
 

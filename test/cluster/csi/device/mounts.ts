@@ -1,5 +1,6 @@
 import { mkdir, rmdir } from 'node:fs/promises';
-import { readAllMountTables, readMountTable } from '../../../../src/cluster/node/mounts/mount-table.ts';
+import { readMountTable } from '../../../../src/platform/mountinfo.ts';
+import { readAllMountTables } from '../../../../src/cluster/node/mounts/mount-table.ts';
 import type { MountEntry } from '../../../../src/platform/mountinfo.ts';
 import { run } from './run.ts';
 

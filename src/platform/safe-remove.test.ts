@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isProductError } from '../../../errors/product-error.ts';
-import { mount, unmount } from '../mounts/mount-command.ts';
-import { describeInNamespace } from '../testing/in-namespace.ts';
+import { isProductError } from '../errors/product-error.ts';
+import { mount, unmount } from '../cluster/node/mounts/mount-command.ts';
+import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { safeRemove } from './safe-remove.ts';
 
 describeInNamespace(import.meta.filename, () => {

@@ -1,7 +1,7 @@
 import { constants, openSync, closeSync, readFileSync } from 'node:fs';
 import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
-import { mountsAtOrBelow, readMountTable } from '../mounts/mount-table.ts';
-import { ProductError } from '../../../errors/product-error.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { mountsAtOrBelow, readMountTable } from './mountinfo.ts';
 
 /** The mount that an open directory lies on: proc(5), fdinfo `mnt_id`. */
 function mountId(fd: number): string {
