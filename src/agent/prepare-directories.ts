@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { Directories } from './directories.ts';
 import { DirectoryHandle, removeTree } from './file/directory-handle.ts';
+import { isTemporaryName } from './file/durable-file.ts';
 import { errorText } from './file/error-code.ts';
 import { replaceLink } from './file/symbolic-link.ts';
 import type { Identities } from './user/identities.ts';
@@ -43,7 +44,9 @@ export async function prepareDirectories(directories: Directories, identities: I
     await makeRootDirectory(path, mode, owner);
   }
   await replaceLink(directories.dataSys, directories.sys);
-  await removeTemporaryFiles(directories.bosh);
+  const { base, bosh, monit, monitJobs, instance, jobs, packages } = directories;
+  for (const path of [base, bosh, monit, monitJobs, instance, jobs, packages])
+    await removeTemporaryFiles(path);
 }
 
 async function makeRootDirectory(path: string, mode: number, group: number | undefined): Promise<void> {
@@ -62,9 +65,9 @@ async function makeRootDirectory(path: string, mode: number, group: number | und
   }
 }
 
-// what a durable write left when it was killed half-way
-async function removeTemporaryFiles(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (/\.[0-9a-f-]{36}\.tmp$/.test(name)) await rm(join(folder, name), { force: true });
+/** Removes the files and links of writes that a kill interrupted before their rename. */
+async function removeTemporaryFiles(path: string): Promise<void> {
+  for (const name of await readdir(path)) {
+    if (isTemporaryName(name)) await rm(join(path, name), { force: true });
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdir, readFile, rename } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { lstat, mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { procProcessTable } from './process/proc-process-table.ts';
@@ -73,4 +74,23 @@ test('after a restart every job of the last apply runs again, and waits for its 
   assert.deepEqual(await client.value('list_disk'), ['disk-1']);
   assert.notEqual(await pidOf(vm, 'hello'), before);
   await client.task('stop');
+});
+
+test('a starting agent removes the temporary files of writes that a kill interrupted, and nothing else', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  await vm.start();
+  await vm.stop();
+  const { base, bosh, monit, monitJobs, instance, jobs, packages } = vm.directories;
+  const temporary = [
+    ...[bosh, monit, monitJobs, instance].map((folder) => join(folder, `name.${randomUUID()}.tmp`)),
+    ...[base, jobs, packages].map((folder) => join(folder, `link.${randomUUID()}.tmp`)),
+  ];
+  for (const path of temporary)
+    await (path.includes('/link.') ? symlink('/nowhere', path) : writeFile(path, 'half'));
+  const kept = join(jobs, 'hello.tmp');
+  await writeFile(kept, '');
+  await vm.start();
+  for (const path of temporary) await assert.rejects(lstat(path), { code: 'ENOENT' }, path);
+  await lstat(kept);
 });

@@ -10,7 +10,7 @@ import { parsePathSegment } from '../../platform/path-segment.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import type { DirectoryHandle } from '../file/directory-handle.ts';
-import { writeDurableFile } from '../file/durable-file.ts';
+import { isTemporaryName, writeDurableFile } from '../file/durable-file.ts';
 import { errorCode, errorText } from '../file/error-code.ts';
 import { isThere } from '../file/is-there.ts';
 import { processOfPidFile } from '../monit/pid-file.ts';
@@ -35,6 +35,8 @@ export interface BpmPorts {
   readonly clock: Clock;
   readonly stdout: Writable;
   readonly stderr: Writable;
+  /** The version of this product. */
+  readonly version: string;
 }
 
 /** As bpm shows them: a process that ended by itself has failed. */
@@ -230,6 +232,9 @@ export class BpmProcess {
     const isEnded = pid !== undefined && (await this.#ports.table.find(pid)) === undefined;
     if (isEnded) await this.#endSession(pid);
     await pids.remove(this.#pidName);
+    // a killed command may have left a part of its pid file
+    for (const name of await pids.names())
+      if (isTemporaryName(name.toString(), this.#pidName)) await pids.remove(name);
   }
 
   async #endSession(sessionId: number): Promise<void> {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { lstat, readFile, readdir } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { lstat, readFile, readdir, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { systemClock } from '../clock.ts';
 import { identitiesOf } from '../user/identities.ts';
@@ -250,3 +251,16 @@ const ready = (scene: BpmScene, name: string): Promise<true> =>
 async function inSession(id: number): Promise<readonly number[]> {
   return (await procProcessTable.usages()).flatMap(({ pid, sessionId }) => (sessionId === id ? [pid] : []));
 }
+
+test('a start removes what a killed bpm left of its own pid file alone', options, async (t) => {
+  const scene = await started(t);
+  assert.equal((await scene.bpm('stop', 'server')).code, 0);
+  const left = `server.pid.${randomUUID()}.tmp`;
+  const other = `deaf.pid.${randomUUID()}.tmp`;
+  for (const name of [left, other]) await writeFile(scene.path(`sys/run/bpm/server/${name}`), '1');
+  assert.equal((await scene.bpm('start', 'server')).code, 0);
+  assert.deepEqual(
+    (await readdir(scene.path('sys/run/bpm/server'))).toSorted(),
+    [other, 'server.pid'].toSorted(),
+  );
+});

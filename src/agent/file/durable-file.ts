@@ -3,12 +3,21 @@ import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './error-code.ts';
 
+/** Returns a name beside `path` for what is written before it takes that path. */
+export const temporaryPathFor = (path: string): string => `${path}.${randomUUID()}.tmp`;
+
+/** True for a name as {@link temporaryPathFor} makes them: of the file `name` if it is given, else of any file. */
+export function isTemporaryName(entry: string, name?: string): boolean {
+  const match = /^(.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/s.exec(entry);
+  return match !== null && (name === undefined || match[1] === name);
+}
+
 /**
  * Replaces a file so that after a crash either the old or the new content is there, whole.
  * `mode` is the file's mode (0600 unless told).
  */
 export async function writeDurableFile(path: string, content: string, mode = 0o600): Promise<void> {
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const temporary = temporaryPathFor(path);
   try {
     const file = await open(temporary, 'wx', mode);
     try {

@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { mkdir, readlink, rename, rm, symlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { temporaryPathFor } from './durable-file.ts';
 import { errorCode } from './error-code.ts';
 
 /** Makes `path` a symbolic link to `target`, replacing another link in one step. Idempotent. */
 export async function replaceLink(target: string, path: string): Promise<void> {
   if ((await readLinkIfPresent(path)) === target) return;
   await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${randomUUID()}.tmp`;
+  const temporary = temporaryPathFor(path);
   await symlink(target, temporary);
   try {
     await rename(temporary, path);
