@@ -2,12 +2,12 @@ import { open, readFile, readdir, readlink } from 'node:fs/promises';
 import { errorCode } from '../file/error-code.ts';
 import { readFileIfPresent } from '../file/durable-file.ts';
 import { launchMarkOf } from './launch-mark.ts';
+import { pageKilobytes } from './page-size.ts';
 import type { LiveProcess, ProcessIdentity, ProcessTable } from './process-table.ts';
 import { parseProcStat } from './proc-stat.ts';
 
 // USER_HZ is 100 on every architecture that Node runs on
 const ticksPerSecond = 100;
-const pageKilobytes = 4;
 const goneCodes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL']);
 
 /** The process table of /proc. */
@@ -30,7 +30,7 @@ export const procProcessTable: ProcessTable = {
         userIds: [Number(real), Number(saved)],
         mark: launchMarkOf(limits ?? ''),
         startedAt: (await bootMilliseconds()) + (stat.startTicks * 1000) / ticksPerSecond,
-        memoryKilobytes: stat.residentPages * pageKilobytes,
+        memoryKilobytes: stat.residentPages * (await pageKilobytes()),
         cpuSeconds: stat.cpuTicks / ticksPerSecond,
       } satisfies LiveProcess;
     } finally {
@@ -47,7 +47,7 @@ export const procProcessTable: ProcessTable = {
         startTicks: stat.startTicks,
         parentPid: stat.parentPid,
         sessionId: stat.sessionId,
-        memoryKilobytes: stat.residentPages * pageKilobytes,
+        memoryKilobytes: stat.residentPages * (await pageKilobytes()),
         cpuSeconds: stat.cpuTicks / ticksPerSecond,
       };
     });
