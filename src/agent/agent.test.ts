@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { procProcessTable } from './process/proc-process-table.ts';
 import { isObject } from './settings/json.ts';
 import { helloJob } from './testing/hello-job.ts';
@@ -107,4 +109,13 @@ test('settings are cached, and serve when their source is gone', async (t) => {
   assert.equal((await stat(cache)).mode & 0o777, 0o600);
   await writeFile(vm.configPath, (await readFile(vm.configPath, 'utf8')).replace('warden-cpi', 'gone'));
   assert.equal(await (await vm.start()).value('ping'), 'pong');
+});
+
+test("the agent's version is the product's", async () => {
+  const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+    version: string;
+  };
+  const main = join(import.meta.dirname, 'main.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [main, '-v']);
+  assert.equal(stdout, `bosh-kubernetes embedded agent ${version}\n`);
 });

@@ -12,7 +12,8 @@ import { systemPrograms } from './process/system-programs.ts';
 import { ownAddress } from './spec/own-address.ts';
 import { loadIdentities } from './user/identities.ts';
 
-const version = 'bosh-kubernetes embedded agent 0.1.0';
+/** As package.json has it, which a VM does not have. */
+const version = '0.1.0';
 const log = lineLog(
   (line) => process.stdout.write(line),
   () => systemClock.now(),
@@ -42,6 +43,7 @@ async function bpm([base = '', ...words]: readonly string[]): Promise<void> {
     clock: systemClock,
     stdout: process.stdout,
     stderr: process.stderr,
+    version,
   });
 }
 
@@ -50,7 +52,8 @@ async function main(): Promise<void> {
   if (first === 'monit') return monit(rest);
   if (first === 'bpm') return bpm(rest);
   const commandLine = parseCommandLine(process.argv.slice(2));
-  if (commandLine.isVersionAsked) return void process.stdout.write(`${version}\n`);
+  if (commandLine.isVersionAsked)
+    return void process.stdout.write(`bosh-kubernetes embedded agent ${version}\n`);
   if (process.pid === 1)
     throw new Error('the agent must not be PID 1: it does not reap, start it below an init');
   process.umask(0o022);

@@ -19,7 +19,6 @@ const helpText = `bpm of the embedded node: runs processes of jobs in bpm's form
   bpm list
   bpm run JOB [-p PROCESS] [-v PATH[:OPTIONS]]... [-e NAME=VALUE]...
 `;
-const versionText = 'stand-in of bosh-kubernetes 0.1.0\n';
 const configLimit = 1024 ** 2;
 
 /** Does what the arguments of `bpm` say, as bpm does; returns the exit code. */
@@ -41,7 +40,7 @@ async function run(command: BpmCommand, ports: BpmPorts): Promise<number> {
       ports.stdout.write(helpText);
       return 0;
     case 'version':
-      ports.stdout.write(versionText);
+      ports.stdout.write(`stand-in of bosh-kubernetes ${ports.version}\n`);
       return 0;
     case 'list':
       ports.stdout.write(await listText(ports));

@@ -75,7 +75,7 @@ export class BpmScene {
       directories: this.directories,
       identities: this.identities,
       table: procProcessTable,
-      ...{ clock: this.clock, stdout, stderr },
+      ...{ clock: this.clock, stdout, stderr, version: '0.0.0' },
     });
     stdout.end();
     stderr.end();

@@ -14,4 +14,5 @@ process.exitCode = await runBpm(words, {
   clock: systemClock,
   stdout: process.stdout,
   stderr: process.stderr,
+  version: '0.0.0',
 });
