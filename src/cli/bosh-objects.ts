@@ -1,17 +1,11 @@
+import { objectAnnotations, objectLabels, vmScriptsVersion } from '../bosh/object-labels.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
 
-/** The labels that the CPI puts on its objects, as an operator's tool may read them (object layout 1). */
-const kind = 'bosh.cloudfoundry.org/kind';
-const diskId = 'bosh.cloudfoundry.org/disk-id';
-const vmId = 'bosh.cloudfoundry.org/vm-id';
-const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
-const metadata = 'bosh.cloudfoundry.org/metadata';
-const scriptsVersion = 'bosh.cloudfoundry.org/scripts-version';
-/** Of the VMs that the CPI makes now (`vmScriptsVersion` of cpi/labels.ts). */
-const currentScripts = 4;
+const { diskId, kind, unclaimed, vmId } = objectLabels;
+const { metadata, scriptsVersion } = objectAnnotations;
 
 export interface VmSummary {
   readonly cid: string;
@@ -85,7 +79,7 @@ function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
     phase: deleted ? 'Terminating' : (pod.status?.phase ?? 'Pending'),
     address: pod.status?.podIP ?? '-',
     disks,
-    outdated: !deleted && !(Number(pod.metadata.annotations?.[scriptsVersion] ?? 1) >= currentScripts),
+    outdated: !deleted && !(Number(pod.metadata.annotations?.[scriptsVersion] ?? 1) >= vmScriptsVersion),
   };
 }
 

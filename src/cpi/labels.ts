@@ -1,16 +1,14 @@
+import { objectAnnotations, objectLabels } from '../bosh/object-labels.ts';
 import { labelValue } from './names.ts';
 
 const domain = 'bosh.cloudfoundry.org/';
 
 /** Labels and annotations on our objects. Labels select; the whole truth is in annotations. */
 export const label = {
+  ...objectLabels,
   /** The version of our object layout, so that a later CPI knows what it meets. */
   layout: `${domain}layout`,
-  /** One of `Kind`. */
-  kind: `${domain}kind`,
   agentId: `${domain}agent-id`,
-  vmId: `${domain}vm-id`,
-  diskId: `${domain}disk-id`,
   /** The director's uuid. */
   directorId: `${domain}director-id`,
   group: `${domain}group`,
@@ -19,8 +17,6 @@ export const label = {
   instanceGroup: `${domain}instance-group`,
   index: `${domain}index`,
   id: `${domain}id`,
-  /** On a disk that nothing has claimed by an attachment or metadata: its creator may have been killed. */
-  unclaimed: `${domain}unclaimed`,
   /** On a VM that counts for the budget of its group. */
   disruptionBudget: `${domain}disruption-budget`,
   /** On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its own. */
@@ -30,10 +26,9 @@ export const label = {
 } as const;
 
 export const annotation = {
+  ...objectAnnotations,
   /** What was asked for, one of each family; read by the embedded node and our static-ip wrapper. */
   ipAddress: `${domain}ip-address`,
-  /** JSON of what set_vm_metadata or set_disk_metadata was given last. */
-  metadata: `${domain}metadata`,
   /** Of the VM's pod on an attachment, of its Secret on a claim. */
   vmUid: `${domain}vm-uid`,
   /** On an attachment: its VM's namespace, which need not be its own. */
@@ -54,8 +49,6 @@ export const annotation = {
   deleting: `${domain}deleting`,
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
-  /** On a VM's pod: `vmScriptsVersion` when it was made. A pod keeps its scripts; one without is of version 1. */
-  scriptsVersion: `${domain}scripts-version`,
   /** On a budget: the VM whose coming or going it was changed for last. */
   settledBy: `${domain}settled-by`,
   /** Says whether a pod is what a repeated create_vm would make. */
@@ -82,13 +75,6 @@ export const annotation = {
   /** `true` on a claim that was deleted while it was attached: its volume may go with the attachment. */
   giveUp: `${domain}give-up`,
 } as const;
-
-/**
- * The version of the scripts in a VM's pod (vm/entry-script.ts, vm/prepare-script.ts). It is raised by a change that VMs
- * should be recreated for, such as one that closes an attack; `status` names the VMs of earlier versions
- * (cli/bosh-objects.ts has the same number).
- */
-export const vmScriptsVersion = 4;
 
 /** `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk makes for the time of its work. */
 export type Kind =

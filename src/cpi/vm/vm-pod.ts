@@ -1,5 +1,6 @@
 import type { Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts';
-import { annotation, baseLabels, label, vmScriptsVersion } from '../labels.ts';
+import { vmScriptsVersion } from '../../bosh/object-labels.ts';
+import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { fixedRequests, prepareContainer, vmContainer } from '../own-containers.ts';
 import { sha256 } from '../sha256.ts';
