@@ -9,6 +9,12 @@ export interface ErrorEntry {
   readonly meaning: string;
 }
 
+/**
+ * Part of the message of a create_vm that could not remove everything that it made. The errors of BOSH have no code
+ * for that, so the deployer recognises VM_LEFT_BEHIND by this text.
+ */
+export const notAllRemoved = 'not everything of it could be removed';
+
 const cloudError = (meaning: string): ErrorEntry => ({
   boshType: 'Bosh::Clouds::CloudError',
   okToRetry: false,

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors/error-table.ts';
+import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../kubernetes/api-error.ts';
 import { explainApiError } from '../failure/explain-api-error.ts';
@@ -15,8 +15,7 @@ export interface FailedVm {
 export function creationError({ cid, namespace }: FailedVm, error: unknown, leftover: unknown): unknown {
   const known = isApiError(error) ? explainApiError(error) : error;
   if (!isProductError(known)) return error;
-  const rest =
-    leftover instanceof Error ? `; not everything of it could be removed: ${leftover.message}` : '';
+  const rest = leftover instanceof Error ? `; ${notAllRemoved}: ${leftover.message}` : '';
   const message = `VM '${cid}' in namespace ${namespace} could not be created: ${known.message}${rest}`;
   const code =
     mayPass.has(known.code) || isGoneMeanwhile(error) ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED';

@@ -1,5 +1,5 @@
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import type { ErrorCode } from '../../errors/error-table.ts';
+import { notAllRemoved, type ErrorCode } from '../../errors/error-table.ts';
 
 export interface CpiErrorObject {
   readonly type: string;
@@ -56,9 +56,9 @@ function codeOf(method: string, error: CpiErrorObject): ErrorCode {
   return codeOfType[error.type] ?? 'CPI_ERROR';
 }
 
-/** As our CPI says it (src/cpi/vm/creation-error.ts), or by a fault of the CPI, which may have come before it removed anything. */
+/** True if our CPI says so, and for a fault of the CPI itself, which may have come before it removed anything. */
 function saysLeftBehind({ type, message }: CpiErrorObject): boolean {
-  return type === 'Bosh::Clouds::CpiError' || message.includes('not everything of it could be removed');
+  return type === 'Bosh::Clouds::CpiError' || message.includes(notAllRemoved);
 }
 
 function meansNotImplemented({ type, message }: CpiErrorObject): boolean {

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { isProductError } from '../../errors/product-error.ts';
-import type { ErrorCode } from '../../errors/error-table.ts';
+import { creationError } from '../../cpi/vm/creation-error.ts';
+import { errorTable, type ErrorCode } from '../../errors/error-table.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { errorChain } from '../error-chain.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { createCloud } from './cloud.ts';
+import { cpiCallError, mayHaveLeftVm } from './cpi-response.ts';
 import { createCpiRunner, type CpiRunnerOptions } from './cpi-runner.ts';
 
 async function scriptedCpi(t: TestContext, script: string, options: Partial<CpiRunnerOptions> = {}) {
@@ -168,6 +170,18 @@ test('error objects become codes that a caller can act on', async (t) => {
     const old = await answering(type, message);
     await old.cloud.setVmMetadata('vm-1', {});
   }
+});
+
+test('a VM of which the CPI could not remove everything is told from one that left nothing', () => {
+  const vm = { cid: 'vm-1', namespace: 'bosh' };
+  const answerTo = (leftover: unknown): ProductError => {
+    const error = creationError(vm, new ProductError('DEADLINE', 'too slow'), leftover);
+    assert.ok(isProductError(error));
+    const { boshType: type, okToRetry } = errorTable[error.code];
+    return cpiCallError('create_vm', { type, message: error.message, ok_to_retry: okToRetry });
+  };
+  assert.equal(mayHaveLeftVm(answerTo(new Error('refused'))), true);
+  assert.equal(mayHaveLeftVm(answerTo(undefined)), false);
 });
 
 test('an answer of the wrong shape is not taken for a cid', async (t) => {
