@@ -3,14 +3,10 @@ import { isApiError } from '../../../kubernetes/api-error.ts';
 import { resourceQuotas } from '../../../kubernetes/resources.ts';
 import type { ResourceQuota } from '../../api/admission/quota/admit-quota.ts';
 import { formatUsage, namespaceUsage, resourceOfName } from '../../api/admission/quota/quota-usage.ts';
-import { groupResource } from '../../api/errors/status-errors.ts';
 import type { StoredObject } from '../../api/store/stored-object.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { allInformers } from '../runtime/informers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
-
-/** How often objects are counted again that no watch here tells of: those of kinds defined later. */
-const recountMs = 10_000;
 
 /**
  * Keeps `status.used` of quotas true when objects end (kubernetes: pkg/controller/resourcequota); what is added is
@@ -19,11 +15,8 @@ const recountMs = 10_000;
 export function createQuotaUsage(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
   const queue = new WorkQueue('quota-usage', reconcile, context);
-  const watched = new Map(
-    allInformers(informers).map((informer) => [groupResource(informer.resource), informer]),
-  );
 
-  for (const informer of watched.values()) {
+  for (const informer of allInformers(informers)) {
     informer.onChange(({ before, after }) => {
       const namespace = (after ?? before)?.metadata.namespace;
       if (namespace === undefined || informers.quotas.list().length === 0) return;
@@ -41,7 +34,6 @@ export function createQuotaUsage(context: ControllerContext): WorkQueue {
     for (const resource of new Set(names.map(resourceOfName)))
       if (resource !== undefined)
         counted.set(resource, await objectsOf(resource, quota.metadata.namespace ?? ''));
-    if ([...counted.keys()].some((resource) => !watched.has(resource))) queue.addAfter(key, recountMs);
     const status = {
       hard: { ...hard },
       used: formatUsage(namespaceUsage(names, (name) => counted.get(name) ?? [])),
@@ -54,7 +46,10 @@ export function createQuotaUsage(context: ControllerContext): WorkQueue {
     }
   }
 
-  /** From the server: what admission has just charged may not be in the copy yet. */
+  /**
+   * Lists the objects from the server, as the copy may lack an object that admission has just charged. Of a kind that
+   * is not served there are none.
+   */
   async function objectsOf(resource: string, namespace: string): Promise<readonly StoredObject[]> {
     const [plural = '', ...group] = resource.split('.');
     const asked = { group: group.join('.'), version: 'v1', plural, namespaced: true };
