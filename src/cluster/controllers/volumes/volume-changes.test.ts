@@ -13,7 +13,7 @@ import type {
   StorageClass,
   VolumeAttributesClass,
 } from '../../../kubernetes/volume.ts';
-import { localProvisioner } from './binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
 import { at, makePod, settled, startCluster } from '../testing/cluster-fixture.ts';
 
@@ -174,6 +174,9 @@ suite('changes of volumes', () => {
       ],
       'who waits for the refusal has its reason at once, events or not',
     );
+    // as metav1.Time has it
+    for (const { lastProbeTime } of stuck.status.conditions ?? [])
+      assert.match(lastProbeTime ?? '', /T\d\d:\d\d:\d\dZ$/);
     await cluster.api.patch(reference, { spec: { volumeAttributesClassName: 'open' } });
     const back = await when(
       cluster,

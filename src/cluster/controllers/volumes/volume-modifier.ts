@@ -7,10 +7,11 @@ import type {
 } from '../../../kubernetes/volume.ts';
 import { isKnownParameter } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
+import { timestamp } from '../runtime/event-recorder.ts';
 import { patchSeen } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
-import { localProvisioner } from './binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 import { isLocalVolume } from './local-volume.ts';
 import { refusedConditions, rolledBackConditions, withoutModification } from './modify-conditions.ts';
 
@@ -90,7 +91,7 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
       return;
     }
     const { targetVolumeAttributesClassName: target = '', status: state } = modifyVolumeStatus;
-    const at = new Date(context.clock.now()).toISOString();
+    const at = timestamp(context.clock.now());
     const conditions = state === 'Infeasible' ? refusedConditions(claim, { target, message, at }) : undefined;
     const status = { modifyVolumeStatus, ...(conditions !== undefined && { conditions }) };
     await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
