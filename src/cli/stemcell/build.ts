@@ -86,6 +86,7 @@ async function fromDebian(
   const cache = {
     directory: cacheDirectory(environment),
     isOffline: from.isOffline,
+    architecture,
     say: (line: string) => terminal.error(line),
   };
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcell-'));

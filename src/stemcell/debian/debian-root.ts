@@ -13,6 +13,7 @@ import { imageInvalid, parseObject } from '../../oci/blob/parse-descriptor.ts';
 import { addImage } from '../../oci/layout/add-image.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import { writeLayout } from '../../oci/layout/write-layout.ts';
+import type { Architecture } from '../architecture.ts';
 import { newestEntry, partialEntry, removeLeftovers } from './root-cache.ts';
 import type { RootRequest } from './root-request.ts';
 import { requestKey } from './root-request.ts';
@@ -30,6 +31,8 @@ export interface CacheOptions {
   readonly directory: string;
   /** Take the newest root for the same request, without asking the mirrors whether they have newer packages. */
   readonly isOffline: boolean;
+  /** Of this machine, which mmdebstrap makes the root for. */
+  readonly architecture: Architecture;
   readonly say: (line: string) => void;
 }
 
@@ -39,7 +42,7 @@ export interface CacheOptions {
  */
 export async function debianRoot(
   request: RootRequest,
-  { directory, isOffline, say }: CacheOptions,
+  { directory, isOffline, architecture, say }: CacheOptions,
   context: MmdebstrapContext,
 ): Promise<DebianRoot> {
   const key = await requestKey(request);
@@ -61,7 +64,7 @@ export async function debianRoot(
     return cached;
   }
   say(`Making Debian ${request.suite} with mmdebstrap, which takes about a minute`);
-  await makeEntry(entry, request, context);
+  await makeEntry(entry, { ...request, architecture }, context);
   const made = await openRoot(entry);
   if (made === undefined)
     throw new ProductError(
@@ -97,7 +100,11 @@ async function openRoot(entry: string): Promise<DebianRoot | undefined> {
   }
 }
 
-async function makeEntry(entry: string, request: RootRequest, context: MmdebstrapContext): Promise<void> {
+async function makeEntry(
+  entry: string,
+  { architecture, ...request }: RootRequest & { readonly architecture: Architecture },
+  context: MmdebstrapContext,
+): Promise<void> {
   const partial = partialEntry(entry);
   await mkdir(partial, { recursive: true });
   try {
@@ -117,7 +124,7 @@ async function makeEntry(entry: string, request: RootRequest, context: Mmdebstra
       if (layer.status === 'rejected') throw layer.reason;
       const { diffId, descriptor } = layer.value;
       const manifest = await addImage(blobs, { config: { diffId }, layers: [descriptor] });
-      return { manifest, reference: request.suite, architecture: 'amd64' };
+      return { manifest, reference: request.suite, architecture };
     });
     await rename(partial, entry);
   } catch (error) {
