@@ -9,7 +9,7 @@ import { defaultClassAnnotation } from './kinds/storage-classes.ts';
 /** The namespace that the kubeconfig's context names, where BOSH's objects live. */
 export const boshNamespace = 'bosh';
 
-/** The provisioner of the class `local`, served by the claim binder. */
+/** The provisioner of the class `local`, whose volumes the claim binder makes. */
 export const localProvisioner = 'bosh-kubernetes.io/local';
 
 const namespaceNames = ['default', 'kube-system', 'kube-public', 'kube-node-lease', boshNamespace];

@@ -1,6 +1,6 @@
 import type { KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { IssuedToken, TokenRequest } from './tokens/token-order.ts';
+import type { IssuedToken, TokenRequest } from './tokens/token-request.ts';
 
 /**
  * What controllers and the node use beyond the verbs that everyone has: three subresources and a list that is not copied.

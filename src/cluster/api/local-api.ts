@@ -25,7 +25,7 @@ import { watchObjects } from './registry/watch.ts';
 import { copyJson } from './schema/json.ts';
 import type { StoredObject } from './store/stored-object.ts';
 import { requestToken } from './tokens/request-token.ts';
-import type { IssuedToken, TokenRequest } from './tokens/token-order.ts';
+import type { IssuedToken, TokenRequest } from './tokens/token-request.ts';
 
 /**
  * The API server without its network: the same rules, stored objects and errors, in process, for the controllers,

@@ -109,13 +109,13 @@ function launch(directory: string, log: string, mode: NamespaceMode, options: Da
   return child;
 }
 
-interface Awaited extends DaemonOptions {
+interface ReadinessOptions extends DaemonOptions {
   readonly child: ChildProcess | undefined;
 }
 
 /** `undefined`: it ended before, be it the one that was launched here or one that was found dying. */
-async function untilReady(directory: string, awaited: Awaited): Promise<DaemonInfo | undefined> {
-  const { child, deadline = defaultDeadline, clock = systemClock } = awaited;
+async function untilReady(directory: string, options: ReadinessOptions): Promise<DaemonInfo | undefined> {
+  const { child, deadline = defaultDeadline, clock = systemClock } = options;
   const end = clock.now() + deadline;
   let failed = false;
   child?.on('error', () => (failed = true));

@@ -6,7 +6,7 @@ import { authorize } from '../access/authorize.ts';
 import type { User } from '../access/user.ts';
 import { authenticate } from './authenticate.ts';
 import { serveLog } from './pod-log.ts';
-import { serveBinding, serveEviction, serveFinalize } from './pod-subresources.ts';
+import { serveBinding, serveEviction, serveFinalize } from './subresource-verbs.ts';
 import { booleanParameter, checkTimeout } from './query.ts';
 import { requestAttributes } from './request-attributes.ts';
 import { parseResourceRoute } from './resource-route.ts';

@@ -25,16 +25,7 @@ export function selection(kind: Kind, query: SelectionQuery): (object: StoredObj
 }
 
 /** Kinds with field labels of their own (pkg/apis/core/v1/conversion.go and its like). */
-const labelled = new Set([
-  'CertificateSigningRequest',
-  'Event',
-  'Job',
-  'Namespace',
-  'Node',
-  'Pod',
-  'Secret',
-  'Service',
-]);
+const labelled = new Set(['Event', 'Namespace', 'Node', 'Pod', 'Secret', 'Service']);
 
 function convertsLabels({ isCustomResource, name }: Kind): boolean {
   return isCustomResource === true || labelled.has(name);

@@ -9,7 +9,7 @@ export interface ParsedJson {
 /** Far above any object's need, far below what would exhaust the stack of whoever walks it. */
 const maximumDepth = 200;
 const maximumDuplicates = 100;
-/** A large definition has some 20,000; 3 MiB can hold 1,500,000, which would block the server for seconds. */
+/** Far above any object's need; 3 MiB can hold 1,500,000 values, which would block the server for seconds. */
 export const maximumValues = 100_000;
 
 /**

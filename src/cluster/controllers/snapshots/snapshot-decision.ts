@@ -1,7 +1,7 @@
 import type { VolumeSnapshot, VolumeSnapshotClass } from '../../../kubernetes/snapshot.ts';
 import { snapshotAnnotations } from '../../../kubernetes/snapshot.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
-import { localProvisioner } from '../volumes/binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 import { isLocalVolume } from '../volumes/local-volume.ts';
 
 export interface SnapshotSituation {

@@ -1,7 +1,7 @@
 import { volumeSnapshotContents } from '../../../kubernetes/resources.ts';
 import type { VolumeSnapshotContent } from '../../../kubernetes/snapshot.ts';
 import { snapshotAnnotations, snapshotFinalizers } from '../../../kubernetes/snapshot.ts';
-import { localProvisioner } from '../volumes/binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 import { sizeOf } from '../volumes/claim-source.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';

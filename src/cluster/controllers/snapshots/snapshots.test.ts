@@ -14,7 +14,7 @@ import type {
   VolumeSnapshotContent,
 } from '../../../kubernetes/snapshot.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
-import { localProvisioner } from '../volumes/binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 import type { ClusterFixture } from '../testing/cluster-fixture.ts';
 import { at, settled, startCluster } from '../testing/cluster-fixture.ts';
 

@@ -12,6 +12,7 @@ import type { EventRecord } from '../../../kubernetes/pod-words.ts';
 import * as resources from '../../../kubernetes/resources.ts';
 import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
 import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
+import { hostRootImage } from '../../node/image/host-root-image.ts';
 import type { VolumeProvisioner, VolumeSource } from '../../node/volume-provisioner.ts';
 import { openLocalApi } from '../../api/open-local-api.ts';
 import type { Mortality } from './mortal.ts';
@@ -171,7 +172,7 @@ export function makePod(name: string, spec: Partial<Pod['spec']> = {}): Pod {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'bosh' },
-    spec: { containers: [{ name: 'bosh', image: 'embedded.bosh-kubernetes/host-root:1' }], ...spec },
+    spec: { containers: [{ name: 'bosh', image: hostRootImage }], ...spec },
   };
 }
 

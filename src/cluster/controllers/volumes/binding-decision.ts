@@ -1,11 +1,9 @@
+import { localProvisioner } from '../../api/bootstrap.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import { parseQuantity } from '../../../kubernetes/quantity.ts';
 import { matchesLabelSelector } from '../scheduling/selector.ts';
 import type { Happening } from '../runtime/event-recorder.ts';
-
-/** The provisioner of the embedded cluster's class `local`. */
-export const localProvisioner = 'bosh-kubernetes.io/local';
 
 export interface BindingSituation {
   readonly claim: PersistentVolumeClaim;

@@ -2,7 +2,7 @@ import { parseQuantity } from '../../../kubernetes/quantity.ts';
 import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../kubernetes/snapshot.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
-import { localProvisioner } from './binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 import { isLocalVolume } from './local-volume.ts';
 
 /** What a claim is to be filled from; `protect` is the claim that must not go meanwhile. */

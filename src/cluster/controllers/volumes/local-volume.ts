@@ -2,7 +2,7 @@ import type { Node } from '../../../kubernetes/node.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import { machineLabel } from '../../../kubernetes/node.ts';
-import { localProvisioner } from './binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 
 /** Holds the volume object until its directory is removed (kubernetes-csi/external-provisioner's name for it). */
 export const provisionerFinalizer = 'external-provisioner.volume.kubernetes.io/finalizer';

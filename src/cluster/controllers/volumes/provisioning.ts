@@ -5,7 +5,7 @@ import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { patchSeen } from '../runtime/finalizers.ts';
-import { localProvisioner } from './binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 import { localVolume, volumeNameOf } from './local-volume.ts';
 
 export interface ProvisioningOrder {

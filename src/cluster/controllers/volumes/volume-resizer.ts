@@ -2,7 +2,7 @@ import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/r
 import type { ControllerContext } from '../runtime/controller.ts';
 import { patchSeen } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
-import { localProvisioner } from './binding-decision.ts';
+import { localProvisioner } from '../../api/bootstrap.ts';
 import { requestOf, sizeOf } from './claim-source.ts';
 import { isLocalVolume } from './local-volume.ts';
 

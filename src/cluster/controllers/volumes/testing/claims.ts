@@ -1,7 +1,7 @@
 import { persistentVolumeClaims, pods, storageClasses } from '../../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../../../kubernetes/volume.ts';
 import { at, type ClusterFixture } from '../../testing/cluster-fixture.ts';
-import { localProvisioner } from '../binding-decision.ts';
+import { localProvisioner } from '../../../api/bootstrap.ts';
 
 /** A claim of 64 MiB in `bosh`. */
 export function claim(
