@@ -3,20 +3,23 @@ import { test } from 'node:test';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { resourceQuotas } from '../../../kubernetes/resources.ts';
 import type { ResourceQuota } from '../../api/admission/quota/admit-quota.ts';
-import { at, settled, startCluster } from '../testing/cluster-fixture.ts';
+import { at, startCluster } from '../testing/cluster-fixture.ts';
 
 test('a quota of a kind that is not served is counted once, and not again every few seconds', async (t) => {
-  const { api, clock, find, until } = await startCluster(t);
-  await settled();
-  const before = clock.pending;
-  await api.create(resourceQuotas, {
+  const cluster = await startCluster(t);
+  await cluster.api.create(resourceQuotas, {
     metadata: { name: 'jobs', namespace: 'bosh' },
     spec: { hard: { 'count/jobs.batch': '1' } },
   } as KubernetesObject);
   const quota = at(resourceQuotas, 'jobs');
-  await until('a count', async () => (await find<ResourceQuota>(quota))?.status?.used?.['count/jobs.batch']);
+  await cluster.until('a count', async () => {
+    const found = await cluster.find<ResourceQuota>(quota);
+    return found?.status?.used?.['count/jobs.batch'];
+  });
   // a conflict of two writes is tried again after a moment
-  clock.advance(1000);
-  await settled();
-  assert.equal(clock.pending.length, before.length, clock.pending.join());
+  let quietTurns = 0;
+  await cluster.until('a while in which nothing is to be done later', async () => {
+    quietTurns = cluster.clock.pending.length === 0 ? quietTurns + 1 : 0;
+    return quietTurns === 60;
+  });
 });
