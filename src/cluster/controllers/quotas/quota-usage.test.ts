@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { resourceQuotas } from '../../../kubernetes/resources.ts';
