@@ -1,13 +1,7 @@
 import { notAcceptable } from '../errors/status-errors.ts';
 
 /** How the client wants objects: as they are, as rows for kubectl, or only their metadata. */
-export type Representation = 'object' | 'table' | 'betaTable' | 'metadata';
-
-/** `betaTable`: the same under the version that older clients ask for. */
-const tables: ReadonlyMap<string, Representation> = new Map([
-  ['v1', 'table'],
-  ['v1beta1', 'betaTable'],
-]);
+export type Representation = 'object' | 'table' | 'metadata';
 
 const offered = ['application/json', 'application/json;as=Table;g=meta.k8s.io;v=v1'];
 
@@ -16,12 +10,10 @@ export function negotiate(accept: string | undefined): Representation {
   for (const entry of mediaTypes(accept ?? '*/*')) {
     if (!['application/json', 'application/*', '*/*'].includes(entry.type)) continue;
     const as = entry.parameters.get('as');
-    const isMeta = entry.parameters.get('g') === 'meta.k8s.io';
-    const table = isMeta ? tables.get(entry.parameters.get('v') ?? '') : undefined;
-    const meta = isMeta && entry.parameters.get('v') === 'v1';
     if (as === undefined) return 'object';
-    if (as === 'Table' && table !== undefined) return table;
-    if ((as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') && meta) return 'metadata';
+    if (entry.parameters.get('g') !== 'meta.k8s.io' || entry.parameters.get('v') !== 'v1') continue;
+    if (as === 'Table') return 'table';
+    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'metadata';
   }
   throw notAcceptable(offered);
 }

@@ -23,7 +23,6 @@ export function representObject(view: View, object: StoredObject): unknown {
     case 'metadata':
       return metadataOf(object);
     case 'table':
-    case 'betaTable':
       return tableOf(
         view.kind,
         [object],
@@ -46,7 +45,6 @@ export function representList(view: View, list: ObjectList<StoredObject>): unkno
         items: list.items.map(metadataOf),
       };
     case 'table':
-    case 'betaTable':
       return tableOf(view.kind, list.items, list.metadata, options(view));
   }
 }
@@ -63,5 +61,4 @@ export function representEvent(view: View, event: WatchEvent<StoredObject>): unk
 const options = (view: View): TableOptions => ({
   now: view.now(),
   includeObject: view.includeObject,
-  version: view.representation === 'betaTable' ? 'v1beta1' : 'v1',
 });

@@ -11,8 +11,6 @@ export interface TableOptions {
   readonly now: number;
   /** The query parameter: what of the object each row carries. */
   readonly includeObject: IncludeObject;
-  /** Of meta.k8s.io. */
-  readonly version: 'v1' | 'v1beta1';
 }
 
 /** A metav1.Table of these objects: what `kubectl get` prints. */
@@ -20,11 +18,11 @@ export function tableOf(
   kind: Kind,
   objects: readonly StoredObject[],
   metadata: ObjectList<KubernetesObject>['metadata'] | { resourceVersion: string },
-  { now, includeObject, version }: TableOptions,
+  { now, includeObject }: TableOptions,
 ): JsonRecord {
   return {
     kind: 'Table',
-    apiVersion: `meta.k8s.io/${version}`,
+    apiVersion: 'meta.k8s.io/v1',
     metadata,
     columnDefinitions: kind.columns.map(({ name, type, format, priority, description }) => ({
       name,
