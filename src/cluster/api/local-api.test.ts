@@ -224,6 +224,7 @@ test('what the embedded cluster does not do is refused by name', async (t) => {
   });
   const refusals: [object, RegExp][] = [
     [{ serviceAccountName: 'robot' }, /account bosh\/robot: serviceaccount "robot" not found/],
+    [{ enableServiceLinks: true }, /spec.enableServiceLinks: .*does not do service links/],
     [{ schedulerName: 'mine' }, /does not do schedulers other/],
     [
       { containers: [{ name: 'c', image: 'x', ports: [{ containerPort: 1, hostPort: 1 }] }] },

@@ -15,7 +15,7 @@ import { takeAddress } from './take-address.ts';
 import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus } from './pod-status.ts';
-import { serviceEnvironment } from './service-environment.ts';
+import { apiEnvironment } from './container-plan.ts';
 import { sharesMounts } from './shares-mounts.ts';
 import { StatusWriter } from './status-writer.ts';
 import { findUnsupported } from './unsupported.ts';
@@ -156,9 +156,10 @@ export class PodWorker {
       return undefined;
     }
     this.#address = address;
-    const environment = await this.#insist('FailedCreatePodSandBox', () =>
-      serviceEnvironment(this.#pod, this.#services),
-    );
+    const environment = await this.#insist('FailedCreatePodSandBox', async () => {
+      const server = await this.#services.apiServer;
+      return server === undefined ? new Map<string, string>() : apiEnvironment(server);
+    });
     if (environment === undefined) return undefined;
     const namespaces = sharesMounts(this.#pod)
       ? undefined

@@ -26,7 +26,8 @@ export function fillPodDefaults(draft: Draft): void {
   if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   spec.schedulerName ??= 'default-scheduler';
   if (spec.schedulingGates?.length === 0) delete spec.schedulingGates;
-  spec.enableServiceLinks ??= true;
+  // unlike elsewhere: the node sets no variables for Services
+  spec.enableServiceLinks ??= false;
   spec.securityContext ??= {};
   for (const container of allContainers(spec)) fillContainerDefaults(container);
   if (spec.hostNetwork === true) fillHostPorts(spec);

@@ -1,5 +1,7 @@
 import type { Pod } from '../../../../kubernetes/pod.ts';
 import { pods } from '../../../../kubernetes/resources.ts';
+import { notDoneHere } from '../../errors/field-causes.ts';
+import { invalid } from '../../errors/status-errors.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 import { ageColumn, at, column, nameColumn, textAt } from '../columns.ts';
 import type { AdmissionContext, Draft, Kind } from '../kind.ts';
@@ -15,6 +17,11 @@ import { validatePod, validatePodUpdate } from './pod-validation.ts';
 function admit(draft: Draft, context: AdmissionContext): void {
   const pod = asPod(draft);
   const { spec } = pod;
+  // not in validatePod, which would also refuse every update of a pod that was stored with it
+  if (spec.enableServiceLinks === true)
+    throw invalid('Pod', '', pod.metadata.name ?? '', [
+      notDoneHere('spec.enableServiceLinks', 'service links'),
+    ]);
   admitPriority(pod, context);
   admitRuntimeClass(pod, context);
   admitAccount(pod, context);
