@@ -39,11 +39,7 @@ const edit: PolicyRule[] = [
   rule('', ['serviceaccounts/token'], ['create']),
   rule('policy', ['poddisruptionbudgets'], writes),
 ];
-const admin: PolicyRule[] = [
-  ...edit,
-  rule(apiGroup, ['rolebindings', 'roles'], [...reads, ...writes]),
-  rule('authorization.k8s.io', ['localsubjectaccessreviews'], ['create']),
-];
+const admin: PolicyRule[] = [...edit, rule(apiGroup, ['rolebindings', 'roles'], [...reads, ...writes])];
 
 const discoveryPaths = ['/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*'];
 

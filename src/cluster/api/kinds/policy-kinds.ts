@@ -3,13 +3,8 @@ import { podDisruptionBudgetKind } from './pod-disruption-budgets.ts';
 import { priorityClassKind } from './priority-classes.ts';
 import { clusterRoleBindingKind, roleBindingKind } from './rbac/role-bindings.ts';
 import { clusterRoleKind, roleKind } from './rbac/roles.ts';
-import {
-  localSubjectAccessReviewKind,
-  selfSubjectAccessReviewKind,
-  selfSubjectRulesReviewKind,
-  subjectAccessReviewKind,
-} from './reviews/access-reviews.ts';
-import { selfSubjectReviewKind, tokenReviewKind } from './reviews/identity-reviews.ts';
+import { selfSubjectAccessReviewKind, selfSubjectRulesReviewKind } from './reviews/access-reviews.ts';
+import { selfSubjectReviewKind } from './reviews/identity-reviews.ts';
 import { resourceQuotaKind } from './resource-quotas.ts';
 import { runtimeClassKind } from './runtime-classes.ts';
 import { serviceAccountKind } from './service-accounts.ts';
@@ -18,7 +13,6 @@ import { serviceAccountKind } from './service-accounts.ts';
 export const policyKinds: readonly Kind[] = [
   clusterRoleBindingKind,
   clusterRoleKind,
-  localSubjectAccessReviewKind,
   podDisruptionBudgetKind,
   priorityClassKind,
   resourceQuotaKind,
@@ -29,6 +23,4 @@ export const policyKinds: readonly Kind[] = [
   selfSubjectReviewKind,
   selfSubjectRulesReviewKind,
   serviceAccountKind,
-  subjectAccessReviewKind,
-  tokenReviewKind,
 ];

@@ -5,10 +5,6 @@ import { words } from './words.ts';
 const attributes = words(
   'fieldSelector group labelSelector name namespace resource subresource verb version',
 );
-const accessReview = {
-  spec: words('extra groups nonResourceAttributes resourceAttributes uid user'),
-  'spec.resourceAttributes': attributes,
-};
 const rules = words('apiGroups nonResourceURLs resourceNames resources verbs');
 const subjects = words('apiGroup kind name namespace');
 const selector = words('matchExpressions matchLabels');
@@ -33,7 +29,6 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       `acquireTime holderIdentity leaseDurationSeconds leaseTransitions preferredHolder renewTime strategy`,
     ),
   },
-  LocalSubjectAccessReview: accessReview,
   Namespace: {},
   NetworkAttachmentDefinition: {},
   PodDisruptionBudget: {
@@ -60,8 +55,6 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     'spec.ports': words('appProtocol name nodePort port protocol targetPort'),
   },
   ServiceAccount: { '': words('automountServiceAccountToken imagePullSecrets secrets') },
-  SubjectAccessReview: accessReview,
-  TokenReview: { spec: words('audiences token') },
   VolumeAttributesClass: { '': words('driverName parameters') },
   VolumeSnapshot: {},
   VolumeSnapshotClass: {},

@@ -56,15 +56,7 @@ export const policyTemplates: readonly Template[] = [
   },
   { resource: review('authorization.k8s.io', 'selfsubjectaccessreviews'), make: () => ({ spec: access }) },
   {
-    resource: review('authorization.k8s.io', 'subjectaccessreviews'),
-    make: () => ({ spec: { ...access, user: 'a', groups: ['b'] } }),
-  },
-  {
     resource: review('authorization.k8s.io', 'selfsubjectrulesreviews'),
     make: () => ({ spec: { namespace: 'bosh' } }),
-  },
-  {
-    resource: review('authentication.k8s.io', 'tokenreviews'),
-    make: (chance) => ({ spec: { token: chance.pick(['a', 'a.b.c', '']) } }),
   },
 ];

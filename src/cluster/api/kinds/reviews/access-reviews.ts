@@ -7,7 +7,7 @@ import type { User } from '../../access/user.ts';
 import { invalidValue, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import type { JsonRecord } from '../../schema/json.ts';
-import { fields, flag, listOf, mapOf, text } from '../../schema/schema.ts';
+import { fields, flag, listOf, text } from '../../schema/schema.ts';
 import type { Draft, Kind, ReviewContext } from '../kind.ts';
 import { reviewKind } from './review-kind.ts';
 
@@ -16,8 +16,6 @@ const group = 'authorization.k8s.io';
 interface AccessSpec {
   readonly resourceAttributes?: Record<string, string>;
   readonly nonResourceAttributes?: { path?: string; verb?: string };
-  readonly user?: string;
-  readonly groups?: string[];
   readonly namespace?: string;
 }
 
@@ -28,7 +26,6 @@ const attributes = {
   }),
   nonResourceAttributes: fields({ path: text, verb: text }),
 };
-const subject = { user: text, groups: listOf(text), uid: text, extra: mapOf(listOf(text)) };
 const status = fields({ allowed: flag, denied: flag, reason: text, evaluationError: text });
 const specOf = (draft: Draft): AccessSpec => draft['spec'] ?? {};
 
@@ -50,13 +47,6 @@ function checkAttributes(draft: Draft): Cause[] {
   return [];
 }
 
-function checkSubject(draft: Draft): Cause[] {
-  const { user = '', groups = [] } = specOf(draft);
-  return user === '' && groups.length === 0
-    ? [invalidValue('spec.user', '', 'at least one of user or group must be specified')]
-    : [];
-}
-
 function attributesOf({ resourceAttributes, nonResourceAttributes }: AccessSpec): Attributes {
   if (resourceAttributes === undefined) {
     const { path = '', verb = '' } = nonResourceAttributes ?? {};
@@ -71,43 +61,11 @@ function answer(registry: ReviewContext['registry'], user: User, draft: Draft): 
   return { allowed, ...(reason === '' ? {} : { reason }) };
 }
 
-const subjectOf = (draft: Draft): User => {
-  const { user = '', groups = [] } = specOf(draft);
-  return { name: user, groups };
-};
-
 export const selfSubjectAccessReviewKind = reviewKind(group, 'SelfSubjectAccessReview', {
   spec: fields(attributes),
   status,
   validate: checkAttributes,
   review: (draft, { registry, user }) => answer(registry, user, draft),
-});
-
-export const subjectAccessReviewKind = reviewKind(group, 'SubjectAccessReview', {
-  spec: fields({ ...attributes, ...subject }),
-  status,
-  validate: (draft) => [...checkAttributes(draft), ...checkSubject(draft)],
-  review: (draft, { registry }) => answer(registry, subjectOf(draft), draft),
-});
-
-export const localSubjectAccessReviewKind = reviewKind(group, 'LocalSubjectAccessReview', {
-  namespaced: true,
-  spec: fields({ ...attributes, ...subject }),
-  status,
-  validate: (draft) => [
-    ...checkAttributes(draft),
-    ...checkSubject(draft),
-    ...(specOf(draft).resourceAttributes?.['namespace'] === draft.metadata.namespace
-      ? []
-      : [
-          invalidValue(
-            'spec.resourceAttributes.namespace',
-            specOf(draft).resourceAttributes?.['namespace'] ?? '',
-            'must match metadata.namespace',
-          ),
-        ]),
-  ],
-  review: (draft, { registry }) => answer(registry, subjectOf(draft), draft),
 });
 
 const everything: readonly PolicyRule[] = [

@@ -7,15 +7,14 @@ export function reviewKind(
   group: string,
   name: string,
   parts: Pick<Kind, 'validate'> & { review: NonNullable<Kind['review']> } & {
-    readonly namespaced?: boolean;
     readonly spec?: Schema;
     readonly status: Schema;
   },
 ): Kind {
   const singular = name.toLowerCase();
-  const { namespaced = false, spec, status, ...rest } = parts;
+  const { spec, status, ...rest } = parts;
   return {
-    resource: { group, version: 'v1', plural: `${singular}s`, namespaced },
+    resource: { group, version: 'v1', plural: `${singular}s`, namespaced: false },
     name,
     singular,
     shortNames: [],
