@@ -122,7 +122,8 @@ export class ShareMounter implements Mounter {
         );
     }
     const secrets = password === undefined ? [] : [password];
-    if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets });
+    const lacksDomain = order.domain === undefined;
+    if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets, lacksDomain });
   }
 
   async #mapIds(order: NfsOrder, ids: MappedIds, path: string, signal: AbortSignal): Promise<void> {
