@@ -79,7 +79,10 @@ test('with LDAP only a signed volume names ids, or none', async (t) => {
     return answer.Err === '' ? '' : safeDescription(answer);
   };
   const ids = { ...nfsOptions, uid: '1000', gid: '1000', mount: '/data' };
-  assert.match(await mounted('ids', ids), /^INVALID_OPTION: .*Not allowed options: gid, uid \(.*has LDAP: name username and password/u);
+  assert.match(
+    await mounted('ids', ids),
+    /^INVALID_OPTION: .*Not allowed options: gid, uid \(.*has LDAP: name username and password/u,
+  );
   const both = { ...ids, username: 'alice', password: 'p' };
   assert.match(await mounted('both', both), /Not allowed options: gid, uid \(.*has LDAP: name username/u);
   assert.match(
@@ -102,7 +105,10 @@ test('a driver without LDAP says so of the user of a directory, and what to writ
   for (const login of [{ username: 'alice', password: 'p' }, { username: 'alice' }]) {
     await call('VolumeDriver.Create', { Name: 'v', Opts: { ...nfsOptions, ...login } });
     const text = safeDescription(await call('VolumeDriver.Mount', { Name: 'v' }));
-    assert.match(text, /^INVALID_OPTION: .*Not allowed options: .*username \(.*has no LDAP: name uid and gid/u);
+    assert.match(
+      text,
+      /^INVALID_OPTION: .*Not allowed options: .*username \(.*has no LDAP: name uid and gid/u,
+    );
   }
 });
 

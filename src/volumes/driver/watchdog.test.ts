@@ -122,7 +122,9 @@ test('servers that stay silent wait for each other, and not a server that answer
   for (const each of targets) mounter.health.set(each, 'stale');
   // each has failed once
   await until('the first look', async () =>
-    names.every((name) => log.some((line) => line.includes('driver-server.watch') && line.includes(`"${name}"`))),
+    names.every((name) =>
+      log.some((line) => line.includes('driver-server.watch') && line.includes(`"${name}"`)),
+    ),
   );
   const release = Promise.withResolvers<void>();
   const held = new Set<AbortSignal>();
