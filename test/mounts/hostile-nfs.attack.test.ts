@@ -141,7 +141,8 @@ test('addresses that the operator names as one server may be joined', { skip }, 
 
 test('a name that is never resolved holds up no other mount', { skip }, async () => {
   const path = await target('beside-names');
-  assert.equal(await guest.call('mountBesideNames', [share, path], others), 0);
+  await guest.call('nameHost', [`${serverHost} other.example`], others);
+  assert.equal(await guest.call('mountBesideNames', [{ ...share, host: 'other.example' }, path], others), 0);
   await guestMounter(guest).unmount(path, inTime);
 });
 

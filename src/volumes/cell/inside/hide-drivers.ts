@@ -20,7 +20,7 @@ export function hideDrivers({ at, folders, holders }: HiddenFolders): void {
   // what is mounted later shows nowhere else
   for (const holder of holders) {
     // what has gone meanwhile holds nothing
-    withFolder(holder, (folder) => void mountAt(folder, ['--make-private', '--']));
+    withFolder(holder, (folder) => mountAt(folder, ['--make-private', '--']));
   }
   for (const folder of folders)
     mountOn(folder, ['-t', 'tmpfs', '-o', 'mode=0000,ro,nosuid,nodev,noexec', '--', 'tmpfs']);

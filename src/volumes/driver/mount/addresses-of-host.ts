@@ -6,8 +6,8 @@ const outputLimit = 65_536;
 
 /**
  * All addresses of a host, in the order in which they are to be tried. Throws MountError. A program looks the name
- * up, since a name server may never answer: in this process a look-up keeps one of the few threads that read files,
- * and no deadline ends it.
+ * up, since a name server may never answer: in this process two look-ups would keep all others waiting, and no
+ * deadline ends one.
  */
 export async function addressesOfHost(
   host: string,
