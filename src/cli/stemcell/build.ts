@@ -5,6 +5,7 @@ import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatImageName } from '../../oci/image-name.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import { architectureOf, checkOwnAgent } from '../../stemcell/architecture.ts';
 import { buildDebianStemcell } from '../../stemcell/build-debian-stemcell.ts';
 import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
@@ -20,7 +21,7 @@ import type { BuildArguments, DebianArguments } from './build-arguments.ts';
 import { parseBuildArguments } from './build-arguments.ts';
 import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';
-import { pushWords, shellWord } from './push-words.ts';
+import { pushWords } from './push-words.ts';
 import { pushLayout } from './push-layout.ts';
 
 /** `stemcell build`: makes an image and the light stemcell that names it. */
