@@ -150,6 +150,23 @@ test('what an archive unpacks to, its entries and their names are counted', asyn
   await unpackArchive(archivePath, join(directory, 'out'));
 });
 
+test('an archive in another compression is named, with what repacks it', async (t) => {
+  const directory = await scratchDirectory(t);
+  for (const [start, name, end] of [
+    ['28b52ffd04000100', 'zstd', 'zst'],
+    ['fd377a585a000004', 'xz', 'xz'],
+    ['425a683931415926', 'bzip2', 'bz2'],
+  ] as const) {
+    const archivePath = join(directory, `a.tar.${end}`);
+    await writeFile(archivePath, Buffer.from(start, 'hex'));
+    const command = `compressed with ${name}, .*: ${name} -dc \\S*/a\\.tar\\.${end} \\| gzip > \\S*/a\\.tar\\.gz$`;
+    await assert.rejects(unpackArchive(archivePath, join(directory, 'out')), {
+      code: 'ARCHIVE_INVALID',
+      message: new RegExp(command, 'u'),
+    });
+  }
+});
+
 test('a NUL in a pax name is an error that names archive and entry', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'nul.tar');
