@@ -109,6 +109,37 @@ test('a layout of which an upper layer takes the agent or the shell away is refu
   await convert(await layout(await empty('etc/.wh.hosts')), { operatingSystem: 'x' });
 });
 
+test('of a layout with two images the one is converted that is named', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  const root = await lookAlikeRoot();
+  const [layout, other] = ['layout', 'other'].map((name) => join(directory, name)) as [string, string];
+  await layoutOf(layout, [root]);
+  await layoutOf(other, [root, await packTar([{ header: { name: 'etc/other', size: 0 } }])]);
+  await cp(join(other, 'blobs'), join(layout, 'blobs'), { recursive: true });
+  const entries = await Promise.all(
+    [layout, other].map((path) => readFile(join(path, 'index.json'), 'utf8')),
+  );
+  const manifests = entries.map((text, index) => ({
+    ...(JSON.parse(text) as { manifests: object[] }).manifests[0],
+    annotations: { 'org.opencontainers.image.ref.name': `v${index + 1}` },
+  }));
+  await writeFile(join(layout, 'index.json'), JSON.stringify({ manifests }));
+  await fails(
+    layout,
+    { code: 'IMAGE_INVALID', message: /v1 linux\/amd64, v2 linux\/amd64; choose one with --reference/ },
+    'x',
+  );
+  const made = await convert(layout, { operatingSystem: 'x', reference: 'v2' });
+  const { digest } = (await convert(other, { operatingSystem: 'x', output: 'again' })).manifest;
+  assert.equal(made.manifest.digest, digest);
+  const tar = join(directory, 'root.tar');
+  await writeFile(tar, root);
+  await assert.rejects(convert(tar, { operatingSystem: 'x', reference: 'v2', output: 'none' }), {
+    code: 'INVALID_ARGUMENT',
+    message: /is no folder in OCI layout: --reference/,
+  });
+});
+
 test('an image for an architecture of which there are no stemcells is refused', async (t) => {
   const { directory, fails } = await workshop(t);
   const layout = await layoutOf(join(directory, 'layout'), [await lookAlikeRoot()], 's390x');

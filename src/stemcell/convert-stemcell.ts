@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { readStream } from '../bosh/archive/open-for-reading.ts';
 import type { Layer } from '../oci/layer/add-layer.ts';
+import { ProductError } from '../errors/product-error.ts';
 import { addPackedLayer, addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
@@ -24,6 +25,8 @@ export interface ConversionRequest extends IdentityRequest {
   readonly architecture: Architecture;
   /** Whether somebody asked for that architecture: a layout whose only image is for another one is refused then. */
   readonly isAsked?: boolean;
+  /** Name of the image in a folder in OCI layout; absent: the only one. */
+  readonly reference?: string | undefined;
   /** Seconds since 1970, of the image. */
   readonly epoch: number;
   /** Aborted: the conversion ends with its reason, and leaves nothing. */
@@ -36,6 +39,11 @@ export interface ConversionRequest extends IdentityRequest {
  */
 export async function convertStemcell(request: ConversionRequest): Promise<PublishedStemcell> {
   const source = await findKind(request.source);
+  if (source.kind !== 'layout' && request.reference !== undefined)
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `'${request.source}' is no folder in OCI layout: --reference names an image in one`,
+    );
   return publishStemcell(request.output, request.signal, (blobs) => {
     switch (source.kind) {
       case 'layout':

@@ -32,6 +32,7 @@ test('what stemcell build cannot use is named', () => {
     [['--from-debian', '--mirror', 'ftp://x', ...debian], /as mirror/],
     [['--from', 'a', '--architecture', 'x86', '--output', 'c'], /--architecture one of amd64, arm64/],
     [['--from-debian', '--architecture', 'arm64', ...debian], /takes --architecture with --from alone/],
+    [['--from-debian', '--reference', 'v1', ...debian], /takes --reference with --from alone/],
     [['--from-debian', '--monit', 'm', ...debian], /takes --monit with --agent alone/],
     [['--from-debian', '--version', 'v 1', ...debian], /as version/],
     [['--from-debian', '--image', 'no-host', ...debian], /HOST\/REPOSITORY:TAG/],

@@ -41,11 +41,12 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const { from, identity, output } = parsed;
   if (from.kind === 'debian') return fromDebian(parsed, from, context);
   const epoch = sourceDateEpoch(context.environment['SOURCE_DATE_EPOCH']);
-  const { path: source, architecture: asked } = from;
+  const { path: source, architecture: asked, reference } = from;
   const architecture = asked ?? architectureOf(process);
   const isAsked = asked !== undefined;
   const { signal } = context;
-  return convertStemcell({ ...identity, source, architecture, isAsked, output, epoch, signal });
+  const layout = { architecture, isAsked, reference };
+  return convertStemcell({ ...identity, ...layout, source, output, epoch, signal });
 }
 
 /** What was built stays where it is when the registry does not take it. */
