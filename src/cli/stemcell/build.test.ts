@@ -34,6 +34,31 @@ test('an agent and a monit that are given are in the image, unmodified', { skip:
   }
 });
 
+const noBun = process.arch !== 'x64' && 'needs x86-64, as our agent does';
+
+test('our own agent comes with the notices of what it holds', { skip: notRoot || noBun }, async (t) => {
+  const directory = await scratchDirectory(t);
+  const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+  const at = said(environment);
+  const installation = { root: join(import.meta.dirname, '../../..'), nodeBinary: process.execPath };
+  const output = join(directory, 'out');
+  await buildStemcell(['--from-debian', '--profile', 'baseline', '--output', output], {
+    ...at.context,
+    installation: { ...at.context.installation, ...installation },
+  });
+  const files = await filesOverRoot(join(output, 'image'));
+  const documents = 'usr/share/doc/bosh-kubernetes';
+  assert.match(files.get(`${documents}/LICENSE`)?.text ?? '', /Apache License/u);
+  const notice = files.get(`${documents}/NOTICE`)?.text ?? '';
+  for (const text of [
+    /^@oven\/bun-linux-x64 \d/mu,
+    /JavaScriptCore/u,
+    /^modern-tar \d[^]*MIT/mu,
+    /^yaml \d/mu,
+  ])
+    assert.match(notice, text);
+});
+
 /** Where this process makes temporary files, until the test ends. */
 async function temporaryDirectory(t: TestContext, path: string): Promise<string> {
   await mkdir(path);

@@ -84,9 +84,12 @@ async function fromDebian(
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcell-'));
   try {
     const root = await debianRoot(request, cache, { signal, environment, user: process.geteuid?.() });
-    const agent = from.agent ?? (await buildAgent(join(scratch, 'bosh-agent'), context));
+    const { agent, notice } =
+      from.agent === undefined
+        ? await buildAgent(scratch, context)
+        : { agent: from.agent, notice: undefined };
     const { epoch } = request;
-    const parts = { root, agent, architecture, epoch, isOwnAgent: from.agent === undefined };
+    const parts = { root, agent, notice, architecture, epoch, isOwnAgent: from.agent === undefined };
     return await buildDebianStemcell({ ...identity, ...from, ...parts, output, signal });
   } finally {
     await removeTree(scratch, { within: tmpdir() });
