@@ -34,13 +34,23 @@ test('an agent and a monit that are given are in the image, unmodified', { skip:
   }
 });
 
-const noBun = process.arch !== 'x64' && 'needs x86-64, as our agent does';
+const noAgent = process.arch !== 'x64' && 'needs x86-64, as our agent does';
+/** Stands for scripts/build-agent.ts, which takes half a minute if much else runs. */
+const quickScript = `
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+writeFileSync(process.argv[2], 'ELF');
+writeFileSync(join(dirname(process.argv[2]), 'NOTICE'), 'Bun and packages');
+`;
 
-test('our own agent comes with the notices of what it holds', { skip: notRoot || noBun }, async (t) => {
+test('our own agent comes with the notices of what it holds', { skip: notRoot || noAgent }, async (t) => {
   const directory = await scratchDirectory(t);
   const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
   const at = said(environment);
-  const installation = { root: join(import.meta.dirname, '../../..'), nodeBinary: process.execPath };
+  const installation = { root: join(directory, 'installation'), nodeBinary: process.execPath };
+  await mkdir(join(installation.root, 'scripts'), { recursive: true });
+  await writeFile(join(installation.root, 'scripts', 'build-agent.ts'), quickScript);
+  await writeFile(join(installation.root, 'package.json'), '{"type": "module"}');
   const output = join(directory, 'out');
   await buildStemcell(['--from-debian', '--profile', 'baseline', '--output', output], {
     ...at.context,
@@ -49,14 +59,8 @@ test('our own agent comes with the notices of what it holds', { skip: notRoot ||
   const files = await filesOverRoot(join(output, 'image'));
   const documents = 'usr/share/doc/bosh-kubernetes';
   assert.match(files.get(`${documents}/LICENSE`)?.text ?? '', /Apache License/u);
-  const notice = files.get(`${documents}/NOTICE`)?.text ?? '';
-  for (const text of [
-    /^@oven\/bun-linux-x64 \d/mu,
-    /JavaScriptCore/u,
-    /^modern-tar \d[^]*MIT/mu,
-    /^yaml \d/mu,
-  ])
-    assert.match(notice, text);
+  assert.equal(files.get('usr/lib/bosh-kubernetes/bosh-agent')?.text, 'ELF');
+  assert.equal(files.get(`${documents}/NOTICE`)?.text, 'Bun and packages');
 });
 
 /** Where this process makes temporary files, until the test ends. */
