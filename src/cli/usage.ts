@@ -23,5 +23,5 @@ export function commandHelp(
   const all = listed.length > 0 ? listed : [words];
   const asked = all.filter((each) => each.split(' ')[0] === given[0]);
   const lines = (asked.length > 0 ? asked : all).map((each) => `  bosh-kubernetes ${name} ${each}`.trimEnd());
-  return `${summary}. Usage:\n${lines.join('\n')}`;
+  return `${summary}. Usage:\n${lines.join('\n')}\n`;
 }
