@@ -48,8 +48,7 @@ export async function streamStemcell<Result>(
         await body.cancel();
       } else if (name === 'stemcell.MF') {
         if (manifest !== undefined) throw invalid('has two files stemcell.MF');
-        if (header.size > manifestLimit) throw invalid(`has a stemcell.MF of ${header.size} bytes`);
-        manifest = parseStemcellManifest(await text(body as ReadableStream));
+        manifest = await readManifest(header.size, body);
       } else {
         if (image !== undefined) throw invalid('has two images');
         if (header.size === 0)
@@ -64,6 +63,11 @@ export async function streamStemcell<Result>(
   if (image === undefined) throw explain(path, invalid('has no image'));
   verify(path, manifest, image.digests);
   return { manifest, image: image.result };
+}
+
+async function readManifest(size: number, body: ParsedTarEntry['body']): Promise<StemcellManifest> {
+  if (size > manifestLimit) throw invalid(`has a stemcell.MF of ${size} bytes`);
+  return parseStemcellManifest(await text(body as ReadableStream));
 }
 
 function entriesOf(
