@@ -30,8 +30,19 @@ export async function createUnlessThere<T extends KubernetesObject>(
     const found = await ifThere(api.get<T>({ resource, namespace, name }));
     if (found !== undefined) return { object: found, isNew: false };
     if (isTaken) return undefined;
-    throw error;
+    throw await explained(api, namespace, error);
   }
+}
+
+/** With the name of the LimitRange that caused it, if one did; loaded here because no other call needs it. */
+export async function explained(
+  api: KubernetesApi,
+  namespace: string | undefined,
+  error: unknown,
+): Promise<unknown> {
+  if (namespace === undefined || !isApiError(error, 422)) return error;
+  const { withLimitRange } = await import('./failure/limit-range.ts');
+  return withLimitRange(api, namespace, error);
 }
 
 const isRefusal = (error: unknown): boolean =>

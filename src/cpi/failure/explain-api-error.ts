@@ -1,16 +1,17 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import { isPassingStatus } from '../../kubernetes/passing-status.ts';
-import { isNotAdmitted, refusal } from './forbidden.ts';
+import { belowRequest, isNotAdmitted, limitGivenBy, refusal } from './forbidden.ts';
 import type { Explanation } from './forbidden.ts';
 import { describeRequest } from './request-words.ts';
 
 /**
  * What an answer of the Kubernetes API means to a BOSH operator: what was asked of which object where, the server's own
- * words, and the next step (apimachinery: pkg/api/errors/errors.go has the codes and reasons). Pure.
+ * words, and the next step (apimachinery: pkg/api/errors/errors.go has the codes and reasons). `limitRange` names the LimitRange that
+ * gave a limit which the server refuses, if it is known (limit-range.ts). Pure.
  */
-export function explainApiError(error: ApiError): ProductError {
-  const { code, next } = explanation(error);
+export function explainApiError(error: ApiError, limitRange?: string): ProductError {
+  const { code, next } = explanation(error, limitRange);
   const asked = error.request === undefined ? '' : `${describeRequest(error.request)} failed: `;
   const reason = `${error.code} ${error.reason}`;
   return new ProductError(code, `${asked}the Kubernetes API answered ${reason}: ${wordsOf(error)}; ${next}`, {
@@ -18,7 +19,9 @@ export function explainApiError(error: ApiError): ProductError {
   });
 }
 
-function explanation(error: ApiError): Explanation {
+function explanation(error: ApiError, limitRange?: string): Explanation {
+  const limited = limitGivenBy(error);
+  if (limited !== undefined) return belowRequest(error, limited, limitRange);
   switch (error.code) {
     case 400:
     case 422:

@@ -129,21 +129,57 @@ function unspecified(missing: string): Explanation {
 function outOfRange({ message }: ApiError): Explanation {
   const container = fixedContainer(message);
   if (container === undefined) return forbidden('change the resources of the VM or the LimitRange');
-  const isOfDisk = container !== prepareContainer;
   const change = / ratio per /u.test(message)
     ? 'raise the maxLimitRequestRatio of the LimitRange or lower its default limit'
     : 'lower the min of the LimitRange';
-  return forbidden(
-    `that is container ${container}, which requests a fixed small amount, and no property changes that: ${change}` +
-      (isOfDisk ? ', or have the disks in another namespace (kubernetes.disk_namespace)' : ''),
-  );
+  return forbidden(unchangeable(container, change));
+}
+
+const unchangeable = (container: string, change: string): string =>
+  `that is container ${container}, which requests a fixed small amount, and no property changes that: ${change}` +
+  (container === prepareContainer
+    ? ''
+    : ', or have the disks in another namespace (kubernetes.disk_namespace)');
+
+/** core/validation ValidateResourceRequirements. The CPI never asks for a limit below the request. */
+const aboveLimit = /must be less than or equal to (\S+) limit/u;
+
+/**
+ * The resource whose limit is below what a container requests: nobody asked for that limit, a LimitRange of the namespace gave it.
+ * Undefined for another error. Pure.
+ */
+export function limitGivenBy({ code, message }: ApiError): string | undefined {
+  return code === 422 ? aboveLimit.exec(message)?.[1] : undefined;
+}
+
+/** A LimitRange whose name is not known. */
+export const someLimitRange = (namespace: string): string =>
+  `a LimitRange in namespace ${namespace} (kubectl get limitranges -n ${namespace})`;
+
+/** What to do about that; `limitRange` names the LimitRange. Pure. */
+export function belowRequest(
+  { message, request }: ApiError,
+  resource: string,
+  limitRange?: string,
+): Explanation {
+  const [, namespace = 'NAMESPACE'] = /\/namespaces\/([^/]+)/u.exec(request?.path ?? '') ?? [];
+  const named = limitRange ?? someLimitRange(namespace);
+  const container = fixedContainer(message);
+  const next =
+    container === undefined
+      ? `no property asks for that limit: ${named} gives it as a default; set resources.limits.${resource} in cloud_properties or in ` +
+        'defaults.resources, or raise that default'
+      : unchangeable(container, `raise that default of ${named}`);
+  return { code: 'KUBERNETES_INVALID', next };
 }
 
 /** The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has properties. */
 function fixedContainer(message: string): string | undefined {
-  const [, kind] = /^pods "(attach|bind)-/u.exec(message) ?? [];
+  const [, kind] = /^pods? "(attach|bind)-/iu.exec(message) ?? [];
   if (kind !== undefined) return kind === 'attach' ? holderContainer : 'bind';
-  const asked = [...message.matchAll(/but request is ([^,.\]\s]+)/gu)].map(([, amount = '']) => amount);
+  const asked = [...message.matchAll(/(?:but request is |Invalid value: ")([^,.\]\s"]+)/gu)].map(
+    ([, amount = '']) => amount,
+  );
   const isFixed = asked.some((amount) => Object.values<string>(fixedRequests).includes(amount));
   return isFixed ? prepareContainer : undefined;
 }

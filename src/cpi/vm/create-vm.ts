@@ -5,6 +5,7 @@ import type { Cloud } from '../cloud.ts';
 import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
+import { sayAddedLimits } from './added-limits.ts';
 import { markCreated } from './creation.ts';
 import { creationError, preparationError } from './creation-error.ts';
 import { budgetGroupOf, requireBudget, settleBudget } from './disruption-budget.ts';
@@ -35,6 +36,7 @@ export async function createVm(
   try {
     const { secret, pod, isNew } = await ensureVm(cloud, { ...parsed, plan });
     if (isNew) await refuseOtherHolder(cloud, addressLabels(networks), plan);
+    await sayAddedLimits(cloud, plan, pod);
     const running = await waitUntilRunning(cloud, pod);
     await waitForVips(cloud, networks.vips);
     const group = budgetGroupOf(running);
