@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import { isPassingStatus } from '../../kubernetes/passing-status.ts';
-import { belowRequest, isNotAdmitted, limitGivenBy, refusal } from './forbidden.ts';
+import { belowRequest, isNotAdmitted, limitsGivenBy, refusal } from './forbidden.ts';
 import type { Explanation } from './forbidden.ts';
 import { describeRequest } from './request-words.ts';
 
@@ -20,8 +20,8 @@ export function explainApiError(error: ApiError, limitRange?: string): ProductEr
 }
 
 function explanation(error: ApiError, limitRange?: string): Explanation {
-  const limited = limitGivenBy(error);
-  if (limited !== undefined) return belowRequest(error, limited, limitRange);
+  const limited = limitsGivenBy(error);
+  if (limited.length > 0) return belowRequest(error, limited, limitRange);
   switch (error.code) {
     case 400:
     case 422:

@@ -141,15 +141,16 @@ const unchangeable = (container: string, change: string): string =>
     ? ''
     : ', or have the disks in another namespace (kubernetes.disk_namespace)');
 
-/** core/validation ValidateResourceRequirements. The CPI never asks for a limit below the request. */
-const aboveLimit = /must be less than or equal to (\S+) limit/u;
+/** core/validation: ValidateResourceRequirements. The CPI itself never asks for a limit below a request. */
+const aboveLimit = /must be less than or equal to (\S+) limit/gu;
 
 /**
- * The resource whose limit is below what a container requests: nobody asked for that limit, a LimitRange of the namespace gave it.
- * Undefined for another error. Pure.
+ * The resources whose limits are below what a container requests: nothing asked for those limits, a LimitRange of the namespace set
+ * them. Empty for another error. Pure.
  */
-export function limitGivenBy({ code, message }: ApiError): string | undefined {
-  return code === 422 ? aboveLimit.exec(message)?.[1] : undefined;
+export function limitsGivenBy({ code, message }: ApiError): string[] {
+  const found = code === 422 ? [...message.matchAll(aboveLimit)] : [];
+  return [...new Set(found.map(([, name = '']) => name))];
 }
 
 /** A LimitRange whose name is not known. */
@@ -159,7 +160,7 @@ export const someLimitRange = (namespace: string): string =>
 /** What to do about that; `limitRange` names the LimitRange. Pure. */
 export function belowRequest(
   { message, request }: ApiError,
-  resource: string,
+  resources: readonly string[],
   limitRange?: string,
 ): Explanation {
   const [, namespace = 'NAMESPACE'] = /\/namespaces\/([^/]+)/u.exec(request?.path ?? '') ?? [];
@@ -167,19 +168,20 @@ export function belowRequest(
   const container = fixedContainer(message);
   const next =
     container === undefined
-      ? `no property asks for that limit: ${named} gives it as a default; set resources.limits.${resource} in cloud_properties or in ` +
-        'defaults.resources, or raise that default'
-      : unchangeable(container, `raise that default of ${named}`);
+      ? `no property asks for such a limit of ${listed(resources)}, which is the default of ${named}: set resources.limits in ` +
+        'cloud_properties or in defaults.resources, or raise that default'
+      : unchangeable(container, `raise the default limit of ${listed(resources)} in ${named}`);
   return { code: 'KUBERNETES_INVALID', next };
 }
+
+const fixedAmount =
+  /(?:but request is |spec\.initContainers\[\d+\]\.resources\.requests: Invalid value: ")([^,.\]\s"]+)/gu;
 
 /** The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has properties. */
 function fixedContainer(message: string): string | undefined {
   const [, kind] = /^pods? "(attach|bind)-/iu.exec(message) ?? [];
   if (kind !== undefined) return kind === 'attach' ? holderContainer : 'bind';
-  const asked = [...message.matchAll(/(?:but request is |Invalid value: ")([^,.\]\s"]+)/gu)].map(
-    ([, amount = '']) => amount,
-  );
+  const asked = [...message.matchAll(fixedAmount)].map(([, amount = '']) => amount);
   const isFixed = asked.some((amount) => Object.values<string>(fixedRequests).includes(amount));
   return isFixed ? prepareContainer : undefined;
 }

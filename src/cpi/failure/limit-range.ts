@@ -4,7 +4,7 @@ import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { explainApiError } from './explain-api-error.ts';
-import { limitGivenBy, someLimitRange } from './forbidden.ts';
+import { limitsGivenBy, someLimitRange } from './forbidden.ts';
 
 export const limitRanges: Resource = { group: '', version: 'v1', plural: 'limitranges', namespaced: true };
 
@@ -57,7 +57,7 @@ export async function withLimitRange(
   namespace: string,
   error: ApiError,
 ): Promise<unknown> {
-  const resource = limitGivenBy(error);
-  if (resource === undefined) return error;
-  return explainApiError(error, await nameLimitRanges(api, namespace, [resource]));
+  const resources = limitsGivenBy(error);
+  if (resources.length === 0) return error;
+  return explainApiError(error, await nameLimitRanges(api, namespace, resources));
 }

@@ -22,7 +22,8 @@ export async function sayAddedLimits(cloud: Cloud, plan: VmPlan, pod: Pod): Prom
     : 'an admission webhook of the cluster';
   cloud.say(
     `note: the pod of VM '${plan.cid}' got limits that neither cloud_properties nor defaults.resources ask for: ` +
-      `${names.map((name) => `${name} ${limits[name] ?? ''}`).join(', ')}. They come from ${giver}. A VM that takes more memory than its ` +
-      'limit is killed. If you do not want these limits, set resources.limits in cloud_properties',
+      `${names.map((name) => `${name} ${limits[name] ?? ''}`).join(', ')}. They come from ${giver}. A container that takes more memory ` +
+      'than its limit is killed, and a pod that takes more ephemeral-storage is evicted. If you do not want these limits, set ' +
+      'resources.limits in cloud_properties',
   );
 }

@@ -113,7 +113,7 @@ test('a request above the default limit of a LimitRange is not blamed on a prope
   const { cloud, api } = await withLimitRange(t, { memory: '512Mi' });
   const args = createVmArguments({ properties: { memory: 1024 } });
   const message =
-    /memory limit of 512Mi; no property asks for that limit: LimitRange small in namespace bosh gives it as a default; set resources\.limits\.memory in cloud_properties or in defaults\.resources, or raise that default$/u;
+    /memory limit of 512Mi; no property asks for such a limit of memory, which is the default of LimitRange small in namespace bosh: set resources\.limits in cloud_properties or in defaults\.resources, or raise that default$/u;
   await assert.rejects(createVm(cloud, args), { code: 'VM_CREATION_FAILED', message });
   await assert.rejects(checkVm(cloud, args), { message });
   assert.deepEqual(await namesLeft(api), []);
@@ -124,7 +124,7 @@ test('the containers of fixed requests have no property for limits, which the er
   const own = createVmArguments({ properties: { resources: { limits: { memory: '1Gi' } } } });
   await assert.rejects(createVm(cloud, own), {
     message:
-      /container prepare, which requests a fixed small amount, and no property changes that: raise that default of LimitRange small in namespace bosh$/u,
+      /container prepare, which requests a fixed small amount, and no property changes that: raise the default limit of memory in LimitRange small in namespace bosh$/u,
   });
 
   const world = await withLimitRange(t, { memory: '16Mi' }, { isListed: false });
@@ -132,6 +132,6 @@ test('the containers of fixed requests have no property for limits, which the er
   const disk = await createDisk(world.cloud, [64, {}, null]);
   await assert.rejects(attachDisk(world.cloud, [vmCidOfTest, disk]), {
     message:
-      /container hold, which .*raise that default of a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\), or have the disks in another namespace/u,
+      /container hold, which .*raise the default limit of memory in a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\), or have the disks in another namespace/u,
   });
 });
