@@ -57,8 +57,8 @@ export async function findHolders(
 }
 
 /**
- * To be asked when the new VM's pod is there: of two VMs with one address that are made at the same time, the one whose pod came
- * later sees the other one here, if not both do. Rejects with VM_CREATION_FAILED_RETRY. Model: create-vm.pml
+ * Has to be called after the new VM's pod was created: of two VMs with one address that are made at the same time, at least the one
+ * whose pod was created later sees the other one here. Rejects with VM_CREATION_FAILED_RETRY. Model: create-vm.pml
  */
 export async function refuseOtherHolder(cloud: Cloud, labels: readonly string[], vm: NewVm): Promise<void> {
   const living = (await listHolders(cloud, labels, vm.cid)).find(isLiving);

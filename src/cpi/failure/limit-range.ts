@@ -1,3 +1,4 @@
+import { isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
@@ -41,12 +42,12 @@ export async function nameLimitRanges(
     : `LimitRange ${names.join(' or ')} in namespace ${namespace}`;
 }
 
-/** None if the server does not answer: the name is help that no call may fail for. */
+/** None if the server refuses or cannot be reached: no call may fail because a name is not known. */
 async function listLimitRanges(api: KubernetesApi, namespace: string): Promise<LimitRange[]> {
   try {
     return (await api.list<LimitRange>(limitRanges, { namespace })).items;
   } catch (error) {
-    if (isApiError(error)) return [];
+    if (isApiError(error) || isProductError(error)) return [];
     throw error;
   }
 }

@@ -8,9 +8,9 @@
  * - bpm makes them below its own cgroup, which it reads as /vm: in `jobs/vm`, an empty one of that name.
  * - A runtime gives a privileged container the node's whole tree, in the node's cgroup namespace, and Garden would make its
  *   cgroups beside the node's. The entry starts itself again in a namespace of its own; so it is called first.
- * - A kubelet's exec joins the cgroup of PID 1 where the container's own has no place for processes (runc:
+ * - A kubelet's exec joins the cgroup of PID 1 if the container's own cgroup can hold no processes (runc:
  *   libcontainer/process_linux.go).
- * - Where the container may not mount it, nothing changes (docs/cpi.md, profiles).
+ * - If the container may not mount it, nothing changes (docs/cpi.md, profiles).
  *
  * systemd arranges its own tree, and only needs to see that one (`mount_own_cgroups`).
  */

@@ -40,7 +40,7 @@ export interface MadeVm {
   readonly isNew: boolean;
 }
 
-/** What has the VM's name and is not what the request makes; what is absent was gone when it was read. */
+/** Objects that have the VM's name and are not what the request makes; one that is absent was gone when it was read. */
 interface FormerVm {
   readonly secret?: VmSecret | undefined;
   readonly pod?: Pod | undefined;
@@ -49,12 +49,12 @@ interface FormerVm {
 const madeByOthers = (): ProductError =>
   new ProductError(
     'VM_CREATION_FAILED_RETRY',
-    'objects of its name are made by others at the same time; run the call again',
+    'other calls create objects of its name at the same time; run the call again',
   );
 
 /**
- * Removes exactly the VM that was found: another call may have made a new one since. A pod of another Secret than the one that was
- * found is a former one's only while that Secret is there.
+ * Removes exactly the VM that was found: another call may have made a new one since. If the pod belongs to another Secret than the
+ * one that was found, it is a leftover only as long as the found Secret is there.
  */
 async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: FormerVm): Promise<void> {
   const [attachments, now] = await Promise.all([

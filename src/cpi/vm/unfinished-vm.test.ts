@@ -309,7 +309,7 @@ for (const config of [{}, recreate]) {
     assert.deepEqual(await versions(world), before);
   });
 
-  test(`a create_vm whose VM was deleted, and made anew by a repeated call, leaves that one alone: ${JSON.stringify(config)}`, async (t) => {
+  test(`a create_vm whose VM was deleted, and created again by a repeated call, leaves the new VM alone: ${JSON.stringify(config)}`, async (t) => {
     const world = await testCloud(t, config);
     const slow = holdCall(world.cloud, 'create pods vm-first', (cloud) => createVm(cloud, first()));
     await slow.arrived;
@@ -318,7 +318,7 @@ for (const config of [{}, recreate]) {
     const before = await versions(world);
     await assert.rejects(
       slow.release(),
-      rejection('VM_CREATION_FAILED_RETRY', /made by others at the same time/u),
+      rejection('VM_CREATION_FAILED_RETRY', /other calls create objects of its name at the same time/u),
     );
     assert.deepEqual(await versions(world), before);
   });

@@ -26,8 +26,9 @@ export type Successor = Pick<VmPlan, 'directorUuid' | 'groupLabels'>;
 const tries = 5;
 
 /**
- * Why a VM must not be removed by a create_vm: its own, which failed, or another one. Undefined: no caller can know it,
- * since its create_vm did not finish, nothing has described it and it has no disk; or it goes anyway, without its Secret. Pure.
+ * Why a VM must not be removed by a create_vm: its own, which failed, or another one. Undefined if no caller can know the VM,
+ * since its create_vm did not finish, nothing has described it and it has no disk, or if its Secret is gone, without which the
+ * cluster deletes the rest. Pure.
  */
 export function whyKept({ pod, secret, disks }: VmState): string | undefined {
   if (secret === undefined) return undefined;

@@ -57,7 +57,7 @@ function throughImage(path: string): string {
   return link === undefined ? path : `${link[1]}${path.slice(link[0].length)}`;
 }
 
-/** Throws where the values would be longer than a program can be given. */
+/** Throws if the values would be longer than a program can be given. */
 export function environmentOf(
   container: Container,
   { hostname, environment: given }: Pick<PodSurroundings, 'hostname' | 'environment'>,
