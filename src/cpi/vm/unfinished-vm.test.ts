@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { ApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
@@ -323,63 +322,3 @@ for (const config of [{}, recreate]) {
     assert.deepEqual(await versions(world), before);
   });
 }
-
-const failed = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' } as const;
-const away = new ApiError({ ...failed, reason: 'InternalError', code: 500, message: 'connection lost' });
-
-test('a create_vm that fails does not remove the VM that a repeated call has finished', async (t) => {
-  const world = await testCloud(t);
-  const failing = async (request: string): Promise<void> => {
-    if (request !== 'patch secrets vm-first') return;
-    await createVm(world.cloud, first());
-    await setVmMetadata(world.cloud, ['vm-first', {}]);
-    throw away;
-  };
-  const cloud = { ...world.cloud, api: interceptingApi(world.api, failing) };
-  assert.equal((await createVm(cloud, first()))[0], 'vm-first');
-
-  let lists = 0;
-  const list: Cloud['api']['list'] = async (resource, query) => {
-    if (query?.labelSelector?.includes('ip.bosh') === true && (lists += 1) === 2) {
-      await createVm(world.cloud, second());
-      throw away;
-    }
-    return world.api.list(resource, query);
-  };
-  await deleteVm(world.cloud, ['vm-first']);
-  await assert.rejects(
-    createVm({ ...world.cloud, api: { ...cloud.api, list } }, second()),
-    rejection(
-      'VM_CREATION_FAILED_RETRY',
-      /not everything of it could be removed: a create_vm has finished it, so it was left alone/u,
-    ),
-  );
-  assert.deepEqual((await namesLeft(world.api)).toSorted(), ['pods vm-second', 'secrets vm-second']);
-});
-
-test('a last write whose answer was lost has been done: success', async (t) => {
-  const world = await testCloud(t);
-  const { api } = world;
-  const patch: Cloud['api']['patch'] = async (reference, ...more) => {
-    await api.patch(reference, ...more);
-    throw away;
-  };
-  const [cid] = await createVm(
-    { ...world.cloud, api: { ...interceptingApi(api, () => Promise.resolve()), patch } },
-    first(),
-  );
-  assert.equal(cid, 'vm-first');
-});
-
-test('a last write that fails: nothing is left', async (t) => {
-  const world = await testCloud(t);
-  let isFirst = true;
-  const failing = (request: string): Promise<void> => {
-    if (request !== 'patch secrets vm-first' || !isFirst) return Promise.resolve();
-    isFirst = false;
-    return Promise.reject(away);
-  };
-  const cloud = { ...world.cloud, api: interceptingApi(world.api, failing) };
-  await assert.rejects(createVm(cloud, first()), rejection('VM_CREATION_FAILED_RETRY', /connection lost/u));
-  assert.deepEqual(await namesLeft(world.api), []);
-});
