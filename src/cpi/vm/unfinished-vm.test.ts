@@ -8,7 +8,6 @@ import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { holdCall } from '../testing/held-call.ts';
-import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
 import { createVmArguments, groupEnv, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
