@@ -119,7 +119,9 @@ async function tryPod(cloud: Cloud, wanted: Pod): Promise<Pod | undefined> {
     if (!isAsRecorded(wanted, await wantedPod(cloud, name))) return undefined;
     if (!(await end(cloud, found))) return undefined;
   }
-  const ensured = await createUnlessThere(cloud.api, pods, withGate(wanted));
+  // set_vm_metadata may have changed it after the record was written
+  const former = found !== undefined && haveSameOwner(found, wanted) ? found : undefined;
+  const ensured = await createUnlessThere(cloud.api, pods, withGate(withMetadataOf(wanted, former)));
   return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
 }
 
@@ -150,10 +152,13 @@ async function patchSeen(
 function isAsRecorded(pod: Pod, recorded: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp === undefined &&
-    pod.metadata.ownerReferences?.[0]?.uid === recorded.metadata.ownerReferences?.[0]?.uid &&
+    haveSameOwner(pod, recorded) &&
     haveSameDisks(pod, recorded)
   );
 }
+
+const haveSameOwner = (one: Pod, other: Pod): boolean =>
+  one.metadata.ownerReferences?.[0]?.uid === other.metadata.ownerReferences?.[0]?.uid;
 
 function haveSameDisks(one: Pod, other: Pod): boolean {
   return process.getBuiltinModule('node:util').isDeepStrictEqual(disksOf(one), disksOf(other));
