@@ -20,8 +20,9 @@ export function packagesAmong(inputs: Iterable<string>): readonly string[] {
 }
 
 /**
- * Writes `LICENSE`, this repository's, and `NOTICE`, the licences and notices of those packages as they are installed, into a folder
- * that is made if needed. Rejects if one of the packages has no such text, neither of its own nor in release/notices.
+ * Writes `LICENSE`, this repository's, and `NOTICE`, the licences and notices of those packages as they are
+ * installed, into a folder that is made if needed. Rejects if one of the packages has no such text, neither
+ * of its own nor in release/notices.
  */
 export async function writeNotices(directory: string, packages: Iterable<string>): Promise<void> {
   const notices: string[] = [];

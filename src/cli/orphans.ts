@@ -42,8 +42,8 @@ export interface Orphan {
     | 'released volume';
   readonly name: string;
   /**
-   * The disk that it is a snapshot or a copy of, helps to copy, or attaches; of a replaced disk, the one in its place; of a volume, the
-   * deleted disk or the claim of a deleted VM.
+   * The disk that it is a snapshot or a copy of, helps to copy, or attaches; of a replaced disk, the one in
+   * its place; of a volume, the deleted disk or the claim of a deleted VM.
    */
   readonly disk: string | undefined;
   readonly createdAt: string;
@@ -66,7 +66,10 @@ interface ClusterObjects {
   readonly volumes: readonly PersistentVolume[];
 }
 
-/** Where the CPI's objects are: `kubernetes.namespace` and `kubernetes.disk_namespace`, the same where that is not set. */
+/**
+ * Where the CPI's objects are: `kubernetes.namespace` and `kubernetes.disk_namespace`, the same where that is
+ * not set.
+ */
 export interface Namespaces {
   readonly vms: string;
   readonly disks: string;
@@ -77,7 +80,10 @@ export interface Orphans {
   readonly found: readonly Orphan[];
   /** False: the account may not list Secrets, which tell of unfinished VMs. */
   readonly areVmsKnown: boolean;
-  /** False: the account may not list PersistentVolumes, which a deleted disk of a StorageClass that retains them leaves. */
+  /**
+   * False: the account may not list PersistentVolumes, which a deleted disk of a StorageClass that retains
+   * them leaves.
+   */
   readonly areVolumesKnown: boolean;
 }
 
@@ -103,7 +109,10 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
   return { found, areVmsKnown: ofOwners !== undefined, areVolumesKnown: volumes !== undefined };
 }
 
-/** Undefined without the right to list these objects: a role that only looks at a cluster often has not this one. */
+/**
+ * Undefined without the right to list these objects: a role that only looks at a cluster often has not this
+ * one.
+ */
 async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
   try {
     return await objects;
@@ -118,8 +127,8 @@ const diskName = /^disk-/u;
 const vmVolumeName = /^vm-.*-(?:state|data)$/u;
 
 /**
- * Whether the claim of a disk or of a VM was deleted and its volume was retained. Labels were on the claim, not on the volume, so the
- * name of the claim has to tell. Pure.
+ * Whether the claim of a disk or of a VM was deleted and its volume was retained. Labels were on the claim,
+ * not on the volume, so the name of the claim has to tell. Pure.
  */
 function isReleased({ spec, status }: PersistentVolume, { vms, disks }: Namespaces): boolean {
   const { claimRef, persistentVolumeReclaimPolicy: policy } = spec;
@@ -129,9 +138,10 @@ function isReleased({ spec, status }: PersistentVolume, { vms, disks }: Namespac
 }
 
 /**
- * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every snapshot, because its mark
- * stays; a copy that a disk names, or that no disk names and that has replaced none, and what was made for a copy; a disk that a copy has
- * replaced; an attachment whose VM is no more; a volume that outlives the claim of a disk or of a VM. Pure.
+ * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every
+ * snapshot, because its mark stays; a copy that a disk names, or that no disk names and that has replaced
+ * none, and what was made for a copy; a disk that a copy has replaced; an attachment whose VM is no more; a
+ * volume that outlives the claim of a disk or of a VM. Pure.
  */
 function findOrphans(objects: ClusterObjects): Orphan[] {
   const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));

@@ -11,10 +11,11 @@ export interface Ensured<T extends KubernetesObject> {
 }
 
 /**
- * Makes an object, or finds the one of its name; undefined where that was in the way and is gone by now. That something is
- * there a server sees last: allocation, validation and admission come first (apiserver pkg/registry/generic/registry/store.go
- * create), and a full quota, a policy of later or an address that this very object has are their words about it. So a refusal
- * asks, too; rejects with it where nothing of that name is there.
+ * Makes an object, or finds the one of its name; undefined where that was in the way and is gone by now. That
+ * something is there a server sees last: allocation, validation and admission come first (apiserver
+ * pkg/registry/generic/registry/store.go create), and a full quota, a policy of later or an address that this
+ * very object has are their words about it. So a refusal asks, too; rejects with it where nothing of that
+ * name is there.
  */
 export async function createUnlessThere<T extends KubernetesObject>(
   api: KubernetesApi,

@@ -8,11 +8,12 @@ import { throwIfInterrupted } from './throw-if-interrupted.ts';
 const mostAlternatives = 10_000;
 
 /**
- * The files below `root` (links too, folders not) that a release's `files` pattern names, as sorted paths relative to it.
- * The patterns are upstream's (doublestar 1.x as bosh-cli uses it): `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, `**` for any
- * number of folders, `\` before a character taken literally; dot files match. What lies behind a linked folder does not
- * belong to a release. Nothing when there is no such folder. Each folder is read once for each part of the pattern at most, whatever
- * the pattern is. INTERRUPTED once the signal is aborted.
+ * The files below `root` (links too, folders not) that a release's `files` pattern names, as sorted paths
+ * relative to it. The patterns are upstream's (doublestar 1.x as bosh-cli uses it): `*`, `?`, `[a-z]`,
+ * `[^a]`, `{a,b}`, `**` for any number of folders, `\` before a character taken literally; dot files match.
+ * What lies behind a linked folder does not belong to a release. Nothing when there is no such folder. Each
+ * folder is read once for each part of the pattern at most, whatever the pattern is. INTERRUPTED once the
+ * signal is aborted.
  */
 export async function globFiles(root: string, pattern: string, signal?: AbortSignal): Promise<readonly string[]> {
   const found = new Set<string>();
@@ -74,7 +75,10 @@ function parseComponent(text: string): Component {
   return { kind: 'name', tokens: [...tokens(text)].map(toToken) };
 }
 
-/** By going back to the last `*` alone: a regular expression takes exponential time for a name with many of them. */
+/**
+ * By going back to the last `*` alone: a regular expression takes exponential time for a name with many of
+ * them.
+ */
 function matches(pattern: readonly Token[], name: string): boolean {
   const chars = Array.from(name);
   let at = 0;
@@ -114,7 +118,10 @@ function toToken(token: string): Token {
   return (char) => char === literal;
 }
 
-/** `a{b,c}d` is `abd` and `acd`; alternatives nest and may hold slashes. RELEASE_INVALID if there are too many. */
+/**
+ * `a{b,c}d` is `abd` and `acd`; alternatives nest and may hold slashes. RELEASE_INVALID if there are too
+ * many.
+ */
 export function expandAlternatives(pattern: string): readonly string[] {
   const done: string[] = [];
   const waiting = [pattern];

@@ -7,7 +7,10 @@ import type { Orphan, Orphans } from '../orphans.ts';
 import { listOrphans } from '../orphans.ts';
 import { formatTable } from '../table.ts';
 
-/** What a killed CPI call, or a human who deleted a VM's pod, may have left, and what can be done about it. Reads only: nothing here deletes what may be data. */
+/**
+ * What a killed CPI call, or a human who deleted a VM's pod, may have left, and what can be done about it.
+ * Reads only: nothing here deletes what may be data.
+ */
 export const orphans: Command = {
   name: 'orphans',
   usage: kubernetesUsage,

@@ -64,9 +64,9 @@ const notOfAdmission = /cannot \w+ resource "|exceeded quota: |because it is bei
 const denied = /admission webhook "[^"]+" denied|ValidatingAdmissionPolicy '[^']+' .*denied/u;
 
 /**
- * True where an admission plugin or a policy of the cluster refuses the object as it is: another role, more quota and another
- * try change nothing. A webhook may say so with any code, and a ValidatingAdmissionPolicy says 422 unless it names another
- * reason (apiserver: plugin/policy/validating/dispatcher.go). Pure.
+ * True where an admission plugin or a policy of the cluster refuses the object as it is: another role, more
+ * quota and another try change nothing. A webhook may say so with any code, and a ValidatingAdmissionPolicy
+ * says 422 unless it names another reason (apiserver: plugin/policy/validating/dispatcher.go). Pure.
  */
 export function isNotAdmitted(error: unknown): error is ApiError {
   if (!isApiError(error)) return false;
@@ -125,7 +125,10 @@ function unspecified(missing: string): Explanation {
   );
 }
 
-/** A LimitRange that a container does not meet; which one it is the message does not say (plugin/pkg/admission/limitranger). */
+/**
+ * A LimitRange that a container does not meet; which one it is the message does not say
+ * (plugin/pkg/admission/limitranger).
+ */
 function outOfRange({ message }: ApiError): Explanation {
   const container = fixedContainer(message);
   if (container === undefined) return forbidden('change the resources of the VM or the LimitRange');
@@ -145,8 +148,8 @@ const unchangeable = (container: string, change: string): string =>
 const aboveLimit = /must be less than or equal to (\S+) limit/gu;
 
 /**
- * The resources whose limits are below what a container requests: nothing asked for those limits, a LimitRange of the namespace set
- * them. Empty for another error. Pure.
+ * The resources whose limits are below what a container requests: nothing asked for those limits, a
+ * LimitRange of the namespace set them. Empty for another error. Pure.
  */
 export function limitsGivenBy({ code, message }: ApiError): string[] {
   const found = code === 422 ? [...message.matchAll(aboveLimit)] : [];
@@ -177,7 +180,10 @@ export function belowRequest(
 const fixedAmount =
   /(?:but request is |spec\.initContainers\[\d+\]\.resources\.requests: Invalid value: ")([^,.\]\s"]+)/gu;
 
-/** The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has properties. */
+/**
+ * The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has
+ * properties.
+ */
 function fixedContainer(message: string): string | undefined {
   const [, kind] = /^pods? "(attach|bind)-/iu.exec(message) ?? [];
   if (kind !== undefined) return kind === 'attach' ? holderContainer : 'bind';

@@ -19,13 +19,16 @@ interface LimitRangeItem {
   default?: Readonly<Record<string, string>>;
 }
 
-/** True if a LimitRange gave a container of the pod something (kubernetes: plugin/pkg/admission/limitranger). Pure. */
+/**
+ * True if a LimitRange gave a container of the pod something (kubernetes: plugin/pkg/admission/limitranger).
+ * Pure.
+ */
 export const isFromLimitRange = ({ metadata }: Pod): boolean =>
   metadata.annotations?.['kubernetes.io/limit-ranger'] !== undefined;
 
 /**
- * The LimitRanges of a namespace that have a default limit for one of these resources, as a sentence names them. If the account may
- * not list them, or none is found, the words say how to look for them.
+ * The LimitRanges of a namespace that have a default limit for one of these resources, as a sentence names
+ * them. If the account may not list them, or none is found, the words say how to look for them.
  */
 export async function nameLimitRanges(
   api: KubernetesApi,

@@ -21,8 +21,9 @@ import { ensureVmClaims } from './vm-claims.ts';
 import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
 
 /**
- * Makes the VM's Secret, then the Services and the pod that it owns; what a former call of the same agent id made is adopted where it is
- * what this one would make, else removed first. Killed between the two it leaves a Secret that the next call adopts. Model: create-vm.pml
+ * Makes the VM's Secret, then the Services and the pod that it owns; what a former call of the same agent id
+ * made is adopted where it is what this one would make, else removed first. Killed between the two it leaves
+ * a Secret that the next call adopts. Model: create-vm.pml
  */
 export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<MadeVm> {
   const found = await adoptOrCreate(cloud, request);
@@ -40,7 +41,10 @@ export interface MadeVm {
   readonly isNew: boolean;
 }
 
-/** Objects that have the VM's name and are not what the request makes; one that is absent was gone when it was read. */
+/**
+ * Objects that have the VM's name and are not what the request makes; one that is absent was gone when it was
+ * read.
+ */
 interface FormerVm {
   readonly secret?: VmSecret | undefined;
   readonly pod?: Pod | undefined;
@@ -53,8 +57,8 @@ const madeByOthers = (): ProductError =>
   );
 
 /**
- * Removes exactly the VM that was found: another call may have made a new one since. If the pod belongs to another Secret than the
- * one that was found, it is a leftover only as long as the found Secret is there.
+ * Removes exactly the VM that was found: another call may have made a new one since. If the pod belongs to
+ * another Secret than the one that was found, it is a leftover only as long as the found Secret is there.
  */
 async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: FormerVm): Promise<void> {
   const [attachments, now] = await Promise.all([

@@ -26,7 +26,10 @@ function withDefaults(container: Container, limits: Values): Container {
   };
 }
 
-/** The same cluster with a LimitRange `small` in the namespace of the VMs; `isListed`: the account may list them. */
+/**
+ * The same cluster with a LimitRange `small` in the namespace of the VMs; `isListed`: the account may list
+ * them.
+ */
 async function withLimitRange(
   t: TestContext,
   limits: Values,

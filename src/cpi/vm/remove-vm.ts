@@ -18,14 +18,16 @@ import { settleLostVm } from './settle-lost-vm.ts';
 import { waitUntilClaimsGone } from './vm-claims.ts';
 
 /**
- * Removes all that belongs to a VM and waits until it is gone; its disks stay, no longer attached. Missing is success.
+ * Removes all that belongs to a VM and waits until it is gone; its disks stay, no longer attached. Missing is
+ * success.
  *
- * Its Services pass to others while its Secret, which names them, is there. Then the Secret goes: it owns the rest, so
- * that whatever happens to us the cluster finishes the work. Attachments are asked to end at the same time: the pod
- * cannot end while they hold its hub, and they cannot end while its jobs use a disk. Only the budget of its group comes between.
- * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts), and
- * before anything was changed with DISK_WOULD_BE_LOST. With the uid of a Secret it removes that Secret's VM alone, and not another
- * one that has got the same name since. Models: create-vm.pml, hot.pml
+ * Its Services pass to others while its Secret, which names them, is there. Then the Secret goes: it owns the
+ * rest, so that whatever happens to us the cluster finishes the work. Attachments are asked to end at the
+ * same time: the pod cannot end while they hold its hub, and they cannot end while its jobs use a disk. Only
+ * the budget of its group comes between. Rejects with DEADLINE, with NODE_LOST where its node is lost and
+ * more than the pod is at stake (settle-lost-vm.ts), and before anything was changed with DISK_WOULD_BE_LOST.
+ * With the uid of a Secret it removes that Secret's VM alone, and not another one that has got the same name
+ * since. Models: create-vm.pml, hot.pml
  */
 export async function removeVm(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
   const { pod, secret, attachments } = await objectsOf(cloud, cid, secretUid);
@@ -111,8 +113,9 @@ interface Deletions {
 }
 
 /**
- * Asks for the end of everything. Under a budget the pod goes before the budget follows, since one on its way out counts no
- * more, and the Secret after that: it tells the group to the call that comes after a killed one, when the pod may be gone.
+ * Asks for the end of everything. Under a budget the pod goes before the budget follows, since one on its way
+ * out counts no more, and the Secret after that: it tells the group to the call that comes after a killed
+ * one, when the pod may be gone.
  */
 async function requestDeletions(
   cloud: Cloud,

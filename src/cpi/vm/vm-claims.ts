@@ -28,7 +28,9 @@ export const volumeLabels = ({
   ...groupLabels,
 });
 
-/** What a VM whose pod is made anew keeps its state and /var/vcap/data on, owned by the Secret with that uid. */
+/**
+ * What a VM whose pod is made anew keeps its state and /var/vcap/data on, owned by the Secret with that uid.
+ */
 export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim[] {
   const { sizeMiB, storageClass } = plan.properties.compute.ephemeralDisk;
   const claim = (name: string, size: number): PersistentVolumeClaim => ({
@@ -50,8 +52,8 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
 }
 
 /**
- * Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew; VM_CREATION_FAILED
- * where the name is somebody else's.
+ * Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew;
+ * VM_CREATION_FAILED where the name is somebody else's.
  */
 export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: string): Promise<void> {
   for (const claim of vmClaims(plan, secretUid)) {
@@ -59,7 +61,9 @@ export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: stri
   }
 }
 
-/** Waits until the claims of a VM are gone, or those of that Secret alone; the cluster collects them after it. */
+/**
+ * Waits until the claims of a VM are gone, or those of that Secret alone; the cluster collects them after it.
+ */
 export async function waitUntilClaimsGone(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
   const { namespace } = cloud;
   const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {

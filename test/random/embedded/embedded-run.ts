@@ -126,7 +126,10 @@ export class EmbeddedRun {
     await Promise.race([judged, goesOn]);
   }
 
-  /** `ended` settles with the answer, undefined where the call was killed; `goesOn` when its caller no longer waits. */
+  /**
+   * `ended` settles with the answer, undefined where the call was killed; `goesOn` when its caller no longer
+   * waits.
+   */
   #send(
     planned: PlannedCall,
     subjects: Subjects,

@@ -159,8 +159,8 @@ class RandomRun {
   }
 
   /**
-   * A mount that is left of an attachment that was deleted by force is seen by no call for another VM: the disk is to be detached there
-   * before it is attached elsewhere, as a director does.
+   * A mount that is left of an attachment that was deleted by force is seen by no call for another VM: the
+   * disk is to be detached there before it is attached elsewhere, as a director does.
    */
   #isRefused(step: PlannedStep): boolean {
     const { vmCid, disk } = this.#subjects(step);

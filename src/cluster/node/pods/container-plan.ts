@@ -93,7 +93,10 @@ function hostsFile(hostname: string, address: string): string {
   ].join('\n');
 }
 
-/** Only where the pod has name servers of its own: what the image has knows the machine's (kubelet: pkg/kubelet/network/dns). */
+/**
+ * Only where the pod has name servers of its own: what the image has knows the machine's (kubelet:
+ * pkg/kubelet/network/dns).
+ */
 function resolverFile({ dnsPolicy, dnsConfig }: PodSpec): [string, string][] {
   if (dnsPolicy !== 'None' || dnsConfig === undefined) return [];
   const { nameservers = [], searches = [], options = [] } = dnsConfig;
