@@ -12,7 +12,7 @@ import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
 import type { ServiceOwner } from '../service/service-object.ts';
 import { creationOf } from './creation.ts';
-import { findVmSecret } from './find-vm.ts';
+import { findVmSecret, ownerUidOf } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 import { disksOf, encodePod, isGated, isSameDigest, podKey, recordedPod, withGate } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
@@ -73,7 +73,7 @@ async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: 
     );
   }
   const secretUid = secret?.metadata.uid;
-  const owner = pod?.metadata.ownerReferences?.[0]?.uid ?? secretUid;
+  const owner = ownerUidOf(pod) ?? secretUid;
   if (owner !== secretUid && now?.metadata.uid !== secretUid) throw madeByOthers();
   if (owner !== undefined) await removeVm(cloud, plan.cid, owner);
 }
@@ -159,7 +159,7 @@ const isUsable = ({ metadata }: KubernetesObject): boolean => metadata.deletionT
 
 function isSamePod(found: Pod, wanted: Pod): boolean {
   return (
-    found.metadata.ownerReferences?.[0]?.uid === wanted.metadata.ownerReferences?.[0]?.uid &&
+    ownerUidOf(found) === ownerUidOf(wanted) &&
     found.metadata.annotations?.[annotation.specDigest] ===
       wanted.metadata.annotations?.[annotation.specDigest]
   );

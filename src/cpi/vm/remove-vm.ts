@@ -12,7 +12,7 @@ import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import type { GoneOptions } from '../remove-object.ts';
 import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
 import { budgetGroupOf } from './disruption-budget.ts';
-import { findVm, findVmSecret, podReference, secretReference } from './find-vm.ts';
+import { findVm, findVmSecret, ownerUidOf, podReference, secretReference } from './find-vm.ts';
 import { leaveBudget } from './leave-budget.ts';
 import { settleLostVm } from './settle-lost-vm.ts';
 import { waitUntilClaimsGone } from './vm-claims.ts';
@@ -67,7 +67,7 @@ async function objectsOf(cloud: Cloud, cid: string, secretUid: string | undefine
     listHubPods(cloud, cid),
   ]);
   if (secretUid === undefined) return { pod, secret, attachments };
-  const own = pod?.metadata.ownerReferences?.[0]?.uid === secretUid ? pod : undefined;
+  const own = ownerUidOf(pod) === secretUid ? pod : undefined;
   const isOfOwn = ({ metadata }: Pod): boolean =>
     own !== undefined && metadata.annotations?.[annotation.vmUid] === own.metadata.uid;
   return {

@@ -6,7 +6,7 @@ import type { Cloud } from '../cloud.ts';
 import { createUnlessThere } from '../create-unless-there.ts';
 import { annotation } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
-import { findVm, findVmSecret, podReference, secretReference, vmNotFound } from './find-vm.ts';
+import { findVm, findVmSecret, ownerUidOf, podReference, secretReference, vmNotFound } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 import {
   disksOf,
@@ -120,7 +120,7 @@ async function tryPod(cloud: Cloud, wanted: Pod): Promise<Pod | undefined> {
     if (!(await end(cloud, found))) return undefined;
   }
   // set_vm_metadata may have changed it after the record was written
-  const former = found !== undefined && haveSameOwner(found, wanted) ? found : undefined;
+  const former = found !== undefined && ownerUidOf(found) === ownerUidOf(wanted) ? found : undefined;
   const ensured = await createUnlessThere(cloud.api, pods, withGate(withMetadataOf(wanted, former)));
   return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
 }
@@ -152,13 +152,10 @@ async function patchSeen(
 function isAsRecorded(pod: Pod, recorded: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp === undefined &&
-    haveSameOwner(pod, recorded) &&
+    ownerUidOf(pod) === ownerUidOf(recorded) &&
     haveSameDisks(pod, recorded)
   );
 }
-
-const haveSameOwner = (one: Pod, other: Pod): boolean =>
-  one.metadata.ownerReferences?.[0]?.uid === other.metadata.ownerReferences?.[0]?.uid;
 
 function haveSameDisks(one: Pod, other: Pod): boolean {
   return process.getBuiltinModule('node:util').isDeepStrictEqual(disksOf(one), disksOf(other));

@@ -5,7 +5,7 @@ import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { abandon, creationOf, resume } from './creation.ts';
-import { findVm, findVmSecret } from './find-vm.ts';
+import { findVm, findVmSecret, ownerUidOf } from './find-vm.ts';
 import { disksOf, recordedPod } from './pod-record.ts';
 import type { VmSecret } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
@@ -64,7 +64,7 @@ export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Su
 export async function lookAtVm(cloud: Cloud, cid: string): Promise<VmState> {
   const pod = await findVm(cloud, cid);
   const found = await findVmSecret(cloud, cid);
-  const owner = pod?.metadata.ownerReferences?.[0]?.uid;
+  const owner = ownerUidOf(pod);
   const secret = pod !== undefined && found?.metadata.uid !== owner ? undefined : found;
   const recorded = secret === undefined ? undefined : recordedPod(secret);
   const attachments = await listAttachments(cloud, cid);
@@ -97,7 +97,7 @@ export async function removeUnfinished(
       await resume(cloud, secret);
       return later;
     }
-    const owner = secret?.metadata.uid ?? state.pod?.metadata.ownerReferences?.[0]?.uid;
+    const owner = secret?.metadata.uid ?? ownerUidOf(state.pod);
     if (owner !== undefined) await removeVm(cloud, cid, owner);
     return undefined;
   }

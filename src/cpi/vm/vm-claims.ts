@@ -7,6 +7,7 @@ import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import { baseLabels, isOurs, label } from '../labels.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { labelValue } from '../names.ts';
+import { ownerUidOf } from './find-vm.ts';
 import type { VmPlan } from './vm-plan.ts';
 
 /** Room for the agent, its settings, jobs and packages. */
@@ -70,8 +71,8 @@ export async function waitUntilClaimsGone(cloud: Cloud, cid: string, secretUid?:
     namespace,
     labelSelector: `${label.kind}=volume,${label.vmId}=${cid}`,
   });
-  const isOfSecret = ({ metadata }: PersistentVolumeClaim): boolean =>
-    secretUid === undefined || metadata.ownerReferences?.[0]?.uid === secretUid;
+  const isOfSecret = (claim: PersistentVolumeClaim): boolean =>
+    secretUid === undefined || ownerUidOf(claim) === secretUid;
   await Promise.all(items.filter(isOfSecret).map((claim) => gone(cloud, claim)));
 }
 
@@ -102,8 +103,7 @@ function requireOurs(found: PersistentVolumeClaim): void {
 }
 
 const isFormer = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): boolean =>
-  found.metadata.deletionTimestamp !== undefined ||
-  found.metadata.ownerReferences?.[0]?.uid !== wanted.metadata.ownerReferences?.[0]?.uid;
+  found.metadata.deletionTimestamp !== undefined || ownerUidOf(found) !== ownerUidOf(wanted);
 
 async function find(cloud: Cloud, claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
   const { name = '', namespace } = claim.metadata;
