@@ -20,10 +20,7 @@ import { ApiError } from '../../src/kubernetes/api-error.ts';
 import { parseKubeconfigYaml } from '../../src/kubernetes/kubeconfig-yaml.ts';
 import type { Artefact } from './artefact.ts';
 
-/**
- * Both artefacts, as they are built before any suite runs (scripts/test.mjs), and the embedded API over TLS
- * with a node that only says it runs pods.
- */
+/** Both artefacts, as they are built before any suite runs (scripts/test.mjs), and the embedded API over TLS with a node that only says it runs pods. */
 export class CpiWorld {
   readonly directory: string;
   readonly api: LocalApi;
@@ -79,9 +76,7 @@ export async function buildArtefacts(outDirectory: string): Promise<CpiWorld['ar
   return artefactsOf(await buildCpi({ outDirectory }));
 }
 
-/**
- * What is in dist; its bundle with the compile cache of the tests, as dozens of processes of a suite load it.
- */
+/** What is in dist; its bundle with the compile cache of the tests, as dozens of processes of a suite load it. */
 function builtArtefacts(): CpiWorld['artefacts'] {
   const directory = join(import.meta.dirname, '..', '..', 'dist', 'cpi');
   const executable = join(directory, 'cpi');

@@ -33,9 +33,9 @@ function parseBytes(bytes: Buffer | undefined, path: string, code: ErrorCode): Y
 }
 
 /**
- * Parses one YAML document as BOSH's tools do (YAML 1.1: `yes` is true, `0755` is octal, `<<` merges). Throws
- * a ProductError of the given code with a line per fault, each with file, line and column and without the
- * text, which may be a secret. An empty file is null.
+ * Parses one YAML document as BOSH's tools do (YAML 1.1: `yes` is true, `0755` is octal, `<<` merges). Throws a
+ * ProductError of the given code with a line per fault, each with file, line and column and without the text, which may be a
+ * secret. An empty file is null.
  */
 export function parseYaml(
   text: string,
@@ -75,9 +75,7 @@ function openEnd(text: string): number | undefined {
 }
 
 export interface YamlOptions {
-  /**
-   * What becomes of an integer that no JavaScript number holds; as text it has its digits. Default: refused.
-   */
+  /** What becomes of an integer that no JavaScript number holds; as text it has its digits. Default: refused. */
   readonly largeNumbers?: 'refused' | 'text';
 }
 
