@@ -6,8 +6,8 @@ import { packagesAmong } from './write-notices.ts';
 export type BundleOptions = Pick<BuildOptions, 'format' | 'minify' | 'external' | 'banner' | 'plugins'>;
 
 /**
- * Makes one file for the pinned Node of a program's sources, and replaces `outFile` whole, as one may start meanwhile. Resolves with
- * the packages that are in it.
+ * Makes one file for the pinned Node of a program's sources, and replaces `outFile` whole, as one may start
+ * meanwhile. Resolves with the packages that are in it.
  */
 export async function bundleForNode(
   entry: string,

@@ -23,9 +23,9 @@ export function packagesAmong(inputs: Iterable<string>): readonly string[] {
 }
 
 /**
- * Writes `LICENSE`, this repository's, and `NOTICE`, the licences and notices of those packages as they are installed, into a folder
- * that is made if needed. Rejects if one of the packages has no such text, neither of its own nor in release/notices, or if
- * that in release/notices is of another version.
+ * Writes `LICENSE`, this repository's, and `NOTICE`, the licences and notices of those packages as they are
+ * installed, into a folder that is made if needed. Rejects if one of the packages has no such text, neither
+ * of its own nor in release/notices, or if the text in release/notices is of another version.
  */
 export async function writeNotices(directory: string, packages: Iterable<string>): Promise<void> {
   const notices: string[] = [];

@@ -12,7 +12,10 @@ export function usage(commands: readonly Command[]): string {
   return `Usage: bosh-kubernetes COMMAND\n\n${table}`;
 }
 
-/** The help text of one command, or of its sub-command that `words` begin with; undefined where they do not ask for it. */
+/**
+ * The help text of one command, or of its sub-command that `words` begin with; undefined where they do not
+ * ask for it.
+ */
 export function commandHelp(
   { name, usage: words, summary, verbs, subCommands }: Command,
   given: readonly string[],
