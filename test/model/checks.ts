@@ -289,7 +289,8 @@ export const checks: readonly Check[] = [
   },
   {
     model: update,
-    property: 'a copy that keeps the metadata which the disk had when it was made: what set_disk_metadata said is lost',
+    property:
+      'a copy that keeps the metadata which the disk had when it was made: what set_disk_metadata said is lost',
     flags: 'NOCARRY DESCRIBE KILLS=0 OPS=1',
     compiler: '-DSAFETY',
     verifier: '-m1000000',
@@ -298,7 +299,8 @@ export const checks: readonly Check[] = [
   },
   {
     model: update,
-    property: 'a slow call that takes the metadata of the disk to a copy that stands for it already: the same',
+    property:
+      'a slow call that takes the metadata of the disk to a copy that stands for it already: the same',
     flags: 'ANYCARRY DESCRIBE KILLS=0 OPS=1',
     compiler: '-DSAFETY',
     verifier: '-m1000000',
@@ -316,12 +318,22 @@ export const checks: readonly Check[] = [
   },
   {
     model: update,
-    property: 'resize_disk that does not look whether the disk was replaced answers success for a claim that goes',
+    property:
+      'resize_disk that does not look whether the disk was replaced answers success for a claim that goes',
     flags: 'NOREPLACED DESCRIBE KILLS=0 OPS=1',
     compiler: '-DSAFETY',
     verifier: '-m1000000',
     expected: 'counterexample',
     runs: 'in CI',
+  },
+  {
+    model: update,
+    property: 'update_disk beside set_disk_metadata, resize_disk and attach_disk, two calls each',
+    flags: 'DESCRIBE KILLS=0 OPS=2 NC=3',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'all',
   },
   {
     model: update,

@@ -10,7 +10,9 @@ import { atRequest, interceptingApi } from '../../testing/intercepting-api.ts';
 import { rejection } from '../../testing/rejection.ts';
 import { storageCloud } from '../../testing/storage-cloud.ts';
 import type { StorageCloud } from '../../testing/storage-cloud.ts';
-import { namespace } from '../../testing/test-cloud.ts';
+import { createVmArguments, namespace, vmCidOfTest as vmCid } from '../../testing/test-cloud.ts';
+import { createVm } from '../../vm/create-vm.ts';
+import { attachDisk } from '../attach-disk.ts';
 import { resizeDisk } from '../resize-disk.ts';
 import { setDiskMetadata } from '../set-disk-metadata.ts';
 import { updateDisk } from '../update-disk.ts';
@@ -95,6 +97,27 @@ test('… and a call that is slow to put the copy in the place of the disk takes
   await assertDescribed(world, copy ?? '');
 });
 
+test('… and set_disk_metadata answers no success for a claim that was replaced, when its cid names nothing any more', async (t) => {
+  const world = await describedDisk(t);
+  const { cloud, disk } = world;
+  await createVm(cloud, createVmArguments());
+  const killed = beforeWrite(cloud, { disk, count: 1 }, async () => {
+    const dying = { ...cloud, api: crashingApi(cloud.api, 6, 'after') };
+    await assert.rejects(updateDisk(dying, [disk, 64, other]), (error) => error instanceof Crash);
+  });
+  const known = atRequest(
+    `get persistentvolumeclaims ${disk}`,
+    async () => {
+      const copy = await updateDisk(cloud, [disk, 64, other]);
+      // the caller has heard of the copy: its former cid is forgotten
+      await attachDisk(cloud, [vmCid, copy]);
+    },
+    2,
+  );
+  const describing = { ...cloud, api: interceptingApi(killed.api, known) };
+  await assert.rejects(setDiskMetadata(describing, [disk, after]), rejection('DISK_NOT_FOUND'));
+});
+
 test('a disk that resize_disk grows while update_disk copies it is not replaced by a smaller copy', async (t) => {
   const world = await describedDisk(t);
   const { cloud, disk } = world;
@@ -110,15 +133,24 @@ test('a disk that resize_disk grows while update_disk copies it is not replaced 
   assert.equal((await claimOf(world, copy ?? '')).status?.capacity?.['storage'], '128Mi');
 });
 
-test('resize_disk of a disk that update_disk replaces meanwhile does not answer success for the claim that goes', async (t) => {
-  const world = await describedDisk(t);
-  const { cloud, disk } = world;
-  const replacing = beforeWrite(cloud, { disk, count: 1 }, async () => {
-    const killed = { ...cloud, api: crashingApi(cloud.api, 5, 'after') };
-    await assert.rejects(updateDisk(killed, [disk, 64, other]), (error) => error instanceof Crash);
+for (const [when, replace] of [
+  [
+    'and has not deleted yet',
+    async (cloud: Cloud, disk: string) => {
+      const killed = { ...cloud, api: crashingApi(cloud.api, 5, 'after') };
+      await assert.rejects(updateDisk(killed, [disk, 64, other]), (error) => error instanceof Crash);
+    },
+  ],
+  ['and deletes', (cloud: Cloud, disk: string) => updateDisk(cloud, [disk, 64, other])],
+] as const) {
+  test(`resize_disk of a disk that update_disk replaces meanwhile ${when}: the same call again grows the copy`, async (t) => {
+    const world = await describedDisk(t);
+    const { cloud, disk } = world;
+    const replacing = beforeWrite(cloud, { disk, count: 1 }, () => replace(cloud, disk));
+    await assert.rejects(resizeDisk(replacing, [disk, 128]), rejection('DISK_BUSY', /run the call again/u));
+    await resizeDisk(cloud, [disk, 128]);
+    const [copy = '', ...more] = await diskObjects(world);
+    assert.deepEqual([copy === disk, more], [false, []]);
+    assert.equal((await claimOf(world, copy)).status?.capacity?.['storage'], '128Mi');
   });
-  await assert.rejects(resizeDisk(replacing, [disk, 128]), rejection('DISK_BUSY', /run the call again/u));
-  const copy = (await claimOf(world, disk)).metadata.annotations?.[annotation.copy] ?? '';
-  await resizeDisk(cloud, [disk, 128]);
-  assert.equal((await claimOf(world, copy)).status?.capacity?.['storage'], '128Mi');
-});
+}

@@ -7,7 +7,6 @@ import type { Cloud } from '../../cloud.ts';
 import { claimWords } from '../../last-words.ts';
 import { isReplaced } from '../claim.ts';
 import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
-import { diskGone } from '../disk-not-found.ts';
 import { changed } from './copy-mark.ts';
 import { driverWords } from './driver-words.ts';
 import { ownWay } from './own-way.ts';
@@ -27,9 +26,8 @@ export async function grow(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: 
     clock: cloud.clock,
     reference,
     condition: (now) => {
-      if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
-      // the copy that stands for the disk from now on may have been made before
-      if (isReplaced(now)) throw changed(now);
+      // the copy that stands for a replaced disk was made before, and may be smaller
+      if (now === undefined || isReplaced(now)) throw changed(claim);
       const state = now.status?.allocatedResourceStatuses?.['storage'] ?? '';
       if (state.endsWith('Infeasible')) throw infeasible(now, wanted, state);
       return hasSize(now, wanted) ? true : undefined;
@@ -51,6 +49,7 @@ async function ask(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: number):
     if (isApiError(error, 403) && /can be (resized|expanded)/u.test(error.message)) {
       throw new ProductError('NOT_SUPPORTED', `disk '${name}' cannot grow: ${error.message}; ${ownWay}`);
     }
+    if (isApiError(error, 404)) throw changed(claim);
     throw error;
   }
 }
