@@ -287,45 +287,22 @@ export const checks: readonly Check[] = [
     expected: 'counterexample',
     runs: 'in CI',
   },
-  {
-    model: update,
-    property:
-      'a copy that keeps the metadata which the disk had when it was made: what set_disk_metadata said is lost',
-    flags: 'NOCARRY DESCRIBE KILLS=0 OPS=1',
-    compiler: '-DSAFETY',
-    verifier: '-m1000000',
-    expected: 'counterexample',
-    runs: 'in CI',
-  },
-  {
-    model: update,
-    property:
-      'a slow call that takes the metadata of the disk to a copy that stands for it already: the same',
-    flags: 'ANYCARRY DESCRIBE KILLS=0 OPS=1',
-    compiler: '-DSAFETY',
-    verifier: '-m1000000',
-    expected: 'counterexample',
-    runs: 'in CI',
-  },
-  {
-    model: update,
-    property: 'if a disk that has grown is replaced by a smaller copy, what resize_disk did is lost',
-    flags: 'SHRINK DESCRIBE KILLS=0 OPS=1',
-    compiler: '-DSAFETY',
-    verifier: '-m1000000',
-    expected: 'counterexample',
-    runs: 'in CI',
-  },
-  {
-    model: update,
-    property:
-      'resize_disk that does not look whether the disk was replaced answers success for a claim that goes',
-    flags: 'NOREPLACED DESCRIBE KILLS=0 OPS=1',
-    compiler: '-DSAFETY',
-    verifier: '-m1000000',
-    expected: 'counterexample',
-    runs: 'in CI',
-  },
+  updateWithout(
+    'NOCARRY',
+    'a copy that keeps the metadata which the disk had when it was made: what set_disk_metadata said is lost',
+  ),
+  updateWithout(
+    'ANYCARRY',
+    'a slow call that takes the metadata of the disk to a copy that stands for it already: the same',
+  ),
+  updateWithout(
+    'SHRINK',
+    'if a disk that has grown is replaced by a smaller copy, what resize_disk did is lost',
+  ),
+  updateWithout(
+    'NOREPLACED',
+    'resize_disk that does not look whether the disk was replaced answers success for a claim that goes',
+  ),
   {
     model: update,
     property: 'update_disk beside set_disk_metadata, resize_disk and attach_disk, two calls each',
@@ -408,6 +385,15 @@ export const checks: readonly Check[] = [
   ...without('NOJUDGE', 'OPS=1 FAILS=1 OPSET=1 ONEVM'),
   ...without('NOMARK', 'OPS=2 FAILS=0 KILLS=1 OPSET=2 ONEVM INITATT'),
 ];
+
+/** The header of update.pml says what each remedy is for. */
+function updateWithout(remedy: string, property: string): Check {
+  return {
+    ...{ model: update, compiler: '-DSAFETY', verifier: '-m1000000', property },
+    flags: `${remedy} DESCRIBE KILLS=0 OPS=1`,
+    ...{ expected: 'counterexample', runs: 'in CI' },
+  };
+}
 
 /** The header of recreate.pml says what each remedy is for. */
 function without(remedy: string, flags: string): Check[] {

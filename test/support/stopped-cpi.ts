@@ -25,29 +25,30 @@ export interface Stop {
   readonly meanwhile: () => Promise<unknown>;
 }
 
+/** What the proxy does before it passes a request. */
+interface Held {
+  atRequest: (request: ProxiedRequest) => Promise<void>;
+}
+
+interface Parts {
+  readonly artefact: Artefact;
+  /** Holds the file `config`. */
+  readonly directory: string;
+  readonly config: string;
+  readonly proxy: ApiProxy;
+  readonly held: Held;
+}
+
 /** The CPI as it is built, a process for each call, which reaches the API server through a proxy. */
 export class StoppedCpi {
-  readonly #artefact: Artefact;
-  readonly #directory: string;
-  readonly #config: string;
-  readonly #proxy: ApiProxy;
-  readonly #held: { atRequest: (request: ProxiedRequest) => Promise<void> };
+  readonly #parts: Parts;
 
-  private constructor(
-    artefact: Artefact,
-    directory: string,
-    proxy: ApiProxy,
-    held: { atRequest: (request: ProxiedRequest) => Promise<void> },
-  ) {
-    this.#artefact = artefact;
-    this.#directory = directory;
-    this.#config = join(directory, 'cpi.json');
-    this.#proxy = proxy;
-    this.#held = held;
+  private constructor(parts: Parts) {
+    this.#parts = parts;
   }
 
   static async open({ artefact, access, namespace, settings }: StoppedCpiOptions): Promise<StoppedCpi> {
-    const held = { atRequest: (): Promise<void> => Promise.resolve() };
+    const held: Held = { atRequest: () => Promise.resolve() };
     const proxy = await startApiProxy({
       access,
       decide: async (request) => {
@@ -55,18 +56,18 @@ export class StoppedCpi {
         return { kind: 'pass' };
       },
     });
-    const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stopped-'));
-    const cpi = new StoppedCpi(artefact, directory, proxy, held);
     const through = { ...access, server: proxy.server, ca: proxy.ca };
     const kubeconfig = tokenKubeconfig(through, await tokenOf(access, namespace));
     const kubernetes = { ...settings['kubernetes'], kubeconfig, namespace };
-    await writeFile(cpi.#config, JSON.stringify({ ...settings, kubernetes }), { mode: 0o600 });
-    return cpi;
+    const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stopped-'));
+    const config = join(directory, 'cpi.json');
+    await writeFile(config, JSON.stringify({ ...settings, kubernetes }), { mode: 0o600 });
+    return new StoppedCpi({ artefact, directory, config, proxy, held });
   }
 
   async close(): Promise<void> {
-    await this.#proxy.close();
-    await rm(this.#directory, { recursive: true });
+    await this.#parts.proxy.close();
+    await rm(this.#parts.directory, { recursive: true });
   }
 
   /** The result of a call that has to succeed. */
@@ -82,8 +83,8 @@ export class StoppedCpi {
     onStart?: (child: ChildProcess) => void,
   ): Promise<CpiResponse> {
     const request = { method, arguments: args, context: { director_uuid: 'director-1' } };
-    return call(this.#artefact, request, {
-      config: this.#config,
+    return call(this.#parts.artefact, request, {
+      config: this.#parts.config,
       ...(onStart !== undefined && { onStart }),
     });
   }
@@ -100,7 +101,7 @@ export class StoppedCpi {
         child.kill('SIGCONT');
       }
     };
-    this.#held.atRequest = async (request) => {
+    this.#parts.held.atRequest = async (request) => {
       if (stop !== undefined || !moment(request)) return;
       stop = act();
       // what fails is told below

@@ -85,7 +85,7 @@ export function isCopyAsked(order: CopyOrder, { spec, metadata }: PersistentVolu
 /** Without the names of the disk. A VM that is gone may have left its name on it, too. */
 function ofDisk(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(labels).filter(([key]) => ![label.vmId, label.diskId].includes(key) && !isFormerCid(key)),
+    Object.entries(labels).filter(([key]) => key !== label.vmId && key !== label.diskId && !isFormerCid(key)),
   );
 }
 
