@@ -1,3 +1,4 @@
+import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { writeDurably } from '../durable-file.ts';
 import { readJsonCache } from '../json-cache.ts';
 
@@ -51,7 +52,7 @@ export class ArchiveCatalog {
     this.#summaries.set(digest, summary);
     await writeDurably(
       this.#path,
-      `${JSON.stringify({ version, archives: Object.fromEntries(this.#summaries) })}\n`,
+      `${toJson({ version, archives: Object.fromEntries(this.#summaries) })}\n`,
     );
   }
 }

@@ -73,7 +73,9 @@ function stringsIn(
       if (isWanted(value, isSecret, false)) found.add(value);
       for (const password of passwordsOf(value)) found.add(password);
     }
-    if (typeof value === 'number' && isWanted(String(value), isSecret, true)) found.add(String(value));
+    if (typeof value === 'number' || typeof value === 'bigint') {
+      if (isWanted(String(value), isSecret, true)) found.add(String(value));
+    }
     if (typeof value !== 'object' || value === null) continue;
     const before = seen.get(value);
     if (before === true || before === isSecret) continue;
