@@ -93,7 +93,8 @@ test('keys stand in the order of the bosh CLI', () => {
     '{b: 1, a10: 1, a9: 1, A: 1, a_b: 1, ab: 1, "1": 1, 2: 1, 1.5: 1, true: 1, false: 1, a09: 1, é: 1, "-": 1}',
   );
   // Printed by `bosh interpolate` (bosh-cli 19ee1a8).
-  const large = '{18446744073709551615: 1, 9223372036854775808: 2, 5: 3, 9007199254740993: 4, 9007199254740992: 5}';
+  const large =
+    '{18446744073709551615: 1, 9223372036854775808: 2, 5: 3, 9007199254740993: 4, 9007199254740992: 5}';
   assert.deepEqual(toGoYaml(parse(large)).match(/\d+(?=:)/g), [
     '5',
     '9007199254740992',

@@ -50,10 +50,7 @@ export class ArchiveCatalog {
 
   async add(digest: string, summary: ArchiveSummary): Promise<void> {
     this.#summaries.set(digest, summary);
-    await writeDurably(
-      this.#path,
-      `${toJson({ version, archives: Object.fromEntries(this.#summaries) })}\n`,
-    );
+    await writeDurably(this.#path, `${toJson({ version, archives: Object.fromEntries(this.#summaries) })}\n`);
   }
 }
 

@@ -154,7 +154,14 @@ test('of variables, addresses and names of hosts stay readable, and everything e
     },
   };
   const cut = {
-    ...{ admin: 'Pass.Word', path: '/a b/c', url: 'https://u:p4ss@h/', pin: 31415926, account: 9_007_199_254_740_993n, word: 'operators' },
+    ...{
+      admin: 'Pass.Word',
+      path: '/a b/c',
+      url: 'https://u:p4ss@h/',
+      pin: 31415926,
+      account: 9_007_199_254_740_993n,
+      word: 'operators',
+    },
     ...{ vault_password: '10.0.0.7', token: 'a.hostname', nested: { api_key: '/x/y' } },
   };
   const redact = redactor({ password: variableSecrets({ ...shown, more: cut }) });
