@@ -18,9 +18,13 @@ const switches = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
   /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)(?:s|[_-]data)?$/iu;
 /**
- * They name things and are no secrets: parts of create_vm's env, the name of a user, Secrets in a cluster.
+ * They name things and are no secrets: parts of create_vm's env, the name of a user, Secrets in a cluster, and as whom a kubeconfig
+ * acts, which the API's errors name.
  */
-const plainKeys = new Set(['group', 'groups', 'tags', 'username', 'image_pull_secrets', 'imagePullSecrets']);
+const plainKeys = new Set([
+  ...['group', 'groups', 'tags', 'username', 'image_pull_secrets', 'imagePullSecrets'],
+  ...['as', 'as-uid', 'as-groups'],
+]);
 
 /**
  * The strings of values whose contents are secret, whatever their shape, and the passwords of the URLs among them. What is below a
