@@ -8,6 +8,7 @@ import { fileNotFound } from '../archive/open-for-reading.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
 import type { AgentClock } from './agent-client.ts';
 import type { MbusConnection } from './mbus-connection.ts';
+import { writing } from '../../platform/write-file.ts';
 
 const attempts = 3;
 const pause = 1000;
@@ -57,7 +58,7 @@ export class AgentBlobs {
         if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
         const limited = limitedTo(this.#longest, (excess) => this.#tooLong(id, excess));
         const file = createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true });
-        await pipeline(answer, limited, file);
+        await writing(unfinished, () => pipeline(answer, limited, file));
       });
       await rename(unfinished, path);
     } catch (error) {

@@ -153,8 +153,7 @@ export class MbusConnection {
 
   #describe(error: unknown): unknown {
     if (error instanceof ProductError || !(error instanceof Error)) return error;
-    if (('path' in error && typeof error.path === 'string') || ('code' in error && error.code === 'ENOSPC'))
-      return error;
+    if ('path' in error && typeof error.path === 'string') return error;
     if (this.#signal?.aborted === true) {
       return new ProductError('INTERRUPTED', `Interrupted while talking to the agent at ${this.address}`);
     }

@@ -11,6 +11,7 @@ import { digestMismatch } from '../digest/verify-file.ts';
 import { ArchiveBudget, shownName } from './archive-limits.ts';
 import type { ArchiveLimits, EntryCounter } from './archive-limits.ts';
 import { openForReading } from './open-for-reading.ts';
+import { withPath } from '../../platform/write-file.ts';
 
 type Header = Parameters<NonNullable<UnpackOptionsFS['filter']>>[0];
 
@@ -50,7 +51,7 @@ export async function unpackArchive(
     if (await isGzip(file)) await pipeline(bytes, createGunzip({ chunkSize: pieceSize }), limited, target);
     else await pipeline(bytes, limited, target);
   } catch (error) {
-    throw describe(archivePath, error);
+    throw describe(archivePath, withPath(directory, error));
   }
   await verify();
 }
