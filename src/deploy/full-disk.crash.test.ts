@@ -87,8 +87,8 @@ test(
       'Rendering job',
     ]) {
       for (const kind of ['vms', 'disks', 'stemcells'])
-      await rm(join(directory, 'cloud', kind), { recursive: true, force: true });
-    const small = join(directory, step.replaceAll(/\W/g, '-'));
+        await rm(join(directory, 'cloud', kind), { recursive: true, force: true });
+      const small = join(directory, step.replaceAll(/\W/g, '-'));
       await mkdir(small);
       const own = { ...options, statePath: join(small, 'state.json'), workspace: join(small, 'workspace') };
       const words = [{ ...own, fillAt: step }, own].map((wish) => JSON.stringify(wish));
