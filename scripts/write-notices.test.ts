@@ -14,14 +14,15 @@ async function scratch(t: { after: (done: () => Promise<void>) => void }): Promi
   return directory;
 }
 
-test('the packages of a bundle are named once, nested ones and those of a scope too', () => {
+test('the packages of a bundle are found once, each of two versions where it is installed', () => {
   const inputs = [
     'src/a.ts',
     'node_modules/ws/lib/x.js',
     'node_modules/ws/y.js',
     'node_modules/a/node_modules/@b/c/d.js',
+    '../x/node_modules/@b/c/d.js',
   ];
-  assert.deepEqual(packagesAmong(inputs), ['@b/c', 'ws']);
+  assert.deepEqual(packagesAmong(inputs), ['@b/c', 'a/node_modules/@b/c', 'ws']);
 });
 
 test('a licence comes from its file, the readme or what is committed; a package without any fails the build', async (t) => {

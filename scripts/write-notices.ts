@@ -9,11 +9,14 @@ const committed = join(root, 'release', 'notices');
 /** Which of the pinned runtimes goes along with the bundles. */
 export const runtimes = { bun: '@oven/bun-linux-x64', node: `node-linux-${process.arch}` } as const;
 
-/** The packages below node_modules among the files that were bundled, by their paths from the root. */
+/**
+ * The packages among the files that were bundled, by their paths below node_modules: a package may bring another version of one in a
+ * node_modules of its own.
+ */
 export function packagesAmong(inputs: Iterable<string>): readonly string[] {
   const found = new Set<string>();
   for (const path of inputs) {
-    const [, name] = /^.*node_modules\/((?:@[^/]+\/)?[^/]+)\//u.exec(path) ?? [];
+    const [, name] = /(?:^|\/)node_modules\/((?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+)\//u.exec(path) ?? [];
     if (name !== undefined) found.add(name);
   }
   return [...found].toSorted();
@@ -25,8 +28,8 @@ export function packagesAmong(inputs: Iterable<string>): readonly string[] {
  */
 export async function writeNotices(directory: string, packages: Iterable<string>): Promise<void> {
   const notices: string[] = [];
-  for (const name of [...new Set(packages)].toSorted())
-    notices.push(await noticeOf(join(root, 'node_modules', name), name));
+  for (const path of [...new Set(packages)].toSorted())
+    notices.push(await noticeOf(join(root, 'node_modules', path), path.replace(/^.*\/node_modules\//u, '')));
   const head = 'This product holds the following software of others.\n';
   await mkdir(directory, { recursive: true });
   await copyFile(join(root, 'LICENSE'), join(directory, 'LICENSE.partial'));

@@ -33,6 +33,8 @@ test('what stemcell build cannot use is named', () => {
     [['--from', 'a', '--architecture', 'x86', '--output', 'c'], /--architecture one of amd64, arm64/],
     [['--from-debian', '--architecture', 'arm64', ...debian], /takes --architecture with --from alone/],
     [['--from-debian', '--monit', 'm', ...debian], /takes --monit with --agent alone/],
+    [['--from-debian', '--davcli', 'd', ...debian], /takes --davcli with --agent alone/],
+    [['--from', 'a', '--davcli', 'b', '--output', 'c'], /takes --davcli with --from-debian alone/],
     [['--from-debian', '--version', 'v 1', ...debian], /as version/],
     [['--from-debian', '--image', 'no-host', ...debian], /HOST\/REPOSITORY:TAG/],
     [['--from-debian', '--image', `r.example/a@sha256:${'0'.repeat(64)}`, ...debian], /HOST\/REPOSITORY:TAG/],

@@ -36,6 +36,8 @@ export interface DebianArguments {
   readonly profile: Profile;
   readonly agent: string | undefined;
   readonly monit: string | undefined;
+  /** Of bosh-davcli, by which upstream's agent reads and writes a director's blobstore. */
+  readonly davcli: string | undefined;
   readonly include: readonly string[];
   readonly mirrors: readonly string[];
   readonly isOffline: boolean;
@@ -55,6 +57,7 @@ const options = {
   version: text,
   agent: text,
   monit: text,
+  davcli: text,
   include: texts,
   mirror: texts,
   offline: { type: 'boolean' },
@@ -94,7 +97,7 @@ type Values = ReturnType<typeof parseWords>;
 
 /** A root that is given is taken as it is. */
 function sourceOf(path: string, values: Values): BuildArguments['from'] {
-  const others = ['profile', 'agent', 'monit', 'include', 'mirror', 'offline'] as const;
+  const others = ['profile', 'agent', 'monit', 'davcli', 'include', 'mirror', 'offline'] as const;
   const foreign = others.find((option) => values[option] !== undefined);
   if (foreign !== undefined) throw wrong(`takes --${foreign} with --from-debian alone`);
   return {
@@ -114,12 +117,14 @@ function architectureAsked(name: string | undefined): Architecture | undefined {
 function debianOf(suite: string, values: Values): DebianArguments {
   if (values.architecture !== undefined)
     throw wrong('takes --architecture with --from alone: mmdebstrap makes a root for its own machine');
-  const { agent, monit, include = [], mirror: mirrors = [] } = values;
+  const { agent, monit, davcli, include = [], mirror: mirrors = [] } = values;
   check('suite', suite);
   for (const name of include) check('package', name);
   for (const mirror of mirrors) checkMirror(mirror);
   if (monit !== undefined && agent === undefined)
     throw wrong('takes --monit with --agent alone: our own agent runs jobs itself');
+  if (davcli !== undefined && agent === undefined)
+    throw wrong("takes --davcli with --agent alone: it is a program of upstream's agent");
   const isOffline = values.offline === true;
   return {
     kind: 'debian',
@@ -127,6 +132,7 @@ function debianOf(suite: string, values: Values): DebianArguments {
     profile: profileOf(values.profile),
     agent: agent && expandHome(agent),
     monit: monit && expandHome(monit),
+    davcli: davcli && expandHome(davcli),
     include,
     mirrors,
     isOffline,

@@ -4,7 +4,9 @@ import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
+import { embeddedAgentProperties } from '../../bosh/stemcell/embedded-agent.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { isProductError } from '../../errors/product-error.ts';
 import { digestOf, HostileRegistry, refuse } from '../../oci/registry/testing/hostile-registry.ts';
 import type { Cloud } from '../cloud.ts';
 import { testCloud } from '../testing/test-cloud.ts';
@@ -170,6 +172,36 @@ describe('a heavy stemcell', () => {
       return true;
     };
     await assert.rejects(deleteStemcell(at.cloud, [cid]), { code: 'REGISTRY_BUSY' });
+  });
+});
+
+describe("a stemcell with our agent, which a director's NATS cannot reach", () => {
+  const own = { ...embeddedAgentProperties, image_reference: 'registry.example/bosh/bookworm:1' };
+  const imagePath = '/image';
+
+  test('is refused where agent.mbus is a NATS URL, with the cause and what to upload', async (t) => {
+    for (const mbus of ['nats://nats:hunter2@10.0.0.6:4222', 'NATS://10.0.0.6:4222']) {
+      const { cloud } = await testCloud(t, { agent: { mbus } });
+      for (const cloudProperties of [own, { ...own, image_reference: undefined }])
+        await assert.rejects(createStemcell(cloud, [imagePath, cloudProperties]), (error) => {
+          assert.ok(isProductError(error, 'AGENT_NOT_SUPPORTED'));
+          assert.match(
+            error.message,
+            /HTTPS.*agent\.mbus.*NATS.*stemcell build .*--agent FILE.*--davcli FILE/u,
+          );
+          assert.doesNotMatch(error.message, /hunter2/u);
+          return true;
+        });
+      const { agent: _, ...upstream } = own;
+      assert.equal(await createStemcell(cloud, [imagePath, upstream]), own.image_reference);
+    }
+  });
+
+  test('is taken where the agent is spoken to by HTTPS, as create-env does', async (t) => {
+    for (const agent of [{ mbus: 'https://mbus:password@0.0.0.0:6868' }, {}]) {
+      const { cloud } = await testCloud(t, { agent });
+      assert.equal(await createStemcell(cloud, [imagePath, own]), own.image_reference);
+    }
   });
 });
 
