@@ -156,7 +156,7 @@ export class AgentTasks {
 }
 
 /** The text of a stream; undefined where it has more bytes. */
-async function textOf(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string | undefined> {
+export async function textOf(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stream) {
