@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './error-code.ts';
+import { withPath } from '../../platform/write-file.ts';
 
 /**
  * Replaces a file so that after a crash either the old or the new content is there, whole.
@@ -21,7 +22,7 @@ export async function writeDurableFile(path: string, content: string, mode = 0o6
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw error;
+    throw withPath(path, error);
   }
   await syncDirectory(dirname(path));
 }

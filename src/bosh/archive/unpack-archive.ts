@@ -12,6 +12,7 @@ import { ArchiveBudget, shownName } from './archive-limits.ts';
 import type { ArchiveLimits, EntryCounter } from './archive-limits.ts';
 import { compressionIn, unreadCompression } from './compression.ts';
 import { openForReading } from './open-for-reading.ts';
+import { withPath } from '../../platform/write-file.ts';
 
 type Header = Parameters<NonNullable<UnpackOptionsFS['filter']>>[0];
 
@@ -55,7 +56,7 @@ export async function unpackArchive(
       await pipeline(bytes, createGunzip({ chunkSize: pieceSize }), limited, target);
     else await pipeline(bytes, limited, target);
   } catch (error) {
-    throw describe(archivePath, error);
+    throw describe(archivePath, withPath(directory, error));
   }
   await verify();
 }

@@ -72,7 +72,7 @@ async function started(cloud: Cloud, known: Pod, signal: AbortSignal): Promise<P
     say: cloud.say,
   });
   if ('pod' in outcome) return outcome.pod;
-  throw failure(outcome, await eventsOf(cloud, { ...subject, kind: 'Pod', uid }));
+  throw failure(outcome, await eventsOf(cloud, { ...subject, kind: 'Pod', uid }, outcome.message));
 }
 
 function isRunning({ status }: Pod): boolean {

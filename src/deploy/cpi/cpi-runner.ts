@@ -1,3 +1,4 @@
+import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { wholeWords } from '../../errors/redact/whole-words.ts';
 import { runProcess, type ProcessResult } from '../process/run-process.ts';
@@ -69,7 +70,7 @@ async function call(
         BOSH_PACKAGES_DIR: executable.packagesDirectory,
         BOSH_JOBS_DIR: executable.jobsDirectory,
       },
-      input: JSON.stringify(request),
+      input: toJson(request),
       deadline: options.deadline,
       signal: options.signal,
       grace: options.grace,
