@@ -20,7 +20,9 @@ import { atRequest, interceptingApi } from './testing/intercepting-api.ts';
 import { namespace } from './testing/test-cloud.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
-/** An attachment whose end nothing has confirmed, with its mount in the VM, on real pods of the embedded node. */
+/**
+ * An attachment whose end nothing has confirmed, with its mount in the VM, on real pods of the embedded node.
+ */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk, podOf, mountsOf } = embeddedVms(() => world, '127.64.19');

@@ -20,7 +20,10 @@ import { Crash, crashingApi } from './testing/crashing-api.ts';
 import { readyLock } from './disk/attach/until-ready-script.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
-/** What the one container of an attachment does on the embedded node: binds, holds, lets go (docs/decisions/0021). */
+/**
+ * What the one container of an attachment does on the embedded node: binds, holds, lets go
+ * (docs/decisions/0021).
+ */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk, podOf, mountsOf } = embeddedVms(() => world, '127.64.13');

@@ -23,7 +23,10 @@ export const label = {
   unclaimed: `${domain}unclaimed`,
   /** On a VM that counts for the budget of its group. */
   disruptionBudget: `${domain}disruption-budget`,
-  /** On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its own. */
+  /**
+   * On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its
+   * own.
+   */
   replaces: `${domain}replaces`,
   /** On such a copy until it has taken the disk's place: no cid names it, and it may be deleted. */
   provisional: `${domain}provisional`,
@@ -40,29 +43,39 @@ export const annotation = {
   vmNamespace: `${domain}vm-namespace`,
   /** On an attachment: a former one may have left the disk in the VM (attach/has-bound.ts). */
   takesOver: `${domain}takes-over`,
-  /** On a claim: a value that each attach_disk under `hot` changes, so that its write is a conflict for every other call. */
+  /**
+   * On a claim: a value that each attach_disk under `hot` changes, so that its write is a conflict for every
+   * other call.
+   */
   attachment: `${domain}attachment`,
   /** On a claim: a random value that each attach_disk under `recreate` replaces (attach/disk-lock.ts). */
   lock: `${domain}lock`,
-  /** On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's version. */
+  /**
+   * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's version.
+   */
   changedBy: `${domain}changed-by`,
   /** On a claim: the VM that the last attach_disk under `hot` gave the disk to (disk/attach/last-vm.ts). */
   attachedTo: `${domain}attached-to`,
-  /** On a claim: the uid of the VM that the last detach_disk took the disk from, until the next attach_disk. */
+  /**
+   * On a claim: the uid of the VM that the last detach_disk took the disk from, until the next attach_disk.
+   */
   detachedFrom: `${domain}detached-from`,
   /** `true` on a claim that delete_disk deletes: that deletion is no loss. */
   deleting: `${domain}deleting`,
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
-  /** On a VM's pod: `vmScriptsVersion` when it was made. A pod keeps its scripts; one without is of version 1. */
+  /**
+   * On a VM's pod: `vmScriptsVersion` when it was made. A pod keeps its scripts; one without is of version 1.
+   */
   scriptsVersion: `${domain}scripts-version`,
   /** On a budget: the VM whose coming or going it was changed for last. */
   settledBy: `${domain}settled-by`,
   /** Says whether a pod is what a repeated create_vm would make. */
   specDigest: `${domain}spec-digest`,
   /**
-   * On a VM's Secret. `done`: its create_vm has made all of it and answers, or has answered; `abandoned`: another call
-   * removes it. Absent: a create_vm is at work or was killed, or the CPI that made the VM did not write this yet.
+   * On a VM's Secret. `done`: its create_vm has made all of it and answers, or has answered; `abandoned`:
+   * another call removes it. Absent: a create_vm is at work or was killed, or the CPI that made the VM did
+   * not write this yet.
    */
   creation: `${domain}creation`,
   /** On a VM's Secret: JSON list of the Services that it has a part in. */
@@ -71,7 +84,9 @@ export const annotation = {
   givenAnnotations: `${domain}given-annotations`,
   /** The class that a disk's type names for its snapshots. */
   snapshotClass: `${domain}snapshot-class`,
-  /** `true` on a disk whose type names no storage class: it has the one that was the default when it was made. */
+  /**
+   * `true` on a disk whose type names no storage class: it has the one that was the default when it was made.
+   */
   defaultClass: `${domain}default-class`,
   /** On a disk that update_disk copies: the copy that may take its place. */
   copy: `${domain}copy`,
@@ -84,13 +99,16 @@ export const annotation = {
 } as const;
 
 /**
- * The version of the scripts in a VM's pod (vm/entry-script.ts, vm/prepare-script.ts). It is raised by a change that VMs
- * should be recreated for, such as one that closes an attack; `status` names the VMs of earlier versions
- * (cli/bosh-objects.ts has the same number).
+ * The version of the scripts in a VM's pod (vm/entry-script.ts, vm/prepare-script.ts). It is raised by a
+ * change that VMs should be recreated for, such as one that closes an attack; `status` names the VMs of
+ * earlier versions (cli/bosh-objects.ts has the same number).
  */
 export const vmScriptsVersion = 4;
 
-/** `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk makes for the time of its work. */
+/**
+ * `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk
+ * makes for the time of its work.
+ */
 export type Kind =
   | 'vm'
   | 'disk'

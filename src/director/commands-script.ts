@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Way } from './director-file.ts';
 import { accountName, clusterNamespace } from './director-facts.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../platform/shell-word.ts';
 
 /** What the operator brings the cluster up with. */
 export const targets = ['minikube', 'kind', 'any'] as const;
@@ -17,20 +17,18 @@ export interface ScriptParts {
   readonly kubeconfig: string;
   readonly context: string | undefined;
   readonly namespace: string;
-  readonly stemcell: string;
-  /**
-   * The folder that `stemcell build` made, where the stemcell is one of it: its image has to come to the
-   * nodes.
-   */
-  readonly stemcellFolder: string | undefined;
+  /** Of the VMs that the director makes; undefined: none that they may have is known. */
+  readonly vmStemcell: string | undefined;
+  /** Folders that `stemcell build` made, whose images have to come to the nodes. */
+  readonly stemcellFolders: readonly string[];
   /** Paths in the folder, in order. */
   readonly opsFiles: readonly string[];
 }
 
 /** The text of commands.sh: a command a line, from the cluster to a first deployment. Pure. */
 export function commandsScript(parts: ScriptParts): string {
-  const { directory, root, kubeconfig, namespace, stemcell } = parts;
-  const line = (...words: readonly string[]): string => words.map(shellWord).join(' ');
+  const { directory, root, kubeconfig, namespace } = parts;
+  const line: Line = (...words) => words.map(shellWord).join(' ');
   const kubectl = ['kubectl', ...(parts.context === undefined ? [] : ['--context', parts.context])];
   const ours = ['node', join(root, 'bin', 'bosh-kubernetes.mjs')];
   const createEnv = [
@@ -53,7 +51,6 @@ export function commandsScript(parts: ScriptParts): string {
     namespace === clusterNamespace
       ? [line(...kubectl, 'apply', '-k', join(root, 'manifests', 'cluster'))]
       : [];
-  const hello = join(root, 'examples', 'hello');
   return `#!/usr/bin/env bash
 # Written by 'bosh-kubernetes director init', which tells an edited copy and keeps it: from a cluster to a first deployment. Each
 # line may be run again. docs/director.md explains them.
@@ -64,7 +61,7 @@ ${line('export', `KUBECONFIG=${kubeconfig}`)}
 
 # 1. The cluster: namespace, account, roles, volumes
 ${[...clusterLines(parts.target), ...manifestLines].join('\n')}
-${stemcellLine(parts, line, ours)}
+${stemcellLines(parts, line, ours)}
 # 2. The director. The token of the CPI on this machine ends after eight hours: make another one for another day.
 test -d bosh-deployment || git clone https://github.com/cloudfoundry/bosh-deployment
 ${line(...kubectl, ...token)} > token
@@ -76,9 +73,7 @@ bosh env
 
 # 4. A first deployment
 bosh -n update-cloud-config -l vars.yml cloud-config.yml
-${line('bosh', 'upload-stemcell', '--fix', stemcell)}
-${line('bosh', 'upload-release', join(root, 'dist', 'hello-release.tgz'))}
-${line('bosh', '-n', '-d', 'hello', 'deploy', '-l', 'vars.yml', join(hello, 'deployment.yml'))}
+${deploymentLines(parts, line).join('\n')}
 `;
 }
 
@@ -89,11 +84,31 @@ function clusterLines(target: Target): string[] {
   return [];
 }
 
-function stemcellLine(
-  { target, stemcellFolder }: ScriptParts,
-  line: (...words: readonly string[]) => string,
+type Line = (...words: readonly string[]) => string;
+
+function stemcellLines(
+  { target, stemcellFolders }: ScriptParts,
+  line: Line,
   ours: readonly string[],
 ): string {
-  if (target === 'any' || stemcellFolder === undefined) return '';
-  return `${line(...ours, 'stemcell', 'load', stemcellFolder, '--to', target)}\n`;
+  if (target === 'any') return '';
+  return stemcellFolders
+    .map((folder) => `${line(...ours, 'stemcell', 'load', folder, '--to', target)}\n`)
+    .join('');
+}
+
+function deploymentLines({ root, vmStemcell }: ScriptParts, line: Line): string[] {
+  if (vmStemcell === undefined) {
+    const sentence =
+      "No first deployment: it needs a stemcell with upstream's agent, which director init takes by --vm-stemcell FILE (docs/director.md)";
+    return [`${line('echo', sentence)} >&2`];
+  }
+  return [
+    line('bosh', 'upload-stemcell', '--fix', vmStemcell),
+    line('bosh', 'upload-release', join(root, 'dist', 'hello-release.tgz')),
+    line(
+      ...['bosh', '-n', '-d', 'hello', 'deploy', '-l', 'vars.yml'],
+      join(root, 'examples', 'hello', 'deployment.yml'),
+    ),
+  ];
 }

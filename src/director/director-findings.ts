@@ -7,6 +7,7 @@ import type { Service } from '../kubernetes/service.ts';
 import { volumeAnnotations } from '../kubernetes/volume.ts';
 import { accountName, clusterNamespace, type DirectorFacts } from './director-facts.ts';
 import type { Way } from './director-file.ts';
+import type { DirectorStemcell } from './director-stemcell.ts';
 import { describeRight, type Right } from './needed-rights.ts';
 
 /** One line of the table that `director init` prints. */
@@ -32,6 +33,10 @@ export interface DirectorWish {
   /** Its address in the cluster: of its own, or of its Service. */
   readonly internalIp: string;
   readonly nodePorts: readonly number[];
+  /** Of the VMs that the director makes, and whether the operator named it for them. */
+  readonly vmStemcell: Pick<DirectorStemcell, 'path' | 'title' | 'hasOurAgent'> & {
+    readonly isNamed: boolean;
+  };
   /** The cid of the director's VM, once create-env made it: what it has is not taken by another. */
   readonly ownVm: string | undefined;
 }
@@ -62,6 +67,7 @@ export function directorFindings(
     roomFinding(wish, facts),
     wish.way === 'direct' ? ownAddressFinding(wish, facts) : clusterIpFinding(wish, facts, answers),
     ...(wish.nodePorts.length === 0 ? [] : [nodePortFinding(wish, facts)]),
+    vmStemcellFinding(wish),
   ];
 }
 
@@ -234,6 +240,17 @@ function nodePortFinding({ nodePorts, ownVm }: DirectorWish, { services }: Direc
     return { check, result: 'missing', detail, isNeeded: true };
   }
   return { check, result: 'ok', detail: `${nodePorts.join(', ')} are free` };
+}
+
+/** The director itself may have a stemcell with our agent, as create-env speaks to it by HTTPS. */
+function vmStemcellFinding({ vmStemcell }: DirectorWish): Finding {
+  const check = 'Stemcell of VMs';
+  const { path, title, hasOurAgent, isNamed } = vmStemcell;
+  if (!hasOurAgent) return { check, result: 'ok', detail: `${title} of '${path}', with upstream's agent` };
+  const detail =
+    `the agent in '${path}' speaks no NATS, by which a director speaks to the VMs that it makes; ` +
+    "give a stemcell with upstream's agent by --vm-stemcell FILE (docs/director.md)";
+  return { check, result: 'missing', detail, ...(isNamed && { isNeeded: true }) };
 }
 
 const isOf = ({ metadata }: Service, vm: string | undefined): boolean =>

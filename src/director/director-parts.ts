@@ -1,17 +1,16 @@
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { unpackArchive } from '../bosh/archive/unpack-archive.ts';
 import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
-import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { isObject } from '../platform/fields.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import { parseMilli } from '../kubernetes/quantity.ts';
 import type { Target } from './commands-script.ts';
 import type { Way } from './director-file.ts';
+import { readDirectorStemcell, type DirectorStemcell } from './director-stemcell.ts';
 
 export interface PartsRequest {
   /** The package's own folder. */
@@ -19,7 +18,12 @@ export interface PartsRequest {
   readonly target: Target;
   readonly way: Way;
   readonly hasStaticVolumes: boolean;
+  /** VMs keep the certificate of NATS that they begin with. */
+  readonly hasLastingNatsCredentials: boolean;
+  /** Of the director's own VM. */
   readonly stemcell: string;
+  /** Of the VMs that the director makes; undefined: the same. */
+  readonly vmStemcell: string | undefined;
   readonly release: string;
 }
 
@@ -32,8 +36,10 @@ export interface DirectorParts {
   readonly nodePorts: Readonly<Record<number, number>>;
   /** For the variables of cpi.yml and the deployment. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What `stemcell build` made the stemcell in, with the image. */
-  readonly stemcellFolder: string | undefined;
+  /** Of the VMs that the director makes. */
+  readonly vmStemcell: DirectorStemcell;
+  /** What `stemcell build` made the stemcells in, with the images. */
+  readonly stemcellFolders: readonly string[];
 }
 
 /**
@@ -44,20 +50,19 @@ export async function readParts(request: PartsRequest): Promise<DirectorParts> {
   const { root, stemcell, release, target } = request;
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-director-'));
   try {
-    const { operatingSystem = '' } = await openStemcell({
-      ...{ archivePath: stemcell, directory: join(scratch, 'stemcell'), within: scratch },
-    });
+    const own = await readDirectorStemcell(stemcell, scratch);
+    const { vmStemcell: path = stemcell } = request;
+    const vmStemcell = path === stemcell ? own : await readDirectorStemcell(path, scratch);
     await unpackArchive(release, join(scratch, 'release'), { only: (name) => name === 'release.MF' });
     const { version } = await readReleaseManifest(join(scratch, 'release'));
     const manifests = join(root, 'manifests');
-    const names = opsFileNames(request, operatingSystem);
+    const names = opsFileNames(request, own.operatingSystem);
     const texts = names.map((name) => readFile(join(manifests, 'bosh-deployment', name), 'utf8'));
     const pairs = (await Promise.all(texts)).map((text, index) => [`ops/${names[index]}`, text] as const);
     const byNode = ['nodeport.yml', 'nodeport-uaa.yml', 'nodeport-credhub.yml'].map((name) =>
       readFile(join(manifests, 'bosh-deployment', name), 'utf8'),
     );
-    const folder = dirname(stemcell);
-    const isBuilt = basename(stemcell) === 'stemcell.tgz' && existsSync(join(folder, 'image'));
+    const folders = [own.folder, vmStemcell.folder].filter((folder) => folder !== undefined);
     return {
       opsFiles: Object.fromEntries(pairs),
       cloudConfig: await readFile(join(manifests, 'cloud-config', `${target}.yml`), 'utf8'),
@@ -68,9 +73,10 @@ export async function readParts(request: PartsRequest): Promise<DirectorParts> {
         kubernetes_cpi_release_version: version,
         stemcell_url: `file://${stemcell}`,
         stemcell_sha1: await digestOfFile(stemcell),
-        stemcell_os: operatingSystem,
+        stemcell_os: vmStemcell.operatingSystem,
       },
-      stemcellFolder: isBuilt ? folder : undefined,
+      vmStemcell,
+      stemcellFolders: [...new Set(folders)],
     };
   } finally {
     await removeTree(scratch, { within: tmpdir() });
@@ -79,7 +85,11 @@ export async function readParts(request: PartsRequest): Promise<DirectorParts> {
 
 /** Files of manifests/bosh-deployment in the order in which they are used. Pure. */
 export function opsFileNames(
-  { way, hasStaticVolumes }: Pick<PartsRequest, 'way' | 'hasStaticVolumes'>,
+  {
+    way,
+    hasStaticVolumes,
+    hasLastingNatsCredentials,
+  }: Pick<PartsRequest, 'way' | 'hasStaticVolumes' | 'hasLastingNatsCredentials'>,
   operatingSystem: string,
 ): string[] {
   return [
@@ -89,6 +99,8 @@ export function opsFileNames(
     // the releases of bosh-deployment are compiled for noble
     ...(operatingSystem === 'ubuntu-noble' ? [] : ['debian-stemcell.yml']),
     ...(hasStaticVolumes ? ['static-volumes.yml'] : []),
+    'nats-sync.yml',
+    ...(hasLastingNatsCredentials ? ['lasting-nats-credentials.yml'] : []),
   ];
 }
 

@@ -69,6 +69,7 @@ export async function prepareDirector(
     ...{ hasStaticVolumes: request.hasStaticVolumes, hasStaticIp: request.hasStaticIp },
     requests: requestsIn(parts.opsFiles['ops/cpi.yml'] ?? ''),
     nodePorts: way === 'nodeport' ? Object.values(parts.nodePorts) : [],
+    vmStemcell: { ...parts.vmStemcell, isNamed: request.vmStemcell !== undefined },
     ownVm: (await readKnownResources(join(directory, 'state.json')))?.vmCid,
   };
   const question = { namespace, way, hasAccount: facts.hasAccount };
@@ -178,10 +179,13 @@ function nodeAddress({ nodes = [] }: DirectorFacts): string | undefined {
 
 function directorFiles(
   request: DirectorRequest & { readonly kubeconfig: string },
-  { opsFiles, cloudConfig, stemcellFolder }: DirectorParts,
+  { opsFiles, cloudConfig, vmStemcell, stemcellFolders }: DirectorParts,
   variables: Variables,
 ): Record<string, string> {
-  const script = commandsScript({ ...request, stemcellFolder, opsFiles: Object.keys(opsFiles) });
+  const script = commandsScript({
+    ...{ ...request, stemcellFolders, opsFiles: Object.keys(opsFiles) },
+    vmStemcell: vmStemcell.hasOurAgent ? undefined : vmStemcell.path,
+  });
   return {
     'vars.yml': `# Values of the variables of bosh.yml and the ops files\n${stringify(variables)}`,
     ...opsFiles,

@@ -24,7 +24,10 @@ export interface DebianStemcellRequest extends IdentityRequest {
   readonly epoch: number;
   /** Path of the agent's executable. */
   readonly agent: string;
+  /** File with the licences of what an agent of ours holds. */
+  readonly notice?: string | undefined;
   readonly monit?: string | undefined;
+  readonly davcli?: string | undefined;
   /** True where the agent is ours. */
   readonly isOwnAgent: boolean;
   /** Aborted: the build ends with its reason, and leaves nothing. */
@@ -84,9 +87,9 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
 
 /** Of root, agent and files of the VM; the version, which is in one of them, is made from it. */
 async function contentDigest(request: DebianStemcellRequest): Promise<string> {
-  const { root, suite, agent, monit } = request;
+  const { root, suite, agent, monit, davcli } = request;
   const hash = createHash('sha256').update(`${root.descriptor.digest}\n${await digestOfFile(agent)}\n`);
-  if (monit !== undefined) hash.update(await digestOfFile(monit));
+  for (const path of [monit, davcli]) if (path !== undefined) hash.update(await digestOfFile(path));
   const files = await vmFiles({ ...request, version: '', operatingSystem: suite });
   for (const file of files)
     hash.update(`${file.name}\0${file.mode}\0`).update(file.kind === 'content' ? file.content : '');

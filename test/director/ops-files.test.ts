@@ -171,6 +171,22 @@ describe('manifests/bosh-deployment', () => {
     }
   });
 
+  test("one that belongs to a way refuses another way's Service, and says whose UAA and CredHub it needs", async () => {
+    const ways = ['nodeport', 'loadbalancer'];
+    for (const [way = '', other = ''] of [ways, ways.toReversed()]) {
+      const base = ['cpi.yml', `${other}.yml`, 'uaa.yml', 'credhub.yml'];
+      await assert.rejects(render([...base, `${way}-uaa.yml`]), {
+        message: new RegExp(`${way}-uaa\\.yml belongs after ${way}\\.yml`, 'u'),
+      });
+      await assert.rejects(render([...base, `${other}-uaa.yml`, `${way}-credhub.yml`]), {
+        message: new RegExp(`${way}-credhub\\.yml belongs after ${way}-uaa\\.yml`, 'u'),
+      });
+      await assert.rejects(render(['cpi.yml', `${way}.yml`, `${way}-uaa.yml`]), {
+        message: new RegExp(`${way}-uaa\\.yml belongs after uaa\\.yml of bosh-deployment`, 'u'),
+      });
+    }
+  });
+
   test('the paths of all files together are those of bosh-deployment', async () => {
     const all = parse(await render(['uaa.yml', 'credhub.yml', 'jumpbox-user.yml', 'bbr.yml'])) as unknown;
     const listed = ['credhub', 'jumpbox-user', 'bbr'].reduce(changed, uaa);
@@ -180,6 +196,15 @@ describe('manifests/bosh-deployment', () => {
   test("the stand-in's bosh.yml has the paths of bosh-deployment's", async () => {
     const text = readFileSync(new URL('stand-in/bosh.yml', import.meta.url), 'utf8');
     assert.deepEqual(pathsOf(parse(text)).toSorted(), bosh.toSorted());
+  });
+
+  test('the files against the waits of new VMs set the properties of the jobs nats and director', async () => {
+    const names = ['cpi.yml', 'dynamic-network.yml', 'nats-sync.yml', 'lasting-nats-credentials.yml'];
+    const { instance_groups: groups } = parse(await render(names)) as Rendered;
+    const { 'nats-sync': natsSync, director } = groups[0]?.properties ?? {};
+    assert.deepEqual(natsSync, { intervals: { poll_user_sync: 1 } });
+    const key = 'enable_short_lived_nats_bootstrap_credentials';
+    assert.equal((director as Record<string, unknown> | undefined)?.[key], false);
   });
 
   test('two Services of one name are refused', async () => {

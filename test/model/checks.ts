@@ -282,6 +282,16 @@ export const checks: readonly Check[] = [
   },
   {
     model: update,
+    property:
+      'update_disk beside set_disk_metadata and resize_disk, one of them killed: the disk has what they said',
+    flags: 'DESCRIBE KILLS=1 OPS=1',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'in CI',
+  },
+  {
+    model: update,
     property: 'without the label provisional a copy that no disk names passes for the disk',
     flags: 'NOPROVISIONAL KILLS=1 OPS=2',
     compiler: '-DSAFETY',
@@ -315,6 +325,31 @@ export const checks: readonly Check[] = [
     verifier: '-m1000000',
     expected: 'counterexample',
     runs: 'in CI',
+  },
+  updateWithout(
+    'NOCARRY',
+    'a copy that keeps the metadata which the disk had when it was made: what set_disk_metadata said is lost',
+  ),
+  updateWithout(
+    'ANYCARRY',
+    'a slow call that takes the metadata of the disk to a copy that stands for it already: the same',
+  ),
+  updateWithout(
+    'SHRINK',
+    'if a disk that has grown is replaced by a smaller copy, what resize_disk did is lost',
+  ),
+  updateWithout(
+    'NOREPLACED',
+    'resize_disk that does not look whether the disk was replaced answers success for a claim that goes',
+  ),
+  {
+    model: update,
+    property: 'update_disk beside set_disk_metadata, resize_disk and attach_disk, two calls each',
+    flags: 'DESCRIBE KILLS=0 OPS=2 NC=3',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'all',
   },
   {
     model: update,
@@ -391,6 +426,15 @@ export const checks: readonly Check[] = [
   ...without('NOASKED', 'HOT OPS=1 FAILS=0 OPSET=3'),
 ];
 
+/** The header of update.pml says what each remedy is for. */
+function updateWithout(remedy: string, property: string): Check {
+  return {
+    ...{ model: update, compiler: '-DSAFETY', verifier: '-m1000000', property },
+    flags: `${remedy} DESCRIBE KILLS=0 OPS=1`,
+    ...{ expected: 'counterexample', runs: 'in CI' },
+  };
+}
+
 /** The header of recreate.pml says what each remedy is for. */
 function without(remedy: string, flags: string): Check[] {
   return [
@@ -411,7 +455,7 @@ export const notModelled: readonly string[] = [
   'node loss, out-of-service taints, drain with a disruption budget',
   'reboot_vm under hot',
   'create_vm for another request of the same agent id, and the Services and the budget of its VM',
-  'snapshot_disk, resize_disk, and update_disk in place',
+  'snapshot_disk, growth that takes its time, and update_disk in place',
   'several CPIs that share a disk namespace',
   'three calls at a time, but for the check that a remedy of recreate is taken out of',
 ];

@@ -138,12 +138,20 @@ test('what cannot be made is refused before anything is written', async (t) => {
   await rm(join(directory, 'blobs'), { recursive: true });
   await refused({}, 'RELEASE_INVALID', /archives\/one\.tgz: .* is missing or has another digest .* no object_id/u);
   await rename(join(scratch, 'moved'), join(directory, 'blobs'));
+  await writeFile(join(scratch, 'moved-file'), '');
   for (const [blobstore, message] of [
     [undefined, /final\.yml' names none; give it blobstore: /u],
+    ...['config/final.yml', 'config/final.yml/x', '../moved-file'].map(
+      (path) =>
+        [
+          { provider: 'local', options: { blobstore_path: path } },
+          /'.*(final\.yml|moved-file)' of the release's blobstore is not a folder; /u,
+        ] as const,
+    ),
     [{ provider: 's3' }, /names one of the provider 's3'.*run 'bosh create-release --final'/u],
   ] as const) {
     await writeFile(join(directory, 'config/final.yml'), stringify({ name: 'fixture', blobstore }));
-    await refused({ final: true }, 'RELEASE_INVALID', message);
+    await refused({ final: true, force: true }, 'RELEASE_INVALID', message);
   }
   await create({ version: '7' as PathSegment });
   await assert.rejects(create({ version: '7' as PathSegment }), { code: 'RELEASE_EXISTS', message: /fixture-7\.yml --tarball/u });

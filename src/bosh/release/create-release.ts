@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
@@ -166,8 +166,8 @@ async function nextVersion(
 }
 
 /**
- * The release's author chose the folder. One outside of the release is usual; the operator is told its path before it is read or
- * written, and it is made there only by --force.
+ * The release's author chose the folder. One outside of the release is usual; the operator is told its path
+ * before it is read or written, and it is made there only by --force.
  */
 async function openBlobstore(
   { blobstore }: ReleaseConfig,
@@ -176,9 +176,21 @@ async function openBlobstore(
 ): Promise<LocalBlobstore | undefined> {
   if (blobstore?.localPath === undefined) return undefined;
   const path = blobstore.localPath;
+  requireFolder(path);
   if ((await placeOutside(directory, path)) === undefined) return new LocalBlobstore(path);
   if (final === true && force !== true && !existsSync(path)) throw noFolder(path);
   return new LocalBlobstore(path, () => notice(`The blobstore of the release is the folder '${path}', outside of it`));
+}
+
+/** What is there of the path has to be a folder: a part that is to be stored would otherwise end with the system's error. */
+function requireFolder(path: string): void {
+  let at = path;
+  while (statSync(at, { throwIfNoEntry: false }) === undefined) at = dirname(at);
+  if (statSync(at).isDirectory()) return;
+  throw new ProductError(
+    'RELEASE_INVALID',
+    `'${at}' of the release's blobstore is not a folder; name another blobstore_path in config/final.yml`,
+  );
 }
 
 function noFolder(path: string): ProductError {

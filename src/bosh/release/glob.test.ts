@@ -43,6 +43,26 @@ test('patterns name what they name to the bosh CLI', async (t) => {
   assert.deepEqual(await globFiles(join(root, 'nowhere'), '**'), []);
 });
 
+test('a class holds what it holds to the bosh CLI', async (t) => {
+  const root = await scratchDirectory(t);
+  for (const file of ['d', '5', 'a', 'z', '-', ']', '^', '[']) await writeFile(join(root, file), '');
+  const cases: Readonly<Record<string, string>> = {
+    '[z-a]': '',
+    [String.raw`[\a]`]: 'a',
+    [String.raw`[\d]`]: 'd',
+    [String.raw`[a-\z]`]: 'adz',
+    [String.raw`[\--a]`]: '-5[]^a',
+    [String.raw`[\]]`]: ']',
+    '[[]': '[',
+    '[&&a]': 'a',
+    '[!a]': 'a',
+    '[^^]': '-5[]adz',
+    '[^]': '-5[]^adz',
+  };
+  for (const [pattern, expected] of Object.entries(cases))
+    assert.equal((await globFiles(root, pattern)).join(''), expected, pattern);
+});
+
 test('no pattern takes long, whatever it holds', { timeout: 60_000 }, async (t) => {
   const root = await scratchDirectory(t);
   const folder = join(root, ...Array.from({ length: 40 }, (_, index) => `d${index}`));
@@ -55,6 +75,11 @@ test('no pattern takes long, whatever it holds', { timeout: 60_000 }, async (t) 
   assert.deepEqual(await globFiles(root, `**/${'*a'.repeat(60)}b`), []);
   const invalid = { code: 'RELEASE_INVALID', message: /stands for more than 10000 patterns/ };
   await assert.rejects(globFiles(root, '{a,b}'.repeat(40)), invalid);
+  await assert.rejects(globFiles(root, `${'{a,b}'.repeat(13)}${'x'.repeat(1_000_000)}`), {
+    code: 'RELEASE_INVALID',
+    message: /or more than 1000000 characters in all/,
+  });
+  assert.deepEqual(await globFiles(root, '['.repeat(300_000)), []);
   const stopped = AbortSignal.abort();
   await assert.rejects(globFiles(root, '**', stopped), { code: 'INTERRUPTED' });
 });

@@ -6,6 +6,8 @@ import { throwIfInterrupted } from './throw-if-interrupted.ts';
 
 /** A pattern of a few hundred characters can stand for more than any memory holds. */
 const mostAlternatives = 10_000;
+/** Of all alternatives together. */
+const mostCharacters = 1_000_000;
 
 /**
  * The files below `root` (links too, folders not) that a release's `files` pattern names, as sorted paths relative to it.
@@ -71,7 +73,7 @@ async function walk(state: Walk, folder: string, at: number): Promise<void> {
 
 function parseComponent(text: string): Component {
   if (text === '**') return { kind: 'any-depth' };
-  return { kind: 'name', tokens: [...tokens(text)].map(toToken) };
+  return { kind: 'name', tokens: parseName(text) };
 }
 
 /** By going back to the last `*` alone: a regular expression takes exponential time for a name with many of them. */
@@ -96,36 +98,78 @@ function matches(pattern: readonly Token[], name: string): boolean {
   return pattern.slice(at).every((token) => token === 'any');
 }
 
-/** Single characters, escaped ones with their backslash, and whole character classes. */
-function tokens(text: string): Iterable<string> {
-  return text.match(/\\.|\[\^?(?:\\.|[^\]\\])+\]|./gsu) ?? [];
+/** Of one part of a path. A class that nothing closes is the characters that it is written with. */
+function parseName(text: string): readonly Token[] {
+  const chars = Array.from(text);
+  const parsed: Token[] = [];
+  let isUnclosed = false;
+  for (let at = 0; at < chars.length; ) {
+    const end = chars[at] === '[' && !isUnclosed ? closingOf(chars, at + 1) : at;
+    if (end === -1) isUnclosed = true;
+    if (end > at + 1) {
+      parsed.push(classToken(chars.slice(at + 1, end)));
+      at = end + 1;
+      continue;
+    }
+    const isEscape = chars[at] === '\\' && at + 1 < chars.length;
+    parsed.push(isEscape ? literal(chars[at + 1] ?? '') : charToken(chars[at] ?? ''));
+    at += isEscape ? 2 : 1;
+  }
+  return parsed;
 }
 
-function toToken(token: string): Token {
-  if (token === '*') return 'any';
-  if (token === '?') return () => true;
-  if (token.length > 1 && token.startsWith('[')) {
-    const negated = token.startsWith('[^');
-    const content = token.slice(negated ? 2 : 1, -1).replaceAll(/\\(.)/gsu, '\\$1');
-    const set = new RegExp(`^[${negated ? '^' : ''}${content.replaceAll('[', '\\[')}]$`, 'su');
-    return (char) => set.test(char);
-  }
-  const literal = token.startsWith('\\') && token.length > 1 ? token.slice(1) : token;
-  return (char) => char === literal;
+function closingOf(chars: readonly string[], from: number): number {
+  for (let index = from; index < chars.length; index += chars[index] === '\\' ? 2 : 1)
+    if (chars[index] === ']') return index;
+  return -1;
 }
+
+function charToken(char: string): Token {
+  if (char === '*') return 'any';
+  return char === '?' ? () => true : literal(char);
+}
+
+const literal =
+  (wanted: string): Token =>
+  (char) =>
+    char === wanted;
+
+/** What stands between the brackets: characters and ranges of them, after `^` all others; a backslash has no other meaning. */
+function classToken(content: readonly string[]): Token {
+  const isNegated = content[0] === '^';
+  const ranges: (readonly [number, number])[] = [];
+  let at = isNegated ? 1 : 0;
+  const next = (): number => {
+    if (content[at] === '\\' && at + 1 < content.length) at += 1;
+    at += 1;
+    return codeOf(content[at - 1] ?? '');
+  };
+  while (at < content.length) {
+    const first = next();
+    const isRange = content[at] === '-' && at + 1 < content.length;
+    if (isRange) at += 1;
+    ranges.push([first, isRange ? next() : first]);
+  }
+  return (char) => ranges.some(([low, high]) => low <= codeOf(char) && codeOf(char) <= high) !== isNegated;
+}
+
+const codeOf = (char: string): number => char.codePointAt(0) ?? 0;
 
 /** `a{b,c}d` is `abd` and `acd`; alternatives nest and may hold slashes. RELEASE_INVALID if there are too many. */
 export function expandAlternatives(pattern: string): readonly string[] {
   const done: string[] = [];
   const waiting = [pattern];
+  let characters = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    characters += next.length;
     const unfolded = unfoldFirst(next);
     if (unfolded === undefined) done.push(next);
     else waiting.push(...unfolded.toReversed());
-    if (done.length + waiting.length > mostAlternatives)
+    if (done.length + waiting.length > mostAlternatives || characters > mostCharacters)
       throw new ProductError(
         'RELEASE_INVALID',
-        `The pattern '${pattern.slice(0, 200)}' stands for more than ${mostAlternatives} patterns; write fewer braces`,
+        `The pattern '${pattern.slice(0, 200)}' stands for more than ${mostAlternatives} patterns, or more than ${mostCharacters} characters in all; ` +
+          'write fewer braces',
       );
   }
   return done;

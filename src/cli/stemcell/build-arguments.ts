@@ -13,7 +13,7 @@ import type { PushTarget } from './push-arguments.ts';
 import { parsePushTarget, pushOptions, refusePushOptions } from './push-arguments.ts';
 
 export const buildUsage =
-  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline | --from STEMCELL.tgz|ROOT.tar[.gz]|OCI-LAYOUT) --output FOLDER [--push HOST/REPOSITORY[:TAG]] [OPTIONS]';
+  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--reference NAME]) --output FOLDER [--push HOST/REPOSITORY[:TAG]] [OPTIONS]';
 
 export interface BuildArguments {
   readonly from: DebianArguments | SourceArguments;
@@ -28,6 +28,8 @@ interface SourceArguments {
   readonly path: string;
   /** Undefined: this machine's. */
   readonly architecture: Architecture | undefined;
+  /** Name of an image in a folder in OCI layout. */
+  readonly reference: string | undefined;
 }
 
 export interface DebianArguments {
@@ -36,6 +38,8 @@ export interface DebianArguments {
   readonly profile: Profile;
   readonly agent: string | undefined;
   readonly monit: string | undefined;
+  /** Of bosh-davcli, by which upstream's agent reads and writes a director's blobstore. */
+  readonly davcli: string | undefined;
   readonly include: readonly string[];
   readonly mirrors: readonly string[];
   readonly isOffline: boolean;
@@ -48,6 +52,7 @@ const options = {
   'from-debian': text,
   'operating-system': text,
   architecture: text,
+  reference: text,
   profile: text,
   output: text,
   image: text,
@@ -55,6 +60,7 @@ const options = {
   version: text,
   agent: text,
   monit: text,
+  davcli: text,
   include: texts,
   mirror: texts,
   offline: { type: 'boolean' },
@@ -94,13 +100,14 @@ type Values = ReturnType<typeof parseWords>;
 
 /** A root that is given is taken as it is. */
 function sourceOf(path: string, values: Values): BuildArguments['from'] {
-  const others = ['profile', 'agent', 'monit', 'include', 'mirror', 'offline'] as const;
+  const others = ['profile', 'agent', 'monit', 'davcli', 'include', 'mirror', 'offline'] as const;
   const foreign = others.find((option) => values[option] !== undefined);
   if (foreign !== undefined) throw wrong(`takes --${foreign} with --from-debian alone`);
   return {
     kind: 'source',
     path: resolve(expandHome(path)),
     architecture: architectureAsked(values.architecture),
+    reference: values.reference,
   };
 }
 
@@ -114,12 +121,16 @@ function architectureAsked(name: string | undefined): Architecture | undefined {
 function debianOf(suite: string, values: Values): DebianArguments {
   if (values.architecture !== undefined)
     throw wrong('takes --architecture with --from alone: mmdebstrap makes a root for its own machine');
-  const { agent, monit, include = [], mirror: mirrors = [] } = values;
+  if (values.reference !== undefined)
+    throw wrong('takes --reference with --from alone: it names an image in a layout');
+  const { agent, monit, davcli, include = [], mirror: mirrors = [] } = values;
   check('suite', suite);
   for (const name of include) check('package', name);
   for (const mirror of mirrors) checkMirror(mirror);
   if (monit !== undefined && agent === undefined)
     throw wrong('takes --monit with --agent alone: our own agent runs jobs itself');
+  if (davcli !== undefined && agent === undefined)
+    throw wrong("takes --davcli with --agent alone: it is a program of upstream's agent");
   const isOffline = values.offline === true;
   return {
     kind: 'debian',
@@ -127,6 +138,7 @@ function debianOf(suite: string, values: Values): DebianArguments {
     profile: profileOf(values.profile),
     agent: agent && expandHome(agent),
     monit: monit && expandHome(monit),
+    davcli: davcli && expandHome(davcli),
     include,
     mirrors,
     isOffline,

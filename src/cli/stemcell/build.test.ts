@@ -13,25 +13,106 @@ import { buildStemcell } from './build.ts';
 
 const notRoot = process.geteuid?.() !== 0 && 'needs root, as a Debian root does';
 
-test('an agent and a monit that are given are in the image, unmodified', { skip: notRoot }, async (t) => {
+test(
+  'an agent, a monit and a davcli that are given are in the image, unmodified',
+  { skip: notRoot },
+  async (t) => {
+    const directory = await scratchDirectory(t);
+    const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+    const programs = [
+      ['agent', 'bosh-agent'],
+      ['monit', 'monit'],
+      ['davcli', 'bosh-blobstore-dav'],
+    ] as const;
+    for (const [option] of programs) await writeFile(join(directory, option), `#!/bin/sh\n: ${option}\n`);
+    const build = async (...options: string[]): Promise<{ err: string; version: string; image: string }> => {
+      const at = said(environment);
+      const output = join(directory, `out-${options.length}`);
+      const flags = options.flatMap((option) => [`--${option}`, join(directory, option)]);
+      const words = ['--from-debian', '--profile', 'baseline', ...flags, '--output', output];
+      assert.equal(await buildStemcell(words, at.context), 0);
+      return {
+        err: at.errors.join('\n'),
+        version: at.out.split('\n')[0] ?? '',
+        image: join(output, 'image'),
+      };
+    };
+
+    const whole = await build('agent', 'monit', 'davcli');
+
+    const files = await filesOverRoot(whole.image);
+    for (const [option, name] of programs) {
+      const target = files.get(`var/vcap/bosh/bin/${name}`)?.target;
+      assert.equal(target, `/usr/lib/bosh-kubernetes/${name}`);
+      const text = `#!/bin/sh\n: ${option}\n`;
+      assert.deepEqual(files.get(target.slice(1)), { text, mode: 0o755, target: '' });
+    }
+    assert.doesNotMatch(whole.err, /davcli/);
+    const without = await build('agent', 'monit');
+    assert.match(without.err, /no bosh-blobstore-dav, .* VMs of a director .* --davcli FILE/);
+    assert.notEqual(without.version, whole.version);
+  },
+);
+
+test(
+  'a program for another architecture is refused before anything is made',
+  { skip: notRoot },
+  async (t) => {
+    const directory = await scratchDirectory(t);
+    const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+    const foreign = join(directory, 'foreign');
+    const script = join(directory, 'script');
+    await writeFile(foreign, elfHeader(process.arch === 'x64' ? 183 : 62));
+    await writeFile(script, '#!/bin/sh\n');
+    for (const option of ['agent', 'monit', 'davcli']) {
+      const programs = { agent: script, [option]: foreign };
+      const flags = Object.entries(programs).flatMap(([name, path]) => [`--${name}`, path]);
+      const words = ['--from-debian', '--profile', 'baseline', ...flags, '--output', join(directory, 'out')];
+      await assert.rejects(buildStemcell(words, said(environment).context), {
+        code: 'INVALID_ARGUMENT',
+        message: /foreign' is an executable for (arm64|amd64), and the stemcell is for (arm64|amd64)/,
+      });
+    }
+    assert.ok(!existsSync(join(directory, 'calls')), 'mmdebstrap was not called');
+  },
+);
+
+/** The start of a 64-bit executable for a processor, by its number in ELF. */
+function elfHeader(machine: number): Buffer {
+  const header = Buffer.alloc(64);
+  header.write('\x7fELF\x02\x01\x01', 'latin1');
+  header.writeUInt16LE(2, 16);
+  header.writeUInt16LE(machine, 18);
+  return header;
+}
+
+const noAgent = process.arch !== 'x64' && 'needs x86-64, as our agent does';
+/** Stands for scripts/build-agent.ts, which takes half a minute if much else runs. */
+const quickScript = `
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+writeFileSync(process.argv[2], 'ELF');
+writeFileSync(join(dirname(process.argv[2]), 'NOTICE'), 'Bun and packages');
+`;
+
+test('our own agent comes with the notices of what it holds', { skip: notRoot || noAgent }, async (t) => {
   const directory = await scratchDirectory(t);
-  const programs = { agent: '#!/bin/sh\n: an agent\n', monit: '#!/bin/sh\n: a monit\n' };
-  const [agent, monit] = [join(directory, 'given-agent'), join(directory, 'given-monit')];
-  await writeFile(agent, programs.agent);
-  await writeFile(monit, programs.monit);
   const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+  const at = said(environment);
+  const installation = { root: join(directory, 'installation'), nodeBinary: process.execPath };
+  await mkdir(join(installation.root, 'scripts'), { recursive: true });
+  await writeFile(join(installation.root, 'scripts', 'build-agent.ts'), quickScript);
+  await writeFile(join(installation.root, 'package.json'), '{"type": "module"}');
   const output = join(directory, 'out');
-  const words = ['--from-debian', '--profile', 'baseline', '--agent', agent, '--monit', monit];
-  assert.equal(await buildStemcell([...words, '--output', output], said(environment).context), 0);
+  await buildStemcell(['--from-debian', '--profile', 'baseline', '--output', output], {
+    ...at.context,
+    installation: { ...at.context.installation, ...installation },
+  });
   const files = await filesOverRoot(join(output, 'image'));
-  for (const [name, text] of [
-    ['bosh-agent', programs.agent],
-    ['monit', programs.monit],
-  ] as const) {
-    const target = files.get(`var/vcap/bosh/bin/${name}`)?.target;
-    assert.equal(target, `/usr/lib/bosh-kubernetes/${name}`);
-    assert.deepEqual(files.get(target.slice(1)), { text, mode: 0o755, target: '' });
-  }
+  const documents = 'usr/share/doc/bosh-kubernetes';
+  assert.match(files.get(`${documents}/LICENSE`)?.text ?? '', /Apache License/u);
+  assert.equal(files.get('usr/lib/bosh-kubernetes/bosh-agent')?.text, 'ELF');
+  assert.equal(files.get(`${documents}/NOTICE`)?.text, 'Bun and packages');
 });
 
 /** Where this process makes temporary files, until the test ends. */

@@ -1,12 +1,12 @@
 import { mkdtemp } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import { openForReading } from '../../bosh/archive/open-for-reading.ts';
-import { ProductError } from '../../errors/product-error.ts';
+import { dirname, join } from 'node:path';
 import { formatImageName } from '../../oci/image-name.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import { architectureOf, checkOwnAgent } from '../../stemcell/architecture.ts';
 import { buildDebianStemcell } from '../../stemcell/build-debian-stemcell.ts';
+import { checkProgram } from '../../stemcell/check-program.ts';
 import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
 import { debianRoot } from '../../stemcell/debian/debian-root.ts';
 import { rootRequest } from '../../stemcell/debian/root-request.ts';
@@ -20,7 +20,7 @@ import type { BuildArguments, DebianArguments } from './build-arguments.ts';
 import { parseBuildArguments } from './build-arguments.ts';
 import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';
-import { pushWords, shellWord } from './push-words.ts';
+import { pushWords } from './push-words.ts';
 import { pushLayout } from './push-layout.ts';
 
 /** `stemcell build`: makes an image and the light stemcell that names it. */
@@ -33,18 +33,28 @@ export async function buildStemcell(words: readonly string[], context: CommandCo
   });
   if (parsed.push !== undefined) await push(published, parsed.push, context);
   context.terminal.out(report(published));
+  if (lacksDavcli(parsed)) context.terminal.error(withoutDavcli);
   return 0;
 }
+
+/** An agent that is given is upstream's, which reads and writes a director's blobstore by another program. */
+const lacksDavcli = ({ from }: BuildArguments): boolean =>
+  from.kind === 'debian' && from.agent !== undefined && from.davcli === undefined;
+
+const withoutDavcli =
+  'The stemcell has no bosh-blobstore-dav, by which the agent reads and writes the blobstore of a director: in VMs of a director ' +
+  'the agent would end at its start and never answer. For those, build it again with --davcli FILE; create-env does not need it';
 
 function make(parsed: BuildArguments, context: CommandContext): Promise<PublishedStemcell> {
   const { from, identity, output } = parsed;
   if (from.kind === 'debian') return fromDebian(parsed, from, context);
   const epoch = sourceDateEpoch(context.environment['SOURCE_DATE_EPOCH']);
-  const { path: source, architecture: asked } = from;
+  const { path: source, architecture: asked, reference } = from;
   const architecture = asked ?? architectureOf(process);
   const isAsked = asked !== undefined;
   const { signal } = context;
-  return convertStemcell({ ...identity, source, architecture, isAsked, output, epoch, signal });
+  const layout = { architecture, isAsked, reference };
+  return convertStemcell({ ...identity, ...layout, source, output, epoch, signal });
 }
 
 /** What was built stays where it is when the registry does not take it. */
@@ -72,7 +82,8 @@ async function fromDebian(
   const architecture = architectureOf(process);
   // before a minute of mmdebstrap
   if (from.agent === undefined) checkOwnAgent(process);
-  for (const path of [from.agent, from.monit]) if (path !== undefined) await checkProgram(path);
+  for (const path of [from.agent, from.monit, from.davcli])
+    if (path !== undefined) await checkProgram(path, architecture);
   const request = rootRequest({ ...from, epoch: sourceDateEpoch(environment['SOURCE_DATE_EPOCH']) });
   const cache = {
     directory: cacheDirectory(environment),
@@ -82,9 +93,12 @@ async function fromDebian(
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcell-'));
   try {
     const root = await debianRoot(request, cache, { signal, environment, user: process.geteuid?.() });
-    const agent = from.agent ?? (await buildAgent(join(scratch, 'bosh-agent'), context));
+    const { agent, notice } =
+      from.agent === undefined
+        ? await buildAgent(scratch, context)
+        : { agent: from.agent, notice: undefined };
     const { epoch } = request;
-    const parts = { root, agent, architecture, epoch, isOwnAgent: from.agent === undefined };
+    const parts = { root, agent, notice, architecture, epoch, isOwnAgent: from.agent === undefined };
     return await buildDebianStemcell({ ...identity, ...from, ...parts, output, signal });
   } finally {
     await removeTree(scratch, { within: tmpdir() });
@@ -107,15 +121,4 @@ function cacheDirectory(environment: CommandContext['environment']): string {
   const home = environment['XDG_CACHE_HOME'];
   const base = home !== undefined && home.startsWith('/') ? home : join(homedir(), '.cache');
   return join(base, 'bosh-kubernetes', 'stemcells');
-}
-
-async function checkProgram(path: string): Promise<void> {
-  await using file = await openForReading(path);
-  const start = Buffer.alloc(4);
-  await file.read(start, 0, 4, 0);
-  if (start.toString('latin1') === '\x7fELF' || start.toString('latin1', 0, 2) === '#!') return;
-  throw new ProductError(
-    'INVALID_ARGUMENT',
-    `'${resolve(path)}' is neither an executable for Linux nor a script`,
-  );
 }

@@ -43,7 +43,7 @@ export function explainRefusal(settings: KernelSettings, complaint: string): str
       'run it with --privileged (or CAP_SYS_ADMIN, no seccomp and AppArmor profile, and systempaths=unconfined)'
     );
   }
-  return `the kernel or a security module refuses them: ${complaint}`;
+  return `the kernel or a security module refuses them: ${complaint.trim().split('\n', 1).join('')}`;
 }
 
 async function readSetting(name: string): Promise<string | undefined> {

@@ -28,6 +28,12 @@ test('the setting that stands in the way is named with its remedy', () => {
     [{}, 'spawnSync unshare ENOENT', /install util-linux/],
     [{}, 'unshare: unshare failed: Operation not permitted', /Operation not permitted/],
     [{ uid: 0, apparmorRestriction: '1' }, 'mount: denied', /mount: denied/],
+    // mount(8) of util-linux can add a second line
+    [
+      {},
+      'mount: /x: denied.\n       dmesg(1) may have more information.\n',
+      /refuses them: mount: \/x: denied\.$/,
+    ],
   ];
   for (const [settings, complaint, expected] of cases) {
     assert.match(explainRefusal({ ...open, ...settings }, complaint), expected);

@@ -3,6 +3,7 @@ import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
 import { lightImage } from './light-stemcell.ts';
+import { refuseOwnAgent } from './refuse-own-agent.ts';
 import { architectureIn, formatStemcellCid } from './stemcell-cid.ts';
 
 /**
@@ -12,13 +13,14 @@ import { architectureIn, formatStemcellCid } from './stemcell-cid.ts';
  * nodes pull the image themselves and check the digest. The same stemcell gives the same cid.
  * Heavy (`warden-tar`): the root file system goes to the configured registry under a manifest of its own, which has the
  * env's tags (push-stemcell.ts).
- * Heavy without a registry: NOT_SUPPORTED.
+ * Heavy without a registry: NOT_SUPPORTED. With our agent, for a director: AGENT_NOT_SUPPORTED.
  */
 export async function createStemcell(cloud: Cloud, args: readonly unknown[]): Promise<string> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_stemcell' };
   const imagePath = stringAt(args[0], at(place, 'image_path'));
   const { tags } = recordAt(args[2], at(place, 'env'));
   const properties = recordAt(args[1], at(place, 'cloud_properties'));
+  refuseOwnAgent(properties, cloud.config.agent);
   const light = lightImage(properties, at(place, 'cloud_properties'));
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });

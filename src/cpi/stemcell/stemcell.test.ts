@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
+import { embeddedAgentProperties } from '../../bosh/stemcell/embedded-agent.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
+import { isProductError } from '../../errors/product-error.ts';
 import { digestOf, HostileRegistry, refuse } from '../../oci/registry/testing/hostile-registry.ts';
 import type { Cloud } from '../cloud.ts';
 import { testCloud } from '../testing/test-cloud.ts';
@@ -90,6 +92,26 @@ describe('a heavy stemcell', () => {
     assert.match(notes.at(-1) ?? '', /not in the registry .* any more/u);
   });
 
+  test('in zstd is one layer of that type, and in xz the error says how to repack it', async (t) => {
+    const { registry, cloud, directory } = await world(t);
+    const { imagePath, bytes } = await unpackedStemcell(directory);
+    await writeFile(join(dirname(imagePath), 'stemcell.MF'), 'name: x\nversion: 1\n');
+    const packed = zstdCompressSync(gunzipSync(bytes));
+    await writeFile(imagePath, packed);
+    const cid = await createStemcell(cloud, [imagePath, properties]);
+    const { layers } = JSON.parse(registry.manifests.get(digestIn(cid))?.toString() ?? '') as {
+      layers: object[];
+    };
+    const mediaType = 'application/vnd.oci.image.layer.v1.tar+zstd';
+    assert.deepEqual(layers, [{ mediaType, digest: digestOf(packed), size: packed.length }]);
+    assert.deepEqual(registry.blobs.get(digestOf(packed)), packed);
+    await writeFile(imagePath, Buffer.from('fd377a585a000004', 'hex'));
+    await assert.rejects(createStemcell(cloud, [imagePath, properties]), {
+      code: 'ARCHIVE_INVALID',
+      message: /image \S+ is compressed with xz, .*: xz -dc \S+ \| gzip > /u,
+    });
+  });
+
   test('has tags that are none: refused, and nothing reaches the registry', async (t) => {
     const { registry, cloud, directory } = await world(t);
     const { imagePath } = await unpackedStemcell(directory);
@@ -170,6 +192,36 @@ describe('a heavy stemcell', () => {
       return true;
     };
     await assert.rejects(deleteStemcell(at.cloud, [cid]), { code: 'REGISTRY_BUSY' });
+  });
+});
+
+describe("a stemcell with our agent, which a director's NATS cannot reach", () => {
+  const own = { ...embeddedAgentProperties, image_reference: 'registry.example/bosh/bookworm:1' };
+  const imagePath = '/image';
+
+  test('is refused where agent.mbus is a NATS URL, with the cause and what to upload', async (t) => {
+    for (const mbus of ['nats://nats:hunter2@10.0.0.6:4222', 'NATS://10.0.0.6:4222']) {
+      const { cloud } = await testCloud(t, { agent: { mbus } });
+      for (const cloudProperties of [own, { ...own, image_reference: undefined }])
+        await assert.rejects(createStemcell(cloud, [imagePath, cloudProperties]), (error) => {
+          assert.ok(isProductError(error, 'AGENT_NOT_SUPPORTED'));
+          assert.match(
+            error.message,
+            /HTTPS.*agent\.mbus.*NATS.*stemcell build .*--agent FILE.*--davcli FILE/u,
+          );
+          assert.doesNotMatch(error.message, /hunter2/u);
+          return true;
+        });
+      const { agent: _, ...upstream } = own;
+      assert.equal(await createStemcell(cloud, [imagePath, upstream]), own.image_reference);
+    }
+  });
+
+  test('is taken where the agent is spoken to by HTTPS, as create-env does', async (t) => {
+    for (const agent of [{ mbus: 'https://mbus:password@0.0.0.0:6868' }, {}]) {
+      const { cloud } = await testCloud(t, { agent });
+      assert.equal(await createStemcell(cloud, [imagePath, own]), own.image_reference);
+    }
   });
 });
 

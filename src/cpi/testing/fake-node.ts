@@ -16,7 +16,10 @@ import { annotation, label } from '../labels.ts';
 export const nodeName = 'embedded';
 export const brokenImage = 'registry.example/broken:1';
 
-/** Scheduler, kubelet and the controllers that verbs wait for, in one: reacts to objects of all namespaces, runs nothing. */
+/**
+ * Scheduler, kubelet and the controllers that verbs wait for, in one: reacts to objects of all namespaces,
+ * runs nothing.
+ */
 export class FakeNode {
   /** Disks that something in the VM uses: their attachments do not end. */
   readonly busyDisks = new Set<string>();
@@ -221,7 +224,9 @@ export class FakeNode {
     await this.#api.patch({ resource: pods, namespace, name }, { status }, { subresource: 'status' });
   }
 
-  /** A VM's hub is busy while an attachment has a disk in it; an attachment holds on while its disk is used. */
+  /**
+   * A VM's hub is busy while an attachment has a disk in it; an attachment holds on while its disk is used.
+   */
   async #isHeld(pod: Pod): Promise<boolean> {
     const { labels = {}, name } = pod.metadata;
     if (this.stoppingVms.has(name ?? '')) return true;

@@ -16,7 +16,10 @@ export interface InitArguments {
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   readonly namespace: string;
+  /** Of the director's own VM. */
   readonly stemcell: string;
+  /** Of the VMs that the director makes; undefined: the same. */
+  readonly vmStemcell: string | undefined;
   /** Undefined: the release of this installation. */
   readonly release: string | undefined;
   readonly internalIp: string | undefined;
@@ -25,12 +28,14 @@ export interface InitArguments {
   readonly hasStaticVolumes: boolean;
   /** The plugin static-ip gives addresses, though its DaemonSet is not there. */
   readonly hasStaticIp: boolean;
+  /** VMs keep the certificate of NATS that they begin with. */
+  readonly hasLastingNatsCredentials: boolean;
 }
 
 export const initUsage =
   `init [--for ${targets.join('|')}] [--way ${ways.join('|')}] [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
-  '[--internal-ip IP] [--internal-cidr CIDR] [--internal-gw IP] [--address HOST] [--static-volumes] [--static-ip] [--release FILE] ' +
-  '--stemcell FILE DIRECTORY';
+  '[--internal-ip IP] [--internal-cidr CIDR] [--internal-gw IP] [--address HOST] [--static-volumes] [--static-ip] ' +
+  '[--lasting-nats-credentials] [--release FILE] [--vm-stemcell FILE] --stemcell FILE DIRECTORY';
 
 const options = {
   for: { type: 'string', default: 'any' },
@@ -45,7 +50,9 @@ const options = {
   'static-volumes': { type: 'boolean', default: false },
   'static-ip': { type: 'boolean', default: false },
   release: { type: 'string' },
+  'lasting-nats-credentials': { type: 'boolean', default: false },
   stemcell: { type: 'string' },
+  'vm-stemcell': { type: 'string' },
 } as const;
 
 /** Throws INVALID_ARGUMENT, which says what is wrong and shows the usage. */
@@ -55,7 +62,7 @@ export function parseInitArguments(words: readonly string[]): InitArguments {
   if (directory === undefined)
     throw refuse('A DIRECTORY is missing, which the files of the director are written to');
   if (extra !== undefined) throw refuse('One DIRECTORY is taken');
-  const { stemcell, namespace, kubeconfig, context, release, address } = values;
+  const { stemcell, 'vm-stemcell': vmStemcell, namespace, kubeconfig, context, release, address } = values;
   if (stemcell === undefined)
     throw refuse(
       "--stemcell FILE is missing: a light stemcell, as 'bosh-kubernetes stemcell build' writes it",
@@ -74,10 +81,12 @@ export function parseInitArguments(words: readonly string[]): InitArguments {
     ...{ way, context, namespace, outsideAddress: address },
     kubeconfig: kubeconfig === undefined ? undefined : path(kubeconfig),
     stemcell: path(stemcell),
+    vmStemcell: vmStemcell === undefined ? undefined : path(vmStemcell),
     release: release === undefined ? undefined : path(release),
     ...addresses(way, values),
     hasStaticVolumes: values['static-volumes'],
     hasStaticIp: values['static-ip'],
+    hasLastingNatsCredentials: values['lasting-nats-credentials'],
   };
 }
 

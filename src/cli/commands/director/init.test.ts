@@ -3,6 +3,7 @@ import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
+import { embeddedAgentProperties } from '../../../bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
 import { publishApiServer } from '../../../cluster/api/publish-api-server.ts';
@@ -32,6 +33,13 @@ const opsFiles = {
   'nodeport-credhub.yml': [],
   'debian-stemcell.yml': [],
   'static-volumes.yml': [],
+  'nats-sync.yml': [],
+  'lasting-nats-credentials.yml': [],
+};
+
+const light = {
+  ...{ name: 'light', version: '1', operatingSystem: 'debian-bookworm' },
+  imageReference: 'registry.example/a:1',
 };
 
 interface Setting {
@@ -51,15 +59,7 @@ async function setting(t: TestContext): Promise<Setting> {
   const kubeconfig = join(scratch, 'kubeconfig');
   await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
   const stemcell = join(scratch, 'stemcell.tgz');
-  await packLightStemcell(
-    {
-      name: 'light',
-      version: '1',
-      operatingSystem: 'debian-bookworm',
-      imageReference: 'registry.example/a:1',
-    },
-    stemcell,
-  );
+  await packLightStemcell(light, stemcell);
   const root = join(scratch, 'root');
   const manifests = join(root, 'manifests');
   for (const name of ['bosh-deployment', 'cloud-config'])
@@ -145,6 +145,66 @@ describe('director init', () => {
     assert.deepEqual((await readDirectorFile(directory))?.outside, outside);
     const script = await readFile(join(directory, 'commands.sh'), 'utf8');
     assert.match(script, /^bosh create-env .* -o ops\/nodeport\.yml/mu);
+  });
+
+  test('says which stemcell the VMs of the director may have, and deploys no other', async (t) => {
+    const { init, directory, stemcell } = await setting(t);
+    const withOurs = join(directory, '..', 'ours', 'stemcell.tgz');
+    const ofVms = join(directory, '..', 'vms', 'stemcell.tgz');
+    for (const path of [withOurs, ofVms]) await mkdir(join(path, '..', 'image'), { recursive: true });
+    await packLightStemcell({ ...light, cloudProperties: embeddedAgentProperties }, withOurs);
+    await packLightStemcell({ ...light, operatingSystem: 'ubuntu-noble' }, ofVms);
+    const lines = async (): Promise<string[]> =>
+      (await readFile(join(directory, 'commands.sh'), 'utf8')).split('\n');
+
+    const both = await init(directory);
+    assert.match(both.out, /^Stemcell of VMs +ok +light\/1 of '.*stemcell\.tgz', with upstream's agent$/mu);
+    assert.ok((await lines()).includes(`bosh upload-stemcell --fix ${stemcell}`));
+
+    const none = await init('--stemcell', withOurs, directory);
+    assert.match(none.out, /^Stemcell of VMs +missing +.*ours.*speaks no NATS.*--vm-stemcell FILE/mu);
+    const deployment = (await lines()).join('\n').replace(/^[^]*^# 4\./mu, '');
+    assert.doesNotMatch(deployment, /upload-stemcell|deploy /u);
+    assert.match(deployment, /^echo 'No first deployment: .*--vm-stemcell FILE.* >&2$/mu);
+
+    const two = ['--for', 'kind', '--stemcell', withOurs, '--vm-stemcell', ofVms];
+    await cp(
+      join(checkout, 'manifests/cloud-config/kind.yml'),
+      join(directory, '../root/manifests/cloud-config/kind.yml'),
+    );
+    await init(...two, directory);
+    const script = await lines();
+    assert.ok(script.includes(`bosh upload-stemcell --fix ${ofVms}`));
+    const loads = script.filter((line) => line.includes(' stemcell load '));
+    assert.deepEqual(
+      loads.map((line) => line.split(' ').at(-3)),
+      [join(withOurs, '..'), join(ofVms, '..')],
+    );
+    const vars = parse(await readFile(join(directory, 'vars.yml'), 'utf8')) as Record<string, string>;
+    assert.deepEqual(
+      [vars['stemcell_url'], vars['stemcell_os']],
+      [`file://${withOurs}`, 'ubuntu-noble'],
+      'the director has its own, and the deployment that of its VMs',
+    );
+    const ops = /create-env .*/u.exec(script.join('\n'))?.[0] ?? '';
+    assert.match(ops, /-o ops\/debian-stemcell\.yml/u, "the director's own decides");
+
+    const wrong = await problems(init('--vm-stemcell', withOurs, join(directory, '../other')));
+    assert.match(wrong, /^DIRECTOR_NOT_POSSIBLE .*Stemcell of VMs: .*speaks no NATS/u);
+    assert.equal(await isThere(join(directory, '../other')), false);
+  });
+
+  test('has new VMs wait less for NATS, and for longer-lived credentials only if told so', async (t) => {
+    const { init, directory } = await setting(t);
+    const createEnv = async (): Promise<string> =>
+      /^.*create-env .*$/mu.exec(await readFile(join(directory, 'commands.sh'), 'utf8'))?.[0] ?? '';
+    await init(directory);
+    assert.match(await createEnv(), / -o ops\/nats-sync\.yml/u);
+    assert.doesNotMatch(await createEnv(), /lasting/u);
+    assert.equal(await isThere(join(directory, 'ops/lasting-nats-credentials.yml')), false);
+    await init('--lasting-nats-credentials', directory);
+    assert.match(await createEnv(), / -o ops\/nats-sync\.yml -o ops\/lasting-nats-credentials\.yml/u);
+    assert.ok(await isThere(join(directory, 'ops/lasting-nats-credentials.yml')));
   });
 
   test('says what is missing with the remedy, and writes nothing', async (t) => {

@@ -20,11 +20,12 @@ describeInNamespace(import.meta.filename, () => {
       const settings = [
         ...['shmmax=1073741824', 'shmall=262144', 'shmmni=5000', 'shm_rmid_forced=1'],
         ...['msgmax=9000', 'msgmnb=17000', 'msgmni=30000'],
-      ].map((setting) => `kernel.${setting}`);
+        'sem=250 32000 100 129',
+      ].map((setting) => setting.split('='));
       const { exitCode, output } = await world.shell(
         [
           'exec 2>&1; set -e',
-          `sysctl -w ${settings.join(' ')} 'kernel.sem=250 32000 100 129' > /dev/null`,
+          ...settings.map(([name, value]) => `echo ${value} > /proc/sys/kernel/${name}`),
           ...names.map((name) => `cat /proc/sys/kernel/${name}`),
           "ipcs -l | grep 'max seg size'",
           'setpriv --reuid 1000 --regid 1000 --clear-groups ipcmk -M 10 > /dev/null',

@@ -1,0 +1,19 @@
+import { hasEmbeddedAgent } from '../../bosh/stemcell/embedded-agent.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import type { AgentConfig } from '../config/agent.ts';
+import type { Json } from '../input.ts';
+
+/**
+ * Refuses a stemcell with our agent where VMs are spoken to by NATS, as a director does: our agent answers by
+ * HTTPS alone, so a deployment of that stemcell would wait for its first VM in vain. AGENT_NOT_SUPPORTED.
+ */
+export function refuseOwnAgent(properties: Json, { mbus = '' }: AgentConfig): void {
+  if (!hasEmbeddedAgent(properties) || !/^nats:/iu.test(mbus)) return;
+  throw new ProductError(
+    'AGENT_NOT_SUPPORTED',
+    "The stemcell's cloud_properties say 'agent: bosh-kubernetes': that agent answers by HTTPS alone, and the CPI's property agent.mbus " +
+      'is a NATS URL, by which a director speaks to its VMs, so no VM of this stemcell would answer; use a stemcell with ' +
+      "upstream's agent: a stock one for containers, or one of 'bosh-kubernetes stemcell build --from-debian " +
+      "--profile privileged --agent FILE --monit FILE --davcli FILE'",
+  );
+}
