@@ -71,6 +71,44 @@ const hotChecks: readonly Check[] = [
     ...{ expected: 'holds', runs: 'in CI' },
   },
   {
+    ...safety,
+    property:
+      'an attach_disk that is slow, and attachments deleted by force, VMs on two nodes: no disk in two VMs',
+    flags: 'OPS=1 OPSET=1 NCALL=2 FORCE=2 SAMENODE=0 KILLS=1',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
+    property:
+      'attach_disk beside detach_disk: no detach_disk that is slow takes what a later attach_disk has',
+    flags: 'PATT PDET PUSE PNOT OPS=1 INITATT OPSET=3 NCALL=2 ONEVM KILLS=1 FORCE=1',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
+    property: 'the same with two calls each',
+    flags: 'PATT OPS=2 INITATT OPSET=3 NCALL=2 ONEVM',
+    ...{ expected: 'holds', runs: 'all' },
+  },
+  {
+    ...safety,
+    property: 'two detach_disk at once, an attachment deleted by force: the disk is out after either',
+    flags: 'PDET OPS=1 INITATT OPSET=2 NCALL=2 FORCE=1 KILLS=1 ONEVM',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
+    property: 'a mount container that is killed in the middle of a release: no job uses the disk after it',
+    flags: 'RELKILL PDET PUSE OPS=1 INITATT OPSET=3 NCALL=2 OOM=1 FORCE=1 ONEVM',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
+    property: 'attach_disk and detach_disk beside delete_vm: no attachment is left',
+    flags: 'PLEFT OPS=1 INITATT OPSET=7 NCALL=2 ONEVM',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
     ...again,
     property: 'the same call again ends after attach_disk and delete_disk: detach_disk, then delete_disk',
     flags: 'CONV JOBS=1 NCALL=2 OPS=1 OPSET=9 KILLS=1 UIDS=4 ONEVM',
@@ -86,13 +124,14 @@ const hotChecks: readonly Check[] = [
   hotWithout('NOJUDGE', 'OPS=1 OPSET=1 NCALL=2 FAILS=1 ONEVM', 'in CI'),
   hotWithout('NOCOMES', 'PNOT OPS=1 NCALL=1 INITATT OPSET=2 FORCE=1 VMKILL=1 ONEVM', 'in CI'),
   hotWithout('NOFROM', 'PTWICE OPS=2 NCALL=1 INITATT OPSET=2 KILLS=1 ONEVM', 'all'),
-  hotWithout('NOAGAIN', 'TOLD OPS=2 INITATT OPSET=11 KILLS=1 FORCE=1 ONEVM UIDS=3 JOBS=1', 'all'),
   hotWithout('NONOTE', 'PDET OPS=2 NCALL=1 INITATT OPSET=11 OOM=2', 'all'),
-  {
-    ...hotWithout('NOREADY', 'PDET OPS=1 INITATT OPSET=2 FORCE=1 ONEVM', 'all'),
-    compiler: '-DSAFETY -DBFS',
-    verifier: '',
-  },
+  hotWithout('NOVERSION', 'OPS=1 OPSET=1 NCALL=2 FORCE=1 SAMENODE=0', 'in CI'),
+  hotWithout('NOFINAL', 'OPS=1 INITATT OPSET=3 NCALL=2 ONEVM', 'in CI'),
+  hotWithout('NOTOKEN', 'OPS=1 INITATT OPSET=3 NCALL=2 ONEVM', 'in CI'),
+  hotWithout('NOLIST', 'PLEFT OPS=1 OPSET=5 NCALL=2 ONEVM', 'in CI'),
+  hotWithout('NODIR', 'RELKILL PDET OPS=1 INITATT OPSET=2 NCALL=1 OOM=1 FORCE=1 ONEVM', 'in CI'),
+  hotWithout('NOUSERS', 'RELKILL PDET OPS=1 INITATT OPSET=2 NCALL=1 OOM=1 FORCE=1 ONEVM', 'in CI'),
+  hotWithout('TAKEMOUNT', 'PDET OPS=1 INITATT OPSET=2 NCALL=2 FORCE=1 ONEVM', 'in CI'),
   { ...hotWithout('NOMARK', 'CONV JOBS=1 NCALL=2 OPS=1 OPSET=9 KILLS=1 UIDS=4 ONEVM', 'in CI'), ...again },
 ];
 
@@ -384,6 +423,7 @@ export const checks: readonly Check[] = [
   ...without('NOKEEP', 'OPS=2 FAILS=0 OPSET=3 INITATT'),
   ...without('NOJUDGE', 'OPS=1 FAILS=1 OPSET=1 ONEVM'),
   ...without('NOMARK', 'OPS=2 FAILS=0 KILLS=1 OPSET=2 ONEVM INITATT'),
+  ...without('NOASKED', 'HOT OPS=1 FAILS=0 OPSET=3'),
 ];
 
 /** The header of update.pml says what each remedy is for. */

@@ -58,6 +58,18 @@ export async function removeVm(cloud: Cloud, cid: string, secretUid?: string): P
     if (end.status === 'rejected') throw end.reason;
   }
   if (isRecreated) await waitUntilClaimsGone(cloud, cid, secretUid);
+  else if (pod !== undefined) await endLateAttachments(cloud, pod);
+}
+
+/** Of an attach_disk that was slow: it has looked at the VM before that was deleted. One that comes later still finds no hub. */
+async function endLateAttachments(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Promise<void> {
+  const late = (await listHubPods(cloud, name)).filter(
+    ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
+  );
+  if (late.length === 0) return;
+  refuseLoss(name, await claimsOf(cloud, late.map(diskCidOf)));
+  for (const attachment of late) await requestEnd(cloud, attachment);
+  for (const attachment of late) await waitUntilEnded(cloud, attachment, cloud.config.deadlines.deleteVm);
 }
 
 async function objectsOf(cloud: Cloud, cid: string, secretUid: string | undefined): Promise<ObjectsOfVm> {
