@@ -17,14 +17,14 @@ export interface CpiArtefacts {
 }
 
 /**
- * What the job's bin/cpi sets for the executable: a call is over before code that is compiled for it pays, and what is
- * set up for the compiler costs a call a millisecond (docs/decisions/0002).
+ * What the job's bin/cpi sets for the executable: a call is over before code that is compiled for it pays,
+ * and what is set up for the compiler costs a call a millisecond (docs/decisions/0002).
  */
 export const executableSetting = 'BUN_JSC_useJIT=0';
 
 /**
- * Builds both artefacts of the CPI into `outDirectory`, as `cpi.cjs` and `cpi`, with LICENSE and NOTICE of what is in them. Replaces what
- * is there atomically.
+ * Builds both artefacts of the CPI into `outDirectory`, as `cpi.cjs` and `cpi`, with LICENSE and NOTICE of
+ * what is in them. Replaces what is there atomically.
  */
 export async function buildCpi({ outDirectory }: { readonly outDirectory: string }): Promise<CpiArtefacts> {
   await mkdir(outDirectory, { recursive: true });

@@ -7,8 +7,8 @@ import { runtimes, writeNotices } from './write-notices.ts';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Builds the CNI plugin and its installer into one executable, `static-ip` in `outDirectory`, with LICENSE and NOTICE; undefined where
- * Bun is not for.
+ * Builds the CNI plugin and its installer into one executable, `static-ip` in `outDirectory`, with LICENSE
+ * and NOTICE; undefined where Bun is not for.
  */
 export async function buildStaticIp(outDirectory: string): Promise<string | undefined> {
   await mkdir(outDirectory, { recursive: true });

@@ -35,8 +35,8 @@ process.env['GOGC'] ??= '400';
 process.umask(0o022);
 
 /**
- * Everything that leaves the repository, into `dist/`. Run again it makes the same bytes. `beside` are words for
- * `bosh-kubernetes`, which runs with them as soon as it is built, while the rest is; none: it does not.
+ * Everything that leaves the repository, into `dist/`. Run again it makes the same bytes. `beside` are words
+ * for `bosh-kubernetes`, which runs with them as soon as it is built, while the rest is; none: it does not.
  */
 async function buildAll(beside: readonly string[]): Promise<void> {
   await mkdir(dist, { recursive: true });
@@ -116,8 +116,9 @@ async function packWithContentVersion(directory: string, outFile: string): Promi
 }
 
 /**
- * What the VMs of the embedded cluster find in /opt/bosh-kubernetes: Node and the agent in one file. A running cluster has
- * this folder bound into its VMs, so it stays the same folder and its files are replaced whole.
+ * What the VMs of the embedded cluster find in /opt/bosh-kubernetes: Node and the agent in one file. A
+ * running cluster has this folder bound into its VMs, so it stays the same folder and its files are replaced
+ * whole.
  */
 async function buildRuntime(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
@@ -128,8 +129,8 @@ async function buildRuntime(directory: string): Promise<void> {
 }
 
 /**
- * The embedded cluster in one file, and what comes before it in another, since its sources take longer to load than a
- * cluster to start, with the scripts that both find beside themselves.
+ * The embedded cluster in one file, and what comes before it in another, since its sources take longer to
+ * load than a cluster to start, with the scripts that both find beside themselves.
  */
 async function buildCluster(main: string): Promise<void> {
   const sources = join(root, 'src', 'cluster', 'node', 'runtime');

@@ -1,4 +1,5 @@
-// Plain JavaScript like ensure-installed.mjs: decides in a few milliseconds whether `dist` is what the sources make.
+// Plain JavaScript like ensure-installed.mjs: decides in a few milliseconds whether `dist` is what the
+// sources make.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,8 +18,8 @@ const stamp = join(root, 'dist', '.built-from');
 export const commandLine = join(root, 'dist', 'cli', 'main.mjs');
 
 /**
- * Runs scripts/build.ts unless the last build was made from the same bytes. Returns false when the build failed. A build runs
- * `bosh-kubernetes` with the words `beside` as soon as that is built.
+ * Runs scripts/build.ts unless the last build was made from the same bytes. Returns false when the build
+ * failed. A build runs `bosh-kubernetes` with the words `beside` as soon as that is built.
  */
 export async function ensureBuilt(beside = []) {
   const wanted = digestOf(inputs);
@@ -42,7 +43,10 @@ async function build(wanted, beside, run) {
   return true;
 }
 
-/** It is a program for glibc: where that is missing or older, what starts it says no more than that there is no such file. */
+/**
+ * It is a program for glibc: where that is missing or older, what starts it says no more than that there is
+ * no such file.
+ */
 function checkPinnedNode() {
   const { error, status, signal, stderr } = spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' });
   if (error === undefined && status === 0) return;

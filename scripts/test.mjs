@@ -1,7 +1,8 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
-// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most take minutes; the other suites have
-// a short test of each), which no folder stands for; `--crash` for all `*.crash.test.ts` and `--attack` for all `*.attack.test.ts`
-// (attacks that once worked), wherever they lie. TESTS_AT_ONCE says how many files run at once.
+// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most take
+// minutes; the other suites have a short test of each), which no folder stands for; `--crash` for all
+// `*.crash.test.ts` and `--attack` for all `*.attack.test.ts` (attacks that once worked), wherever they lie.
+// TESTS_AT_ONCE says how many files run at once.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,8 +34,8 @@ if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);
 }
-// V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it: a fifth of these tests' CPU
-// time. Files that run at once leave no core for threads that help.
+// V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it: a
+// fifth of these tests' CPU time. Files that run at once leave no core for threads that help.
 const heap = ['--initial-old-space-size=400', '--min-semi-space-size=16', '--single-threaded-gc'];
 // CI asks which files failed, to run them again when nothing else runs
 const failed = process.env.FAILED_TEST_FILES;

@@ -167,8 +167,8 @@ async function preStart(
   t.after(() => rm(directory, { recursive: true }));
   const [bin, host] = [join(directory, 'bin'), join(directory, 'host')];
   for (const folder of [bin, host, join(directory, 'config')]) await mkdir(folder);
-  // grep: no file system is known to the kernel, so that each module has to be loaded. As in a pod mount(2) has it loaded
-  // although it fails
+  // grep: no file system is known to the kernel, so that each module has to be loaded. As in a pod mount(2)
+  // has it loaded although it fails
   const known = join(directory, 'known');
   const lines: Record<string, string> = { grep: `test -e ${known}`, mount: `: > ${known}; exit 32` };
   for (const name of [...programs, 'grep'])

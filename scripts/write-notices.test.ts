@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { unpackArchive } from '../src/bosh/archive/unpack-archive.ts';
+import { packagesOf } from './bundle-for-node.ts';
 import { noticeOf, packagesAmong, runtimes, writeNotices } from './write-notices.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -48,6 +49,20 @@ test('a licence comes from its file, the readme or what is committed; a package 
     noticeOf(directory, '@some/one'),
     /@some\/one brings no licence file; .*release\/notices\/@some\+one\.md/u,
   );
+});
+
+test('a committed text of another version fails the build', async (t) => {
+  const directory = await scratch(t);
+  await writeFile(join(directory, 'package.json'), '{"version": "2.0.2", "license": "MIT"}');
+  await assert.rejects(
+    noticeOf(directory, 'abstract-logging'),
+    /abstract-logging\.md does not say that it is of abstract-logging 2\.0\.2: compare/u,
+  );
+});
+
+test('the packages of a program that another bundler compiles are those that it imports', async () => {
+  const packages = await packagesOf(join(root, 'src/agent/main.ts'));
+  assert.ok(packages.includes('modern-tar') && !packages.includes('fastify'), packages.join(', '));
 });
 
 test("the CPI's release carries the licence and the notices of what is in it", async (t) => {

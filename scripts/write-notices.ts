@@ -23,8 +23,9 @@ export function packagesAmong(inputs: Iterable<string>): readonly string[] {
 }
 
 /**
- * Writes `LICENSE`, this repository's, and `NOTICE`, the licences and notices of those packages as they are installed, into a folder
- * that is made if needed. Rejects if one of the packages has no such text, neither of its own nor in release/notices.
+ * Writes `LICENSE`, this repository's, and `NOTICE`, the licences and notices of those packages as they are
+ * installed, into a folder that is made if needed. Rejects if one of the packages has no such text, neither
+ * of its own nor in release/notices, or if the text in release/notices is of another version.
  */
 export async function writeNotices(directory: string, packages: Iterable<string>): Promise<void> {
   const notices: string[] = [];
@@ -46,7 +47,7 @@ export async function noticeOf(directory: string, name: string): Promise<string>
     version: string;
     license?: string;
   };
-  const texts = await textsOf(directory, name);
+  const texts = await textsOf(directory, name, version);
   if (texts.length === 0)
     throw new Error(
       `package ${name} brings no licence file; commit its text as release/notices/${name.replace('/', '+')}.md, with its origin`,
@@ -54,7 +55,7 @@ export async function noticeOf(directory: string, name: string): Promise<string>
   return [`${name} ${version} (${license})\n`, ...texts.map((text) => `${text.trim()}\n`)].join('\n');
 }
 
-async function textsOf(directory: string, name: string): Promise<readonly string[]> {
+async function textsOf(directory: string, name: string, version: string): Promise<readonly string[]> {
   const names = (await readdir(directory)).toSorted();
   const own = names.filter((one) => /^(licen[cs]e|copying|notice)/iu.test(one));
   const texts = await Promise.all(own.map((one) => readFile(join(directory, one), 'utf8')));
@@ -63,7 +64,13 @@ async function textsOf(directory: string, name: string): Promise<readonly string
   const told = readme === undefined ? undefined : sectionOf(await readFile(join(directory, readme), 'utf8'));
   if (told !== undefined) return [told];
   const given = `${name.replace('/', '+')}.md`;
-  return (await readdir(committed)).includes(given) ? [await readFile(join(committed, given), 'utf8')] : [];
+  if (!(await readdir(committed)).includes(given)) return [];
+  const text = await readFile(join(committed, given), 'utf8');
+  // an update may change the licence as well
+  if (text.includes(`${name} ${version}`)) return [text];
+  throw new Error(
+    `release/notices/${given} does not say that it is of ${name} ${version}: compare its text with that version's licence, then name the version in it`,
+  );
 }
 
 /** The licence itself in a readme, which more than its name or a link is. */

@@ -33,7 +33,9 @@ interface Claim extends KubernetesObject {
   status?: { phase?: string };
 }
 
-/** The VMs and disks that the CPI keeps in a namespace, the disks perhaps in one of their own, sorted by cid. */
+/**
+ * The VMs and disks that the CPI keeps in a namespace, the disks perhaps in one of their own, sorted by cid.
+ */
 export async function listBoshObjects(
   api: KubernetesApi,
   namespace: string,

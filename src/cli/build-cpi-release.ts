@@ -42,8 +42,8 @@ export interface CpiRelease {
 
 /**
  * Packs the release directory `release` with the CPI's artefacts of the last build (dist/cpi) among its
- * sources, and the licences of what they hold, as create-release does; `bosh create-release --dir release` then goes on with it. Writes the
- * archive into dist/releases unless told otherwise.
+ * sources, and the licences of what they hold, as create-release does; `bosh create-release --dir release`
+ * then goes on with it. Writes the archive into dist/releases unless told otherwise.
  */
 export async function buildCpiRelease(
   options: CpiReleaseOptions,

@@ -12,7 +12,10 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** One sub-command of `bosh-kubernetes`. `run` resolves with the exit code; what it rejects with is printed as an error. */
+/**
+ * One sub-command of `bosh-kubernetes`. `run` resolves with the exit code; what it rejects with is printed as
+ * an error.
+ */
 export interface Command {
   readonly name: string;
   /** Other names, of the bosh CLI. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { ApiError } from '../kubernetes/api-error.ts';
+import { writeFile } from '../platform/write-file.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { describeError } from './describe-error.ts';
 
@@ -38,8 +38,12 @@ test('says what Kubernetes answered, with its code, and what to do about credent
 
 test('says what the machine lacks, without a stack', async () => {
   const error = await writeFile('/dev/full', 'x').catch((reason: unknown) => reason);
+  const said =
+    "ENOSPC: no space left on device, write '/dev/full'; make room on the file system of that path";
 
-  assert.match(describeError(error), /^This machine refuses it: ENOSPC: no space left on device.*$/);
+  assert.equal(describeError(error), `This machine refuses it: ${said}, and run the same command again`);
+  const outer = new ProductError('FILE_NOT_WRITABLE', 'outer', { cause: error });
+  assert.equal(describeError(outer), `outer [FILE_NOT_WRITABLE]\n  ${said}`);
 });
 
 test('keeps the stack of a programmer error', () => {

@@ -1,5 +1,6 @@
 import { ApiError } from '../kubernetes/api-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
+import { roomStep } from '../errors/room-step.ts';
 import { isProductError } from '../errors/product-error.ts';
 
 /**
@@ -9,7 +10,7 @@ import { isProductError } from '../errors/product-error.ts';
 export function describeError(error: unknown): string {
   if (isProductError(error)) return [`${error.message} [${error.code}]`, ...causes(error)].join('\n');
   if (error instanceof ApiError) return describeApiError(error);
-  if (isLack(error)) return `This machine refuses it: ${error.message}`;
+  if (isLack(error)) return `This machine refuses it: ${withStep(error, ', and run the same command again')}`;
   if (error instanceof Error) return error.stack ?? error.message;
   return String(error);
 }
@@ -46,11 +47,17 @@ function isLack(error: unknown): error is NodeJS.ErrnoException {
   );
 }
 
+/** The message, and what to do about a full file system. */
+function withStep(error: Error, more = ''): string {
+  const step = roomStep(error);
+  return step === undefined ? error.message : `${error.message}; ${step}${more}`;
+}
+
 function causes(error: Error): string[] {
   const lines: string[] = [];
   let cause = error.cause;
   for (let depth = 1; cause instanceof Error; depth += 1) {
-    lines.push(`${'  '.repeat(depth)}${cause.message}`);
+    lines.push(`${'  '.repeat(depth)}${withStep(cause)}`);
     cause = cause.cause;
   }
   return lines;

@@ -1,7 +1,14 @@
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import { persistentVolumeClaims, pods, secrets, volumeSnapshots } from '../kubernetes/resources.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  secrets,
+  volumeSnapshots,
+} from '../kubernetes/resources.ts';
+import type { PersistentVolume } from '../kubernetes/volume.ts';
 
 /** Labels and annotations of the CPI, as an operator's tool may read them (object layout 1). */
 const domain = 'bosh.cloudfoundry.org/';
@@ -31,9 +38,13 @@ export interface Orphan {
     | 'left copy'
     | 'helper pod'
     | 'helper snapshot'
-    | 'attachment';
+    | 'attachment'
+    | 'released volume';
   readonly name: string;
-  /** The disk that it is a snapshot or a copy of, helps to copy, or attaches; of a replaced disk, the one in its place. */
+  /**
+   * The disk that it is a snapshot or a copy of, helps to copy, or attaches; of a replaced disk, the one in
+   * its place; of a volume, the deleted disk or the claim of a deleted VM.
+   */
   readonly disk: string | undefined;
   readonly createdAt: string;
 }
@@ -51,9 +62,14 @@ interface ClusterObjects {
   readonly vmSecrets: readonly Secret[];
   /** Where those are; an attachment may be of a VM elsewhere. */
   readonly vmNamespace: string;
+  /** Those whose claims the CPI has deleted. */
+  readonly volumes: readonly PersistentVolume[];
 }
 
-/** Where the CPI's objects are: `kubernetes.namespace` and `kubernetes.disk_namespace`, the same where that is not set. */
+/**
+ * Where the CPI's objects are: `kubernetes.namespace` and `kubernetes.disk_namespace`, the same where that is
+ * not set.
+ */
 export interface Namespaces {
   readonly vms: string;
   readonly disks: string;
@@ -64,42 +80,68 @@ export interface Orphans {
   readonly found: readonly Orphan[];
   /** False: the account may not list Secrets, which tell of unfinished VMs. */
   readonly areVmsKnown: boolean;
+  /**
+   * False: the account may not list PersistentVolumes, which a deleted disk of a StorageClass that retains
+   * them leaves.
+   */
+  readonly areVolumesKnown: boolean;
 }
 
 /** The objects of the CPI that killed calls, or deletions by others, may have left. Reads only. */
 export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): Promise<Orphans> {
-  const [claims, ofDisks, snapshots, ofVms, ofOwners] = await Promise.all([
+  const [claims, ofDisks, snapshots, ofVms, ofOwners, volumes] = await Promise.all([
     listOurs(api, persistentVolumeClaims, namespaces.disks),
     listOurs(api, pods, namespaces.disks),
     listOurs(api, volumeSnapshots, namespaces.disks),
     listOurs(api, pods, namespaces.vms),
-    listVmSecrets(api, namespaces.vms),
+    ifAllowed(listOurs<Secret>(api, secrets, namespaces.vms)),
+    ifAllowed(api.list<PersistentVolume>(persistentVolumes)),
   ]);
   const found = findOrphans({
     claims,
     pods: ofDisks,
     snapshots,
     vmPods: ofVms.filter(isKind('vm')),
-    vmSecrets: ofOwners ?? [],
+    vmSecrets: (ofOwners ?? []).filter(isKind('vm')),
     vmNamespace: namespaces.vms,
+    volumes: (volumes?.items ?? []).filter((volume) => isReleased(volume, namespaces)),
   });
-  return { found, areVmsKnown: ofOwners !== undefined };
+  return { found, areVmsKnown: ofOwners !== undefined, areVolumesKnown: volumes !== undefined };
 }
 
-/** Undefined if the account may not list Secrets: a role that only looks at a cluster usually may not. */
-async function listVmSecrets(api: KubernetesApi, namespace: string): Promise<Secret[] | undefined> {
+/**
+ * Undefined without the right to list these objects: a role that only looks at a cluster often has not this
+ * one.
+ */
+async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
   try {
-    return (await listOurs<Secret>(api, secrets, namespace)).filter(isKind('vm'));
+    return await objects;
   } catch (error) {
     if (isApiError(error, 403)) return undefined;
     throw error;
   }
 }
 
+/** Names that the CPI gives to claims of disks and of VMs (src/cpi/names.ts, src/cpi/vm/vm-claims.ts). */
+const diskName = /^disk-/u;
+const vmVolumeName = /^vm-.*-(?:state|data)$/u;
+
 /**
- * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every snapshot, because its mark
- * stays; a copy that a disk names, or that no disk names and that has replaced none, and what was made for a copy; a disk that a copy has
- * replaced; an attachment whose VM is no more. Pure.
+ * Whether the claim of a disk or of a VM was deleted and its volume was retained. Labels were on the claim,
+ * not on the volume, so the name of the claim has to tell. Pure.
+ */
+function isReleased({ spec, status }: PersistentVolume, { vms, disks }: Namespaces): boolean {
+  const { claimRef, persistentVolumeReclaimPolicy: policy } = spec;
+  if (status?.phase !== 'Released' || policy !== 'Retain' || claimRef === undefined) return false;
+  const { namespace, name } = claimRef;
+  return (namespace === disks && diskName.test(name)) || (namespace === vms && vmVolumeName.test(name));
+}
+
+/**
+ * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every
+ * snapshot, because its mark stays; a copy that a disk names, or that no disk names and that has replaced
+ * none, and what was made for a copy; a disk that a copy has replaced; an attachment whose VM is no more; a
+ * volume that outlives the claim of a disk or of a VM. Pure.
  */
 function findOrphans(objects: ClusterObjects): Orphan[] {
   const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
@@ -159,6 +201,7 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
     ...objects.pods
       .filter(isKind('copy'))
       .map((pod) => orphan(pod, 'helper pod', copyOf.get(labelOf(pod, diskId)))),
+    ...objects.volumes.map((volume) => orphan(volume, 'released volume', volume.spec.claimRef?.name)),
   ].toSorted(
     (one, other) => one.createdAt.localeCompare(other.createdAt) || one.name.localeCompare(other.name),
   );

@@ -16,10 +16,22 @@ test('a command and a sub-command with --help print their usage, and do nothing 
     /^ {2}bosh-kubernetes stemcell build \(--from-debian/mu,
   );
   assert.doesNotMatch(await help('stemcell', 'build', '--help'), /stemcell push/u);
+  assert.match(await help('stemcell', 'build', '--help'), /[^\n]\n$/u, 'the prompt is on a line of its own');
   assert.match(
     await help('create-env', 'no-manifest.yml', '--help'),
     /^ {2}bosh-kubernetes create-env MANIFEST/mu,
   );
+});
+
+test('a sub-command named in the usage of its command has a usage of its own', () => {
+  for (const command of commands) {
+    // such as `init|print-env ...`
+    const [, names = ''] = /^([a-z-]+(?:\|[a-z-]+)+) \.\.\.$/u.exec(command.usage) ?? [];
+    for (const name of names.split('|').filter((each) => each !== '')) {
+      const own = new RegExp(`^ {2}bosh-kubernetes ${command.name} ${name}( |$)`, 'mu');
+      assert.match(commandHelp(command, [name, '--help']) ?? '', own);
+    }
+  }
 });
 
 test('every command answers --help, but not for a command that it runs', () => {

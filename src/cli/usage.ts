@@ -12,7 +12,10 @@ export function usage(commands: readonly Command[]): string {
   return `Usage: bosh-kubernetes COMMAND\n\n${table}`;
 }
 
-/** The help text of one command, or of its sub-command that `words` begin with; undefined where they do not ask for it. */
+/**
+ * The help text of one command, or of its sub-command that `words` begin with; undefined where they do not
+ * ask for it.
+ */
 export function commandHelp(
   { name, usage: words, summary, verbs, subCommands }: Command,
   given: readonly string[],
@@ -23,5 +26,5 @@ export function commandHelp(
   const all = listed.length > 0 ? listed : [words];
   const asked = all.filter((each) => each.split(' ')[0] === given[0]);
   const lines = (asked.length > 0 ? asked : all).map((each) => `  bosh-kubernetes ${name} ${each}`.trimEnd());
-  return `${summary}. Usage:\n${lines.join('\n')}`;
+  return `${summary}. Usage:\n${lines.join('\n')}\n`;
 }

@@ -34,6 +34,7 @@ export interface Cloud {
   readonly note: (line: string) => void;
   /**
    * Tells the operator at once, while the call goes on: on stderr, which is the director's log of the CPI.
+   * create-env prints lines that begin with `waiting for ` or `note: ` (src/deploy/cpi/cpi-runner.ts).
    */
   readonly say: (line: string) => void;
 }
@@ -42,5 +43,8 @@ export interface Cloud {
 export const diskNamespaceOf = ({ config, namespace }: Cloud): string =>
   config.kubernetes.diskNamespace ?? namespace;
 
-/** One CPI method: positional arguments in, the response's `result` out. Every verb may be run again after any end. */
+/**
+ * One CPI method: positional arguments in, the response's `result` out. Every verb may be run again after any
+ * end.
+ */
 export type Verb = (cloud: Cloud, args: readonly unknown[]) => Promise<unknown>;

@@ -149,7 +149,10 @@ const cases: readonly CrashCase[] = [
   },
 ];
 
-/** The disk is attached, by the record, by the pod and by the answer of get_disks, after whatever was there before. */
+/**
+ * The disk is attached, by the record, by the pod and by the answer of get_disks, after whatever was there
+ * before.
+ */
 async function checkSecondDisk({ cloud }: TestCloud, [, disk]: readonly unknown[]): Promise<void> {
   const disks = await getDisks(cloud, [vmCid]);
   assert.equal(disks.at(-1), disk);

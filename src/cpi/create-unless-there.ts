@@ -11,10 +11,11 @@ export interface Ensured<T extends KubernetesObject> {
 }
 
 /**
- * Makes an object, or finds the one of its name; undefined where that was in the way and is gone by now. That something is
- * there a server sees last: allocation, validation and admission come first (apiserver pkg/registry/generic/registry/store.go
- * create), and a full quota, a policy of later or an address that this very object has are their words about it. So a refusal
- * asks, too; rejects with it where nothing of that name is there.
+ * Makes an object, or finds the one of its name; undefined where that was in the way and is gone by now. That
+ * something is there a server sees last: allocation, validation and admission come first (apiserver
+ * pkg/registry/generic/registry/store.go create), and a full quota, a policy of later or an address that this
+ * very object has are their words about it. So a refusal asks, too; rejects with it where nothing of that
+ * name is there.
  */
 export async function createUnlessThere<T extends KubernetesObject>(
   api: KubernetesApi,
@@ -30,8 +31,19 @@ export async function createUnlessThere<T extends KubernetesObject>(
     const found = await ifThere(api.get<T>({ resource, namespace, name }));
     if (found !== undefined) return { object: found, isNew: false };
     if (isTaken) return undefined;
-    throw error;
+    throw await explained(api, namespace, error);
   }
+}
+
+/** With the name of the LimitRange that caused it, if one did; loaded here because no other call needs it. */
+export async function explained(
+  api: KubernetesApi,
+  namespace: string | undefined,
+  error: unknown,
+): Promise<unknown> {
+  if (namespace === undefined || !isApiError(error, 422)) return error;
+  const { withLimitRange } = await import('./failure/limit-range.ts');
+  return withLimitRange(api, namespace, error);
 }
 
 const isRefusal = (error: unknown): boolean =>

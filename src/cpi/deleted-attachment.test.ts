@@ -20,7 +20,9 @@ import { atRequest, interceptingApi } from './testing/intercepting-api.ts';
 import { namespace } from './testing/test-cloud.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
-/** An attachment whose end nothing has confirmed, with its mount in the VM, on real pods of the embedded node. */
+/**
+ * An attachment whose end nothing has confirmed, with its mount in the VM, on real pods of the embedded node.
+ */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk, podOf, mountsOf } = embeddedVms(() => world, '127.64.19');
@@ -125,7 +127,7 @@ describeInOneNamespace(import.meta.filename, () => {
   test('a mount container that starts again after detach_disk has released the disk does not mount it; attach_disk does', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
-    assert.equal(await releaseDisk(world.cloud, await podOf(`attach-${disk}`)), 'released');
+    assert.equal(await releaseDisk(world.cloud, await podOf(`attach-${disk}`), 1), 'released');
     const former = await holderPid(disk);
     await killHolder(disk);
     await until('the mount container to have been through its start again', async () => {
@@ -142,11 +144,31 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [disk]);
   });
 
+  for (const isDeleted of [false, true]) {
+    const what = isDeleted ? 'an attachment that is deleted by force' : 'a mount container that is killed';
+    test(`${what} between the unmount and the second look of a release: a disk in use is not detached`, async () => {
+      const { vm, disk } = await writingVm();
+      const unmounted = ['/bin/sh', '-c', `umount /hub/disks/${disk}`];
+      assert.equal((await world.exec(`attach-${disk}`, 'hold', unmounted)).exitCode, 0);
+      assert.equal(await mountsOf(vm, disk), 0);
+      if (isDeleted) await world.api.delete(reference(disk), { gracePeriodSeconds: 0 });
+
+      await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
+
+      assert.equal(await mountsOf(vm, disk), 1);
+      // what has taken it over mounts it again, as after a restart of the node
+      assert.equal((await world.exec(`attach-${disk}`, 'hold', unmounted)).exitCode, 0);
+      await killHolder(disk);
+      await until('the disk to be back', async () => (await mountsOf(vm, disk)) === 1);
+      await assertKeptThenMoves(vm, disk);
+    });
+  }
+
   test('a mount container that has not mounted the volume yet is not asked for anything', async () => {
     const vm = await newVm();
     const { disk } = await newDisk(vm);
     await world.exec(`attach-${disk}`, 'hold', ['/bin/rm', readyLock]);
-    const outcome = await askToBind(world.cloud, await podOf(`attach-${disk}`));
+    const outcome = await askToBind(world.cloud, await podOf(`attach-${disk}`), '1');
     assert.equal(outcome.kind, 'no answer');
     assert.match('words' in outcome ? outcome.words : '', /has not mounted the volume yet/u);
     await deleteVm(world.cloud, [vm]);

@@ -16,9 +16,14 @@ import { getDisks } from './disk/get-disks.ts';
 import { busy, embeddedVms } from './testing/embedded-vms.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { interceptingApi } from './testing/intercepting-api.ts';
+import { Crash, crashingApi } from './testing/crashing-api.ts';
+import { readyLock } from './disk/attach/until-ready-script.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
-/** What the one container of an attachment does on the embedded node: binds, holds, lets go (docs/decisions/0021). */
+/**
+ * What the one container of an attachment does on the embedded node: binds, holds, lets go
+ * (docs/decisions/0021).
+ */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk, podOf, mountsOf } = embeddedVms(() => world, '127.64.13');
@@ -31,15 +36,33 @@ describeInOneNamespace(import.meta.filename, () => {
     assert.deepEqual(world.errors, []);
   });
 
-  test('a disk that was released and not detached is there again after attach_disk', async () => {
+  test('what a killed attach_disk made mounts the disk in no VM before the claim says that the VM has it', async () => {
+    const vm = await newVm();
+    const disk = await createDisk(world.cloud, [16, {}, vm]);
+    const dying = { ...world.cloud, api: crashingApi(world.cloud.api, 1, 'after') };
+    await assert.rejects(attachDisk(dying, [vm, disk]), (error) => error instanceof Crash);
+    const isReady = ['/bin/sh', '-c', `[ -e ${readyLock} ] && ! flock -n ${readyLock} true`] as const;
+    await until('the mount container to have been through its start', async () => {
+      const [holder] = (await podOf(`attach-${disk}`)).status?.containerStatuses ?? [];
+      if (holder?.state?.running === undefined) return false;
+      return (await world.exec(`attach-${disk}`, 'hold', isReady)).exitCode === 0;
+    });
+    assert.equal(await mountsOf(vm, disk), 0);
+    await attachDisk(world.cloud, [vm, disk]);
+    assert.equal(await mountsOf(vm, disk), 1);
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
+  test('an attach_disk makes another attachment in place of one that was released and not deleted', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
-    await releaseDisk(world.cloud, attachment);
+    await releaseDisk(world.cloud, attachment, 1);
     await world.inVm(vm, `! test -e ${hint}`);
-    assert.deepEqual(await askToBind(world.cloud, attachment), { kind: 'bound', isNew: true });
-    await releaseDisk(world.cloud, attachment);
+    assert.deepEqual(await askToBind(world.cloud, attachment, '2'), { kind: 'released' });
     assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
+    assert.notEqual((await podOf(`attach-${disk}`)).metadata.uid, attachment.metadata.uid);
     await world.inVm(vm, `test -d ${hint}`);
     await deleteVm(world.cloud, [vm]);
     await deleteDisk(world.cloud, [disk]);
@@ -50,7 +73,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
     for (let left = 3; left > 0; left -= 1)
-      assert.deepEqual(await askToBind(world.cloud, attachment), { kind: 'bound', isNew: false });
+      assert.deepEqual(await askToBind(world.cloud, attachment, '1'), { kind: 'bound' });
     assert.equal(await mountsOf(vm, disk), 1);
     await detachDisk(world.cloud, [vm, disk]);
     assert.equal(await mountsOf(vm, disk), 0);
@@ -75,7 +98,7 @@ describeInOneNamespace(import.meta.filename, () => {
       ],
     });
     assert.equal(exitCode, 0);
-    const outcome = await askToBind(world.cloud, attachment);
+    const outcome = await askToBind(world.cloud, attachment, '1');
     assert.deepEqual(outcome, { kind: 'cannot', words: `the attachment of disk ${disk} is ending` });
     await world.inVm(vm, `! test -e ${hint}`);
     await detachDisk(world.cloud, [vm, disk]);
@@ -120,10 +143,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const { containers } = (await podOf(`attach-${disk}`)).spec;
     assert.ok(containers[0]?.volumeMounts?.some(({ mountPath }) => mountPath === '/vm/hub'));
     await world.inVm(vm, `echo alive > ${hint}/canary`);
-    assert.deepEqual(await askToBind(world.cloud, await podOf(`attach-${disk}`)), {
-      kind: 'bound',
-      isNew: false,
-    });
+    assert.deepEqual(await askToBind(world.cloud, await podOf(`attach-${disk}`), '1'), { kind: 'bound' });
     await detachDisk(world.cloud, [vm, disk]);
     assert.equal(await mountsOf(vm, disk), 0);
     await attachDisk(world.cloud, [vm, disk]);

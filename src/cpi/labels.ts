@@ -19,7 +19,10 @@ export const label = {
   id: `${domain}id`,
   /** On a VM that counts for the budget of its group. */
   disruptionBudget: `${domain}disruption-budget`,
-  /** On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its own. */
+  /**
+   * On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its
+   * own.
+   */
   replaces: `${domain}replaces`,
   /** On such a copy until it has taken the disk's place: no cid names it, and it may be deleted. */
   provisional: `${domain}provisional`,
@@ -35,15 +38,22 @@ export const annotation = {
   vmNamespace: `${domain}vm-namespace`,
   /** On an attachment: a former one may have left the disk in the VM (attach/has-bound.ts). */
   takesOver: `${domain}takes-over`,
-  /** On a claim: a value that each attach_disk under `hot` changes, so that its write is a conflict for every other call. */
+  /**
+   * On a claim: a value that each attach_disk under `hot` changes, so that its write is a conflict for every
+   * other call.
+   */
   attachment: `${domain}attachment`,
   /** On a claim: a random value that each attach_disk under `recreate` replaces (attach/disk-lock.ts). */
   lock: `${domain}lock`,
-  /** On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's version. */
+  /**
+   * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's version.
+   */
   changedBy: `${domain}changed-by`,
   /** On a claim: the VM that the last attach_disk under `hot` gave the disk to (disk/attach/last-vm.ts). */
   attachedTo: `${domain}attached-to`,
-  /** On a claim: the uid of the VM that the last detach_disk took the disk from, until the next attach_disk. */
+  /**
+   * On a claim: the uid of the VM that the last detach_disk took the disk from, until the next attach_disk.
+   */
   detachedFrom: `${domain}detached-from`,
   /** `true` on a claim that delete_disk deletes: that deletion is no loss. */
   deleting: `${domain}deleting`,
@@ -54,8 +64,9 @@ export const annotation = {
   /** Says whether a pod is what a repeated create_vm would make. */
   specDigest: `${domain}spec-digest`,
   /**
-   * On a VM's Secret. `done`: its create_vm has made all of it and answers, or has answered; `abandoned`: another call
-   * removes it. Absent: a create_vm is at work or was killed, or the CPI that made the VM did not write this yet.
+   * On a VM's Secret. `done`: its create_vm has made all of it and answers, or has answered; `abandoned`:
+   * another call removes it. Absent: a create_vm is at work or was killed, or the CPI that made the VM did
+   * not write this yet.
    */
   creation: `${domain}creation`,
   /** On a VM's Secret: JSON list of the Services that it has a part in. */
@@ -64,7 +75,9 @@ export const annotation = {
   givenAnnotations: `${domain}given-annotations`,
   /** The class that a disk's type names for its snapshots. */
   snapshotClass: `${domain}snapshot-class`,
-  /** `true` on a disk whose type names no storage class: it has the one that was the default when it was made. */
+  /**
+   * `true` on a disk whose type names no storage class: it has the one that was the default when it was made.
+   */
   defaultClass: `${domain}default-class`,
   /** On a disk that update_disk copies: the copy that may take its place. */
   copy: `${domain}copy`,
@@ -76,7 +89,10 @@ export const annotation = {
   giveUp: `${domain}give-up`,
 } as const;
 
-/** `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk makes for the time of its work. */
+/**
+ * `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk
+ * makes for the time of its work.
+ */
 export type Kind =
   | 'vm'
   | 'disk'

@@ -112,5 +112,6 @@ function nextStep(finalizers: readonly string[], { plural, namespace, name }: He
 const runs = (pod: Pod | undefined): boolean =>
   (pod?.status?.containerStatuses ?? []).some(({ state }) => state?.running !== undefined);
 
-/** An object's events; empty without any, and without the right to read them. */
-export const eventsOf = ({ api }: Cloud, object: EventSubject): Promise<string> => knownEvents(api, object);
+/** An object's events but for those that `said` has already; empty without any, and without the right to read them. */
+export const eventsOf = ({ api }: Cloud, object: EventSubject, said = ''): Promise<string> =>
+  knownEvents(api, object, said);

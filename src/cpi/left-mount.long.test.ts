@@ -20,8 +20,8 @@ import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /**
- * A holder that waits for its restart cannot let go: whoever deletes its pod then leaves the disk mounted in the VM's hub,
- * with nobody who knows of it.
+ * A holder that waits for its restart cannot let go: whoever deletes its pod then leaves the disk mounted in
+ * the VM's hub, with nobody who knows of it.
  */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
@@ -61,8 +61,8 @@ describeInNamespace(import.meta.filename, () => {
   }
 
   /**
-   * The embedded node unmounts what nobody has any more, a kubelet does not. It leaves alone what is mounted anywhere else:
-   * in a mount namespace with copies, as a node's other programs have them.
+   * The embedded node unmounts what nobody has any more, a kubelet does not. It leaves alone what is mounted
+   * anywhere else: in a mount namespace with copies, as a node's other programs have them.
    */
   async function copyMounts(): Promise<void> {
     const bystander = spawn('unshare', ['--mount', '--propagation', 'private', 'sleep', 'infinity']);
@@ -73,7 +73,10 @@ describeInNamespace(import.meta.filename, () => {
     });
   }
 
-  /** A VM with a disk that a job of it has on its store, and no attachment: that was deleted while its holder was in back-off. */
+  /**
+   * A VM with a disk that a job of it has on its store, and no attachment: that was deleted while its holder
+   * was in back-off.
+   */
   async function abandoned(): Promise<{ vm: string; disk: string }> {
     const vm = await newVm();
     const disk = await createDisk(world.cloud, [16, {}, vm]);

@@ -11,6 +11,11 @@ const labelled: Readonly<Record<string, readonly string[]>> = {
   [label.id]: ['id', 'instance_id'],
 };
 
+/** The part of a patch that takes all labels that are made of metadata from an object. */
+export const noMetadataLabels: Readonly<Record<string, null>> = Object.fromEntries(
+  Object.keys(labelled).map((name) => [name, null]),
+);
+
 /**
  * A merge patch that makes `metadata` the metadata of an object: what can select is a label, all of it is one
  * annotation. What the former metadata had and this has not goes away with it.

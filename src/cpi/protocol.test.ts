@@ -121,6 +121,27 @@ test('secrets of all sources, and passwords in their URLs, are cut out of messag
   }
 });
 
+for (const form of [(kubeconfig: object): unknown => kubeconfig, JSON.stringify]) {
+  test(`the account that a kubeconfig (${typeof form({})}) acts as, and the file of its token, are no secrets`, async () => {
+    const user = {
+      as: 'system:serviceaccount:bosh:deployer',
+      'as-uid': '3f1c-uid',
+      'as-groups': ['deployers'],
+      'as-user-extra': { scope: ['the-scope'] },
+      tokenFile: '/etc/deployer/token',
+    };
+    const redact = redactor(await secretsOf({ kubernetes: { kubeconfig: form({ users: [{ user }] }) } }));
+    const text =
+      'User "system:serviceaccount:bosh:deployer" (3f1c-uid, deployers) cannot list pods; /etc/deployer/token';
+    assert.equal(redact(`${text} the-scope`), `${text} <redacted>`);
+    const mistaken = { users: [{ user: { tokenFile: 'eyJhbGciOi.the-token' } }] };
+    assert.equal(
+      redactor(await secretsOf({ kubernetes: { kubeconfig: mistaken } }))('eyJhbGciOi.the-token'),
+      '<redacted>',
+    );
+  });
+}
+
 const pluginUser = {
   token: 'the-token',
   exec: {

@@ -61,7 +61,9 @@ async function wordsOnClaims(cloud: Cloud, namespace: string, { spec }: Pod): Pr
   return (await Promise.all(words)).flat();
 }
 
-/** By the words of the volume binder and of provisioners (kubernetes: pkg/controller/volume/persistentvolume). */
+/**
+ * By the words of the volume binder and of provisioners (kubernetes: pkg/controller/volume/persistentvolume).
+ */
 function classRemedy(events: string): string {
   if (/storageclass\S* "[^"]*" not found/u.test(events))
     return ', so make that class: the class of a claim cannot be changed (storage_class in cloud_properties is for new disks)';

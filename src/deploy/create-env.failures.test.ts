@@ -143,6 +143,7 @@ test('jobs that do not come up are named with what the agent last said', async (
   agent.faults.processes = [
     { name: 'web', state: 'failing', last_exit: 'exited with 4', output: 'no port\nno luck' },
     { name: 'db', state: 'running', output: 'all is well' },
+    { name: 'two', job: 'pair', state: 'failing', problem: 'there is no pidfile', output: '' },
     // as upstream's agent says it
     { name: 'worker', state: 'failing', uptime: {} },
   ];
@@ -155,6 +156,7 @@ test('jobs that do not come up are named with what the agent last said', async (
       told,
       /\nProcess 'web' is failing, its start program exited with 4; its programs printed last:\nno port\nno luck\n/,
     );
+    assert.match(told, /\nProcess 'two' of job 'pair' is failing: there is no pidfile\n/);
     assert.match(told, /\nProcess 'worker' is failing\n/);
     assert.match(told, /\nThis shows more: in \S+ tail -n 100 \/var\/vcap\/monit\/log\/web\.log\n/);
     assert.ok(!told.includes('all is well'));

@@ -145,6 +145,34 @@ test('hands the CPI and the agent what bosh hands them', async (t) => {
   assert.equal(agent.calls.find(({ method }) => method === 'mount_disk')?.arguments[0], diskCid);
 });
 
+test('whole numbers of 64 bits keep their digits in calls, state and a second run', async (t) => {
+  const { options, ports, directory, editManifest } = await testEnvironment(t);
+  await editManifest((text) =>
+    text
+      .replace('{cpu: 1}', '{large: ((large))}')
+      .replace('env: {', 'env: {large: 18446744073709551613, ')
+      .replace('{type: fast}', '{large: 18446744073709551614}')
+      .replace('{name: bridge}', '{large: 9007199254740993}')
+      .replace("{runtime: '", "{large: 18446744073709551612, runtime: '")
+      .replace('good day', '18446744073709551615'),
+  );
+  const given = { ...options, variables: { large: 18_446_744_073_709_551_615n } };
+
+  const first = await createEnv(given, ports);
+  const again = await createEnv({ ...given, recreate: true }, ports);
+
+  const requests = await readFile(join(directory, 'cloud/requests.jsonl'), 'utf8');
+  for (const number of [
+    '18446744073709551613',
+    '18446744073709551614',
+    '18446744073709551615',
+    '9007199254740993',
+  ])
+    assert.ok(requests.includes(`"large":${number}`), number);
+  assert.match(await readFile(options.statePath, 'utf8'), /"large": 18446744073709551614\n/);
+  assert.deepEqual([again.changed, again.diskCid], [true, first.diskCid]);
+});
+
 test('nothing of a run stays behind that holds credentials, nor a lock', async (t) => {
   const { options, ports, directory } = await testEnvironment(t);
 

@@ -79,11 +79,10 @@ async function converge(
     });
     if (deployed === undefined) {
       ports.write('No deployment, stemcell or release changes. Skipping deploy.\n');
-      return {
-        changed: false,
-        ...summarize(session, valid.manifest),
-        ...(await askAgent(session, valid.manifest)),
-      };
+      const summary = summarize(session, valid.manifest);
+      const { state: jobState, address } = await askAgent(session, valid.manifest);
+      if (jobState === 'stopped') ports.write(stoppedJobs(summary.instance));
+      return { changed: false, ...summary, state: jobState, address };
     }
     return { changed: true, ...summarize(session, valid.manifest), state: 'running', ...deployed };
   } finally {
@@ -111,6 +110,10 @@ async function isStillThere(run: Run, { manifest }: ValidDeployment): Promise<bo
 const askedAgain = '; each run asks for it again, until one with --recreate has replaced the recorded VM';
 
 const askBudget = 1000;
+
+/** What is said of an instance whose jobs stop-env has stopped. */
+export const stoppedJobs = (instance: string): string =>
+  `The jobs of instance '${instance}' are stopped, and this run has left them so; start-env with the same manifest and flags starts them\n`;
 
 function askAgent({ state, ports, options }: Session, manifest: Manifest): Promise<InstanceState> {
   const { clock } = ports;

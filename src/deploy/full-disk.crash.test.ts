@@ -16,7 +16,7 @@ const skip =
 
 /** One run on a small file system that fills up on the way, its files' names, and a run when there is room again. */
 const script = `
-mount -t tmpfs -o size=64k tmpfs "$1" || exit 99
+mount -t tmpfs -o size="$6" tmpfs "$1" || exit 99
 "$2" "$3" "$4"; echo "first run: $?"
 ls -A "$1" | grep -v filler
 rm -f "$1/filler"
@@ -52,6 +52,7 @@ test(
           process.execPath,
           program,
           ...words,
+          '64k',
         ];
         const child = spawn(unshare[0] ?? '', command, { env: ports.environment });
         const [out, error, [code]] = await Promise.all([
@@ -70,6 +71,44 @@ test(
         assert.deepEqual([cloud.vms().length, cloud.disks().length], [1, 1]);
         assert.deepEqual(cloud.attachedDisks(), cloud.disks());
       });
+    }
+  },
+);
+
+test(
+  'a workspace that is full at any step: the error names a path in it, the next run converges',
+  { skip },
+  async (t) => {
+    const { options, ports, directory } = await testEnvironment(t);
+    for (const step of [
+      'Started validating',
+      "Compiling package 'base",
+      'Installing packages',
+      'Rendering job',
+    ]) {
+      for (const kind of ['vms', 'disks', 'stemcells'])
+        await rm(join(directory, 'cloud', kind), { recursive: true, force: true });
+      const small = join(directory, step.replaceAll(/\W/g, '-'));
+      await mkdir(small);
+      const own = { ...options, statePath: join(small, 'state.json'), workspace: join(small, 'workspace') };
+      const words = [{ ...own, fillAt: step }, own].map((wish) => JSON.stringify(wish));
+      const child = spawn(
+        unshare[0] ?? '',
+        [...unshare.slice(1), 'sh', '-c', script, 'sh', small, process.execPath, program, ...words, '4m'],
+        { env: ports.environment },
+      );
+      const [out, error, [code]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, 'close'),
+      ]);
+      assert.match(out, /first run: 1\n/, step);
+      assert.match(
+        error,
+        new RegExp(`no space left on device, \\w+ '${small}/|^File '${small}/|${small}/.*No space`, 'mi'),
+        step,
+      );
+      assert.equal(code, 0, error);
     }
   },
 );

@@ -54,6 +54,22 @@ Finished starting deployment (t)
   assert.deepEqual(await state(), before);
 });
 
+test('create-env without a change says that stop-env has stopped the jobs, and what starts them', async (t) => {
+  const { options, ports } = await testEnvironment(t);
+  const said =
+    "The jobs of instance 'hello/0' are stopped, and this run has left them so; start-env with the same manifest and flags starts them\n";
+  await createEnv(options, ports);
+  await stopEnv(options, ports);
+  ports.output();
+
+  assert.deepEqual((await createEnv(options, ports)).state, 'stopped');
+  assert.ok(ports.output().endsWith(`Skipping deploy.\n${said}`));
+
+  await startEnv(options, ports);
+  await createEnv(options, ports);
+  assert.ok(ports.output().endsWith('Skipping deploy.\n'));
+});
+
 test('stop-env and start-env say what keeps them from their work', async (t) => {
   const { options, ports, agent } = await testEnvironment(t);
   for (const run of [stopEnv, startEnv]) {

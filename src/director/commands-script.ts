@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Way } from './director-file.ts';
 import { accountName, clusterNamespace } from './director-facts.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../platform/shell-word.ts';
 
 /** What the operator brings the cluster up with. */
 export const targets = ['minikube', 'kind', 'any'] as const;

@@ -1,7 +1,7 @@
 /**
  * Every error a user can meet, in one table. A code is stable: scripts may match on it.
- * `boshType` and `okToRetry` are what a BOSH caller of the CPI reads (bosh: src/bosh-director/lib/clouds/errors.rb);
- * `meaning` is the line that docs/errors.md shows.
+ * `boshType` and `okToRetry` are what a BOSH caller of the CPI reads (bosh:
+ * src/bosh-director/lib/clouds/errors.rb); `meaning` is the line that docs/errors.md shows.
  */
 export interface ErrorEntry {
   readonly boshType: string;

@@ -78,7 +78,10 @@ function clusterPart(
   };
 }
 
-/** As in client-go a plugin stands alone: a second way in would be used or not, depending on the plugin's answer. */
+/**
+ * As in client-go a plugin stands alone: a second way in would be used or not, depending on the plugin's
+ * answer.
+ */
 async function pluginPart(
   user: NamedEntry,
   cluster: NamedEntry,

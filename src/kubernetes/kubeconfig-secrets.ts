@@ -37,15 +37,17 @@ function secretsOfObject(kubeconfig: unknown): unknown[] {
   return [Array.isArray(users) ? users.flatMap(secretsOfUser) : users, passwords];
 }
 
-/** Of an exec plugin what is given to it; what it is called is no secret. */
+/** Of an exec plugin what is given to it; what it is called is no secret, and neither is the path of a token's file. */
 function secretsOfUser(entry: unknown): unknown[] {
-  const { exec, ...user } = objectOf(objectOf(entry)['user']);
+  const { exec, tokenFile, ...user } = objectOf(objectOf(entry)['user']);
   const { args, env } = objectOf(exec);
   const variables = listOf(env).map((variable) => {
     const { name, value } = objectOf(variable);
     return [value, { [typeof name === 'string' ? name : '']: value }];
   });
-  return [user, args, listOf(args).map(valueOfFlag), variables];
+  // the token itself may stand there by mistake
+  const mistaken = typeof tokenFile === 'string' && /^\.{0,2}\//u.test(tokenFile) ? undefined : tokenFile;
+  return [user, mistaken, args, listOf(args).map(valueOfFlag), variables];
 }
 
 /** Of `--token=secret` a plugin may quote the latter part alone; `--token secret` are two arguments. */

@@ -60,42 +60,53 @@ export interface EventSubject {
   readonly uid?: string | undefined;
 }
 
-/** The last few events of an object, oldest first, as one line. */
+/** The last few events of an object, oldest first, as one line; without those whose message is a part of `said`. */
 export async function describeEvents(
   api: KubernetesApi,
   { namespace, name, kind, uid }: EventSubject,
+  said = '',
 ): Promise<string> {
   const selectors = [`involvedObject.name=${name}`, `involvedObject.kind=${kind}`];
   if (uid !== undefined) selectors.push(`involvedObject.uid=${uid}`);
   const list = await api.list<EventRecord>(eventResource, { namespace, fieldSelector: selectors.join(',') });
-  return list.items
-    .toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)))
+  const news = list.items.filter(({ message = '' }) => message === '' || !said.includes(message));
+  const sorted = news.toSorted((one, other) => timeOf(one).localeCompare(timeOf(other)));
+  return [...countsByText(sorted)]
     .slice(-eventCount)
-    .map(
-      ({ reason, message, count = 1 }) =>
-        `${reason ?? 'Event'}${count > 1 ? ` (x${count})` : ''}: ${message ?? ''}`,
-    )
+    .map(([text, count]) => text.replace(': ', count > 1 ? ` (x${count}): ` : ': '))
     .join('; ');
 }
 
+/** How often events said the same, in the order of the last time. */
+function countsByText(sorted: readonly EventRecord[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { reason = 'Event', message = '', count = 1 } of sorted) {
+    const text = `${reason}: ${message}`;
+    const before = counts.get(text) ?? 0;
+    counts.delete(text);
+    counts.set(text, before + count);
+  }
+  return counts;
+}
+
 /** The same; empty without the right to list them, since what is known without them matters more. */
-export async function knownEvents(api: KubernetesApi, object: EventSubject): Promise<string> {
+export async function knownEvents(api: KubernetesApi, object: EventSubject, said = ''): Promise<string> {
   try {
-    return await describeEvents(api, object);
+    return await describeEvents(api, object, said);
   } catch (error) {
     if (isApiError(error, 403)) return '';
     throw error;
   }
 }
 
-/** Last words for a wait on a pod: its state, then its events where the role may list them. */
+/** Last words for a wait on a pod: its state, then what its events say beside it if the role may list them. */
 export async function podLastWords(
   api: KubernetesApi,
   pod: { readonly namespace: string; readonly name: string },
   last: Pod | undefined,
 ): Promise<string> {
   const state = last === undefined ? 'there is no such pod' : describePod(last);
-  const events = await knownEvents(api, { ...pod, kind: 'Pod', uid: last?.metadata.uid });
+  const events = await knownEvents(api, { ...pod, kind: 'Pod', uid: last?.metadata.uid }, state);
   return events === '' ? state : `${state}; events: ${events}`;
 }
 

@@ -54,9 +54,9 @@ const forbiddenMs = 30_000;
 
 /**
  * Waits by watch until `condition` gives a value; resolves at once when the present state does.
- * A watch that ends, breaks or is too old (410) is taken up again from a fresh read; so is one that is forbidden (403),
- * for half a minute, where this wait was allowed before: a restarted API server knows no roles yet.
- * Rejects with DEADLINE, which says what was awaited, for how long and the last words.
+ * A watch that ends, breaks or is too old (410) is taken up again from a fresh read; so is one that is
+ * forbidden (403), for half a minute, where this wait was allowed before: a restarted API server knows no
+ * roles yet. Rejects with DEADLINE, which says what was awaited, for how long and the last words.
  */
 export async function waitFor<T extends KubernetesObject, R>(options: WaitOptions<T, R>): Promise<R> {
   const clock = options.clock ?? systemClock;
@@ -156,7 +156,10 @@ async function watchOnce<T extends KubernetesObject, R>(
   return undefined;
 }
 
-/** Whether it is one of the troubles that a restarting API server, or a proxy before it, makes; a wait's deadline bounds them. */
+/**
+ * Whether it is one of the troubles that a restarting API server, or a proxy before it, makes; a wait's
+ * deadline bounds them.
+ */
 export function isPassing(error: unknown): error is Error {
   const failure = transportFailure(error);
   return (

@@ -5,6 +5,7 @@ export const mediaTypes = {
   config: 'application/vnd.oci.image.config.v1+json',
   layer: 'application/vnd.oci.image.layer.v1.tar',
   gzipLayer: 'application/vnd.oci.image.layer.v1.tar+gzip',
+  zstdLayer: 'application/vnd.oci.image.layer.v1.tar+zstd',
   dockerIndex: 'application/vnd.docker.distribution.manifest.list.v2+json',
   dockerManifest: 'application/vnd.docker.distribution.manifest.v2+json',
 } as const;

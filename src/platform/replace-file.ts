@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { draftPath, removeDrafts } from './draft.ts';
+import { withPath } from './write-file.ts';
 
 /**
  * Writes a file (0600 unless asked otherwise) so that a crash, power loss included, leaves the old content or the new, never a
@@ -28,6 +29,8 @@ export function writeNew(path: string, content: string | Uint8Array, mode = 0o60
     let written = 0;
     while (written < bytes.length) written += writeSync(descriptor, bytes, written);
     fsyncSync(descriptor);
+  } catch (error) {
+    throw withPath(path, error);
   } finally {
     closeSync(descriptor);
   }

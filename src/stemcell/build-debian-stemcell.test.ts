@@ -91,6 +91,19 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
   });
 });
 
+test('the licence of what is ours comes along, and the notices of what our agent holds', async (t) => {
+  const { directory, build } = await workbench(t);
+  const documents = async (made: PublishedStemcell): Promise<readonly (string | undefined)[]> => {
+    const files = await filesOverRoot(made.layout);
+    return ['LICENSE', 'NOTICE'].map((name) => files.get(`usr/share/doc/bosh-kubernetes/${name}`)?.text);
+  };
+  const license = await readFile(join(import.meta.dirname, '..', '..', 'LICENSE'), 'utf8');
+  const notice = join(directory, 'NOTICE');
+  await writeFile(notice, 'it holds a thing\n');
+  assert.deepEqual(await documents(await build('ours', { notice })), [license, 'it holds a thing\n']);
+  assert.deepEqual(await documents(await build('theirs', { isOwnAgent: false })), [license, undefined]);
+});
+
 test('a stemcell made from its image says whose agent it has, too', async (t) => {
   const { directory, build } = await workbench(t);
   const agentOf = async (made: PublishedStemcell): Promise<unknown> => {

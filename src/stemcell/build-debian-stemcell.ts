@@ -24,6 +24,8 @@ export interface DebianStemcellRequest extends IdentityRequest {
   readonly epoch: number;
   /** Path of the agent's executable. */
   readonly agent: string;
+  /** File with the licences of what an agent of ours holds. */
+  readonly notice?: string | undefined;
   readonly monit?: string | undefined;
   readonly davcli?: string | undefined;
   /** True where the agent is ours. */

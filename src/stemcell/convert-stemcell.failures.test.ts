@@ -5,7 +5,7 @@ import { cp, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { addImage } from '../oci/layout/add-image.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
@@ -109,6 +109,37 @@ test('a layout of which an upper layer takes the agent or the shell away is refu
   await convert(await layout(await empty('etc/.wh.hosts')), { operatingSystem: 'x' });
 });
 
+test('of a layout with two images the one is converted that is named', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  const root = await lookAlikeRoot();
+  const [layout, other] = ['layout', 'other'].map((name) => join(directory, name)) as [string, string];
+  await layoutOf(layout, [root]);
+  await layoutOf(other, [root, await packTar([{ header: { name: 'etc/other', size: 0 } }])]);
+  await cp(join(other, 'blobs'), join(layout, 'blobs'), { recursive: true });
+  const entries = await Promise.all(
+    [layout, other].map((path) => readFile(join(path, 'index.json'), 'utf8')),
+  );
+  const manifests = entries.map((text, index) => ({
+    ...(JSON.parse(text) as { manifests: object[] }).manifests[0],
+    annotations: { 'org.opencontainers.image.ref.name': `v${index + 1}` },
+  }));
+  await writeFile(join(layout, 'index.json'), JSON.stringify({ manifests }));
+  await fails(
+    layout,
+    { code: 'IMAGE_INVALID', message: /v1 linux\/amd64, v2 linux\/amd64; choose one with --reference/ },
+    'x',
+  );
+  const made = await convert(layout, { operatingSystem: 'x', reference: 'v2' });
+  const { digest } = (await convert(other, { operatingSystem: 'x', output: 'again' })).manifest;
+  assert.equal(made.manifest.digest, digest);
+  const tar = join(directory, 'root.tar');
+  await writeFile(tar, root);
+  await assert.rejects(convert(tar, { operatingSystem: 'x', reference: 'v2', output: 'none' }), {
+    code: 'INVALID_ARGUMENT',
+    message: /is no folder in OCI layout: --reference/,
+  });
+});
+
 test('an image for an architecture of which there are no stemcells is refused', async (t) => {
   const { directory, fails } = await workshop(t);
   const layout = await layoutOf(join(directory, 'layout'), [await lookAlikeRoot()], 's390x');
@@ -127,6 +158,60 @@ test('a layout whose only image is for another architecture than the one asked f
   assert.ok(!(await readdir(directory)).includes('other'));
   // an arm64 machine's own default is not asked for
   await convert(layout, { ...asked, output: 'again' });
+});
+
+test('a root in xz or bzip2, and an image of a stemcell in them, are named with what repacks them', async (t) => {
+  const { directory, fails } = await workshop(t);
+  for (const [start, name, end] of [
+    ['fd377a585a000004', 'xz', 'xz'],
+    ['425a683931415926', 'bzip2', 'bz2'],
+  ] as const) {
+    const packed = Buffer.concat([Buffer.from(start, 'hex'), randomBytes(2000)]);
+    const path = join(directory, `root.tar.${end}`);
+    await writeFile(path, packed);
+    const command = (file: string): RegExp =>
+      new RegExp(`with ${name}, .*: ${name} -dc \\S*${file} \\| gzip > `, 'u');
+    await fails(path, { code: 'ARCHIVE_INVALID', message: command(`root\\.tar\\.${end}`) }, 'x');
+    const heavy = await lookAlikeStemcell(directory, { image: packed });
+    await fails(heavy, { code: 'ARCHIVE_INVALID', message: command('image') });
+  }
+});
+
+/** A tar of files with these names, in their order; a folder ends with `/`. */
+async function tarOf(...files: string[]): Promise<Uint8Array> {
+  return packTar(
+    files.map((name) => ({ header: { name, size: 0, type: name.endsWith('/') ? 'directory' : 'file' } })),
+  );
+}
+
+test('the tar of a container image is named, with what makes a folder in OCI layout of it', async (t) => {
+  const { directory, convert, fails } = await workshop(t);
+  const path = join(directory, 'image.tar');
+  const [id, blob] = ['a'.repeat(64), `blobs/sha256/${'b'.repeat(64)}`];
+  const folder = [`${id}/`, `${id}/VERSION`, `${id}/json`, `${id}/layer.tar`];
+  const oci =
+    /is the tar of a container image in OCI layout\. .*: mkdir layout && tar -xf \S*image\.tar -C layout; /u;
+  const docker =
+    /as docker save makes it\. .*: skopeo copy docker-archive:\S*image\.tar oci:layout:stemcell; /u;
+  const cases: readonly [readonly string[], RegExp][] = [
+    [['blobs/', 'blobs/sha256/', blob, 'index.json', 'oci-layout'], oci],
+    [['blobs/', 'blobs/sha256/', blob, 'index.json', 'manifest.json', 'oci-layout', 'repositories'], oci],
+    [['./', './oci-layout', './index.json', `./${blob}`], oci],
+    [[...folder, `${id}.json`, 'manifest.json', 'repositories'], docker],
+    [[`${id}.tar`, `${'c'.repeat(64)}.json`, ...folder, 'manifest.json'], docker],
+  ];
+  for (const [files, message] of cases)
+    for (const pack of [(tar: Uint8Array) => tar, gzipSync, zstdCompressSync]) {
+      await writeFile(path, pack(await tarOf(...files)));
+      await fails(path, { code: 'INVALID_ARGUMENT', message }, 'x');
+    }
+  const root = await lookAlikeRoot();
+  await writeFile(path, Buffer.concat([(await tarOf('manifest.json', 'blobs/')).subarray(0, 1024), root]));
+  assert.equal(
+    (await convert(path, { operatingSystem: 'x' })).name,
+    'image',
+    'a root with such names is one',
+  );
 });
 
 test('what is no stemcell at all, or stands in the way, is named', async (t) => {

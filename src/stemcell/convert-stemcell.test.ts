@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { gzipSync } from 'node:zlib';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { openLayout } from '../oci/layout/open-layout.ts';
@@ -95,6 +95,38 @@ test('a root as a tar, compressed or not, is the same root', async (t) => {
   assert.deepEqual(await architectureIn(foreign), 'arm64');
   const again = await convert(foreign.layout, { output: 'd' });
   assert.deepEqual(await architectureIn(again), 'arm64', 'a layout says it itself');
+});
+
+test('a root, a stemcell and its image may be in zstd', async (t) => {
+  const { directory, convert } = await workshop(t);
+  const tar = await lookAlikeRoot();
+  const zstdLayer = async ({ layout }: PublishedStemcell): Promise<Buffer> => {
+    const image = await openLayout(layout);
+    const [layer] = image.layers;
+    assert.ok(layer);
+    assert.equal(layer.mediaType, 'application/vnd.oci.image.layer.v1.tar+zstd');
+    return buffer(image.open(layer));
+  };
+  // pzstd begins with a frame to skip, and writes several
+  const packed = Buffer.concat([
+    Buffer.from('502a4d180400000001000000', 'hex'),
+    zstdCompressSync(tar.subarray(0, 100)),
+    zstdCompressSync(tar.subarray(100)),
+  ]);
+  await writeFile(join(directory, 'noble.tar.zst'), packed);
+  const root = await convert(join(directory, 'noble.tar.zst'), { operatingSystem: 'x', output: 'a' });
+  assert.equal(root.name, 'noble');
+  assert.deepEqual(await zstdLayer(root), packed);
+  const inner = await convert(await lookAlikeStemcell(directory, { image: packed }), { output: 'b' });
+  assert.deepEqual(await zstdLayer(inner), packed);
+  const order = ['packages.txt', 'image', 'stemcell.MF'] as const;
+  const plain = await lookAlikeStemcell(directory, { isPlain: true, order });
+  const { manifest } = await convert(plain, { output: 'c' });
+  await writeFile(join(directory, 'stemcell.tar.zst'), zstdCompressSync(await readFile(plain)));
+  const outer = await convert(join(directory, 'stemcell.tar.zst'), { output: 'd' });
+  assert.deepEqual(outer.manifest, manifest);
+  const again = await convert(root.layout, { operatingSystem: 'x', output: 'e' });
+  assert.deepEqual(again.manifest, root.manifest);
 });
 
 test('an image in OCI layout stays the same image, and what it says of itself is kept', async (t) => {

@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { readStream } from '../bosh/archive/open-for-reading.ts';
 import type { Layer } from '../oci/layer/add-layer.ts';
-import { addGzipLayer, addTarLayer } from '../oci/layer/add-layer.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { addPackedLayer, addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
 import type { Architecture } from './architecture.ts';
@@ -12,6 +13,7 @@ import type { PublishedStemcell, StemcellParts } from './publish.ts';
 import { publishStemcell } from './publish.ts';
 import { watchBoshRoot } from './source/bosh-root.ts';
 import { copyLayout } from './source/copy-layout.ts';
+import type { Source } from './source/find-kind.ts';
 import { findKind } from './source/find-kind.ts';
 import { freeAsItPasses } from './source/free-as-it-passes.ts';
 import { streamStemcell } from './source/stream-stemcell.ts';
@@ -23,6 +25,8 @@ export interface ConversionRequest extends IdentityRequest {
   readonly architecture: Architecture;
   /** Whether somebody asked for that architecture: a layout whose only image is for another one is refused then. */
   readonly isAsked?: boolean;
+  /** Name of the image in a folder in OCI layout; absent: the only one. */
+  readonly reference?: string | undefined;
   /** Seconds since 1970, of the image. */
   readonly epoch: number;
   /** Aborted: the conversion ends with its reason, and leaves nothing. */
@@ -34,22 +38,25 @@ export interface ConversionRequest extends IdentityRequest {
  * OCI layout. The source is read front to back and never held or unpacked; the same source gives the same image.
  */
 export async function convertStemcell(request: ConversionRequest): Promise<PublishedStemcell> {
-  const kind = await findKind(request.source);
+  const source = await findKind(request.source);
+  if (source.kind !== 'layout' && request.reference !== undefined)
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `'${request.source}' is no folder in OCI layout: --reference names an image in one`,
+    );
   return publishStemcell(request.output, request.signal, (blobs) => {
-    switch (kind) {
+    switch (source.kind) {
       case 'layout':
         return fromLayout(blobs, request);
       case 'stemcell':
-        return fromStemcell(blobs, request, true);
-      case 'stemcell-tar':
-        return fromStemcell(blobs, request, false);
-      case 'root-tar':
-        return fromRoot(blobs, request, addTarLayer);
-      case 'root-tar-gz':
-        return fromRoot(blobs, request, addGzipLayer);
+        return fromStemcell(blobs, request, source.compression);
+      case 'root':
+        return fromRoot(blobs, request, source.compression);
     }
   });
 }
+
+type Compressed = Exclude<Source, { kind: 'layout' }>;
 
 async function fromLayout(blobs: BlobWriter, request: ConversionRequest): Promise<StemcellParts> {
   const { manifest, facts } = await copyLayout(blobs, request);
@@ -59,13 +66,13 @@ async function fromLayout(blobs: BlobWriter, request: ConversionRequest): Promis
 async function fromStemcell(
   blobs: BlobWriter,
   request: ConversionRequest,
-  isGzip: boolean,
+  compression: Compressed['compression'],
 ): Promise<StemcellParts> {
   const root = watchBoshRoot();
-  const { manifest, image } = await streamStemcell(request.source, { isGzip }, (bytes) =>
-    addGzipLayer(blobs, {
+  const { manifest, image } = await streamStemcell(request.source, { compression }, (bytes) =>
+    addPackedLayer(blobs, {
       bytes: freeAsItPasses(bytes, request.signal),
-      what: 'its image',
+      ...{ what: 'its image', path: 'image' },
       onEntry: root.nextLayer(),
     }),
   );
@@ -76,15 +83,16 @@ async function fromStemcell(
 async function fromRoot(
   blobs: BlobWriter,
   request: ConversionRequest,
-  add: typeof addTarLayer,
+  compression: Compressed['compression'],
 ): Promise<StemcellParts> {
   const what = `'${request.source}'`;
-  const name = basename(request.source).replace(/(\.tar)?(\.t?gz)?$/, '') || 'stemcell';
+  const name = basename(request.source).replace(/(\.tar)?(\.(t?gz|t?zst))?$/, '') || 'stemcell';
   // before all of it is read: nothing in it will say
   identify(request, { name, content: '', architecture: request.architecture });
   const root = watchBoshRoot();
   const bytes = freeAsItPasses(readStream(request.source), request.signal);
-  const layer = await add(blobs, { bytes, what, onEntry: root.nextLayer() });
+  const source = { bytes, what, path: request.source, onEntry: root.nextLayer() };
+  const layer = await (compression === 'none' ? addTarLayer(blobs, source) : addPackedLayer(blobs, source));
   root.check(what);
   return partsOf(blobs, request, layer, { name });
 }

@@ -1,4 +1,4 @@
-import { rename, writeFile } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
@@ -6,6 +6,7 @@ import type { Descriptor } from '../oci/image-source.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
 import { checkOutput, inTheWay, makePartial } from './output-folder.ts';
+import { writeFile } from '../platform/write-file.ts';
 
 export interface StemcellIdentity {
   readonly name: string;

@@ -12,6 +12,8 @@ export interface VmFilesRequest {
   readonly operatingSystem: string;
   /** Path of the agent's executable, which is copied as it is. */
   readonly agent: string;
+  /** Path of the licences and notices of what an agent of ours holds. */
+  readonly notice?: string | undefined;
   /** Path of monit's executable, which an upstream agent runs jobs with. */
   readonly monit?: string | undefined;
   /** Path of bosh-davcli's executable, which an upstream agent reads and writes a director's blobstore with. */
@@ -22,6 +24,7 @@ export interface VmFilesRequest {
 
 const home = 'usr/lib/bosh-kubernetes';
 const bosh = 'var/vcap/bosh';
+const documents = 'usr/share/doc/bosh-kubernetes';
 const directories = [
   ...[`${home}/`, 'var/vcap/', `${bosh}/`, `${bosh}/bin/`, `${bosh}/etc/`, 'var/vcap/monit/'],
   ...['var/vcap/jobs/', 'var/vcap/packages/', 'var/vcap/instance/', 'var/vcap/data/', 'var/vcap/store/'],
@@ -33,13 +36,15 @@ const directories = [
  * Entries for a tar over the root, sorted, all of root's.
  */
 export async function vmFiles(request: VmFilesRequest): Promise<readonly ArchiveEntry[]> {
-  const { profile, agent, monit, davcli, isOwnAgent } = request;
+  const { profile, agent, notice, monit, davcli, isOwnAgent } = request;
   const entries: ArchiveEntry[] = [
     ...directories.map((name): ArchiveEntry => ({ kind: 'directory', name, mode: 0o755 })),
     ...(await program('bosh-agent', agent)),
     text(`${home}/init`, await asset('init.sh'), 0o755),
     text(`${home}/services`, await asset('services.sh'), 0o755),
     text(`${home}/rotate-log`, await asset('rotate-log.sh'), 0o755),
+    // of what is ours in the image
+    text(`${documents}/LICENSE`, await readFile(join(import.meta.dirname, '..', '..', 'LICENSE'), 'utf8')),
     text('etc/rsyslog.conf', await asset('rsyslog.conf')),
     text('etc/ssh/sshd_config.d/bosh-kubernetes.conf', await asset('sshd.conf')),
     text('etc/sudoers.d/bosh_sudoers', '%bosh_sudoers ALL=(ALL) NOPASSWD: ALL\n', 0o440),
@@ -49,6 +54,7 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
     ...hooks.map(([name, lines]) => text(`${bosh}/bin/${name}`, `#!/bin/sh\n${lines}\n`, 0o755)),
     text(`${bosh}/etc/monitrc`, await asset('monitrc'), 0o600),
   ];
+  if (notice !== undefined) entries.push(text(`${documents}/NOTICE`, await readFile(notice, 'utf8')));
   // the agent finds it by this name in its PATH
   if (davcli !== undefined) entries.push(...(await program('bosh-blobstore-dav', davcli)));
   if (monit !== undefined) entries.push(...(await program('monit', monit)));

@@ -11,8 +11,8 @@ const patienceMs = 15_000;
 
 /**
  * Until both have ended, each direction by itself; what fails breaks the connection, so that the client takes
- * it for no end, once the client has what came before. Resolves with what failed on the way to the cluster: a client that goes away
- * breaks its own connection alone.
+ * it for no end, once the client has what came before. Resolves with what failed on the way to the cluster: a
+ * client that goes away breaks its own connection alone.
  */
 export async function joinStreams(
   client: Socket,

@@ -7,10 +7,11 @@ export type OwnSocket = (inode: string) => Promise<boolean>;
 type Wanted = Map<string, PromiseWithResolvers<boolean>>;
 
 /**
- * A process of a container with the machine's network, as every pod of the embedded cluster is, shows in /proc/net/tcp with the same
- * user as the operator's own: the pid namespace alone tells them apart. Of another user's process, and of one in a user namespace that
- * is not this user's, the kernel shows neither namespace nor descriptors, so it counts as foreign. One search runs at a time, for all
- * that asked before it began.
+ * A process of a container with the machine's network, as every pod of the embedded cluster is, shows in
+ * /proc/net/tcp with the same user as the operator's own: the pid namespace alone tells them apart. Of
+ * another user's process, and of one in a user namespace that is not this user's, the kernel shows neither
+ * namespace nor descriptors, so it counts as foreign. One search runs at a time, for all that asked before it
+ * began.
  */
 export function findOwnSockets(): OwnSocket {
   let last: Promise<void> = Promise.resolve();
@@ -28,7 +29,8 @@ export function findOwnSockets(): OwnSocket {
     next.set(inode, asked);
     return asked.promise;
   };
-  // a process that was made during the first search may have been given the socket by one that had been looked at before
+  // a process that was made during the first search may have been given the socket by one that had been
+  // looked at before
   return async (inode) => (await ask(inode)) || ask(inode);
 }
 

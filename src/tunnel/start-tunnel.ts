@@ -118,7 +118,10 @@ function connectionOf({
   };
 }
 
-/** Each other user is told of once, and so are containers: one that connects again and again does not fill the log. */
+/**
+ * Each other user is told of once, and so are containers: one that connects again and again does not fill the
+ * log.
+ */
 async function isOwn(
   connection: Connection,
   { clientOwner, ownSocket, uid, log }: TunnelOptions,

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { spellings, type Connection } from './client-owner.ts';
 
 /**
- * How many bytes of a connection that this process serves have not reached its client's system yet, by /proc/net/tcp (proc(5));
- * undefined where that is not known.
+ * How many bytes of a connection that this process serves have not reached its client's system yet, by
+ * /proc/net/tcp (proc(5)); undefined where that is not known.
  */
 export async function unsentBytes({ client, server }: Connection): Promise<number | undefined> {
   const locals = new Set(spellings(server));

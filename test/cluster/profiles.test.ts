@@ -114,7 +114,10 @@ ip address add 169.254.0.2/32 dev lo
 ip route add blackhole 198.51.100.0/24
 echo 1 > /proc/sys/net/ipv4/ip_forward`;
 
-/** What bpm does: runc with namespaces and a cgroup of its own, over an overlay whose upper folder is on the data disk. */
+/**
+ * What bpm does: runc with namespaces and a cgroup of its own, over an overlay whose upper folder is on the
+ * data disk.
+ */
 const bpmContainer = `set -e
 # the entry has come to the agent, and made the control groups writable before
 until [ -x /var/lib/bosh-kubernetes/shims/umount ]; do sleep 0.1; done

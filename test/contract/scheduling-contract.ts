@@ -8,7 +8,10 @@ import type { Subject } from './subject.ts';
 const zone = 'topology.kubernetes.io/zone';
 const inZone = (value: string): { labels: Record<string, string> } => ({ labels: { [zone]: value } });
 
-/** Where the scheduler puts pods (kubernetes: pkg/scheduler/framework/plugins; the words are the plugins' own). */
+/**
+ * Where the scheduler puts pods (kubernetes: pkg/scheduler/framework/plugins; the words are the plugins'
+ * own).
+ */
 export function schedulingContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
   let world: ContractNodes;

@@ -77,7 +77,7 @@ export async function buildArtefacts(outDirectory: string): Promise<CpiWorld['ar
 }
 
 /** What is in dist; its bundle with the compile cache of the tests, as dozens of processes of a suite load it. */
-function builtArtefacts(): CpiWorld['artefacts'] {
+export function builtArtefacts(): CpiWorld['artefacts'] {
   const directory = join(import.meta.dirname, '..', '..', 'dist', 'cpi');
   const executable = join(directory, 'cpi');
   return artefactsOf(

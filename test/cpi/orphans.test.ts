@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createDisk } from '../../src/cpi/disk/create-disk.ts';
+import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { hasDisk } from '../../src/cpi/disk/has-disk.ts';
 import { setDiskMetadata } from '../../src/cpi/disk/set-disk-metadata.ts';
 import { updateDisk } from '../../src/cpi/disk/update-disk.ts';
@@ -14,8 +15,13 @@ import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { setVmMetadata } from '../../src/cpi/vm/set-vm-metadata.ts';
 import { forbidden } from '../../src/cluster/api/errors/status-errors.ts';
 import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
-import { persistentVolumeClaims, pods, secrets } from '../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
+import {
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  storageClasses,
+} from '../../src/kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/volume.ts';
 import { listOrphans } from '../../src/cli/orphans.ts';
 
 test('what killed calls leave is listed, what somebody has is not', async (t) => {
@@ -135,19 +141,84 @@ test('a VM is listed until its create_vm has finished it or something has descri
   }
 });
 
-test('without the right to list Secrets the other objects are listed, and VMs are said to be unknown', async (t) => {
+test('a volume that a deleted disk or VM left is listed until it is deleted or the disk of another claim', async (t) => {
+  const { api, cloud } = await storageCloud(t);
+  const metadata = { name: 'kept' };
+  const kept = { provisioner: 'bosh-kubernetes.io/local', reclaimPolicy: 'Retain' } as const;
+  await api.create<StorageClass>(storageClasses, { metadata, ...kept, volumeBindingMode: 'Immediate' });
+  const until = async (isSo: () => Promise<boolean>): Promise<void> => {
+    while (!(await isSo())) await cloud.clock.sleep(5);
+  };
+  const list = async (): Promise<string[]> =>
+    (await listOrphans(api, { vms: 'vms', disks: namespace })).found.map(
+      ({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`,
+    );
+  const volumeOf = async (name: string): Promise<string> => {
+    const read = (): Promise<PersistentVolumeClaim> =>
+      api.get({ resource: persistentVolumeClaims, namespace, name });
+    await until(async () => (await read()).status?.phase === 'Bound');
+    return (await read()).spec.volumeName ?? '';
+  };
+  const disk = await createDisk(cloud, [64, { storage_class: 'kept' }, null]);
+  const volume = await volumeOf(disk);
+  // of another user of that class, and of a class that deletes its volumes
+  await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
+    metadata: { namespace, name: 'foreign' },
+    spec: {
+      ...{ storageClassName: 'kept', accessModes: ['ReadWriteOnce'] },
+      resources: { requests: { storage: '1Mi' } },
+    },
+  });
+  const foreign = await volumeOf('foreign');
+  await api.delete({ resource: persistentVolumeClaims, namespace, name: 'foreign' });
+  await deleteDisk(cloud, [disk]);
+  const phase = async (name: string): Promise<string | undefined> =>
+    (await api.get<PersistentVolume>({ resource: persistentVolumes, name })).status?.phase;
+  await until(async () => (await phase(volume)) === 'Released' && (await phase(foreign)) === 'Released');
+  assert.deepEqual(await list(), [`released volume ${volume} ${disk}`]);
+  const elsewhere = await listOrphans(api, { vms: namespace, disks: 'elsewhere' });
+  assert.deepEqual(elsewhere.found, []);
+
+  // as docs/operating.md says
+  const reference = { resource: persistentVolumes, name: volume };
+  await api.patch(reference, { spec: { claimRef: { uid: null, resourceVersion: null } } });
+  const labels = { layout: '1', kind: 'disk', 'disk-id': disk };
+  await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
+    metadata: {
+      ...{ namespace, name: disk },
+      labels: Object.fromEntries(
+        Object.entries(labels).map(([key, value]) => [`bosh.cloudfoundry.org/${key}`, value]),
+      ),
+    },
+    spec: {
+      ...{ storageClassName: 'kept', accessModes: ['ReadWriteOnce'], volumeName: volume },
+      resources: { requests: { storage: '64Mi' } },
+    },
+  });
+  assert.equal(await volumeOf(disk), volume);
+  assert.equal(await hasDisk(cloud, [disk]), true);
+  assert.deepEqual(await list(), []);
+
+  await deleteDisk(cloud, [disk]);
+  await until(async () => (await phase(volume)) === 'Released');
+  await api.patch(reference, { spec: { persistentVolumeReclaimPolicy: 'Delete' } });
+  await until(async () => (await api.get(reference)).metadata.deletionTimestamp !== undefined);
+  assert.deepEqual(await list(), []);
+});
+
+test('without the right to list Secrets and volumes the others are listed, and what was not looked for is known', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const disk = await createDisk(cloud, [64, {}, null]);
   const viewer: KubernetesApi = Object.assign(Object.create(api) as KubernetesApi, {
     list: (resource: Resource, query?: ListQuery) =>
-      resource.plural === 'secrets'
-        ? Promise.reject(forbidden(secrets, '', 'it is not allowed'))
+      ['secrets', 'persistentvolumes'].includes(resource.plural)
+        ? Promise.reject(forbidden(resource, '', 'it is not allowed'))
         : api.list(resource, query),
   });
-  const { found, areVmsKnown } = await listOrphans(viewer, { vms: namespace, disks: namespace });
+  const { found, ...known } = await listOrphans(viewer, { vms: namespace, disks: namespace });
   assert.deepEqual(
     found.map(({ name }) => name),
     [disk],
   );
-  assert.equal(areVmsKnown, false);
+  assert.deepEqual(known, { areVmsKnown: false, areVolumesKnown: false });
 });

@@ -46,7 +46,10 @@ const verb = async (method: string, ...words: readonly unknown[]): Promise<unkno
   return result;
 };
 
-/** Kills the call with SIGKILL when `reached` holds; a call that was faster than the look is as good as killed after its end. */
+/**
+ * Kills the call with SIGKILL when `reached` holds; a call that was faster than the look is as good as killed
+ * after its end.
+ */
 async function killedCall(
   reached: () => Promise<boolean>,
   method: string,

@@ -71,6 +71,44 @@ const hotChecks: readonly Check[] = [
     ...{ expected: 'holds', runs: 'in CI' },
   },
   {
+    ...safety,
+    property:
+      'an attach_disk that is slow, and attachments deleted by force, VMs on two nodes: no disk in two VMs',
+    flags: 'OPS=1 OPSET=1 NCALL=2 FORCE=2 SAMENODE=0 KILLS=1',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
+    property:
+      'attach_disk beside detach_disk: no detach_disk that is slow takes what a later attach_disk has',
+    flags: 'PATT PDET PUSE PNOT OPS=1 INITATT OPSET=3 NCALL=2 ONEVM KILLS=1 FORCE=1',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
+    property: 'the same with two calls each',
+    flags: 'PATT OPS=2 INITATT OPSET=3 NCALL=2 ONEVM',
+    ...{ expected: 'holds', runs: 'all' },
+  },
+  {
+    ...safety,
+    property: 'two detach_disk at once, an attachment deleted by force: the disk is out after either',
+    flags: 'PDET OPS=1 INITATT OPSET=2 NCALL=2 FORCE=1 KILLS=1 ONEVM',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
+    property: 'a mount container that is killed in the middle of a release: no job uses the disk after it',
+    flags: 'RELKILL PDET PUSE OPS=1 INITATT OPSET=3 NCALL=2 OOM=1 FORCE=1 ONEVM',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
+    property: 'attach_disk and detach_disk beside delete_vm: no attachment is left',
+    flags: 'PLEFT OPS=1 INITATT OPSET=7 NCALL=2 ONEVM',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
     ...again,
     property: 'the same call again ends after attach_disk and delete_disk: detach_disk, then delete_disk',
     flags: 'CONV JOBS=1 NCALL=2 OPS=1 OPSET=9 KILLS=1 UIDS=4 ONEVM',
@@ -86,13 +124,14 @@ const hotChecks: readonly Check[] = [
   hotWithout('NOJUDGE', 'OPS=1 OPSET=1 NCALL=2 FAILS=1 ONEVM', 'in CI'),
   hotWithout('NOCOMES', 'PNOT OPS=1 NCALL=1 INITATT OPSET=2 FORCE=1 VMKILL=1 ONEVM', 'in CI'),
   hotWithout('NOFROM', 'PTWICE OPS=2 NCALL=1 INITATT OPSET=2 KILLS=1 ONEVM', 'all'),
-  hotWithout('NOAGAIN', 'TOLD OPS=2 INITATT OPSET=11 KILLS=1 FORCE=1 ONEVM UIDS=3 JOBS=1', 'all'),
   hotWithout('NONOTE', 'PDET OPS=2 NCALL=1 INITATT OPSET=11 OOM=2', 'all'),
-  {
-    ...hotWithout('NOREADY', 'PDET OPS=1 INITATT OPSET=2 FORCE=1 ONEVM', 'all'),
-    compiler: '-DSAFETY -DBFS',
-    verifier: '',
-  },
+  hotWithout('NOVERSION', 'OPS=1 OPSET=1 NCALL=2 FORCE=1 SAMENODE=0', 'in CI'),
+  hotWithout('NOFINAL', 'OPS=1 INITATT OPSET=3 NCALL=2 ONEVM', 'in CI'),
+  hotWithout('NOTOKEN', 'OPS=1 INITATT OPSET=3 NCALL=2 ONEVM', 'in CI'),
+  hotWithout('NOLIST', 'PLEFT OPS=1 OPSET=5 NCALL=2 ONEVM', 'in CI'),
+  hotWithout('NODIR', 'RELKILL PDET OPS=1 INITATT OPSET=2 NCALL=1 OOM=1 FORCE=1 ONEVM', 'in CI'),
+  hotWithout('NOUSERS', 'RELKILL PDET OPS=1 INITATT OPSET=2 NCALL=1 OOM=1 FORCE=1 ONEVM', 'in CI'),
+  hotWithout('TAKEMOUNT', 'PDET OPS=1 INITATT OPSET=2 NCALL=2 FORCE=1 ONEVM', 'in CI'),
   { ...hotWithout('NOMARK', 'CONV JOBS=1 NCALL=2 OPS=1 OPSET=9 KILLS=1 UIDS=4 ONEVM', 'in CI'), ...again },
 ];
 
@@ -243,6 +282,16 @@ export const checks: readonly Check[] = [
   },
   {
     model: update,
+    property:
+      'update_disk beside set_disk_metadata and resize_disk, one of them killed: the disk has what they said',
+    flags: 'DESCRIBE KILLS=1 OPS=1',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'in CI',
+  },
+  {
+    model: update,
     property: 'without the label provisional a copy that no disk names passes for the disk',
     flags: 'NOPROVISIONAL KILLS=1 OPS=2',
     compiler: '-DSAFETY',
@@ -276,6 +325,31 @@ export const checks: readonly Check[] = [
     verifier: '-m1000000',
     expected: 'counterexample',
     runs: 'in CI',
+  },
+  updateWithout(
+    'NOCARRY',
+    'a copy that keeps the metadata which the disk had when it was made: what set_disk_metadata said is lost',
+  ),
+  updateWithout(
+    'ANYCARRY',
+    'a slow call that takes the metadata of the disk to a copy that stands for it already: the same',
+  ),
+  updateWithout(
+    'SHRINK',
+    'if a disk that has grown is replaced by a smaller copy, what resize_disk did is lost',
+  ),
+  updateWithout(
+    'NOREPLACED',
+    'resize_disk that does not look whether the disk was replaced answers success for a claim that goes',
+  ),
+  {
+    model: update,
+    property: 'update_disk beside set_disk_metadata, resize_disk and attach_disk, two calls each',
+    flags: 'DESCRIBE KILLS=0 OPS=2 NC=3',
+    compiler: '-DSAFETY',
+    verifier: '-m1000000',
+    expected: 'holds',
+    runs: 'all',
   },
   {
     model: update,
@@ -349,7 +423,17 @@ export const checks: readonly Check[] = [
   ...without('NOKEEP', 'OPS=2 FAILS=0 OPSET=3 INITATT'),
   ...without('NOJUDGE', 'OPS=1 FAILS=1 OPSET=1 ONEVM'),
   ...without('NOMARK', 'OPS=2 FAILS=0 KILLS=1 OPSET=2 ONEVM INITATT'),
+  ...without('NOASKED', 'HOT OPS=1 FAILS=0 OPSET=3'),
 ];
+
+/** The header of update.pml says what each remedy is for. */
+function updateWithout(remedy: string, property: string): Check {
+  return {
+    ...{ model: update, compiler: '-DSAFETY', verifier: '-m1000000', property },
+    flags: `${remedy} DESCRIBE KILLS=0 OPS=1`,
+    ...{ expected: 'counterexample', runs: 'in CI' },
+  };
+}
 
 /** The header of recreate.pml says what each remedy is for. */
 function without(remedy: string, flags: string): Check[] {
@@ -371,7 +455,7 @@ export const notModelled: readonly string[] = [
   'node loss, out-of-service taints, drain with a disruption budget',
   'reboot_vm under hot',
   'create_vm for another request of the same agent id, and the Services and the budget of its VM',
-  'snapshot_disk, resize_disk, and update_disk in place',
+  'snapshot_disk, growth that takes its time, and update_disk in place',
   'several CPIs that share a disk namespace',
   'three calls at a time, but for the check that a remedy of recreate is taken out of',
 ];

@@ -1,5 +1,6 @@
-// npm run test:model: searches the states of the models of the disk protocol with spin. `--all` also runs the checks that are
-// too large for CI; other arguments choose checks by a part of their model's path or of their property.
+// npm run test:model: searches the states of the models of the disk protocol with spin. `--all` also runs the
+// checks that are too large for CI; other arguments choose checks by a part of their model's path or of their
+// property.
 import { spawnSync } from 'node:child_process';
 import { basename, join } from 'node:path';
 import type { Check } from './checks.ts';

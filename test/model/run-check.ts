@@ -17,7 +17,10 @@ export interface Limits {
   readonly seconds: number;
 }
 
-/** Searches all states of a check. Works in a temporary folder, which it removes. Rejects if a program cannot run. */
+/**
+ * Searches all states of a check. Works in a temporary folder, which it removes. Rejects if a program cannot
+ * run.
+ */
 export async function runCheck(root: string, check: Check, limits: Limits): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), 'model-'));
   try {
@@ -42,7 +45,10 @@ export async function runCheck(root: string, check: Check, limits: Limits): Prom
   }
 }
 
-/** What the verifier prints. It ends with code 0 also if it found a counterexample, and with another one at its limits. */
+/**
+ * What the verifier prints. It ends with code 0 also if it found a counterexample, and with another one at
+ * its limits.
+ */
 function search(directory: string, args: readonly string[], seconds: number): Promise<string> {
   const options = { cwd: directory, timeout: seconds * 1000, maxBuffer: 64 * 1024 * 1024 };
   return new Promise((resolve) => {

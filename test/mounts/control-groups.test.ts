@@ -34,7 +34,10 @@ const container = {
   },
 };
 
-/** Starts a container as runc does by itself, as bpm does below its own cgroup, and as Garden does at the root. */
+/**
+ * Starts a container as runc does by itself, as bpm does below its own cgroup, and as Garden does at the
+ * root.
+ */
 const limitsAgent = `#!/bin/sh
 own=$(sed -n s/^0:://p /proc/self/cgroup)
 echo "agent in $own"

@@ -139,6 +139,34 @@ test('addresses that the operator names as one server may be joined', { skip }, 
   for (const path of [first, second]) await guestMounter(guest).unmount(path, inTime);
 });
 
+test('a name that is never resolved holds up no other mount', { skip }, async () => {
+  const path = await target('beside-names');
+  await guest.call('nameHost', [`${serverHost} other.example`], others);
+  assert.equal(await guest.call('mountBesideNames', [{ ...share, host: 'other.example' }, path], others), 0);
+  await guestMounter(guest).unmount(path, inTime);
+});
+
+test('a server that accepts and never answers delays no look at another one', { skip }, async () => {
+  await guest.call('startRelay', ['127.0.0.3', serverHost], others);
+  assert.equal(await guest.call('watchBesideSilent', ['127.0.0.3', serverHost], others), 0);
+});
+
+// whoever has the root of a server has its exports as mounts that the kernel makes
+test('what the kernel mounts below a mount has its restrictions, and goes with it', { skip }, async () => {
+  await symlink('/etc', join(guest.folder, 'plain', 'to-machine'));
+  const path = await target('submounts');
+  await guestMounter(guest).mount({ ...share, path: '/', ids }, path, inTime);
+  const seen = await guest.call<string>('asApp', [
+    'ls plain; cat plain/to-machine/passwd 2>&1 || true',
+    path,
+  ]);
+  assert.match(seen, /^to-machine$/mu);
+  const below = await guest.call<string[]>('mountLines', [`${path}_mapfs/plain`]);
+  assert.match(below.join('|'), /^[^|]* nfs4 rw,nosuid,nodev,(?:\w+,)*nosymfollow,[^|]*$/u);
+  await guestMounter(guest).unmount(path, inTime);
+  assert.deepEqual(await guest.call('mountLines', [path]), []);
+});
+
 test('a deep folder behind a link leaves the table of mounts readable', { skip }, async (t) => {
   const path = await target('deep');
   // deeper than the end of the suite can remove

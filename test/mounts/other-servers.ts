@@ -1,23 +1,109 @@
 // Runs in the guest: servers beside the suite's Ganesha.
+import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { appendFile, copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { createSocket } from 'node:dgram';
+import { appendFile, copyFile, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { MountOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { MountOrder, NfsOrder } from '../../src/volumes/driver/mount/mount-order.ts';
 import type { ShareMounterOptions } from '../../src/volumes/driver/mount/share-mounter.ts';
 import { ShareMounter } from '../../src/volumes/driver/mount/share-mounter.ts';
+import { startDriver } from '../../src/volumes/driver/start-driver.ts';
+import { callerOf, configIn } from '../../src/volumes/driver/testing/test-driver.ts';
+import { until } from '../support/until.ts';
 
 const run = promisify(execFile);
 
-/** A server that passes each connection on to the NFS server at `to`. */
+const silent = new Set<string>();
+const passedOn = new Map<string, Set<Socket>>();
+
+/** A server that passes each connection on to the NFS server at `to`, until it is silenced. */
 export async function startRelay(host: string, to: string): Promise<void> {
+  const sockets = new Set<Socket>();
+  passedOn.set(host, sockets);
   const server = createServer((from) => {
+    sockets.add(from);
+    from.on('close', () => sockets.delete(from));
+    if (silent.has(host)) return void from.on('error', () => from.destroy());
     const onward = connect(2049, to);
     from.on('error', () => onward.destroy());
     onward.on('error', () => from.destroy());
     from.pipe(onward).pipe(from);
   });
   await new Promise<void>((resolve) => server.listen(2049, host, resolve));
+}
+
+/** From now on the relay at that address takes connections, and answers nothing. */
+function silence(host: string): void {
+  silent.add(host);
+  for (const socket of passedOn.get(host) ?? []) socket.destroy();
+}
+
+/**
+ * Mounts nine volumes of the relay at `relay`, which then is silent, and one of the server at `host`, whose mount
+ * is taken away: returns when the watchdog has made that again, with how many trials of the silent server had ended.
+ */
+export async function watchBesideSilent(relay: string, host: string): Promise<number> {
+  const folder = await mkdtemp('/mnt/watch-');
+  const log: string[] = [];
+  const words = ['-watchInterval', '1s', '-probeTimeout', '2s', '-mountTimeout', '10m'];
+  const mounter = new ShareMounter({ mountSeconds: 600, unmountSeconds: 2 });
+  const driver = await startDriver(configIn(folder, words), { mounter, out: (line) => log.push(line) });
+  const call = callerOf(driver.address);
+  const mounted = async (Name: string, server: string): Promise<string> => {
+    await call('VolumeDriver.Create', { Name, Opts: { source: `nfs://${server}/plain`, version: '4.0' } });
+    const { Err, Mountpoint = '' } = await call('VolumeDriver.Mount', { Name });
+    assert.equal(Err, '');
+    return Mountpoint;
+  };
+  const has = (...parts: readonly string[]): boolean =>
+    log.some((line) => parts.every((part) => line.includes(part)));
+  try {
+    await Promise.all(Array.from({ length: 9 }, (_, index) => mounted(`silent-${index}`, relay)));
+    const healthy = await mounted('healthy', host);
+    silence(relay);
+    await until('a trial of the silent server', async () => has('mount-broken', 'silent-'));
+    await run('umount', ['-i', '-c', '-l', healthy]);
+    await until('the mount of the healthy server', async () => has('mounted-again', 'healthy'));
+    return log.filter((line) => line.includes('driver-server.watch"')).length;
+  } finally {
+    await driver.stop();
+    const left = await mounter.mounted(join(folder, 'mounts'));
+    await Promise.all(left.map((path) => mounter.unmount(path, AbortSignal.timeout(60_000))));
+  }
+}
+
+/**
+ * Has a name server that never answers resolve names, begins mounts from four such names, and mounts `order`: returns how
+ * many of the four have ended then.
+ */
+export async function mountBesideNames(order: NfsOrder, target: string): Promise<number> {
+  const asked = new Set<string>();
+  const server = createSocket('udp4', (question) => asked.add(question.toString('latin1', 12)));
+  await new Promise<void>((resolve) => void server.bind(53, '127.0.0.4', resolve));
+  await writeFile('/run/resolv.conf', 'nameserver 127.0.0.4\noptions timeout:30 attempts:5 single-request\n');
+  await run('mount', ['--bind', '/run/resolv.conf', '/etc/resolv.conf']);
+  const mounter = new ShareMounter({ mountSeconds: 600 });
+  const stop = new AbortController();
+  let ended = 0;
+  const others = Array.from({ length: 4 }, async (_, index) => {
+    const path = `${target}-${index}`;
+    await mkdir(path);
+    const other = { ...order, host: `silent-${index}.example` };
+    await assert.rejects(mounter.mount(other, path, stop.signal));
+    ended += 1;
+  });
+  try {
+    await until('questions for two names', async () => asked.size >= 2);
+    await mounter.mount(order, target, AbortSignal.timeout(60_000));
+    return ended;
+  } finally {
+    stop.abort();
+    await Promise.all(others);
+    await run('umount', ['/etc/resolv.conf']);
+    server.close();
+  }
 }
 
 /** Lets the guest resolve a name. */

@@ -75,6 +75,7 @@ test(
     for (const [code, order] of reasons) {
       await assert.rejects(guestMounter(guest).mount(order, path, inTime), (error: NodeJS.ErrnoException) => {
         assert.equal(error.code, code, error.message);
+        assert.equal(error.message.includes('`domain`'), code === 'BAD_CREDENTIALS', error.message);
         return !error.message.includes(order.password);
       });
       assert.deepEqual(await linesOf(path), []);

@@ -51,7 +51,8 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
       await world.line.restart();
       assert.equal(await isAlive(job), false);
       const lines = await canary.lines();
-      // until its container runs again, nothing tells whether the VM comes back with the disk, and delete_disk refuses
+      // until its container runs again, nothing tells whether the VM comes back with the disk, and
+      // delete_disk refuses
       await until('delete_disk', async () => {
         const { error } = await world.line.cpi('delete_disk', disk);
         if (error !== null) assert.match(error.message, /may still be mounted/u);
@@ -93,7 +94,8 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
     const { uid = '' } = (await vm.pod()).metadata;
     await world.line.kill('everything');
     await until('the end of all', async () => (await processesOf(world.line.directory)).length === 0);
-    // the hub is a plain directory now; the VM is kept from mounting it by a file in the place of its first volume
+    // the hub is a plain directory now; the VM is kept from mounting it by a file in the place of its first
+    // volume
     const volumes = join(world.line.clusterDirectory, 'kubelet', 'pods', uid, 'volumes');
     const hub = join(volumes, 'kubernetes.io~empty-dir', 'hub');
     const settings = join(volumes, 'kubernetes.io~secret', 'settings');

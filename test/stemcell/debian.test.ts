@@ -129,6 +129,14 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     const offered = await inside('ssh-keyscan -t rsa 127.0.0.1 2> /dev/null');
     assert.ok(published.trim().length > 300 && offered.includes(published.trim()), offered);
     assert.match(await inside('getent group syslog'), /^syslog:/);
+    const documents = '/usr/share/doc/bosh-kubernetes';
+    const notices = await inside(`head -n 2 ${documents}/LICENSE; cat ${documents}/NOTICE`);
+    for (const text of [
+      /Apache License/,
+      /^@oven\/bun-linux-x64 \d[^]*JavaScriptCore/m,
+      /^modern-tar \d[^]*MIT/m,
+    ])
+      assert.match(notices, text);
     await eventually('a line of the log', () =>
       inside('logger --tag canary spoke && grep "canary: spoke" /var/log/syslog').catch(() => undefined),
     );

@@ -43,9 +43,18 @@ export function getState(options: GetStateOptions): Action {
   };
 }
 
-function processStatus({ name, state, live, trouble }: ProcessStatus, now: number): Record<string, unknown> {
+function processStatus(
+  { definition, name, state, live, trouble }: ProcessStatus,
+  now: number,
+): Record<string, unknown> {
   // not of upstream: what the deployer tells where an instance does not come up
-  const more = trouble === undefined ? {} : { last_exit: trouble.lastExit, output: trouble.output };
+  const more =
+    trouble === undefined
+      ? {}
+      : {
+          ...{ job: definition.job, problem: trouble.problem },
+          ...{ last_exit: trouble.lastExit, output: trouble.output },
+        };
   if (live === undefined) return { name, state, uptime: {}, mem: { percent: 0 }, cpu: { total: 0 }, ...more };
   const seconds = Math.max(1, Math.floor((now - live.startedAt) / 1000));
   return {

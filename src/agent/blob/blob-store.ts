@@ -8,6 +8,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { errorCode } from '../file/error-code.ts';
 import { syncDirectory } from '../file/durable-file.ts';
 import { verifyDigests } from './digest.ts';
+import { writing } from '../../platform/write-file.ts';
 
 const partialPrefix = '.partial-';
 
@@ -35,7 +36,7 @@ export class BlobStore {
   /** Stores a blob; a broken stream leaves nothing, an existing blob is replaced in one step. */
   async write(id: string, content: Readable): Promise<void> {
     await this.#place(id, (partial) =>
-      pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 })),
+      writing(partial, () => pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 }))),
     );
   }
 

@@ -45,6 +45,11 @@ test('reads a process with nothing but its program, and one with all', () => {
   assert.deepEqual(all.withoutEffect, ['capabilities SYS_RESOURCE, CHOWN', 'limits.processes']);
 });
 
+test('leaves out items of args that are empty after templating, and keeps quoted ones, as bpm does', () => {
+  const args = ['-a', '', '""', "''", '~', '-b'].map((item) => `\n  - ${item}`).join('');
+  assert.deepEqual(parse(withLine(`args:${args}`))[0]?.arguments, ['-a', '', '', '-b']);
+});
+
 for (const [text, bytes] of [
   ['1B', 1],
   ['1k', 1024],

@@ -7,8 +7,10 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { packTar, unpackTar } from 'modern-tar/fs';
 import { archiveLimits, EntryCounter, limitedTo, shownName } from '../../bosh/archive/archive-limits.ts';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
+import { roomStep } from '../../errors/room-step.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorText } from './error-code.ts';
+import { withPath, writing } from '../../platform/write-file.ts';
 
 interface Entry {
   readonly name: string;
@@ -51,7 +53,9 @@ export async function extractArchive(archive: string, directory: string, folder?
     else await pipeline(source, limited, unpack);
     const root = await realpath(directory);
     for (const link of links) await makeLink(root, link.path, link.target);
-  } catch (error) {
+  } catch (failure) {
+    const error = withPath(directory, failure);
+    if (roomStep(error) !== undefined) throw error;
     throw new ProductError('AGENT_ARCHIVE_INVALID', `the archive cannot be unpacked: ${errorText(error)}`, {
       cause: error,
     });
@@ -60,7 +64,8 @@ export async function extractArchive(archive: string, directory: string, folder?
 
 /** Packs the content of a directory into a gzipped tar archive at `archive`, which must not exist. */
 export async function createArchive(directory: string, archive: string): Promise<void> {
-  await pipeline(packTar(directory), createGzip(), createWriteStream(archive, { flags: 'wx', mode: 0o600 }));
+  const target = createWriteStream(archive, { flags: 'wx', mode: 0o600 });
+  await writing(archive, () => pipeline(packTar(directory), createGzip(), target));
 }
 
 function checkType(entry: Entry): true {

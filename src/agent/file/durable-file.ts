@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errorCode } from './error-code.ts';
+import { withPath } from '../../platform/write-file.ts';
 
 /** Returns a name beside `path` for what is written before it takes that path. */
 export const temporaryPathFor = (path: string): string => `${path}.${randomUUID()}.tmp`;
@@ -30,7 +31,7 @@ export async function writeDurableFile(path: string, content: string, mode = 0o6
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
-    throw error;
+    throw withPath(path, error);
   }
   await syncDirectory(dirname(path));
 }

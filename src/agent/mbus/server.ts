@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { Server } from 'node:https';
 import { isIPv4, type AddressInfo } from 'node:net';
+import { roomStep } from '../../errors/room-step.ts';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { errorText } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
@@ -111,6 +112,9 @@ function refuse(request: IncomingMessage, response: ServerResponse): void {
 function fail(log: Log, request: IncomingMessage, response: ServerResponse, error: unknown): void {
   log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorText(error)}`);
   if (response.headersSent) response.destroy();
+  // the deployer shows the text of this one, which no second try helps
+  else if (roomStep(error) !== undefined)
+    response.writeHead(507, { connection: 'close' }).end(errorText(error));
   else response.writeHead(500, { connection: 'close' }).end();
 }
 

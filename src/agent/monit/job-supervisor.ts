@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectedServices, inStartOrder } from '../../bosh/monit/check-services.ts';
+import { connectedServices, inStartOrder, isBegunBy } from '../../bosh/monit/check-services.ts';
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
@@ -20,7 +20,8 @@ import type { JobState, ProcessState } from './process-state.ts';
 import { ServiceChain } from './service-chain.ts';
 import type { ServiceAction } from './service-chain.ts';
 import { SupervisedService } from './supervised-service.ts';
-import type { ServiceProblem, SupervisionPorts } from './supervised-service.ts';
+import type { ServiceProblem } from './supervised-service.ts';
+import type { SupervisionPorts } from './supervision-ports.ts';
 
 export interface JobSupervisorOptions {
   readonly directories: Directories;
@@ -42,9 +43,15 @@ export interface ProcessStatus {
   readonly pending: ServiceAction | undefined;
   readonly live: LiveProcess | undefined;
   /**
-   * Of a service that is not up: how its start program ended, and the last lines that its programs printed.
+   * Of a service that is not up: why, how its start program ended, and the last lines that its programs printed.
    */
-  readonly trouble: { readonly lastExit: string | undefined; readonly output: string } | undefined;
+  readonly trouble:
+    | {
+        readonly problem: string | undefined;
+        readonly lastExit: string | undefined;
+        readonly output: string;
+      }
+    | undefined;
 }
 
 /** What becomes of an action that the monit command asks for. */
@@ -98,9 +105,13 @@ export class JobSupervisor {
         chain.stop(chain.services.filter(({ definition }) => !kept.has(definition.name))),
       ),
     );
-    this.#services = definitions.map(
-      (definition) => new SupervisedService(definition, this.#ports, this.#identityFile.get(definition.name)),
-    );
+    const services = definitions.map((definition) => {
+      const record = this.#identityFile.get(definition.name);
+      const others = (): readonly SupervisedService[] =>
+        services.filter((other) => isBegunBy(definition, other.definition));
+      return new SupervisedService(definition, this.#ports, record, others);
+    });
+    this.#services = services;
     const byDefinition = new Map(this.#services.map((service) => [service.definition, service]));
     this.#chains = connectedServices(inStartOrder(definitions)).map(
       (group) =>
@@ -188,7 +199,8 @@ export class JobSupervisor {
 
   async #troubleOf(service: SupervisedService): Promise<ProcessStatus['trouble']> {
     if (service.state !== 'starting' && service.state !== 'failing') return undefined;
-    return { lastExit: service.lastExit, output: await this.#output.tail(service.definition.name) };
+    const { problem } = await service.read();
+    return { problem, lastExit: service.lastExit, output: await this.#output.tail(service.definition.name) };
   }
 
   async #isStopped(): Promise<boolean> {

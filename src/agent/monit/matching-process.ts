@@ -9,13 +9,13 @@ import type { PidEvidence, PidFileReading } from './pid-file.ts';
 export async function processOfPattern(
   pattern: string,
   table: ProcessTable,
-  { known, mark }: PidEvidence,
+  { known, marks = [] }: PidEvidence,
 ): Promise<PidFileReading> {
   const found = await Promise.all((await table.matching(new RegExp(pattern))).map((pid) => table.find(pid)));
   const living = found.filter((one) => one !== undefined);
   const live =
     living.find((one) => one.pid === known?.pid && one.startTicks === known.startTicks) ??
-    living.find((one) => mark !== undefined && one.mark === mark) ??
+    living.find(({ mark }) => mark !== undefined && marks.includes(mark)) ??
     living[0];
   return live === undefined ? { problem: `no process matches '${pattern}'` } : { live };
 }

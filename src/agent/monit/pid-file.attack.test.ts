@@ -25,7 +25,7 @@ import type { WatchedService } from '../testing/watched-service.ts';
 import type { SupervisionRecord } from './identity-file.ts';
 import { launchProgram } from './launch.ts';
 import { SupervisedService } from './supervised-service.ts';
-import type { SupervisionPorts } from './supervised-service.ts';
+import type { SupervisionPorts } from './supervision-ports.ts';
 import { systemProbes } from './system-probes.ts';
 
 interface Scene {

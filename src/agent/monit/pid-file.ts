@@ -13,8 +13,8 @@ const readLimit = 64;
 export interface PidEvidence {
   /** The process that was accepted before. */
   readonly known?: ProcessIdentity | undefined;
-  /** The mark of the start program and of all that it began. */
-  readonly mark?: string | undefined;
+  /** The marks of the start programs that begin it. */
+  readonly marks?: readonly string[];
 }
 
 /** The living process that a pidfile means, or why there is none. */
@@ -51,9 +51,11 @@ export async function processOfPidFile(
   if (known?.pid === pid || live.startedAt > file.stats.mtimeMs + slackMilliseconds) {
     return { problem: `pid ${pid} of its pidfile is another process by now` };
   }
-  if (mayName(file, live, evidence.mark)) return { live };
+  if (mayName(file, live, evidence.marks ?? [])) return { live };
   return {
-    problem: `its pidfile belongs to user ${file.stats.uid}, and pid ${pid} is neither a process of that user nor one that its start program began`,
+    problem:
+      `its pidfile belongs to user ${file.stats.uid}, and pid ${pid} is neither a process of that user nor one that its start program ` +
+      'began; if the start program of another check began it, give both checks the same start program',
   };
 }
 
@@ -62,9 +64,9 @@ export async function processOfPidFile(
  * process that the start program began, and its owner one that he could signal himself. Root's ownership says nothing
  * there, since a job user can move a log of root that he writes through an inherited descriptor.
  */
-function mayName(file: PidFile, live: LiveProcess, mark: string | undefined): boolean {
+function mayName(file: PidFile, live: LiveProcess, marks: readonly string[]): boolean {
   if (file.isOnlyRoots) return true;
-  if (mark !== undefined && live.mark === mark) return true;
+  if (live.mark !== undefined && marks.includes(live.mark)) return true;
   return file.stats.uid !== 0 && live.userIds.includes(file.stats.uid);
 }
 

@@ -1,7 +1,8 @@
 import type { MonitAction } from '../../bosh/monit/monit-service.ts';
 import { errorText } from '../file/error-code.ts';
 import { describeExit } from '../process/program.ts';
-import type { SupervisedService, SupervisionPorts } from './supervised-service.ts';
+import type { SupervisedService } from './supervised-service.ts';
+import type { SupervisionPorts } from './supervision-ports.ts';
 
 /** What `monit` can be asked to do with a service. */
 export type ServiceAction = 'start' | 'stop' | 'restart' | 'monitor' | 'unmonitor';

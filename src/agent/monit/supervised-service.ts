@@ -7,35 +7,21 @@ import { describeExit } from '../process/program.ts';
 import type { ProgramExit, StartedProgram } from '../process/program.ts';
 import type { LiveProcess } from '../process/process-table.ts';
 import type { SupervisionRecord } from './identity-file.ts';
-import { processOfPattern } from './matching-process.ts';
-import { processOfPidFile } from './pid-file.ts';
-import type { PidFileReading } from './pid-file.ts';
 import type { ProcessState } from './process-state.ts';
+import { readService } from './read-service.ts';
+import type { ServiceReading } from './read-service.ts';
 import { RestartCount } from './restart-count.ts';
 import { restartDelay } from './restart-delay.ts';
 import { RuleChecks } from './rule-checks.ts';
-import type { RuleCheckPorts, RuleProblem } from './rule-checks.ts';
+import type { RuleProblem } from './rule-checks.ts';
 import { RuleState } from './rule-state.ts';
-
-export interface SupervisionPorts extends RuleCheckPorts {
-  /** Starts a program of a service in a session of its own. */
-  readonly launch: (
-    service: MonitService,
-    program: MonitProgram,
-    event: string,
-    mark?: string,
-  ) => StartedProgram;
-  /** Keeps what its programs print from growing without end. */
-  readonly rotate: (name: string) => Promise<void>;
-  readonly newMark: () => string;
-  /** Keeps what is known of a service over a restart of the agent. */
-  readonly remember: (name: string, record: SupervisionRecord) => Promise<void>;
-}
+import { StartRun } from './start-run.ts';
+import type { SupervisionPorts } from './supervision-ports.ts';
 
 /** What monit calls what is wrong with a service (monit: src/event.c, Event_Table). */
 export type ServiceProblem = RuleProblem | 'Does not exist' | 'Execution failed';
 
-const stopPollMilliseconds = 100;
+const pollMilliseconds = 100;
 /** What a stop program has when its process is gone; monit looks for that once a second. */
 const stopProgramMilliseconds = 5000;
 const killWaitMilliseconds = 5000;
@@ -43,16 +29,6 @@ const settleMilliseconds = 2000;
 const defaultStopSeconds = 30;
 // after this long without an end a process counts as steady and its next restart is immediate again
 const steadyMilliseconds = 30_000;
-
-interface Starter {
-  readonly program: StartedProgram;
-  exit: ProgramExit | undefined;
-}
-
-/**
- * Whether a service is up: a process lives, a file is there. A host always counts as up; its rules say more.
- */
-type Reading = PidFileReading | { readonly live?: undefined; readonly problem?: undefined };
 
 /**
  * One service of a monit file: how it is, and how it is started and stopped. Who decides that is
@@ -65,19 +41,27 @@ export class SupervisedService {
   /** Of its own `if does not exist`; without one a service that does not exist is restarted. */
   readonly existence: RuleState | undefined;
   readonly #ports: SupervisionPorts;
+  readonly #others: () => readonly SupervisedService[];
   readonly #problems = new Set<'Does not exist' | 'Execution failed'>();
   #isMonitored = false;
   #isSeen = false;
   #record: SupervisionRecord;
-  #starter: Starter | undefined;
+  #starter: StartRun | undefined;
   #lastExit: ProgramExit | undefined;
   #isStarting = false;
   #attempts = 0;
   #startedAt = 0;
   #nextStartAt = 0;
 
-  constructor(definition: MonitService, ports: SupervisionPorts, record: SupervisionRecord) {
+  /** `others` are those whose start program begins this service, too. */
+  constructor(
+    definition: MonitService,
+    ports: SupervisionPorts,
+    record: SupervisionRecord,
+    others: () => readonly SupervisedService[] = () => [],
+  ) {
     this.definition = definition;
+    this.#others = others;
     this.checks = new RuleChecks(definition, ports);
     this.restarts = new RestartCount(definition.restartLimits);
     const rule = definition.rules.find(({ test }) => test.kind === 'nonexistent');
@@ -110,21 +94,12 @@ export class SupervisedService {
     return (await this.read()).live;
   }
 
-  /** Looks whether the service is up: it is where there is no problem. */
-  async read(): Promise<Reading> {
-    const { subject } = this.definition;
-    switch (subject.kind) {
-      case 'pidfile':
-        return processOfPidFile(subject.path, this.#ports.table, this.#record);
-      case 'matching':
-        return processOfPattern(subject.pattern, this.#ports.table, this.#record);
-      case 'file': {
-        const file = await this.#ports.probes.file(subject.path);
-        return file === undefined ? { problem: `there is no file ${subject.path}` } : {};
-      }
-      case 'host':
-        return {};
-    }
+  /** Looks whether the service is up: it is if there is no problem. */
+  read(): Promise<ServiceReading> {
+    return readService(this.definition.subject, this.#ports, {
+      known: this.#record.known,
+      marks: this.#marks,
+    });
   }
 
   /** Has it watched from now on. */
@@ -208,7 +183,8 @@ export class SupervisedService {
    */
   async start(signal: AbortSignal): Promise<void> {
     const { start, subject } = this.definition;
-    if (start === undefined) return;
+    if (start === undefined) return this.#noteAttempt();
+    if (await this.#comesUpByOther(start, signal)) return;
     // a start program that neither ended nor brought up its process must not do so beside the next one
     this.#starter?.program.signal('SIGKILL');
     this.#ports.log.info(`${this.what}: starting`);
@@ -249,6 +225,26 @@ export class SupervisedService {
       await this.#remember({ known: undefined, mark: undefined });
   }
 
+  /** Of its own start program and of those that begin it, too. */
+  get #marks(): readonly string[] {
+    return [this, ...this.#others()].flatMap((one) => one.#record.mark ?? []);
+  }
+
+  /** True where a run of the same start program that another service began brings it up, or where the wait was ended. */
+  async #comesUpByOther(start: MonitProgram, signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#ports;
+    const runs = this.#others()
+      .flatMap((other) => other.#starter ?? [])
+      .filter(({ exit }) => (exit?.code ?? 0) === 0);
+    while (runs.some((run) => clock.now() < run.deadline(start.timeoutSeconds * 1000))) {
+      const reading = await this.read();
+      if (reading.problem === undefined) await this.noteUp(reading.live);
+      if (reading.problem === undefined || signal.aborted) return true;
+      await clock.sleep(pollMilliseconds, signal);
+    }
+    return signal.aborted;
+  }
+
   #noteAttempt(): void {
     this.#attempts++;
     this.#startedAt = this.#ports.clock.now();
@@ -265,11 +261,10 @@ export class SupervisedService {
     return mark;
   }
 
-  #begin(start: MonitProgram, mark: string): Starter {
+  #begin(start: MonitProgram, mark: string): StartRun {
     const program = this.#ports.launch(this.definition, start, 'Started', mark);
-    const starter: Starter = { program, exit: undefined };
+    const starter = new StartRun(program, this.#ports.clock);
     void program.exit.then((exit) => {
-      starter.exit = exit;
       // of another one that is killed, how the program itself ended tells more
       if (this.#starter === starter) this.#lastExit = exit;
     });
@@ -280,7 +275,7 @@ export class SupervisedService {
   async #end(live: LiveProcess): Promise<void> {
     const { stop, subject } = this.definition;
     const { table, log } = this.#ports;
-    const isOwn = subject.kind === 'pidfile' || (live.mark !== undefined && live.mark === this.#record.mark);
+    const isOwn = subject.kind === 'pidfile' || (live.mark !== undefined && this.#marks.includes(live.mark));
     log.info(`${this.what}: stopping pid ${live.pid}`);
     const program = stop === undefined ? undefined : this.#ports.launch(this.definition, stop, 'Stopped');
     if (program === undefined && isOwn) await table.signal(live, 'SIGTERM');
@@ -327,7 +322,8 @@ export class SupervisedService {
    */
   async #settled(): Promise<LiveProcess | undefined> {
     const live = await this.find();
-    const startRuns = this.#starter !== undefined && this.#starter.exit === undefined;
+    const runs = [this, ...this.#others()].flatMap((one) => one.#starter ?? []);
+    const startRuns = runs.some(({ exit }) => exit === undefined);
     if (live !== undefined || !(this.#isStarting || startRuns)) return live;
     this.#starter?.program.signal('SIGKILL');
     this.#isStarting = false;
@@ -335,7 +331,7 @@ export class SupervisedService {
     while (this.#ports.clock.now() < deadline) {
       const late = await this.find();
       if (late !== undefined) return late;
-      await this.#ports.clock.sleep(stopPollMilliseconds);
+      await this.#ports.clock.sleep(pollMilliseconds);
     }
     return undefined;
   }

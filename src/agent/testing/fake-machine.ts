@@ -5,7 +5,7 @@ import type { SupervisionRecord } from '../monit/identity-file.ts';
 import type { ConnectionTest } from '../monit/probes.ts';
 import { ServiceChain } from '../monit/service-chain.ts';
 import { SupervisedService } from '../monit/supervised-service.ts';
-import type { SupervisionPorts } from '../monit/supervised-service.ts';
+import type { SupervisionPorts } from '../monit/supervision-ports.ts';
 import type { StartedProgram } from '../process/program.ts';
 import type { LiveProcess } from '../process/process-table.ts';
 import { ManualClock } from './manual-clock.ts';

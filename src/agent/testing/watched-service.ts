@@ -3,7 +3,7 @@ import type { SupervisionRecord } from '../monit/identity-file.ts';
 import type { ProcessState } from '../monit/process-state.ts';
 import { ServiceChain } from '../monit/service-chain.ts';
 import { SupervisedService } from '../monit/supervised-service.ts';
-import type { SupervisionPorts } from '../monit/supervised-service.ts';
+import type { SupervisionPorts } from '../monit/supervision-ports.ts';
 import type { LiveProcess } from '../process/process-table.ts';
 
 /** A service that depends on no other. */

@@ -5,12 +5,16 @@ import { pipeline } from 'node:stream/promises';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { draftPath, removeDrafts } from '../../platform/draft.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
+import { textOf } from './agent-tasks.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
 import type { AgentClock } from './agent-client.ts';
 import type { MbusConnection } from './mbus-connection.ts';
+import { writing } from '../../platform/write-file.ts';
 
 const attempts = 3;
 const pause = 1000;
+/** Of what an agent says about a blob that it does not take. */
+const longestText = 1000;
 const patience = 120_000;
 /** For a whole blob: 16 GiB in that time are 1.2 MB a second. */
 const deadline = 4 * 3_600_000;
@@ -37,8 +41,8 @@ export class AgentBlobs {
       const body = { stream: createReadStream(path, { highWaterMark: 1 << 18 }), length: size };
       const request = { method: 'PUT', path: blobPath(id), body, patience, deadline } as const;
       return this.#connection.send(request, async (answer) => {
-        if (answer.statusCode !== 201 && answer.statusCode !== 204)
-          throw this.#error('PUT', id, answer.statusCode);
+        if (answer.statusCode === 201 || answer.statusCode === 204) return;
+        throw this.#error('PUT', id, answer.statusCode, await textOf(answer, longestText));
       });
     });
   }
@@ -57,7 +61,7 @@ export class AgentBlobs {
         if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
         const limited = limitedTo(this.#longest, (excess) => this.#tooLong(id, excess));
         const file = createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true });
-        await pipeline(answer, limited, file);
+        await writing(unfinished, () => pipeline(answer, limited, file));
       });
       await rename(unfinished, path);
     } catch (error) {
@@ -82,10 +86,10 @@ export class AgentBlobs {
     return new ProductError('AGENT_ERROR', `The agent at ${address} sends ${excess} as blob '${id}'`);
   }
 
-  #error(method: string, id: string, status: number | undefined): ProductError {
+  #error(method: string, id: string, status: number | undefined, said = ''): ProductError {
     return new ProductError(
       'AGENT_ERROR',
-      `The agent at ${this.#connection.address} answered ${method} of blob '${id}' with HTTP status ${status}`,
+      `The agent at ${this.#connection.address} answered ${method} of blob '${id}' with HTTP status ${status}${said === '' ? '' : `: ${said}`}`,
     );
   }
 }

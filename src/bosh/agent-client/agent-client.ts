@@ -17,7 +17,10 @@ export interface BlobReference {
 /** A process that is not up. */
 export interface TroubledProcess {
   readonly name: string;
+  readonly job: string | undefined;
   readonly state: string;
+  /** Why it is not up. */
+  readonly problem: string | undefined;
   /** How its start program ended. */
   readonly lastExit: string | undefined;
   /** The last lines that its programs printed. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { wholeWords } from '../../errors/redact/whole-words.ts';
+import { toJson } from '../yaml/exact-json.ts';
 import type { MbusConnection } from './mbus-connection.ts';
 import type { AgentClock } from './agent-client.ts';
 
@@ -61,7 +62,7 @@ export class AgentTasks {
     args: readonly unknown[],
     { patience = usualPatience }: CallOptions = {},
   ): Promise<unknown> {
-    const body = Buffer.from(JSON.stringify({ method, arguments: args, reply_to: this.#directorId }));
+    const body = Buffer.from(toJson({ method, arguments: args, reply_to: this.#directorId }));
     const request = {
       method: 'POST',
       path: '/agent',
@@ -155,7 +156,7 @@ export class AgentTasks {
 }
 
 /** The text of a stream; undefined where it has more bytes. */
-async function textOf(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string | undefined> {
+export async function textOf(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of stream) {

@@ -152,6 +152,7 @@ function readState(value: unknown, tasks: AgentTasks): AgentState {
 
 const mostTroubled = 20;
 const longestName = 200;
+const longestProblem = 1000;
 const longestOutput = 4096;
 
 /** Only the words of those that are not up, and of a hostile agent's no more than a screen holds. */
@@ -159,17 +160,22 @@ function readTroubled(processes: unknown): readonly TroubledProcess[] {
   if (!Array.isArray(processes)) return [];
   return processes
     .flatMap((process: unknown) => {
-      const { name, state, last_exit: lastExit, output } = asRecord(process) ?? {};
+      const { name, job, state, problem, last_exit: lastExit, output } = asRecord(process) ?? {};
       if (typeof name !== 'string' || typeof state !== 'string' || state === 'running') return [];
       return {
         name: wholeWords(name, longestName),
+        job: firstWords(job, longestName),
         state: wholeWords(state, longestName),
-        lastExit: typeof lastExit === 'string' ? wholeWords(lastExit, longestName) : undefined,
+        problem: firstWords(problem, longestProblem),
+        lastExit: firstWords(lastExit, longestName),
         output: typeof output === 'string' ? lastWords(output) : '',
       };
     })
     .slice(0, mostTroubled);
 }
+
+const firstWords = (text: unknown, longest: number): string | undefined =>
+  typeof text === 'string' ? wholeWords(text, longest) : undefined;
 
 function lastWords(output: string): string {
   return output.length <= longestOutput ? output : withoutFirstWord(output.slice(-longestOutput));

@@ -34,6 +34,9 @@ export interface MbusRequest {
 const certificateFaults =
   /^(ERR_TLS_CERT_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_CERT_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_MISMATCH|EE_KEY_|CA_MD_|ERR_SSL_TLSV?1?3?_?ALERT_UNKNOWN_CA)/;
 
+/** Of our agent whose VM has no room: it says where, and no second try helps. */
+const noRoom = 507;
+
 /**
  * HTTP requests to one agent, a connection for each. The certificate is always verified. Errors name the agent by
  * address: AGENT_UNTRUSTED for certificate and credentials, AGENT_UNREACHABLE for every other failure of transport,
@@ -64,7 +67,7 @@ export class MbusConnection {
     this.#ca = ca;
   }
 
-  /** Sends the request and gives the answer to `read`, whatever its status but 401 and 5xx. */
+  /** Sends the request and gives the answer to `read`, whatever its status but 401 and every 5xx except 507. */
   async send<T>(request: MbusRequest, read: (answer: IncomingMessage) => Promise<T>): Promise<T> {
     const overdue = new AbortController();
     const timer = setTimeout(() => {
@@ -74,7 +77,8 @@ export class MbusConnection {
     try {
       answer = await this.#exchange(request, overdue.signal);
       if (answer.statusCode === 401) throw this.#refused();
-      if ((answer.statusCode ?? 0) >= 500) throw new Error(`HTTP status ${answer.statusCode}`);
+      if ((answer.statusCode ?? 0) >= 500 && answer.statusCode !== noRoom)
+        throw new Error(`HTTP status ${answer.statusCode}`);
       return await read(answer);
     } catch (error) {
       throw this.#describe(overdue.signal.aborted ? overdue.signal.reason : error);
@@ -153,8 +157,7 @@ export class MbusConnection {
 
   #describe(error: unknown): unknown {
     if (error instanceof ProductError || !(error instanceof Error)) return error;
-    if (('path' in error && typeof error.path === 'string') || ('code' in error && error.code === 'ENOSPC'))
-      return error;
+    if ('path' in error && typeof error.path === 'string') return error;
     if (this.#signal?.aborted === true) {
       return new ProductError('INTERRUPTED', `Interrupted while talking to the agent at ${this.address}`);
     }

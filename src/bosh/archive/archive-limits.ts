@@ -1,15 +1,20 @@
 const mebibyte = 1024 * 1024;
 
 /**
- * What an archive may hold: a few kilobytes of gzip must fill neither a disk nor the memory. All are far above what releases,
- * stemcells and images of the field have.
+ * What an archive may hold: a few kilobytes of gzip must fill neither a disk nor the memory. All are far
+ * above what releases, stemcells and images of the field have.
  */
 export const archiveLimits = {
   /** Bytes of a manifest in it (release.MF, job.MF, stemcell.MF), and of any YAML file that is read whole. */
   manifest: 4 * mebibyte,
-  /** Bytes that it unpacks to: a heavy stemcell has about 3 GiB, a release with Windows' files in it 9 GiB. */
+  /**
+   * Bytes that it unpacks to: a heavy stemcell has about 3 GiB, a release with Windows' files in it 9 GiB.
+   */
   total: 16 * 1024 * mebibyte,
-  /** Bytes that all jobs of a release unpack to together: templates of a few kilobytes. Each may be a link to one archive. */
+  /**
+   * Bytes that all jobs of a release unpack to together: templates of a few kilobytes. Each may be a link to
+   * one archive.
+   */
   jobs: 1024 * mebibyte,
   /** Bytes of all templates that are rendered at once, which are held. */
   templates: 64 * mebibyte,

@@ -95,6 +95,44 @@ test('jobs of a release that are links to one archive are counted together', asy
   assert.ok((await bytesBelow(out)) < 4 * mebibyte);
 });
 
+test('what all archives of a release hold is counted: bytes, entries and names', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'linked.tgz');
+  await writeLinkedRelease(archivePath, 10, 0, 1);
+  const attempts: readonly [Partial<ArchiveLimits>, RegExp][] = [
+    [{ total: 5000 }, /linked\.tgz' unpacks to more than 5000 bytes/],
+    [{ entries: 10 }, /its entry 'jobs\/j9\.tgz' is one too many: an archive has 10 at most/],
+    [{ names: 100 }, /its entry 'jobs\/j\d\.tgz' brings all names to more than 100 characters/],
+    // 24 of each job: those of several jobs count together
+    [{ entries: 60 }, /j2\.tgz' was not unpacked: its entry 'templates\/x\d+' is one too many/],
+    [{ names: 1000 }, /j\d\.tgz' was not unpacked: its entry '.*' brings all names to more than 1000/],
+    [{ manifest: 100 }, /'release\.MF' has \d+ bytes; a manifest has 100 at most/],
+  ];
+  for (const [limits, message] of attempts) {
+    const options = { archivePath, directory: join(directory, 'out'), within: directory };
+    await assert.rejects(openRelease({ ...options, limits: { ...archiveLimits, ...limits } }), {
+      code: 'ARCHIVE_INVALID',
+      message,
+    });
+  }
+});
+
+test('names of several thousand folders within each other, and longer ones, are refused', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'deep.tar');
+  const deep = (levels: number, end: string): string => `${'a/'.repeat(levels)}${end}`;
+  for (const [key, type] of [
+    ['path', '0'],
+    ['linkpath', '2'],
+  ] as const) {
+    await writeFile(archivePath, tarFrom(before('x', record(key, deep(2048, 'bb'))), header('a', type, 0)));
+    await assert.rejects(unpackArchive(archivePath, join(directory, 'out')), {
+      code: 'ARCHIVE_INVALID',
+      message: /deep\.tar.*a name or a target longer than 4096 characters/,
+    });
+  }
+});
+
 test('templates that are links to one are counted together', async (t) => {
   const directory = await scratchDirectory(t);
   const archivePath = join(directory, 'linked.tgz');
@@ -148,6 +186,23 @@ test('what an archive unpacks to, its entries and their names are counted', asyn
       { code: 'ARCHIVE_INVALID', message },
     );
   await unpackArchive(archivePath, join(directory, 'out'));
+});
+
+test('an archive in another compression is named, with what repacks it', async (t) => {
+  const directory = await scratchDirectory(t);
+  for (const [start, name, end] of [
+    ['28b52ffd04000100', 'zstd', 'zst'],
+    ['fd377a585a000004', 'xz', 'xz'],
+    ['425a683931415926', 'bzip2', 'bz2'],
+  ] as const) {
+    const archivePath = join(directory, `a.tar.${end}`);
+    await writeFile(archivePath, Buffer.from(start, 'hex'));
+    const command = `compressed with ${name}, .*: ${name} -dc \\S*/a\\.tar\\.${end} \\| gzip > \\S*/a\\.tar\\.gz$`;
+    await assert.rejects(unpackArchive(archivePath, join(directory, 'out')), {
+      code: 'ARCHIVE_INVALID',
+      message: new RegExp(command, 'u'),
+    });
+  }
 });
 
 test('a NUL in a pax name is an error that names archive and entry', async (t) => {

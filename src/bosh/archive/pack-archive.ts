@@ -7,6 +7,7 @@ import { createGzip } from 'node:zlib';
 import { createTarPacker } from 'modern-tar';
 import type { TarHeader, TarPackController } from 'modern-tar';
 import { draftPath, removeDrafts } from '../../platform/draft.ts';
+import { withPath } from '../../platform/write-file.ts';
 
 /** What goes into an archive, in order. `name` is as it shall stand there; folders end in `/`. */
 export type ArchiveEntry = { readonly name: string; readonly mode: number } & (
@@ -52,7 +53,7 @@ export async function packArchive(
     await rename(unfinished, outFile);
   } catch (error) {
     await rm(unfinished, { force: true });
-    throw error;
+    throw withPath(outFile, error);
   }
 }
 

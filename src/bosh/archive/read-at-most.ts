@@ -30,8 +30,8 @@ export async function readRegularFile(
 }
 
 /**
- * The bytes of a file that the operator named, which may be a pipe, as a shell's `<(command)` is. FILE_NOT_FOUND; undefined
- * where it has more than `limit`.
+ * The bytes of a file that the operator named, which may be a pipe, as a shell's `<(command)` is.
+ * FILE_NOT_FOUND; undefined where it has more than `limit`.
  */
 export async function readGivenFile(path: string, limit: number): Promise<Buffer | undefined> {
   try {
@@ -44,8 +44,8 @@ export async function readGivenFile(path: string, limit: number): Promise<Buffer
 }
 
 /**
- * While it is not disposed, the first signal ends the process at once: a thread that waits for the writer of a pipe can be woken by
- * nothing else, and what the operator gives is read before anything is changed.
+ * While it is not disposed, the first signal ends the process at once: a thread that waits for the writer of
+ * a pipe can be woken by nothing else, and what the operator gives is read before anything is changed.
  */
 function endingBySignal(): Disposable {
   const end = (signal: NodeJS.Signals): void => {

@@ -10,7 +10,9 @@ import { formatDigest, parseDigests, strongestDigest } from '../digest/digest.ts
 import { digestMismatch } from '../digest/verify-file.ts';
 import { ArchiveBudget, shownName } from './archive-limits.ts';
 import type { ArchiveLimits, EntryCounter } from './archive-limits.ts';
+import { compressionIn, unreadCompression } from './compression.ts';
 import { openForReading } from './open-for-reading.ts';
+import { withPath } from '../../platform/write-file.ts';
 
 type Header = Parameters<NonNullable<UnpackOptionsFS['filter']>>[0];
 
@@ -40,6 +42,9 @@ export async function unpackArchive(
 ): Promise<void> {
   await using file = await openForReading(archivePath);
   const { budget = new ArchiveBudget() } = options;
+  const compression = await compressionIn(file);
+  if (compression !== 'gzip' && compression !== 'none')
+    throw unreadCompression(compression, `'${archivePath}'`, archivePath);
   const admission = new Admission(archivePath, options.only, budget);
   const target = unpackTar(directory, { strict: true, filter: (header) => admission.admits(header) });
   const { bytes, verify } = verifiedBytes(archivePath, file, options.digest);
@@ -47,10 +52,11 @@ export async function unpackArchive(
     (excess) => new ProductError('ARCHIVE_INVALID', `'${archivePath}' unpacks to ${excess}`),
   );
   try {
-    if (await isGzip(file)) await pipeline(bytes, createGunzip({ chunkSize: pieceSize }), limited, target);
+    if (compression === 'gzip')
+      await pipeline(bytes, createGunzip({ chunkSize: pieceSize }), limited, target);
     else await pipeline(bytes, limited, target);
   } catch (error) {
-    throw describe(archivePath, error);
+    throw describe(archivePath, withPath(directory, error));
   }
   await verify();
 }
@@ -58,12 +64,6 @@ export async function unpackArchive(
 /** Entry names come as `./a`, `a/` or `a`. */
 export function entryName(name: string): string {
   return posix.normalize(name).replace(/^\.\//, '').replace(/\/$/, '');
-}
-
-async function isGzip(file: FileHandle): Promise<boolean> {
-  const start = Buffer.alloc(2);
-  await file.read(start, 0, 2, 0);
-  return start[0] === 0x1f && start[1] === 0x8b;
 }
 
 /** The bytes of the file, and a check of their digest, to be called when they have been taken. */

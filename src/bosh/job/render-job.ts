@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
@@ -8,6 +8,7 @@ import type { ReleaseJob } from '../release/release.ts';
 import type { TemplateContext, TemplateRenderer, TemplateToRender } from '../template/template-renderer.ts';
 import { jobContext } from './job-context.ts';
 import type { JobContextOptions, Properties } from './job-context.ts';
+import { writeFile } from '../../platform/write-file.ts';
 
 /** One release job with the properties that the manifest gives it. */
 export interface JobToRender {

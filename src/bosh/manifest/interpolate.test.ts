@@ -52,6 +52,8 @@ test('inside of text, texts and whole numbers are put in', async () => {
       u: 'https://a:b$&@::1:6868/a',
     },
   );
+  const large = { n: 18_446_744_073_709_551_615n };
+  assert.deepEqual(await run('a: ((n))\nb: <((n))>', large), { a: large.n, b: '<18446744073709551615>' });
 });
 
 test('parts of a variable are reached with dots', async () => {

@@ -149,7 +149,8 @@ class Interpolation {
   #asText(node: YamlNode | undefined, name: string, place: Place, otherwise: string): string {
     if (node === undefined) return otherwise;
     if (node.kind === 'scalar' && typeof node.value === 'string') return node.value;
-    if (node.kind === 'scalar' && Number.isInteger(node.value)) return String(node.value);
+    if (node.kind === 'scalar' && (Number.isInteger(node.value) || typeof node.value === 'bigint'))
+      return String(node.value);
     const message = `variable '${name}' is ${node.kind === 'scalar' ? 'no text' : describeKind(node)}; inside of text only texts and whole numbers can stand`;
     this.#problems.add(place, '', message);
     return otherwise;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { connectedServices, inStartOrder } from './check-services.ts';
+import { connectedServices, inStartOrder, isBegunBy } from './check-services.ts';
 import type { MonitService } from './monit-service.ts';
 import { parseMonit } from './parse-monit.ts';
 
@@ -22,6 +22,21 @@ test('a service starts behind all that it depends on, whatever job declares it',
   ];
   assert.equal(names(inStartOrder(all)), 'db cache web alone check other');
   assert.deepEqual(connectedServices(inStartOrder(all)).map(names), ['db cache web check', 'alone other']);
+});
+
+test('services of a job with one start program start one after the other', () => {
+  const check = (name: string, start: string): string =>
+    `check process ${name} pidfile /${name} ${start === '' ? '' : `start program "${start}" timeout ${name.length} seconds`} group vcap`;
+  const [one, three, other, none] = ['/ctl start', '/ctl start', '/ctl other', ''].map((start, index) =>
+    check(['a', 'bbb', 'c', 'd'][index] ?? '', start),
+  );
+  const all = [
+    ...parseMonit([one, three, other, none].join('\n'), 'one'),
+    ...parseMonit(check('elsewhere', '/ctl start'), 'two'),
+  ];
+  assert.deepEqual(connectedServices(inStartOrder(all)).map(names), ['a bbb', 'c', 'd', 'elsewhere']);
+  const begins = all.map((service) => names(all.filter((by) => isBegunBy(service, by))));
+  assert.deepEqual(begins, ['bbb', 'a', '', 'a bbb c', '']);
 });
 
 for (const [what, list, message] of [

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import type { MonitService } from './monit-service.ts';
+import type { MonitProgram, MonitService } from './monit-service.ts';
 
 /**
  * Checks the services of all jobs of a VM as a whole and answers them in the order in which they start: each
@@ -43,15 +44,30 @@ function visit(
   known.ordered.add(service);
 }
 
-/** The services that depend on each other, directly or not, each group in the given order. */
+/** Whether the start program of `other` begins this service, too: the two have the same one, or this one has none. */
+export function isBegunBy({ job, name, start }: MonitService, other: MonitService): boolean {
+  if (job !== other.job || name === other.name || other.start === undefined) return false;
+  return start === undefined || isSameProgram(start, other.start);
+}
+
+const isSameProgram = (one: MonitProgram, other: MonitProgram): boolean =>
+  isDeepStrictEqual({ ...one, timeoutSeconds: 0 }, { ...other, timeoutSeconds: 0 });
+
+/**
+ * The services that depend on each other, directly or not, or have the same start program, each group in the given order.
+ */
 export function connectedServices(services: readonly MonitService[]): readonly (readonly MonitService[])[] {
   const groups = new Map<string, string>();
   const rootOf = (name: string): string => {
     const parent = groups.get(name) ?? name;
     return parent === name ? name : rootOf(parent);
   };
-  for (const { name, dependsOn } of services)
-    for (const needed of dependsOn) groups.set(rootOf(needed), rootOf(name));
+  for (const service of services) {
+    const { name, start, dependsOn } = service;
+    const same = start === undefined ? undefined : services.find((other) => isBegunBy(service, other));
+    for (const needed of [...dependsOn, ...(same === undefined ? [] : [same.name])])
+      groups.set(rootOf(needed), rootOf(name));
+  }
   return [...Map.groupBy(services, ({ name }) => rootOf(name)).values()];
 }
 

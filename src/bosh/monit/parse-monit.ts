@@ -40,7 +40,18 @@ export function parseMonit(source: string, job: string): readonly MonitService[]
     if (reader.take('set')) skipSet(reader, token);
     else services.push(serviceAt(reader, token));
   }
+  const stranded = services.find((service) => isStranded(service, services));
+  if (stranded !== undefined)
+    throw new ProductError(
+      'AGENT_MONIT_INVALID',
+      `job '${job}': monit line ${stranded.line}, column 1: process '${stranded.name}' has no start program, and no other check of the job has one that could begin it`,
+    );
   return services;
+}
+
+/** A process of a pidfile that nothing begins. */
+function isStranded({ subject, start }: MonitService, all: readonly MonitService[]): boolean {
+  return subject.kind === 'pidfile' && start === undefined && all.every((other) => other.start === undefined);
 }
 
 const startsStatement = (reader: TokenReader, token: Token | undefined): boolean =>
@@ -78,8 +89,6 @@ function serviceAt(reader: TokenReader, first: Token): MonitService {
     if (startsStatement(reader, token)) break;
     readClause(reader, token, { clauses, kind, address });
   }
-  if (subject.kind === 'pidfile' && clauses.start === undefined)
-    throw reader.invalid(first, `process '${name}' has no start program`);
   if (!clauses.groups.some((group) => group.toLowerCase() === 'vcap'))
     throw reader.invalid(first, `'${name}' is not in group vcap: add 'group vcap'`);
   return { job: reader.job, name, line: first.line, subject, ...clauses };

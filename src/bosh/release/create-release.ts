@@ -166,8 +166,8 @@ async function nextVersion(
 }
 
 /**
- * The release's author chose the folder. One outside of the release is usual; the operator is told its path before it is read or
- * written, and it is made there only by --force.
+ * The release's author chose the folder. One outside of the release is usual; the operator is told its path
+ * before it is read or written, and it is made there only by --force.
  */
 async function openBlobstore(
   { blobstore }: ReleaseConfig,

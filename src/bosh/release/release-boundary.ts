@@ -18,8 +18,9 @@ export async function requireInside(directory: string, path: string): Promise<vo
 }
 
 /**
- * Where the path leads to, if that is out of the release and of the git repository that it is in; of a path that is not there what is
- * there of it counts. RELEASE_INVALID for a link on the way that leads to nothing: who makes its target decides what is written.
+ * Where the path leads to, if that is out of the release and of the git repository that it is in; of a path
+ * that is not there what is there of it counts. RELEASE_INVALID for a link on the way that leads to nothing:
+ * who makes its target decides what is written.
  */
 export async function placeOutside(directory: string, path: string): Promise<string | undefined> {
   const boundary = await boundaryOf(directory);

@@ -35,7 +35,10 @@ export interface ReleaseDirectory {
   readonly license: readonly ReleaseFile[];
 }
 
-/** Reads and checks a release directory (bosh-cli: release/dir_reader.go). RELEASE_INVALID with a line per fault. */
+/**
+ * Reads and checks a release directory (bosh-cli: release/dir_reader.go). RELEASE_INVALID with a line per
+ * fault.
+ */
 export async function readReleaseDirectory(directory: string, signal?: AbortSignal): Promise<ReleaseDirectory> {
   const problems = new Problems();
   // packages have links as such, and files only below these
@@ -148,7 +151,9 @@ async function readJob(path: string, packages: readonly string[], problems: Prob
   return { name: spec.name, packages: spec.packages, files };
 }
 
-/** Every blob of config/blobs.yml has to be there and whole; others, built on the spot, are taken as they are. */
+/**
+ * Every blob of config/blobs.yml has to be there and whole; others, built on the spot, are taken as they are.
+ */
 async function checkBlobs(directory: string, problems: Problems): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
   if (!(await isFile(index))) return;

@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
+import { ImageTarGuess, imageTarProblem } from '../archive/image-tar.ts';
 import { openForReading } from '../archive/open-for-reading.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
@@ -32,8 +33,18 @@ export async function openStemcell({
 }: OpenStemcellOptions): Promise<Stemcell> {
   await removeTree(directory, { within });
   await mkdir(directory, { recursive: true });
-  const only = (name: string): boolean => name === 'stemcell.MF' || name === 'image';
+  const image = new ImageTarGuess();
+  let isImage = true;
+  const only = (name: string): boolean => {
+    isImage &&= image.mayHave(name);
+    return name === 'stemcell.MF' || name === 'image';
+  };
   await unpackArchive(archivePath, directory, { digest, only });
+  if (isImage && image.kind !== undefined)
+    throw new ProductError(
+      'STEMCELL_INVALID',
+      `${imageTarProblem(image.kind, archivePath)}; then make a stemcell of the folder: bosh-kubernetes stemcell build --from layout --output FOLDER`,
+    );
   try {
     return await readStemcell(directory);
   } catch (error) {

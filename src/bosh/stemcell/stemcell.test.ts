@@ -45,6 +45,25 @@ test('the same stemcell is the same archive', async (t) => {
   assert.equal(first.digest, second.digest);
 });
 
+test('the tar of a container image is named, with what makes a stemcell of it', async (t) => {
+  const directory = await scratchDirectory(t);
+  const archivePath = join(directory, 'image.tgz');
+  const open = () => openStemcell({ archivePath, directory: join(directory, 'out'), within: directory });
+  const file = (name: string) => ({ kind: 'content', name, mode: 0o644, content: '{}' }) as const;
+  const blob = `blobs/sha256/${'b'.repeat(64)}`;
+  await packArchive([file('oci-layout'), file('index.json'), file(blob)], archivePath);
+  await assert.rejects(open, {
+    code: 'STEMCELL_INVALID',
+    message:
+      /image in OCI layout\. .*tar -xf \S+ -C layout; .*: bosh-kubernetes stemcell build --from layout/,
+  });
+  await packArchive([file(`${'a'.repeat(64)}.json`), file('manifest.json')], archivePath);
+  await assert.rejects(open, {
+    code: 'STEMCELL_INVALID',
+    message: /docker save.*stemcell build --from layout/,
+  });
+});
+
 test('a heavy stemcell is verified and only image and manifest are unpacked', async (t) => {
   const directory = await scratchDirectory(t);
   await writeFile(join(directory, 'image'), 'root file system');

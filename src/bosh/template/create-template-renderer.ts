@@ -3,6 +3,7 @@ import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { wholeWords } from '../../errors/redact/whole-words.ts';
+import { toJson } from '../yaml/exact-json.ts';
 import { confined, limited, nativeRuby, wasmRuby } from './ruby-command.ts';
 import type { RubyCommand } from './ruby-command.ts';
 import { RubyProcess } from './ruby-process.ts';
@@ -121,7 +122,7 @@ class RubyRenderer implements TemplateRenderer {
       const results: RubyResult[] = [];
       // each alone: the text of all, which repeats the properties for each, has no limit
       for (const one of batch) {
-        ruby.send(JSON.stringify({ templates: [one] }));
+        ruby.send(toJson({ templates: [one] }));
         results.push(parseResult(one.name, await ruby.answer(one.name, this.#patience)));
       }
       return results;

@@ -63,6 +63,8 @@ function suite(renderer: TemplateRenderer): void {
       '7 default nil',
     );
     assert.equal(await render("<%= p('web.port') %>", { job_properties: {} }), '80');
+    const large = { job_properties: { web: { port: 18_446_744_073_709_551_615n } } };
+    assert.equal(await render("<%= p('web.port') - 1 %>", large), '18446744073709551614');
   });
 
   test('several names, fallbacks and missing ones', async () => {

@@ -16,6 +16,19 @@ test('the value of a flag is YAML as the bosh CLI reads it', () => {
   ]);
 });
 
+test('a whole number keeps its digits up to 64 bits, and is refused above', () => {
+  assert.deepEqual(['9007199254740993', '18446744073709551615', '[0xFFFFFFFFFFFFFFFF]'].map(parse), [
+    9_007_199_254_740_993n,
+    18_446_744_073_709_551_615n,
+    [18_446_744_073_709_551_615n],
+  ]);
+  for (const text of ['18446744073709551616', '-9223372036854775809', '+18446744073709551615'])
+    assert.throws(() => parse(text), {
+      code: 'INVALID_ARGUMENT',
+      message: /^-v v=…:1:1: the number is too large; put it in quotes; --var-file/,
+    });
+});
+
 test('a text is kept as typed', () => {
   for (const text of [
     ' padded ',

@@ -126,6 +126,8 @@ export class Field {
   integer(): number | undefined {
     if (!this.given) return undefined;
     if (this.node?.kind === 'scalar' && Number.isSafeInteger(this.node.value)) return Number(this.node.value);
+    if (this.node?.kind === 'scalar' && typeof this.node.value === 'bigint')
+      return this.#mismatch('a smaller number', undefined);
     return this.#mismatch('a whole number', undefined);
   }
 

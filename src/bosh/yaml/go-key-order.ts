@@ -1,5 +1,5 @@
 import { codePoints } from './go-scalar-style.ts';
-import type { ScalarNode } from './yaml-node.ts';
+import type { ScalarNode, ScalarValue } from './yaml-node.ts';
 
 /**
  * The order in which go yaml.v2 writes the keys of a map (sorter.go): numbers and booleans by value, then text in
@@ -10,13 +10,15 @@ export function compareGoKeys({ value: a }: ScalarNode, { value: b }: ScalarNode
   const [x, y] = [rank(a), rank(b)];
   if (x.kind !== y.kind && (x.number === undefined || y.number === undefined)) return x.kind - y.kind;
   if (x.number === undefined || y.number === undefined) return 0;
-  return x.number - y.number || x.kind - y.kind;
+  if (x.number === y.number) return x.kind - y.kind;
+  return x.number < y.number ? -1 : 1;
 }
 
 /** Kinds in the order of Go's reflect.Kind; null is an invalid value there. */
-function rank(value: string | number | boolean | null): { readonly kind: number; readonly number?: number } {
+function rank(value: ScalarValue): { readonly kind: number; readonly number?: number | bigint } {
   if (value === null) return { kind: 0 };
   if (typeof value === 'boolean') return { kind: 1, number: value ? 1 : 0 };
+  if (typeof value === 'bigint') return { kind: 2, number: value };
   if (typeof value === 'number') return { kind: Number.isInteger(value) ? 2 : 14, number: value };
   return { kind: 24 };
 }

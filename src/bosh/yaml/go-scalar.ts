@@ -16,11 +16,12 @@ const words: ReadonlyMap<string, GoScalar> = new Map([
   ...named('float', -Infinity, ['-.inf', '-.Inf', '-.INF']),
 ]);
 
-const bases: readonly (readonly [RegExp, number])[] = [
-  [/^0[xX]([0-9a-fA-F]+)$/, 16],
-  [/^0[bB]([01]+)$/, 2],
-  [/^0[oO]?([0-7]+)$/, 8],
-  [/^(0|[1-9][0-9]*)$/, 10],
+/** Each with the prefix by which BigInt knows it. */
+const notations: readonly (readonly [RegExp, string])[] = [
+  [/^0[xX]([0-9a-fA-F]+)$/, '0x'],
+  [/^0[bB]([01]+)$/, '0b'],
+  [/^0[oO]?([0-7]+)$/, '0o'],
+  [/^(0|[1-9][0-9]*)$/, ''],
 ];
 
 /**
@@ -43,15 +44,16 @@ export function resolvePlain(text: string): GoScalar {
   return plainText(text);
 }
 
-/** An integer of at most 64 bits in any of Go's notations; undefined for anything else. */
-function parseInteger(text: string): number | undefined {
-  const sign = text.startsWith('-') ? -1 : 1;
+/** An integer of at most 64 bits in any of Go's notations, with a sign of at most 63; undefined for anything else. */
+function parseInteger(text: string): number | bigint | undefined {
   const unsigned = text.replace(/^[-+]/, '');
-  for (const [pattern, base] of bases) {
+  for (const [pattern, prefix] of notations) {
     const digits = pattern.exec(unsigned)?.[1];
     if (digits === undefined) continue;
-    const value = sign * Number.parseInt(digits, base);
-    return value >= -(2 ** 63) && value < 2 ** 64 ? value + 0 : undefined;
+    const size = BigInt(`${prefix}${digits}`);
+    const value = text.startsWith('-') ? -size : size;
+    if (value < -(2n ** 63n) || value >= (unsigned === text ? 2n ** 64n : 2n ** 63n)) return undefined;
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   }
   return undefined;
 }

@@ -75,7 +75,7 @@ function openEnd(text: string): number | undefined {
 }
 
 export interface YamlOptions {
-  /** What becomes of an integer that no JavaScript number holds; as text it has its digits. Default: refused. */
+  /** What becomes of an integer of more than 64 bits; as text it has its digits. Default: refused. */
   readonly largeNumbers?: 'refused' | 'text';
 }
 

@@ -5,7 +5,8 @@ export interface Place {
   readonly column: number;
 }
 
-export type ScalarValue = string | number | boolean | null;
+/** A whole number that no `number` holds exactly is a bigint; `toJson` writes its digits. */
+export type ScalarValue = string | number | bigint | boolean | null;
 
 export interface ScalarNode {
   readonly kind: 'scalar';
@@ -64,10 +65,12 @@ export function fromValue(value: unknown, place: Place): YamlNode {
     return { kind: 'map', entries, place };
   }
   if (value === undefined || value === null) return scalar(null, place);
-  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
-    return scalar(value, place);
-  }
+  if (isScalarValue(value)) return scalar(value, place);
   throw new TypeError(`a ${typeof value} is no YAML value`);
+}
+
+function isScalarValue(value: unknown): value is ScalarValue {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value);
 }
 
 export function scalar(value: ScalarValue, place: Place): ScalarNode {
@@ -93,5 +96,5 @@ export function describeKind(node: YamlNode): string {
   if (node.kind !== 'scalar') return `a ${node.kind}`;
   if (node.value === null) return 'nothing';
   if (typeof node.value === 'string') return 'text';
-  return typeof node.value === 'number' ? 'a number' : 'true or false';
+  return typeof node.value === 'boolean' ? 'true or false' : 'a number';
 }

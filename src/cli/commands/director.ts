@@ -19,6 +19,7 @@ export const director: Command = {
   usage: `${[...verbs.keys()].join('|')} ...`,
   summary:
     'Look whether a cluster can have a BOSH director, and write what creates it; print the settings of one',
+  verbs: [...verbs.values()].map(({ usage }) => usage),
   async run([name, ...words], context) {
     const verb = verbs.get(name);
     if (verb !== undefined) return verb.run(words, context);

@@ -7,11 +7,14 @@ import type { Orphan, Orphans } from '../orphans.ts';
 import { listOrphans } from '../orphans.ts';
 import { formatTable } from '../table.ts';
 
-/** What a killed CPI call, or a human who deleted a VM's pod, may have left, and what can be done about it. Reads only: nothing here deletes what may be data. */
+/**
+ * What a killed CPI call, or a human who deleted a VM's pod, may have left, and what can be done about it.
+ * Reads only: nothing here deletes what may be data.
+ */
 export const orphans: Command = {
   name: 'orphans',
   usage: kubernetesUsage,
-  summary: 'List VMs, disks, snapshots, copies and attachments that a killed call may have left',
+  summary: 'List VMs, disks, snapshots, copies, attachments and released volumes that calls may have left',
   async run(words, { installation, terminal, secrets, environment }) {
     const values = parseKubernetesArguments('orphans', words);
     const { clusterDirectory } = installation;
@@ -52,13 +55,19 @@ const advice: Readonly<Record<Orphan['what'], string>> = {
   attachment:
     'Attachment: its VM is no more. The next attach_disk, resize_disk, update_disk or delete_disk of the disk ends it.',
   'helper snapshot': helper,
+  'released volume':
+    'Released volume: the disk or the VM that had it was deleted, and its StorageClass retains volumes (reclaimPolicy Retain), so its data ' +
+    'are there. docs/operating.md, "Volumes that stay", says how to delete it and how to get a disk back',
 };
 
 const unknownVms =
   'VMs were not looked for: the kubeconfig does not allow to list Secrets, which tell whether a create_vm has finished.\n';
 
-function report({ found, areVmsKnown }: Orphans): string {
-  const unknown = areVmsKnown ? '' : unknownVms;
+const unknownVolumes =
+  'Released volumes were not looked for: the kubeconfig does not allow to list PersistentVolumes.\n';
+
+function report({ found, areVmsKnown, areVolumesKnown }: Orphans): string {
+  const unknown = `${areVmsKnown ? '' : unknownVms}${areVolumesKnown ? '' : unknownVolumes}`;
   if (found.length === 0) return `Nothing that a killed call may have left.\n${unknown}`;
   const table = formatTable(
     ['What', 'Name', 'Of disk', 'Created'],

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { kubeletInObjects } from '../../cluster/node/paths-in-objects.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
-import { createEnv } from '../../deploy/create-env.ts';
+import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { readKnownResources } from '../../deploy/state/known-resources.ts';
@@ -70,14 +70,17 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   );
   const { manifest } = result;
   // After a restart of the cluster the VM comes back by itself, a moment later than its API.
-  const { state, address } =
-    result.state === 'running'
-      ? result
-      : await readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget });
+  const { state, address } = ['running', 'stopped'].includes(result.state)
+    ? result
+    : await readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget });
 
   terminal.out(
     `\n${formatTable(['Instance', 'State', 'Address', 'Disk'], [[result.instance, state, address ?? '-', result.diskCid ?? '-']])}\n`,
   );
+  if (state === 'stopped') {
+    if (result.state !== 'stopped') terminal.error(stoppedJobs(result.instance).trimEnd());
+    return 1;
+  }
   if (state !== 'running') {
     terminal.error(
       `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; ${logs === undefined ? '' : `its logs: ${logs}; `}` +

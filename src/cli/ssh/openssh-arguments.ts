@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { shellWord } from '../../director/shell-word.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import type { ScpPath } from './ssh-arguments.ts';
 
 /** One login to a VM. */

@@ -32,6 +32,7 @@ test('what stemcell build cannot use is named', () => {
     [['--from-debian', '--mirror', 'ftp://x', ...debian], /as mirror/],
     [['--from', 'a', '--architecture', 'x86', '--output', 'c'], /--architecture one of amd64, arm64/],
     [['--from-debian', '--architecture', 'arm64', ...debian], /takes --architecture with --from alone/],
+    [['--from-debian', '--reference', 'v1', ...debian], /takes --reference with --from alone/],
     [['--from-debian', '--monit', 'm', ...debian], /takes --monit with --agent alone/],
     [['--from-debian', '--davcli', 'd', ...debian], /takes --davcli with --agent alone/],
     [['--from', 'a', '--davcli', 'b', '--output', 'c'], /takes --davcli with --from-debian alone/],

@@ -13,7 +13,7 @@ import type { PushTarget } from './push-arguments.ts';
 import { parsePushTarget, pushOptions, refusePushOptions } from './push-arguments.ts';
 
 export const buildUsage =
-  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline | --from STEMCELL.tgz|ROOT.tar[.gz]|OCI-LAYOUT) --output FOLDER [--push HOST/REPOSITORY[:TAG]] [OPTIONS]';
+  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--reference NAME]) --output FOLDER [--push HOST/REPOSITORY[:TAG]] [OPTIONS]';
 
 export interface BuildArguments {
   readonly from: DebianArguments | SourceArguments;
@@ -28,6 +28,8 @@ interface SourceArguments {
   readonly path: string;
   /** Undefined: this machine's. */
   readonly architecture: Architecture | undefined;
+  /** Name of an image in a folder in OCI layout. */
+  readonly reference: string | undefined;
 }
 
 export interface DebianArguments {
@@ -50,6 +52,7 @@ const options = {
   'from-debian': text,
   'operating-system': text,
   architecture: text,
+  reference: text,
   profile: text,
   output: text,
   image: text,
@@ -104,6 +107,7 @@ function sourceOf(path: string, values: Values): BuildArguments['from'] {
     kind: 'source',
     path: resolve(expandHome(path)),
     architecture: architectureAsked(values.architecture),
+    reference: values.reference,
   };
 }
 
@@ -117,6 +121,8 @@ function architectureAsked(name: string | undefined): Architecture | undefined {
 function debianOf(suite: string, values: Values): DebianArguments {
   if (values.architecture !== undefined)
     throw wrong('takes --architecture with --from alone: mmdebstrap makes a root for its own machine');
+  if (values.reference !== undefined)
+    throw wrong('takes --reference with --from alone: it names an image in a layout');
   const { agent, monit, davcli, include = [], mirror: mirrors = [] } = values;
   check('suite', suite);
   for (const name of include) check('package', name);

@@ -86,6 +86,35 @@ function elfHeader(machine: number): Buffer {
   return header;
 }
 
+const noAgent = process.arch !== 'x64' && 'needs x86-64, as our agent does';
+/** Stands for scripts/build-agent.ts, which takes half a minute if much else runs. */
+const quickScript = `
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+writeFileSync(process.argv[2], 'ELF');
+writeFileSync(join(dirname(process.argv[2]), 'NOTICE'), 'Bun and packages');
+`;
+
+test('our own agent comes with the notices of what it holds', { skip: notRoot || noAgent }, async (t) => {
+  const directory = await scratchDirectory(t);
+  const environment = { ...(await fakeMmdebstrap(directory)), XDG_CACHE_HOME: join(directory, 'cache') };
+  const at = said(environment);
+  const installation = { root: join(directory, 'installation'), nodeBinary: process.execPath };
+  await mkdir(join(installation.root, 'scripts'), { recursive: true });
+  await writeFile(join(installation.root, 'scripts', 'build-agent.ts'), quickScript);
+  await writeFile(join(installation.root, 'package.json'), '{"type": "module"}');
+  const output = join(directory, 'out');
+  await buildStemcell(['--from-debian', '--profile', 'baseline', '--output', output], {
+    ...at.context,
+    installation: { ...at.context.installation, ...installation },
+  });
+  const files = await filesOverRoot(join(output, 'image'));
+  const documents = 'usr/share/doc/bosh-kubernetes';
+  assert.match(files.get(`${documents}/LICENSE`)?.text ?? '', /Apache License/u);
+  assert.equal(files.get('usr/lib/bosh-kubernetes/bosh-agent')?.text, 'ELF');
+  assert.equal(files.get(`${documents}/NOTICE`)?.text, 'Bun and packages');
+});
+
 /** Where this process makes temporary files, until the test ends. */
 async function temporaryDirectory(t: TestContext, path: string): Promise<string> {
   await mkdir(path);

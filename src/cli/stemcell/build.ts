@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { formatImageName } from '../../oci/image-name.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import { architectureOf, checkOwnAgent } from '../../stemcell/architecture.ts';
 import { buildDebianStemcell } from '../../stemcell/build-debian-stemcell.ts';
 import { checkProgram } from '../../stemcell/check-program.ts';
@@ -19,7 +20,7 @@ import type { BuildArguments, DebianArguments } from './build-arguments.ts';
 import { parseBuildArguments } from './build-arguments.ts';
 import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';
-import { pushWords, shellWord } from './push-words.ts';
+import { pushWords } from './push-words.ts';
 import { pushLayout } from './push-layout.ts';
 
 /** `stemcell build`: makes an image and the light stemcell that names it. */
@@ -48,11 +49,12 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const { from, identity, output } = parsed;
   if (from.kind === 'debian') return fromDebian(parsed, from, context);
   const epoch = sourceDateEpoch(context.environment['SOURCE_DATE_EPOCH']);
-  const { path: source, architecture: asked } = from;
+  const { path: source, architecture: asked, reference } = from;
   const architecture = asked ?? architectureOf(process);
   const isAsked = asked !== undefined;
   const { signal } = context;
-  return convertStemcell({ ...identity, source, architecture, isAsked, output, epoch, signal });
+  const layout = { architecture, isAsked, reference };
+  return convertStemcell({ ...identity, ...layout, source, output, epoch, signal });
 }
 
 /** What was built stays where it is when the registry does not take it. */
@@ -92,9 +94,12 @@ async function fromDebian(
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcell-'));
   try {
     const root = await debianRoot(request, cache, { signal, environment, user: process.geteuid?.() });
-    const agent = from.agent ?? (await buildAgent(join(scratch, 'bosh-agent'), context));
+    const { agent, notice } =
+      from.agent === undefined
+        ? await buildAgent(scratch, context)
+        : { agent: from.agent, notice: undefined };
     const { epoch } = request;
-    const parts = { root, agent, architecture, epoch, isOwnAgent: from.agent === undefined };
+    const parts = { root, agent, notice, architecture, epoch, isOwnAgent: from.agent === undefined };
     return await buildDebianStemcell({ ...identity, ...from, ...parts, output, signal });
   } finally {
     await removeTree(scratch, { within: tmpdir() });

@@ -1,16 +1,32 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { shellWord } from '../../platform/shell-word.ts';
 import { layoutFolder } from '../../stemcell/publish.ts';
+import { findKind } from '../../stemcell/source/find-kind.ts';
 
-/** A folder in OCI layout, or what `stemcell build` made, which has one. */
+/**
+ * A folder in OCI layout, or what `stemcell build` made, which has one. INVALID_ARGUMENT for a file says what it is, or how it becomes
+ * such a folder.
+ */
 export async function layoutIn(folder: string): Promise<string> {
+  if (await isFile(folder)) {
+    await findKind(folder);
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `'${folder}' is a file, and a folder that 'stemcell build' made is needed: bosh-kubernetes stemcell build --from ${shellWord(folder)} --output FOLDER`,
+    );
+  }
   const inside = join(folder, layoutFolder);
-  const isBuilt = await stat(join(inside, 'oci-layout')).then(
-    () => true,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return false;
-      throw error;
-    },
-  );
-  return isBuilt ? inside : folder;
+  return (await isFile(join(inside, 'oci-layout'))) ? inside : folder;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code)))
+      return false;
+    throw error;
+  }
 }

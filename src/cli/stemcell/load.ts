@@ -13,17 +13,18 @@ import { expandHome } from '../expand-home.ts';
 import { interruptible } from './interruptible.ts';
 import { layoutIn } from './layout-in.ts';
 
-export const loadUsage = 'load FOLDER [--to containerd|kind|minikube] [--address SOCKET] [--cluster NAME]';
+export const loadUsage =
+  'load FOLDER [--reference NAME] [--to containerd|kind|minikube] [--address SOCKET] [--cluster NAME]';
 
 /** `stemcell load`: gives the image of a built stemcell to a node, so that nothing has to be pulled. */
 export async function load(
   words: readonly string[],
   { terminal, environment, signal }: CommandContext,
 ): Promise<number> {
-  const { folder, destination } = parseLoadArguments(words);
+  const { folder, reference, destination } = parseLoadArguments(words);
   const layout = await layoutIn(folder);
-  const name = parseImageName(await layoutReference(layout));
-  const image = await openLayout(layout);
+  const name = parseImageName(await layoutReference(layout, reference));
+  const image = await openLayout(layout, { reference });
   await interruptible(loadStemcell(image, name, destination, { environment, signal }), signal, {
     result: 'The image was not loaded',
     next: 'the same command begins anew',
@@ -34,6 +35,8 @@ export async function load(
 
 interface LoadArguments {
   readonly folder: string;
+  /** Name of an image in it; undefined: the only one. */
+  readonly reference: string | undefined;
   readonly destination: Destination;
 }
 
@@ -42,7 +45,8 @@ export function parseLoadArguments(words: readonly string[]): LoadArguments {
   const { values, positionals } = parseWords(words);
   const [folder, extra] = positionals;
   if (folder === undefined || extra !== undefined) throw wrong('wants one folder, as stemcell build made it');
-  return { folder: resolve(expandHome(folder)), destination: destinationOf(values) };
+  const { reference } = values;
+  return { folder: resolve(expandHome(folder)), reference, destination: destinationOf(values) };
 }
 
 function destinationOf({ to, address, cluster }: ReturnType<typeof parseWords>['values']): Destination {
@@ -68,7 +72,7 @@ function parseWords(words: readonly string[]) {
   try {
     return parseArgs({
       args: [...words],
-      options: { to: { ...text, default: 'containerd' }, address: text, cluster: text },
+      options: { to: { ...text, default: 'containerd' }, address: text, cluster: text, reference: text },
       allowPositionals: true,
       strict: true,
     });

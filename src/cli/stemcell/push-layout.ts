@@ -20,22 +20,26 @@ const certificatesLimit = 4 * 1024 * 1024;
 type Context = Pick<CommandContext, 'terminal' | 'environment' | 'signal'>;
 
 /**
- * Streams an image in OCI layout to a registry and says what became of each blob. Resolves with its digest. What is there
- * already is not sent; interrupted at any point (INTERRUPTED), nothing is published, and the same again goes on.
+ * Streams an image in OCI layout to a registry and says what became of each blob; `reference` chooses one of several by its name.
+ * Resolves with its digest. What is there already is not sent; interrupted at any point (INTERRUPTED), nothing is published, and the same again goes on.
  */
-export async function pushLayout(layout: string, target: PushTarget, context: Context): Promise<string> {
-  return interruptible(push(layout, target, context), context.signal, {
+export async function pushLayout(
+  layout: string,
+  target: PushTarget,
+  context: Context,
+  reference?: string,
+): Promise<string> {
+  return interruptible(push(await layoutImage(layout, reference), target, context), context.signal, {
     result: 'The image was not pushed',
     next: "the same 'stemcell push' goes on from there",
   });
 }
 
 async function push(
-  layout: string,
+  image: PushedImage,
   target: PushTarget,
   { terminal, environment, signal }: Context,
 ): Promise<string> {
-  const image = await layoutImage(layout);
   const { host, repository, tag } = target.image;
   const { authFile } = target;
   const credentials = await findCredentials({ host, repository, authFile, environment, signal });
@@ -54,8 +58,8 @@ async function push(
 }
 
 /** Read into one buffer: streams of the runtime would take more memory than all else here. */
-async function layoutImage(layout: string): Promise<PushedImage> {
-  const image = await openLayout(layout);
+async function layoutImage(layout: string, reference: string | undefined): Promise<PushedImage> {
+  const image = await openLayout(layout, { reference });
   const open = (blob: Descriptor): AsyncIterable<Uint8Array> => {
     const path = layoutPaths.blob(layout, blob.digest);
     return verifyBlob(readFileBlob(path, undefined, inLayout), blob, `'${path}'`);

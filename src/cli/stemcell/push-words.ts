@@ -9,8 +9,3 @@ export function pushWords({ mountFrom, authFile, caFile, origin }: PushTarget): 
     ...(origin.startsWith('http:') ? ['--plain-http'] : []),
   ];
 }
-
-/** A word as it is to be typed into a shell; it is shown only, and never run. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}

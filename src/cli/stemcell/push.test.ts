@@ -87,6 +87,41 @@ describe('stemcell push', () => {
     }
   });
 
+  test('of a layout with two images takes the one that --reference names; a file is told what it is', async (t) => {
+    const { registry, folder, host } = await world(t);
+    const index = join(folder, 'image', 'index.json');
+    const { manifests } = JSON.parse(await readFile(index, 'utf8')) as { manifests: [{ digest: string }] };
+    const [only] = manifests;
+    const named = (name: string, digest: string) => ({
+      ...{ ...only, digest },
+      annotations: { 'org.opencontainers.image.ref.name': name },
+      platform: undefined,
+    });
+    const two = [named('v1', `sha256:${'0'.repeat(64)}`), named('v2', only.digest)];
+    await writeFile(index, JSON.stringify({ manifests: two }));
+    const push = (source: string, ...words: string[]): Promise<number> =>
+      pushStemcell([source, `${host}/team/stemcell:1`, '--plain-http', ...words], said().context);
+    await assert.rejects(push(folder), {
+      code: 'IMAGE_INVALID',
+      message: /v1, v2; choose one with --reference/u,
+    });
+    assert.deepEqual(registry.log, []);
+    await push(folder, '--reference', 'v2');
+    assert.ok(registry.manifests.has(only.digest));
+    const tar = `${folder}.tar`;
+    const file = (name: string) => ({ kind: 'content', name, mode: 0o644, content: '{}' }) as const;
+    await packArchive([file('index.json'), file('oci-layout')], tar, { compression: 'none' });
+    await assert.rejects(push(tar), {
+      code: 'INVALID_ARGUMENT',
+      message: /OCI layout\. Make a folder of it: .* -C layout; then name that folder/u,
+    });
+    await packArchive([file('stemcell.MF'), file('image')], tar);
+    await assert.rejects(push(tar), {
+      code: 'INVALID_ARGUMENT',
+      message: /is a file, .*stemcell build --from \S+ --output FOLDER$/u,
+    });
+  });
+
   test('mounts what a named repository of the registry has, and sends the rest', async (t) => {
     const { folder, host } = await world(t);
     const push = async (repository: string, ...words: string[]): Promise<string[]> => {

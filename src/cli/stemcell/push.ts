@@ -10,7 +10,7 @@ import { layoutIn } from './layout-in.ts';
 import { parsePushTarget, pushOptions, pushUsage } from './push-arguments.ts';
 import { pushLayout } from './push-layout.ts';
 
-export const pushVerbUsage = `push FOLDER HOST/REPOSITORY[:TAG] ${pushUsage}`;
+export const pushVerbUsage = `push FOLDER HOST/REPOSITORY[:TAG] [--reference NAME] ${pushUsage}`;
 
 /**
  * `stemcell push`: brings an image that was built, here or elsewhere, to a registry. The light stemcell that `stemcell build` made
@@ -29,7 +29,7 @@ export async function pushStemcell(words: readonly string[], context: CommandCon
   // before anything is sent
   const stemcell = await readPublished(place);
   const imageReference = formatImageName(target.image);
-  const imageDigest = await pushLayout(await layoutIn(place), target, context);
+  const imageDigest = await pushLayout(await layoutIn(place), target, context, values.reference);
   if (stemcell !== undefined) {
     const archive = await renamePublished(place, { ...stemcell, imageReference, imageDigest });
     context.terminal.error(`Light stemcell '${archive}' names that image now`);
@@ -40,7 +40,12 @@ export async function pushStemcell(words: readonly string[], context: CommandCon
 
 function parseWords(words: readonly string[]) {
   try {
-    return parseArgs({ args: [...words], options: pushOptions, allowPositionals: true, strict: true });
+    return parseArgs({
+      args: [...words],
+      options: { ...pushOptions, reference: { type: 'string' } },
+      allowPositionals: true,
+      strict: true,
+    });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new ProductError(

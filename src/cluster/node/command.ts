@@ -14,9 +14,9 @@ export const helperEnvironment = {
 } as const;
 
 /**
- * Runs a program of the host with exact arguments and collects what it prints, 64 KiB of each stream: cp(1) names what it finds in
- * a pod's volume.
- * Resolves whatever the exit code is (128 + n after signal n is not told apart: 128); rejects where it cannot start.
+ * Runs a program of the host with exact arguments and collects what it prints, 64 KiB of each stream: cp(1)
+ * names what it finds in a pod's volume. Resolves whatever the exit code is (128 + n after signal n is not
+ * told apart: 128); rejects where it cannot start.
  */
 export function runCommand(program: string, args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve, reject) => {

@@ -6,6 +6,8 @@ import { after, before, test } from 'node:test';
 import { parseConfig } from '../../cpi/config.ts';
 import { attachmentPod } from '../../cpi/disk/attach/attachment-pod.ts';
 import { holderContainer } from '../../cpi/own-containers.ts';
+import { bindScript } from '../../cpi/disk/attach/bind-script.ts';
+import { untilReadyIn } from '../../cpi/disk/attach/until-ready-script.ts';
 import { releaseScript } from '../../cpi/disk/attach/release-script.ts';
 import { diskClaim, parseDiskProperties } from '../../cpi/disk/claim.ts';
 import { parseVmProperties } from '../../cpi/vm/vm-properties.ts';
@@ -151,21 +153,24 @@ describeInNamespace(import.meta.filename, () => {
       }),
     );
     await untilReady(`attach-${cid}`);
+    const bound = await inAttachment(cid, vm, [bindScript, 'bind'], '1');
+    assert.equal(bound.exitCode, 0);
   }
 
-  const release = async (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>
-    exec(
-      `attach-${cid}`,
-      holderContainer,
-      '/bin/sh',
-      '-c',
-      releaseScript,
-      'release',
-      cid,
-      vm.metadata.uid ?? '',
-      (await getPod(`attach-${cid}`)).metadata.uid ?? '',
-      '1',
-    );
+  async function inAttachment(
+    cid: string,
+    vm: Pod,
+    script: [string, string],
+    ...more: string[]
+  ): Promise<{ exitCode: number; stdout: string }> {
+    const pod = await getPod(`attach-${cid}`);
+    const uids = [vm.metadata.uid ?? '', pod.metadata.uid ?? ''];
+    const command = ['/bin/sh', '-c', untilReadyIn(pod) + script[0], script[1], cid, ...uids, ...more];
+    return exec(`attach-${cid}`, holderContainer, ...command);
+  }
+
+  const release = (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>
+    inAttachment(cid, vm, [releaseScript, 'release'], '1', '1');
 
   test('a disk is attached to a running VM, counts as busy while it is used, and is released when it is not', async () => {
     const vm = await createVm('vm-one', '127.64.3.1');

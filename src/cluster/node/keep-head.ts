@@ -2,7 +2,9 @@ import type { Readable } from 'node:stream';
 
 const longest = 64 * 1024;
 
-/** Reads a program's output to its end; what it returns gives the first 64 KiB of what came so far. */
+/**
+ * Reads a program's output to its end. The returned function gives the first 64 KiB of what has come so far.
+ */
 export function keepHead(stream: Readable | null): () => string {
   const chunks: Buffer[] = [];
   let left = longest;

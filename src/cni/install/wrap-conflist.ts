@@ -17,9 +17,9 @@ export interface Wrap {
 }
 
 /**
- * The same network with static-ip before the plugin that gives addresses. The network's name stays, because host-local's
- * reservations and the runtime's records are kept by it: pods that are there already are not affected.
- * Throws STATIC_IP_NOT_INSTALLED where that cannot be done. Pure.
+ * The same network with static-ip before the plugin that gives addresses. The network's name stays, because
+ * host-local's reservations and the runtime's records are kept by it: pods that are there already are not
+ * affected. Throws STATIC_IP_NOT_INSTALLED where that cannot be done. Pure.
  */
 export function wrapConflist({ file, text, plugin, namespaces }: Wrap): string {
   const value = parsed(text);
@@ -47,7 +47,10 @@ export function wrapConflist({ file, text, plugin, namespaces }: Wrap): string {
   return `${JSON.stringify({ ...list, plugins: plugins.with(index, wrapped(delegate, namespaces)) }, undefined, 2)}\n`;
 }
 
-/** As on EKS, whose aws-cni asks a daemon: the plugin with an ipam behind it does not give the pod its address. */
+/**
+ * As on EKS, whose aws-cni asks a daemon: the plugin with an ipam behind it does not give the pod its
+ * address.
+ */
 const chained = (first: JsonObject, later: JsonObject): string =>
   `begins with plugin '${String(first['type'])}', which has no ipam and so gives pods their addresses by itself; static-ip cannot ask it for one. ` +
   `If plugin '${String(later['type'])}' is the one that takes requested addresses, name it by --plugin`;
@@ -74,8 +77,9 @@ interface Versions {
 }
 
 /**
- * A runtime that speaks CNI 1.1 takes the newest that it knows of both fields (libcni, NetworkConfFromBytes), so ours holds what
- * static-ip knows of them; an older one reads `cniVersion` alone, and knows the oldest if any.
+ * A runtime that speaks CNI 1.1 takes the newest that it knows of both fields (libcni, NetworkConfFromBytes),
+ * so ours holds what static-ip knows of them; an older one reads `cniVersion` alone, and knows the oldest if
+ * any.
  */
 function versionsOf({ cniVersion, cniVersions }: JsonObject): Versions {
   if (cniVersions === undefined) return { cniVersion: isSupported(cniVersion) ? cniVersion : undefined };

@@ -22,9 +22,10 @@ interface Holders {
 }
 
 /**
- * Makes sure that no other VM has one of the addresses, which are known by their labels (`addressLabels`): a VM that is on
- * its way out is waited for, its disks are released; one of the same deployment that a killed create_vm has left is removed.
- * Rejects with VM_CREATION_FAILED, before anything was changed, if another living VM has one.
+ * Makes sure that no other VM has one of the addresses, which are known by their labels (`addressLabels`): a
+ * VM that is on its way out is waited for, its disks are released; one of the same deployment that a killed
+ * create_vm has left is removed. Rejects with VM_CREATION_FAILED, before anything was changed, if another
+ * living VM has one.
  */
 export async function freeAddresses(cloud: Cloud, labels: readonly string[], vm: NewVm): Promise<void> {
   const { terminating, unfinished } = await findHolders(cloud, labels, vm);
@@ -33,8 +34,9 @@ export async function freeAddresses(cloud: Cloud, labels: readonly string[], vm:
 }
 
 /**
- * Rejects with VM_CREATION_FAILED if a living VM has one of the addresses and keeps it, other than the new VM itself and the one
- * with the cid `formerCid`, which the new VM replaces. Resolves with the other VMs that have one. Changes nothing.
+ * Rejects with VM_CREATION_FAILED if a living VM has one of the addresses and keeps it, other than the new VM
+ * itself and the one with the cid `formerCid`, which the new VM replaces. Resolves with the other VMs that
+ * have one. Changes nothing.
  */
 export async function findHolders(
   cloud: Cloud,
@@ -57,8 +59,9 @@ export async function findHolders(
 }
 
 /**
- * To be asked when the new VM's pod is there: of two VMs with one address that are made at the same time, the one whose pod came
- * later sees the other one here, if not both do. Rejects with VM_CREATION_FAILED_RETRY. Model: create-vm.pml
+ * Has to be called after the new VM's pod was created: of two VMs with one address that are made at the same
+ * time, at least the one whose pod was created later sees the other one here. Rejects with
+ * VM_CREATION_FAILED_RETRY. Model: create-vm.pml
  */
 export async function refuseOtherHolder(cloud: Cloud, labels: readonly string[], vm: NewVm): Promise<void> {
   const living = (await listHolders(cloud, labels, vm.cid)).find(isLiving);

@@ -6,8 +6,8 @@ import { annotation, label } from '../labels.ts';
 import { askedAddresses } from './asked-addresses.ts';
 
 /**
- * The error of a create_vm for an address that a living VM has, with the command that deletes that VM: of a director's VM its
- * deployment is known by `env.bosh.groups`, with which its Secret was made. Pure.
+ * The error of a create_vm for an address that a living VM has, with the command that deletes that VM: of a
+ * director's VM its deployment is known by `env.bosh.groups`, with which its Secret was made. Pure.
  */
 export function holderError(
   { namespace }: Pick<Cloud, 'namespace'>,
@@ -29,7 +29,10 @@ export function holderError(
   );
 }
 
-/** The deployment's name as it is; a label has its canonical form. Whoever may edit pods may annotate them with anything. */
+/**
+ * The deployment's name as it is; a label has its canonical form. Whoever may edit pods may annotate them
+ * with anything.
+ */
 function describedDeployment(annotations: Readonly<Record<string, string>>): string | undefined {
   const metadata = jsonOf(annotations[annotation.metadata]);
   const name =

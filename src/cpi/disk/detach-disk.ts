@@ -3,6 +3,7 @@ import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, stringAt } from '../input.ts';
+import { annotation } from '../labels.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
 import {
   findAttachment,
@@ -15,7 +16,9 @@ import { isEnded } from './attach/has-bound.ts';
 import { claimsOf, refuseLoss } from './attach/refuse-loss.ts';
 import type { Release } from './attach/release.ts';
 import { releaseDisk } from './attach/release.ts';
-import { markDetached } from './attach/mark-detached.ts';
+import { markOf, wasGivenAgain } from './attach/last-vm.ts';
+import { attachedAgain, markDetached } from './attach/mark-detached.ts';
+import type { TakenOver } from './attach/take-over.ts';
 import { waitUntilOffNode } from './attach/volume-attachments.ts';
 import { strategyOf } from './attach/strategy.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
@@ -33,7 +36,8 @@ const tries = 5;
  * that, the VM is asked whether it has the disk mounted. The claim says which VM the disk was taken from, so that the same call
  * succeeds again after one that was killed.
  * DISK_NOT_ATTACHED where the disk is not on that VM (VM_NOT_FOUND where there is no such VM either), DISK_BUSY while
- * something uses it, or the VM cannot be asked: it is then still attached. DISK_WOULD_BE_LOST where its claim was deleted by
+ * something uses it, or the VM cannot be asked: it is then still attached. DISK_BUSY, too, if an attach_disk of the same pair came
+ * while this call was running: the VM then has what that one attached. DISK_WOULD_BE_LOST where its claim was deleted by
  * somebody. Model: hot.pml
  */
 export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promise<null> {
@@ -48,7 +52,7 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   }
   const vm = await findVm(cloud, vmCid);
   const left = attachment === undefined ? await leftMount(cloud, vm, name) : undefined;
-  if (left !== undefined) await detach(cloud, left, name);
+  if (left !== undefined) await detach(cloud, left.attachment, name, left.mark);
   else if (attachment !== undefined || !(await finishDetach(cloud, vm, name))) {
     await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
   }
@@ -69,15 +73,27 @@ async function detachCopy(
 
 /**
  * Ends the attachment, and each that has to take its mount over because nothing confirmed its release. Resolves with the claim as it
- * was before that.
+ * was before that. An attach_disk that marks the claim after this call has read it came later: what it attaches stays, and this call
+ * is DISK_BUSY. `mark`: what this call has written there itself.
  */
-async function detach(cloud: Cloud, first: Pod, name: string): Promise<PersistentVolumeClaim | undefined> {
+async function detach(
+  cloud: Cloud,
+  first: Pod,
+  name: string,
+  mark?: number,
+): Promise<PersistentVolumeClaim | undefined> {
   let attachment: Pod = first;
+  let known = mark;
   for (let left = tries; left > 0; left -= 1) {
     const [claim] = await claimsOf(cloud, [name]);
+    const vmUid = attachment.metadata.annotations?.[annotation.vmUid];
+    if (claim !== undefined && known !== undefined && wasGivenAgain(claim, vmUid, known))
+      throw attachedAgain(attachment);
+    known = markOf(claim);
     const next = await endAttachment(cloud, attachment, { name, claim });
     if (next === undefined) return claim;
-    attachment = next;
+    attachment = next.attachment;
+    known = next.mark;
   }
   throw changedByOthers('DISK_BUSY', `the attachment of disk '${name}'`);
 }
@@ -87,45 +103,46 @@ async function endAttachment(
   cloud: Cloud,
   attachment: Pod,
   { name, claim }: { name: string; claim: PersistentVolumeClaim | undefined },
-): Promise<Pod | undefined> {
+): Promise<TakenOver | undefined> {
   refuseLoss(vmCidOf(attachment), [claim]);
   const isGoing = attachment.metadata.deletionTimestamp !== undefined;
+  const former = { attachment, mark: markOf(claim) };
   if (isEnded(attachment) && !isGoing) {
-    const next = await succeed(cloud, attachment, name);
+    const next = await succeed(cloud, former, name);
     if (next !== undefined) return next;
   }
-  const release = isGoing ? 'gone' : await released(cloud, attachment);
-  const isNoted = release === 'released' && (await markDetached(cloud, claim, attachment));
+  const release = isGoing ? 'gone' : await released(cloud, former);
+  if (release === 'released') await markDetached(cloud, claim, attachment);
   if (typeof release !== 'string') {
-    if (!(await requestEndOfSeen(cloud, release))) return attachment;
+    if (!(await requestEndOfSeen(cloud, release))) return former;
   } else if (!isGoing) await requestEnd(cloud, attachment);
   await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
-  if (!isNoted && typeof release === 'string') {
-    const next = await succeed(cloud, attachment, name);
+  if (release === 'gone') {
+    const next = await succeed(cloud, former, name);
     if (next !== undefined) return next;
   }
-  if (!isNoted) await markDetached(cloud, claim, attachment);
+  if (release !== 'released') await markDetached(cloud, claim, attachment);
   const { nodeName } = attachment.spec;
   if (claim !== undefined && nodeName !== undefined) await waitUntilOffNode(cloud, claim, nodeName);
   return undefined;
 }
 
 /** Nothing runs in an ended attachment, and the VM was asked. */
-const released = async (cloud: Cloud, attachment: Pod): Promise<Release> =>
-  isEnded(attachment) ? 'released' : releaseDisk(cloud, attachment);
+const released = async (cloud: Cloud, { attachment, mark }: TakenOver): Promise<Release> =>
+  isEnded(attachment) ? 'released' : releaseDisk(cloud, attachment, mark);
 
 /** Loaded only if the attachment could not be asked. */
-const succeed = async (cloud: Cloud, attachment: Pod, diskCid: string): Promise<Pod | undefined> =>
-  (await import('./attach/succeed-ended.ts')).succeedEnded(cloud, attachment, diskCid);
+const succeed = async (cloud: Cloud, former: TakenOver, diskCid: string): Promise<TakenOver | undefined> =>
+  (await import('./attach/succeed-ended.ts')).succeedEnded(cloud, former, diskCid);
 
 /** Loaded only where a disk has no attachment: that is an error, or somebody deleted it. */
-async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<Pod | undefined> {
+async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<TakenOver | undefined> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return undefined;
   if (vm.metadata.deletionTimestamp !== undefined) {
     await (await import('./attach/succeed-ended.ts')).refuseMounted(cloud, vm, diskCid);
     return undefined;
   }
-  return (await import('./attach/take-over.ts')).takeOver(cloud, vm, diskCid);
+  return (await import('./attach/take-over.ts')).takeOver(cloud, vm, { diskCid });
 }
 
 /** What a former call began, and whether there was such a thing: loaded where a disk has no attachment, as above. */

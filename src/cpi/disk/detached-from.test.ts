@@ -83,7 +83,8 @@ test('a slow detach_disk does not write its note over a later attach_disk', asyn
     await attachDisk(cloud, [vmCid, disk]);
     return outcome;
   };
-  await detachDisk({ ...cloud, exec: once(exec, cloud.exec) }, [vmCid, disk]);
+  const slow = detachDisk({ ...cloud, exec: once(exec, cloud.exec) }, [vmCid, disk]);
+  await assert.rejects(slow, rejection('DISK_BUSY', /was attached again to VM/u));
   assert.equal(await detachedFrom(world), undefined);
   assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
 });

@@ -10,6 +10,7 @@ import { annotation } from '../labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { brokenImage } from '../testing/fake-node.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
+import { holdCall } from '../testing/held-call.ts';
 import { rejection } from '../testing/rejection.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
@@ -29,6 +30,12 @@ interface World extends TestCloud {
 const claim = (name: string) => ({ resource: persistentVolumeClaims, namespace, name });
 const attachment = (disk: string) => ({ resource: pods, namespace, name: `attach-${disk}` });
 const isKilled = (error: unknown): boolean => error instanceof Crash;
+
+/** `kubectl delete --force`: the mount stays in the VM. */
+async function deleteByForce({ api, node, disk }: World): Promise<void> {
+  node.leftMounts.add(disk);
+  await api.delete(attachment(disk), { gracePeriodSeconds: 0 });
+}
 
 /** A VM and a disk with a volume, which its protection keeps while a pod has it. */
 async function vmAndDisk(t: TestContext): Promise<World> {
@@ -136,6 +143,7 @@ test('an attachment that starts while a failed attach_disk takes it back is judg
     const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
     const containerStatuses = (status?.containerStatuses ?? []).map((each) => ({ ...each, state }));
     await api.patch(attachment(disk), { status: { containerStatuses } }, { subresource: 'status' });
+    await attachDisk(cloud, [vmCid, disk]);
   });
 
   await assert.rejects(
@@ -144,6 +152,131 @@ test('an attachment that starts while a failed attach_disk takes it back is judg
   );
 
   assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});
+
+test('an attach_disk that is held before its create asks the VM that got the disk meanwhile, whatever became of its attachment', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, api, disk } = world;
+  const networks = { default: { type: 'dynamic' } };
+  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  const slow = holdCall(cloud, `create pods attach-${disk}`, (held) => attachDisk(held, [other, disk]));
+  await slow.arrived;
+  await attachDisk(cloud, [vmCid, disk]);
+  await deleteByForce(world);
+
+  await assert.rejects(
+    slow.release(),
+    rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(`mounted in VM '${vmCid}'`, 'u')),
+  );
+
+  await assert.rejects(api.get(attachment(disk)));
+  await detachDisk(cloud, [vmCid, disk]);
+});
+
+test('a detach_disk that is held before its deletion takes no attachment from a later attach_disk', async (t) => {
+  const { cloud, api, disk } = await vmAndDisk(t);
+  await attachDisk(cloud, [vmCid, disk]);
+  const slow = holdCall(cloud, `delete pods attach-${disk}`, (held) => detachDisk(held, [vmCid, disk]));
+  await slow.arrived;
+  await attachDisk(cloud, [vmCid, disk]);
+
+  assert.equal(await slow.release(), null);
+
+  assert.equal((await api.get(attachment(disk))).metadata.deletionTimestamp, undefined);
+  assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
+});
+
+test('a detach_disk that is held before it asks for the release takes no disk from a later attach_disk', async (t) => {
+  const { cloud, api, node, disk } = await vmAndDisk(t);
+  await attachDisk(cloud, [vmCid, disk]);
+  const exec: Cloud['exec'] = async (command) => {
+    if (command.command[3] === 'release') await attachDisk(cloud, [vmCid, disk]);
+    return cloud.exec(command);
+  };
+
+  await assert.rejects(
+    detachDisk({ ...cloud, exec }, [vmCid, disk]),
+    rejection('DISK_BUSY', /was attached again/u),
+  );
+
+  assert.deepEqual([...node.releasedDisks], []);
+  assert.equal((await api.get(attachment(disk))).metadata.deletionTimestamp, undefined);
+  await detachDisk(cloud, [vmCid, disk]);
+});
+
+test('a detach_disk whose attachment was deleted by force takes over nothing that a later attach_disk has mounted', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, api, node, disk } = world;
+  await attachDisk(cloud, [vmCid, disk]);
+  let isFirst = true;
+  const exec: Cloud['exec'] = async (command) => {
+    if (isFirst && command.command[3] === 'release') {
+      isFirst = false;
+      await deleteByForce(world);
+      await attachDisk(cloud, [vmCid, disk]);
+    }
+    return cloud.exec(command);
+  };
+
+  await assert.rejects(
+    detachDisk({ ...cloud, exec }, [vmCid, disk]),
+    rejection('DISK_BUSY', /was attached again/u),
+  );
+
+  assert.deepEqual([...node.releasedDisks], []);
+  assert.equal((await api.get(attachment(disk))).metadata.deletionTimestamp, undefined);
+});
+
+test('an attachment that is deleted by force while attach_disk has the disk mounted: attach_disk does not succeed', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, disk } = world;
+  const exec: Cloud['exec'] = async (command) => {
+    const outcome = await cloud.exec(command);
+    if (command.command[3] === 'bind') await deleteByForce(world);
+    return outcome;
+  };
+
+  await assert.rejects(
+    attachDisk({ ...cloud, exec }, [vmCid, disk]),
+    rejection('DISK_NOT_ATTACHABLE', /its attachment was deleted meanwhile/u),
+  );
+});
+
+test('delete_vm ends the attachment of an attach_disk that was slow', async (t) => {
+  const { cloud, api, disk } = await vmAndDisk(t);
+  const slow = holdCall(cloud, `create pods attach-${disk}`, (held) => attachDisk(held, [vmCid, disk]));
+  await slow.arrived;
+  let attached: Promise<unknown> | undefined;
+  const list = (async (resource, query = {}) => {
+    const isGone = await api.get({ resource: pods, namespace, name: vmCid }).then(
+      () => false,
+      () => true,
+    );
+    if (isGone && query.labelSelector?.includes(vmCid) === true)
+      attached ??= slow.release().catch((error: unknown) => error);
+    await attached;
+    return api.list(resource, query);
+  }) as Cloud['api']['list'];
+
+  await deleteVm({ ...cloud, api: { ...interceptingApi(api, () => Promise.resolve()), list } }, [vmCid]);
+
+  assert.ok(attached !== undefined);
+  await assert.rejects(api.get(attachment(disk)));
+});
+
+test('an attach_disk to a VM that was deleted meanwhile leaves no attachment that was to take its mount over', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, api, node, disk } = world;
+  await attachDisk(cloud, [vmCid, disk]);
+  await deleteByForce(world);
+  const slow = holdCall(cloud, `create pods attach-${disk}`, (held) => attachDisk(held, [vmCid, disk]));
+  await slow.arrived;
+  await deleteVm(cloud, [vmCid]);
+  node.unschedulable = 'no such node';
+
+  await assert.rejects(slow.release(), rejection('UNSCHEDULABLE'));
+
+  await assert.rejects(api.get(attachment(disk)));
 });
 
 test('an attachment that cannot work is taken back each time, and does not count as in the VM then', async (t) => {

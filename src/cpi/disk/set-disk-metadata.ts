@@ -1,5 +1,6 @@
 import { ifThere } from '../../kubernetes/if-there.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import type { Place } from '../input.ts';
 import { at, recordAt, stringAt } from '../input.ts';
@@ -14,26 +15,22 @@ import { diskNotFound } from './disk-not-found.ts';
 const tries = 3;
 
 /**
- * set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk; one more where a copy is just taking the
- * disk's place, since that is the disk then. DISK_NOT_FOUND without it, and for a claim that is not ours.
+ * set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk; one more if a copy has just taken the
+ * disk's place, since that is the disk then. DISK_NOT_FOUND without it, and for a claim that is not ours. Model: change/update.pml
  */
 export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
   const cid = stringAt(args[0], at(place, 'disk_cid'));
   const metadata = recordAt(args[1], at(place, 'metadata'));
-  let described: string | undefined;
   for (let left = tries; left > 0; left -= 1) {
     const { name, labels: present } = (await findDisk(cloud, cid))?.metadata ?? {};
-    if (name === undefined || name === described) break;
+    if (name === undefined) throw diskNotFound(cloud, cid);
     // whoever describes a disk has heard of it, and of this cid
     const labels = { [label.unclaimed]: null, ...(name === cid && noFormerCids(present)) };
     const patched = await patchIfThere(cloud, name, metadataPatch(metadata, labels));
-    if (patched === undefined) continue;
-    if (patched.metadata.deletionTimestamp === undefined && !isReplaced(patched)) return null;
-    described = name;
+    if (patched !== undefined && !isReplaced(patched)) return null;
   }
-  if (described === undefined) throw diskNotFound(cloud, cid);
-  return null;
+  throw changedByOthers('DISK_BUSY', `disk '${cid}'`);
 }
 
 async function patchIfThere(

@@ -242,6 +242,21 @@ test("a container that starts between two looks at the VM: the disk counts as th
   assert.deepEqual([...node.releasedDisks], [disk]);
 });
 
+test('what takes a mount over for detach_disk mounts nothing, so that it undoes no other detach_disk', async (t) => {
+  const world = await attached(t);
+  const { cloud, disk } = world;
+  await deleteByForce(world);
+  const scripts: unknown[] = [];
+  const exec: Cloud['exec'] = (command) => {
+    scripts.push(command.command[3]);
+    return cloud.exec(command);
+  };
+
+  await detachDisk({ ...cloud, exec }, [vmCid, disk]);
+
+  assert.deepEqual(scripts, ['is-mounted', 'release']);
+});
+
 test('a VM on its way out that has the disk mounted without an attachment: it is not detached', async (t) => {
   const world = await attached(t);
   const { cloud, api, node, disk } = world;

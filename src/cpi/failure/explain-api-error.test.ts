@@ -209,6 +209,32 @@ const cases: readonly [ApiError, ErrorCode, RegExp][] = [
     'KUBERNETES_INVALID',
     /is invalid; spec\.containers\[0\]\.image: Required value; correct the cloud_properties/u,
   ],
+  [
+    apiError(
+      422,
+      'Pod "vm-1" is invalid: [spec.containers[0].resources.requests: Invalid value: "100m": must be less than or equal to cpu limit of 50m, spec.containers[0].resources.requests: Invalid value: "1Gi": must be less than or equal to memory limit of 512Mi]',
+      {},
+      { method: 'POST', path: pods },
+    ),
+    'KUBERNETES_INVALID',
+    /such a limit of cpu and memory, which is the default of a LimitRange in namespace bosh \(kubectl get limitranges -n bosh\): set resources\.limits in cloud_properties .*or raise that default$/u,
+  ],
+  [
+    apiError(
+      422,
+      'Pod "vm-1" is invalid: [spec.containers[0].resources.requests: Invalid value: "100m": must be less than or equal to cpu limit of 5m, spec.initContainers[0].resources.requests: Invalid value: "10m": must be less than or equal to cpu limit of 5m]',
+    ),
+    'KUBERNETES_INVALID',
+    /container prepare, which .*raise the default limit of cpu in a LimitRange in namespace NAMESPACE/u,
+  ],
+  [
+    apiError(
+      422,
+      'Pod "vm-1" is invalid: spec.containers[0].resources.requests: Invalid value: "10m": must be less than or equal to cpu limit of 5m',
+    ),
+    'KUBERNETES_INVALID',
+    /set resources\.limits in cloud_properties/u,
+  ],
   [apiError(400, 'unknown field "spec.x"'), 'KUBERNETES_INVALID', /correct/u],
   [
     apiError(413, 'Request entity too large: limit is 3145728'),

@@ -1,16 +1,18 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import { isPassingStatus } from '../../kubernetes/passing-status.ts';
-import { isNotAdmitted, refusal } from './forbidden.ts';
+import { belowRequest, isNotAdmitted, limitsGivenBy, refusal } from './forbidden.ts';
 import type { Explanation } from './forbidden.ts';
 import { describeRequest } from './request-words.ts';
 
 /**
- * What an answer of the Kubernetes API means to a BOSH operator: what was asked of which object where, the server's own
- * words, and the next step (apimachinery: pkg/api/errors/errors.go has the codes and reasons). Pure.
+ * What an answer of the Kubernetes API means to a BOSH operator: what was asked of which object where, the
+ * server's own words, and the next step (apimachinery: pkg/api/errors/errors.go has the codes and reasons).
+ * `limitRange` names the LimitRange that gave a limit which the server refuses, if it is known
+ * (limit-range.ts). Pure.
  */
-export function explainApiError(error: ApiError): ProductError {
-  const { code, next } = explanation(error);
+export function explainApiError(error: ApiError, limitRange?: string): ProductError {
+  const { code, next } = explanation(error, limitRange);
   const asked = error.request === undefined ? '' : `${describeRequest(error.request)} failed: `;
   const reason = `${error.code} ${error.reason}`;
   return new ProductError(code, `${asked}the Kubernetes API answered ${reason}: ${wordsOf(error)}; ${next}`, {
@@ -18,15 +20,11 @@ export function explainApiError(error: ApiError): ProductError {
   });
 }
 
-function explanation(error: ApiError): Explanation {
+function explanation(error: ApiError, limitRange?: string): Explanation {
   switch (error.code) {
     case 400:
     case 422:
-      if (isNotAdmitted(error)) return refusal(error);
-      return {
-        code: 'KUBERNETES_INVALID',
-        next: 'correct the cloud_properties or the property that this comes from',
-      };
+      return invalid(error, limitRange);
     case 401:
       return {
         code: 'KUBERNETES_UNAUTHORIZED',
@@ -61,6 +59,16 @@ function explanation(error: ApiError): Explanation {
       if (error.code !== 500 && isPassingStatus(error.code)) return busy;
       return { code: 'KUBERNETES_API', next: "look at the API server's log, then run the call again" };
   }
+}
+
+function invalid(error: ApiError, limitRange?: string): Explanation {
+  if (isNotAdmitted(error)) return refusal(error);
+  const limited = limitsGivenBy(error);
+  if (limited.length > 0) return belowRequest(error, limited, limitRange);
+  return {
+    code: 'KUBERNETES_INVALID',
+    next: 'correct the cloud_properties or the property that this comes from',
+  };
 }
 
 const busy: Explanation = {

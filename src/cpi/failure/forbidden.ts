@@ -64,9 +64,9 @@ const notOfAdmission = /cannot \w+ resource "|exceeded quota: |because it is bei
 const denied = /admission webhook "[^"]+" denied|ValidatingAdmissionPolicy '[^']+' .*denied/u;
 
 /**
- * True where an admission plugin or a policy of the cluster refuses the object as it is: another role, more quota and another
- * try change nothing. A webhook may say so with any code, and a ValidatingAdmissionPolicy says 422 unless it names another
- * reason (apiserver: plugin/policy/validating/dispatcher.go). Pure.
+ * True where an admission plugin or a policy of the cluster refuses the object as it is: another role, more
+ * quota and another try change nothing. A webhook may say so with any code, and a ValidatingAdmissionPolicy
+ * says 422 unless it names another reason (apiserver: plugin/policy/validating/dispatcher.go). Pure.
  */
 export function isNotAdmitted(error: unknown): error is ApiError {
   if (!isApiError(error)) return false;
@@ -125,25 +125,69 @@ function unspecified(missing: string): Explanation {
   );
 }
 
-/** A LimitRange that a container does not meet; which one it is the message does not say (plugin/pkg/admission/limitranger). */
+/**
+ * A LimitRange that a container does not meet; which one it is the message does not say
+ * (plugin/pkg/admission/limitranger).
+ */
 function outOfRange({ message }: ApiError): Explanation {
   const container = fixedContainer(message);
   if (container === undefined) return forbidden('change the resources of the VM or the LimitRange');
-  const isOfDisk = container !== prepareContainer;
   const change = / ratio per /u.test(message)
     ? 'raise the maxLimitRequestRatio of the LimitRange or lower its default limit'
     : 'lower the min of the LimitRange';
-  return forbidden(
-    `that is container ${container}, which requests a fixed small amount, and no property changes that: ${change}` +
-      (isOfDisk ? ', or have the disks in another namespace (kubernetes.disk_namespace)' : ''),
-  );
+  return forbidden(unchangeable(container, change));
 }
 
-/** The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has properties. */
+const unchangeable = (container: string, change: string): string =>
+  `that is container ${container}, which requests a fixed small amount, and no property changes that: ${change}` +
+  (container === prepareContainer
+    ? ''
+    : ', or have the disks in another namespace (kubernetes.disk_namespace)');
+
+/** core/validation: ValidateResourceRequirements. The CPI itself never asks for a limit below a request. */
+const aboveLimit = /must be less than or equal to (\S+) limit/gu;
+
+/**
+ * The resources whose limits are below what a container requests: nothing asked for those limits, a
+ * LimitRange of the namespace set them. Empty for another error. Pure.
+ */
+export function limitsGivenBy({ code, message }: ApiError): string[] {
+  const found = code === 422 ? [...message.matchAll(aboveLimit)] : [];
+  return [...new Set(found.map(([, name = '']) => name))];
+}
+
+/** A LimitRange whose name is not known. */
+export const someLimitRange = (namespace: string): string =>
+  `a LimitRange in namespace ${namespace} (kubectl get limitranges -n ${namespace})`;
+
+/** What to do about that; `limitRange` names the LimitRange. Pure. */
+export function belowRequest(
+  { message, request }: ApiError,
+  resources: readonly string[],
+  limitRange?: string,
+): Explanation {
+  const [, namespace = 'NAMESPACE'] = /\/namespaces\/([^/]+)/u.exec(request?.path ?? '') ?? [];
+  const named = limitRange ?? someLimitRange(namespace);
+  const container = fixedContainer(message);
+  const next =
+    container === undefined
+      ? `no property asks for such a limit of ${listed(resources)}, which is the default of ${named}: set resources.limits in ` +
+        'cloud_properties or in defaults.resources, or raise that default'
+      : unchangeable(container, `raise the default limit of ${listed(resources)} in ${named}`);
+  return { code: 'KUBERNETES_INVALID', next };
+}
+
+const fixedAmount =
+  /(?:but request is |spec\.initContainers\[\d+\]\.resources\.requests: Invalid value: ")([^,.\]\s"]+)/gu;
+
+/**
+ * The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has
+ * properties.
+ */
 function fixedContainer(message: string): string | undefined {
-  const [, kind] = /^pods "(attach|bind)-/u.exec(message) ?? [];
+  const [, kind] = /^pods? "(attach|bind)-/iu.exec(message) ?? [];
   if (kind !== undefined) return kind === 'attach' ? holderContainer : 'bind';
-  const asked = [...message.matchAll(/but request is ([^,.\]\s]+)/gu)].map(([, amount = '']) => amount);
+  const asked = [...message.matchAll(fixedAmount)].map(([, amount = '']) => amount);
   const isFixed = asked.some((amount) => Object.values<string>(fixedRequests).includes(amount));
   return isFixed ? prepareContainer : undefined;
 }

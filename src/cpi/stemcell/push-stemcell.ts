@@ -3,7 +3,7 @@ import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
 import { holdToDigest } from '../../bosh/digest/verify-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
-import { addGzipLayer } from '../../oci/layer/add-layer.ts';
+import { addPackedLayer } from '../../oci/layer/add-layer.ts';
 import { pushImage } from '../../oci/registry/push-image.ts';
 import type { Cloud } from '../cloud.ts';
 import type { RegistryConfig } from '../config/registry.ts';
@@ -17,7 +17,7 @@ import { stemcellTag } from './stemcell-tag.ts';
 import { stemcellTags } from './stemcell-tags.ts';
 
 export interface HeavyStemcell {
-  /** The file `image` of an unpacked stemcell: a root file system as tar.gz, which is one layer as it is. */
+  /** The file `image` of an unpacked stemcell: a root file system as a tar in gzip or zstd, which is one layer as it is. */
   readonly imagePath: string;
   /** cloud_properties. */
   readonly properties: Json;
@@ -42,9 +42,9 @@ export async function pushStemcell(
   const what = `the stemcell image '${imagePath}'`;
   const { digest: wanted } = description;
   const bytes = readFileBlob(imagePath);
-  const layer = await addGzipLayer(digestOnly, {
+  const layer = await addPackedLayer(digestOnly, {
     bytes: wanted === undefined ? bytes : holdToDigest(bytes, imagePath, wanted),
-    what,
+    ...{ what, path: imagePath },
   });
   const id = cloud.newUuid();
   const image = stemcellImage({ layer, description, id, directorUuid: cloud.directorUuid, imagePath, tags });

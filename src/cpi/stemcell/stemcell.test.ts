@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { TestContext } from 'node:test';
 import { describe, test } from 'node:test';
 import { embeddedAgentProperties } from '../../bosh/stemcell/embedded-agent.ts';
@@ -90,6 +90,26 @@ describe('a heavy stemcell', () => {
     assert.ok(registry.manifests.has(digestIn(again)), 'the other one keeps its image');
     assert.equal(await deleteStemcell(cloud, [cid]), null);
     assert.match(notes.at(-1) ?? '', /not in the registry .* any more/u);
+  });
+
+  test('in zstd is one layer of that type, and in xz the error says how to repack it', async (t) => {
+    const { registry, cloud, directory } = await world(t);
+    const { imagePath, bytes } = await unpackedStemcell(directory);
+    await writeFile(join(dirname(imagePath), 'stemcell.MF'), 'name: x\nversion: 1\n');
+    const packed = zstdCompressSync(gunzipSync(bytes));
+    await writeFile(imagePath, packed);
+    const cid = await createStemcell(cloud, [imagePath, properties]);
+    const { layers } = JSON.parse(registry.manifests.get(digestIn(cid))?.toString() ?? '') as {
+      layers: object[];
+    };
+    const mediaType = 'application/vnd.oci.image.layer.v1.tar+zstd';
+    assert.deepEqual(layers, [{ mediaType, digest: digestOf(packed), size: packed.length }]);
+    assert.deepEqual(registry.blobs.get(digestOf(packed)), packed);
+    await writeFile(imagePath, Buffer.from('fd377a585a000004', 'hex'));
+    await assert.rejects(createStemcell(cloud, [imagePath, properties]), {
+      code: 'ARCHIVE_INVALID',
+      message: /image \S+ is compressed with xz, .*: xz -dc \S+ \| gzip > /u,
+    });
   });
 
   test('has tags that are none: refused, and nothing reaches the registry', async (t) => {

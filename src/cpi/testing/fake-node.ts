@@ -7,19 +7,26 @@ import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/
 import type { ExecCommand, ExecOutcome } from '../cloud.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
 import { multus } from '../address/network-attachments.ts';
-import { bindWords } from '../disk/attach/bind-script.ts';
+import { bindExit } from '../disk/attach/bind-script.ts';
+import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
+import { releaseExit } from '../disk/attach/release-script.ts';
 import { cannotExit } from '../disk/attach/volume-functions.ts';
 import { annotation, label } from '../labels.ts';
 
 export const nodeName = 'embedded';
 export const brokenImage = 'registry.example/broken:1';
 
-/** Scheduler, kubelet and the controllers that verbs wait for, in one: reacts to objects of all namespaces, runs nothing. */
+/**
+ * Scheduler, kubelet and the controllers that verbs wait for, in one: reacts to objects of all namespaces,
+ * runs nothing.
+ */
 export class FakeNode {
   /** Disks that something in the VM uses: their attachments do not end. */
   readonly busyDisks = new Set<string>();
   /** Disks that a holder was asked to release and not to bind again. */
   readonly releasedDisks = new Set<string>();
+  /** By the uid of an attachment: the mark of the attach_disk that had it mount its disk, `released` after a release. */
+  readonly #mounted = new Map<string, number | 'released'>();
   /** Disks that are mounted in their VM though nothing runs in their attachment. */
   readonly leftMounts = new Set<string>();
   /** VMs whose jobs take their time to stop: their pods do not end. */
@@ -63,22 +70,37 @@ export class FakeNode {
   readonly exec = async ({ namespace = 'bosh', pod, command }: ExecCommand): Promise<ExecOutcome> => {
     const { status, metadata } = await this.#api.get<Pod>({ resource: pods, namespace, name: pod });
     if (status?.phase === 'Failed') throw noContainer(pod);
-    const [, , , script = '', diskCid = '', , uid] = command;
-    if (['bind', 'release', 'end-unless-bound'].includes(script) && uid !== metadata.uid)
+    const [, , , script = '', diskCid = '', , uid = ''] = command;
+    if (!['bind', 'release', 'end-unless-bound'].includes(script)) return this.#run(script, diskCid);
+    if (uid !== metadata.uid)
       return { exitCode: 1, stdout: '', stderr: 'another attachment has that name by now' };
-    return this.#run(script, diskCid);
+    const mark = Number(command.at(-1));
+    if (script === 'bind') return ended(this.#bind(diskCid, uid, mark));
+    const boundBy = this.#boundBy(uid);
+    if (script === 'end-unless-bound') return ended(boundBy === 0 ? 0 : endUnlessBoundExit.bound);
+    if (boundBy > mark) return ended(releaseExit.attachedAgain);
+    const outcome = this.#run(script, diskCid);
+    if (outcome.exitCode === 0) this.#mounted.set(uid, 'released');
+    return outcome;
   };
 
+  /** 0: what it has mounted, it has released. */
+  #boundBy(uid: string): number {
+    const mounted = this.#mounted.get(uid);
+    return typeof mounted === 'number' ? mounted : 0;
+  }
+
+  #bind(diskCid: string, uid: string, mark: number): number {
+    const before = this.#mounted.get(uid) ?? 0;
+    if (before === 'released') return bindExit.released;
+    this.#mounted.set(uid, Math.max(before, mark));
+    this.releasedDisks.delete(diskCid);
+    return 0;
+  }
+
   #run(script: string, diskCid: string): ExecOutcome {
-    if (script === 'bind') {
-      const wasReleased = this.releasedDisks.delete(diskCid);
-      return { exitCode: 0, stdout: wasReleased ? `${bindWords.mounted}\n` : '', stderr: '' };
-    }
     // what was in a hub goes with its attachment: nobody here deletes one that cannot let go
-    if (script === 'is-mounted')
-      return { exitCode: this.leftMounts.has(diskCid) ? 0 : 1, stdout: '', stderr: '' };
-    if (script === 'end-unless-bound')
-      return { exitCode: this.releasedDisks.has(diskCid) ? 0 : 16, stdout: '', stderr: '' };
+    if (script === 'is-mounted') return ended(this.leftMounts.has(diskCid) ? 0 : 1);
     const isBusy = this.busyDisks.has(diskCid);
     if (!isBusy && script === 'release') this.releasedDisks.add(diskCid);
     return {
@@ -202,7 +224,9 @@ export class FakeNode {
     await this.#api.patch({ resource: pods, namespace, name }, { status }, { subresource: 'status' });
   }
 
-  /** A VM's hub is busy while an attachment has a disk in it; an attachment holds on while its disk is used. */
+  /**
+   * A VM's hub is busy while an attachment has a disk in it; an attachment holds on while its disk is used.
+   */
   async #isHeld(pod: Pod): Promise<boolean> {
     const { labels = {}, name } = pod.metadata;
     if (this.stoppingVms.has(name ?? '')) return true;
@@ -296,6 +320,8 @@ export class FakeNode {
     } as KubernetesObject);
   }
 }
+
+const ended = (exitCode: number): ExecOutcome => ({ exitCode, stdout: '', stderr: '' });
 
 /** What an API server passes on of a kubelet that has ended the pod. */
 function noContainer(pod: string): ApiError {

@@ -5,12 +5,14 @@ import { anything, kindSchema } from '../../cluster/api/schema/schema.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
+import { limitRanges } from '../failure/limit-range.ts';
 import { volumeAttachments } from '../disk/attach/volume-attachments.ts';
 import { interceptingApi } from './intercepting-api.ts';
 
 /** Kinds that the embedded cluster does not have, since nobody there would act on them; for `moreKinds`. */
 export const networkPolicyKind = foreignKind(networkPolicies, 'NetworkPolicy');
 export const volumeAttachmentKind = foreignKind(volumeAttachments, 'VolumeAttachment');
+export const limitRangeKind = foreignKind(limitRanges, 'LimitRange');
 
 function foreignKind(resource: Resource, name: string): Kind {
   return {

@@ -6,8 +6,8 @@ import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
 import { releaseExit } from '../disk/attach/release-script.ts';
 
 /**
- * For suites alone: answers the scripts that the CPI runs in attachments as the holder of a well disk would, on
- * simulated nodes, where nothing runs and nothing is mounted.
+ * For suites alone: answers the scripts that the CPI runs in attachments as the holder of a well disk would,
+ * on simulated nodes, where nothing runs and nothing is mounted.
  */
 export class HolderConsole implements PodConsole {
   /** Disks that something in the VM uses. */

@@ -12,6 +12,7 @@ import { addressAnnotation } from '../address/address-strategy.ts';
 import { addressLabels } from '../address/pod-networking.ts';
 import { refuseAddress } from '../address/refuse-address.ts';
 import type { Cloud } from '../cloud.ts';
+import { explained } from '../create-unless-there.ts';
 import { checkClasses } from '../disk/check-classes.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import { at, optionalStringAt } from '../input.ts';
@@ -172,7 +173,7 @@ async function tryCreate({ api }: Cloud, { resource, object, isOfCluster }: Made
     const refusal = quotaRefusal(error);
     if (refusal !== undefined) return { usage: withRequested(usage, refusal), refusal };
     const { name = '', namespace = '' } = object.metadata;
-    if (!isOfCluster || !isRoleRefusal(error)) throw error;
+    if (!isOfCluster || !isRoleRefusal(error)) throw await explained(api, namespace, error);
     const note = `the role of the CPI may not create ${resource.plural} in namespace ${namespace}, so '${name}', which the cluster makes for the pod, was not checked`;
     return { usage, note };
   }

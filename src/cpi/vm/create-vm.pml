@@ -1,5 +1,6 @@
-/* create_vm calls for VMs that ask for one address: adoption, failure path, replacement of a VM that a killed create_vm left;
- * beside them attach_disk (both strategies), set_vm_metadata and delete_vm. All VMs are of one deployment.
+/* create_vm calls for VMs that ask for one address: adoption, failure path, replacement of a VM that a killed
+ * create_vm left; beside them attach_disk (both strategies), set_vm_metadata and delete_vm. All VMs are of one
+ * deployment.
  *
  * Function: src/cpi/vm/create-vm.ts#createVm
  * Function: src/cpi/vm/ensure-vm.ts#ensureVm
@@ -8,26 +9,31 @@
  * Function: src/cpi/vm/remove-vm.ts#removeVm
  * Function: src/cpi/address/address-holders.ts#refuseOtherHolder
  *
- * Steps: hold = findHolders (one list), look = lookAtVm (pod, Secret, attachments: three reads), abandon, resume, rm = removeVm,
- * secret and pod = ensureVm (a create, then a get if the name is taken), other = refuseOtherHolder, run = waitUntilRunning, mark =
- * markCreated. The first look of findHolders is left out: removeUnfinished looks again and decides.
+ * Steps: hold = findHolders (one list), look = lookAtVm (pod, Secret, attachments: three reads), abandon,
+ * resume, rm = removeVm, secret and pod = ensureVm (a create, then a get if the name is taken), other =
+ * refuseOtherHolder, run = waitUntilRunning, mark = markCreated. The first look of findHolders is left out:
+ * removeUnfinished looks again and decides.
  *
- * Bounds: NCALL callers make OPS calls each, for one of AGENTS agent ids, which they choose; KILLS of them are killed at any step;
- * FAILS waits, or marks whose answer is lost, end in an error. When all have ended, a last call for one more agent id is made without
- * kills and errors. ATT, META, DEL: how many attach_disk, set_vm_metadata and delete_vm calls there are.
+ * Bounds: NCALL callers make OPS calls each, for one of AGENTS agent ids, which they choose; KILLS of them
+ * are killed at any step; FAILS waits, or marks whose answer is lost, end in an error. When all have ended, a
+ * last call for one more agent id is made without kills and errors. ATT, META, DEL: how many attach_disk,
+ * set_vm_metadata and delete_vm calls there are.
  *
- * Properties: a create_vm never removes a VM for which a create_vm has answered success (but for delete_vm), nor one that had a disk
- * or metadata when it was abandoned; success is answered only for a VM that is there and marked, unless delete_vm has it; two VMs
- * for which success was answered never have the address at once; the last call gets the address, or a VM that is kept has it.
+ * Properties: a create_vm never removes a VM for which a create_vm has answered success (but for delete_vm),
+ * nor one that had a disk or metadata when it was abandoned; success is answered only for a VM that is there
+ * and marked, unless delete_vm has it; two VMs for which success was answered never have the address at once;
+ * the last call gets the address, or a VM that is kept has it.
  *
- * Each of these flags takes a remedy out: NOLOOK (refuseOtherHolder), BYNAME (ensureVm removes the VM that it read, by its Secret's
- * uid), NOVERSION (abandon on the version that was read), NOMARK (the mark is not looked at), UNCONDITIONAL (the mark is written
- * without a look at the version), ONELOOK (the second look after abandon).
+ * Each of these flags takes a remedy out: NOLOOK (refuseOtherHolder), BYNAME (ensureVm removes the VM that it
+ * read, by its Secret's uid), NOVERSION (abandon on the version that was read), NOMARK (the mark is not
+ * looked at), UNCONDITIONAL (the mark is written without a look at the version), ONELOOK (the second look
+ * after abandon).
  *
- * Abstractions: one API call is one atomic step; a resourceVersion is "changed since I read it"; a wait for a pod to go is never
- * stale; a pod runs as soon as it is made; uids are small numbers, and a uid that is spent ends the search there (UIDS). The
- * garbage collector deletes a pod without its Secret at any moment or never. Services, claims and the budget are left out, and so
- * is a changed request for the same agent id, which replaces its VM at the caller's wish.
+ * Abstractions: one API call is one atomic step; a resourceVersion is "changed since I read it"; a wait for a
+ * pod to go is never stale; a pod runs as soon as it is made; uids are small numbers, and a uid that is spent
+ * ends the search there (UIDS). The garbage collector deletes a pod without its Secret at any moment or
+ * never. Services, claims and the budget are left out, and so is a changed request for the same agent id,
+ * which replaces its VM at the caller's wish.
  */
 #ifndef NCALL
 #define NCALL 2

@@ -5,6 +5,7 @@ import type { Cloud } from '../cloud.ts';
 import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
+import { sayAddedLimits } from './added-limits.ts';
 import { markCreated } from './creation.ts';
 import { creationError, preparationError } from './creation-error.ts';
 import { budgetGroupOf, requireBudget, settleBudget } from './disruption-budget.ts';
@@ -18,12 +19,13 @@ import type { ParsedVmRequest } from './vm-request.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
 /**
- * create_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env): returns `[vm_cid, networks]` when the
- * VM's container runs with the addresses that were asked for and its Services are there. Called again with the same
- * agent id after any end it arrives at one VM: the former one where it is what is asked for, else a new one.
- * Everything is checked before anything is made; a failure removes what was made, then rejects with VM_CREATION_FAILED
- * or, where a later try may succeed, VM_CREATION_FAILED_RETRY. A VM of the same deployment that has one of its
- * addresses and whose create_vm did not finish is removed first (unfinished-vm.ts). Model: create-vm.pml
+ * create_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env): returns `[vm_cid, networks]`
+ * when the VM's container runs with the addresses that were asked for and its Services are there. Called
+ * again with the same agent id after any end it arrives at one VM: the former one where it is what is asked
+ * for, else a new one. Everything is checked before anything is made; a failure removes what was made, then
+ * rejects with VM_CREATION_FAILED or, where a later try may succeed, VM_CREATION_FAILED_RETRY. A VM of the
+ * same deployment that has one of its addresses and whose create_vm did not finish is removed first
+ * (unfinished-vm.ts). Model: create-vm.pml
  */
 export async function createVm(
   cloud: Cloud,
@@ -35,6 +37,7 @@ export async function createVm(
   try {
     const { secret, pod, isNew } = await ensureVm(cloud, { ...parsed, plan });
     if (isNew) await refuseOtherHolder(cloud, addressLabels(networks), plan);
+    await sayAddedLimits(cloud, plan, pod);
     const running = await waitUntilRunning(cloud, pod);
     await waitForVips(cloud, networks.vips);
     const group = budgetGroupOf(running);
@@ -70,8 +73,8 @@ export async function planVm(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmP
 }
 
 /**
- * What stood in the way of removing what was made; undefined if nothing is left. A VM that has disks, or that another call has
- * finished or described meanwhile, stays.
+ * What stood in the way of removing what was made; undefined if nothing is left. A VM that has disks, or that
+ * another call has finished or described meanwhile, stays.
  */
 async function removeFailed(cloud: Cloud, cid: string): Promise<unknown> {
   try {

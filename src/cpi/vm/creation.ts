@@ -12,16 +12,18 @@ export type Creation = 'done' | 'abandoned';
 
 const tries = 5;
 
-/** Undefined while a create_vm is at work or after it was killed, and on a VM of a CPI that did not write it. */
+/**
+ * Undefined while a create_vm is at work or after it was killed, and on a VM of a CPI that did not write it.
+ */
 export function creationOf({ metadata }: KubernetesObject): Creation | undefined {
   const value = metadata.annotations?.[annotation.creation];
   return value === 'done' || value === 'abandoned' ? value : undefined;
 }
 
 /**
- * The last write of create_vm: the VM of that Secret is one that a caller may know. No request if it is marked
- * already. Rejects with VM_CREATION_FAILED_RETRY if another call has abandoned or deleted that VM; then the VM that
- * has its name, if there is one, is left as it is. Model: create-vm.pml
+ * The last write of create_vm: the VM of that Secret is one that a caller may know. No request if it is
+ * marked already. Rejects with VM_CREATION_FAILED_RETRY if another call has abandoned or deleted that VM;
+ * then the VM that has its name, if there is one, is left as it is. Model: create-vm.pml
  */
 export async function markCreated(cloud: Cloud, secret: VmSecret): Promise<void> {
   const { name = '', uid } = secret.metadata;
@@ -47,8 +49,9 @@ const removedMeanwhile = (): ProductError =>
   );
 
 /**
- * Takes an unfinished VM out of the reach of its create_vm, which fails from then on, if its Secret is still exactly the
- * one that was read: a mark or a disk that came meanwhile is a change. False: it is not; nothing was written.
+ * Takes an unfinished VM out of the reach of its create_vm, which fails from then on, if its Secret is still
+ * exactly the one that was read: a mark or a disk that came meanwhile is a change. False: it is not; nothing
+ * was written.
  */
 export async function abandon(cloud: Cloud, secret: VmSecret): Promise<boolean> {
   if (creationOf(secret) === 'abandoned') return true;

@@ -12,7 +12,7 @@ import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
 import type { ServiceOwner } from '../service/service-object.ts';
 import { creationOf } from './creation.ts';
-import { findVmSecret } from './find-vm.ts';
+import { findVmSecret, ownerUidOf } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 import { disksOf, encodePod, isGated, isSameDigest, podKey, recordedPod, withGate } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
@@ -21,8 +21,9 @@ import { ensureVmClaims } from './vm-claims.ts';
 import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
 
 /**
- * Makes the VM's Secret, then the Services and the pod that it owns; what a former call of the same agent id made is adopted where it is
- * what this one would make, else removed first. Killed between the two it leaves a Secret that the next call adopts. Model: create-vm.pml
+ * Makes the VM's Secret, then the Services and the pod that it owns; what a former call of the same agent id
+ * made is adopted where it is what this one would make, else removed first. Killed between the two it leaves
+ * a Secret that the next call adopts. Model: create-vm.pml
  */
 export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<MadeVm> {
   const found = await adoptOrCreate(cloud, request);
@@ -40,7 +41,10 @@ export interface MadeVm {
   readonly isNew: boolean;
 }
 
-/** What has the VM's name and is not what the request makes; what is absent was gone when it was read. */
+/**
+ * Objects that have the VM's name and are not what the request makes; one that is absent was gone when it was
+ * read.
+ */
 interface FormerVm {
   readonly secret?: VmSecret | undefined;
   readonly pod?: Pod | undefined;
@@ -49,12 +53,12 @@ interface FormerVm {
 const madeByOthers = (): ProductError =>
   new ProductError(
     'VM_CREATION_FAILED_RETRY',
-    'objects of its name are made by others at the same time; run the call again',
+    'other calls create objects of its name at the same time; run the call again',
   );
 
 /**
- * Removes exactly the VM that was found: another call may have made a new one since. A pod of another Secret than the one that was
- * found is a former one's only while that Secret is there.
+ * Removes exactly the VM that was found: another call may have made a new one since. If the pod belongs to
+ * another Secret than the one that was found, it is a leftover only as long as the found Secret is there.
  */
 async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: FormerVm): Promise<void> {
   const [attachments, now] = await Promise.all([
@@ -69,7 +73,7 @@ async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: 
     );
   }
   const secretUid = secret?.metadata.uid;
-  const owner = pod?.metadata.ownerReferences?.[0]?.uid ?? secretUid;
+  const owner = ownerUidOf(pod) ?? secretUid;
   if (owner !== secretUid && now?.metadata.uid !== secretUid) throw madeByOthers();
   if (owner !== undefined) await removeVm(cloud, plan.cid, owner);
 }
@@ -155,7 +159,7 @@ const isUsable = ({ metadata }: KubernetesObject): boolean => metadata.deletionT
 
 function isSamePod(found: Pod, wanted: Pod): boolean {
   return (
-    found.metadata.ownerReferences?.[0]?.uid === wanted.metadata.ownerReferences?.[0]?.uid &&
+    ownerUidOf(found) === ownerUidOf(wanted) &&
     found.metadata.annotations?.[annotation.specDigest] ===
       wanted.metadata.annotations?.[annotation.specDigest]
   );

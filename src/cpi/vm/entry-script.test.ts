@@ -30,9 +30,9 @@ interface Surroundings {
 }
 
 /**
- * Runs the entry as PID 1 of a container in which disk-1 is attached, with an agent that says what it finds and ends
- * the container; `disk` is what managed_disk_settings.json says, `hints` are the disks that the agent knows, with what it
- * knows of them.
+ * Runs the entry as PID 1 of a container in which disk-1 is attached, with an agent that says what it finds
+ * and ends the container; `disk` is what managed_disk_settings.json says, `hints` are the disks that the
+ * agent knows, with what it knows of them.
  */
 async function enter(
   t: TestContext,
@@ -213,7 +213,10 @@ test("what the jobs of the former container made in the pod's network is gone be
   assert.doesNotMatch(`${later}`, /: left/u);
 });
 
-/** A process that takes a second to end and says so, also by a pipe to its logger; with a pidfile that a monit file names. */
+/**
+ * A process that takes a second to end and says so, also by a pipe to its logger; with a pidfile that a monit
+ * file names.
+ */
 const jobProcess = (name: string): string => `mkdir -p /var/vcap/jobs/j
 echo 'check process ${name} with pidfile "/var/vcap/data/sys/run/${name}.pid"' > /var/vcap/jobs/j/${name}.monit
 exec 3>&1

@@ -1,6 +1,7 @@
 import { ifThere } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
 import type { Cloud } from '../cloud.ts';
@@ -33,6 +34,10 @@ export async function findVmSecret(cloud: Cloud, cid: unknown): Promise<VmSecret
   const secret = await ifThere(cloud.api.get<VmSecret>(secretReference(cloud, cid)));
   return secret !== undefined && isOurs(secret, 'vm') ? secret : undefined;
 }
+
+/** The uid of the Secret that owns an object of a VM. */
+export const ownerUidOf = (object: KubernetesObject | undefined): string | undefined =>
+  object?.metadata.ownerReferences?.[0]?.uid;
 
 /** What an operator does about a VM that is no more. */
 export const recreateIt = 'recreate it (bosh cloud-check, or create-env)';

@@ -1,21 +1,24 @@
 /**
- * Shell function of the entry: `keep_network` gives the pod's network namespace back what it had before any job ran. The
- * kubelet keeps the namespace when it restarts the container alone, with every rule, interface, address, route and sysctl
- * that jobs have made; a VM that is rebooted has none of these.
+ * Shell function of the entry: `keep_network` gives the pod's network namespace back what it had before any
+ * job ran. The kubelet keeps the namespace when it restarts the container alone, with every rule, interface,
+ * address, route and sysctl that jobs have made; a VM that is rebooted has none of these.
  *
- * - The first entry of a pod's sandbox records what is there, before anything else runs; later ones restore it. The init
- *   container (prepare-script.ts), which a kubelet runs once in each sandbox, removes the record of the sandbox before. The
- *   record is root's, on the state volume.
- * - What the pod's network plug-ins and other init containers made is in the record, so it stays. What others add while the
- *   VM runs passes for the jobs'.
- * - Without CAP_NET_ADMIN over the namespace no job can have changed it, and nothing is done. Nor in the network namespace
- *   of the machine, told by a sysctl that no other one has: what is there is not the VM's.
- * - Packet filters: each set of tables by the tool that reads it. Garden brings its own iptables, so there may be tables of
- *   both kinds. Tables that are not in the record are emptied or deleted without being read. If this fails the container
- *   ends: a stale rule sends one app's requests to another one.
- * - Interfaces that are not in the record are deleted; a few, such as tunl0, belong to the kernel, and are only emptied.
+ * - The first entry of a pod's sandbox records what is there, before anything else runs; later ones restore
+ *   it. The init container (prepare-script.ts), which a kubelet runs once in each sandbox, removes the record
+ *   of the sandbox before. The record is root's, on the state volume.
+ * - What the pod's network plug-ins and other init containers made is in the record, so it stays. What other
+ *   programs add while the VM runs is removed as if jobs had made it.
+ * - Without CAP_NET_ADMIN over the namespace no job can have changed it, and nothing is done. Nothing is done
+ *   either in the network namespace of the machine, which is not the VM's: one sysctl is in that namespace
+ *   alone.
+ * - Packet filters: each set of tables by the tool that reads it. Garden brings its own iptables, so there
+ *   may be tables of both kinds. Tables that are not in the record are emptied or deleted without being read.
+ *   If this fails the container ends: a stale rule sends one app's requests to another one.
+ * - Interfaces that are not in the record are deleted; a few, such as tunl0, belong to the kernel, and are
+ *   only emptied.
  * - A sysctl such as ip_forward sets others, so that differences are written several times.
- * - Queueing disciplines that are not in the record are deleted. Sets of ipset, IPVS, IPsec and tracked connections stay.
+ * - Queueing disciplines that are not in the record are deleted. Sets of ipset, IPVS, IPsec and tracked
+ *   connections stay.
  * - Addresses and routes that the kernel makes itself, or by router advertisements, are left to it.
  */
 export const podNetwork = String.raw`xtables='iptables-legacy ip6tables-legacy iptables-nft ip6tables-nft'
@@ -52,7 +55,7 @@ network_rules() {
 }
 # a few, such as stable_secret, cannot be read
 network_sysctls() { find /proc/sys/net -type f -perm -600 -exec grep -sH '' {} + || :; }
-# those that are there, of the tables that tool $1 manages
+# the tables of tool $1 that are there now
 tables_of() {
   case $1 in
     *-legacy) cat "/proc/net/$(echo "$1" | cut -d t -f 1)_tables_names" 2> /dev/null ;;
@@ -66,7 +69,7 @@ record_filters() {
   done
   nft list tables > "$1/nft-tables" 2> /dev/null || { rm "$1/nft-tables"; return 0; }
   while read -r _ family name; do
-    # those of iptables-nft are in its record, and have what nft does not read again
+    # the tables of iptables-nft are in its own record, and may have rules that nft prints and cannot read
     case $family in ip) tool=iptables-nft ;; ip6) tool=ip6tables-nft ;; *) tool= ;; esac
     if [ -n "$tool" ] && grep -qsx "\*$name" "$1/$tool"; then continue; fi
     echo "add table $family $name"
@@ -99,9 +102,9 @@ restore_filters() {
     [ ! -s "$1/now" ] || "$tool-restore" < "$1/now" || return 1
   done
 }
-# lines that are in the first of two files alone
+# the lines of file $1 that are not in file $2
 only_in() { sort "$1" > "$1.sorted"; sort "$2" | comm -23 "$1.sorted" -; }
-# Each of these says what cannot be made as it was, and goes on.
+# Each function that restores a part prints what it cannot restore, and goes on.
 changed_sysctls() {
   network_sysctls > "$1/now"
   only_in "$1/sysctls" "$1/now" | while IFS=: read -r path value; do [ ! -e "$path" ] || echo "$path:$value"; done
@@ -143,7 +146,7 @@ restore_addresses() {
     ip address add $words dev "$name"
   done < "$1/missing"
 }
-# first what leads to gateways
+# routes through a gateway come last: the route to the gateway has to be there
 restore_routes() {
   network_routes > "$1/now"
   only_in "$1/now" "$1/routes" | grep -v ' proto kernel' > "$1/missing"

@@ -11,7 +11,10 @@ const run = promisify(execFile);
 /** The script gives hub and state volume to root; without root here, to the one of a user namespace. */
 const asRoot = process.getuid?.() === 0 ? [] : ['unshare', '--user', '--map-root-user'];
 
-/** The init container on folders of the test: an image with two state directories, an empty state volume, a hub. */
+/**
+ * The init container on folders of the test: an image with two state directories, an empty state volume, a
+ * hub.
+ */
 async function preparation(t: TestContext): Promise<{ root: string; prepare: () => Promise<void> }> {
   const root = await mkdtemp(join(tmpdir(), 'prepare-'));
   t.after(() => rm(root, { recursive: true }));

@@ -14,10 +14,11 @@ import { isGated } from './pod-record.ts';
 import { lookAtPod } from './start-problem.ts';
 
 /**
- * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks and the
- * agent's state; the agent then runs the jobs of the last apply again. A container that is down already is waited for.
- * Called again after any end it restarts the container once more. Nothing is written through the API: PID 1 is asked
- * to end, by exec. Rejects with VM_NOT_FOUND, VM_NOT_REBOOTED where the pod ended for good, NODE_LOST, or DEADLINE.
+ * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks
+ * and the agent's state; the agent then runs the jobs of the last apply again. A container that is down
+ * already is waited for. Called again after any end it restarts the container once more. Nothing is written
+ * through the API: PID 1 is asked to end, by exec. Rejects with VM_NOT_FOUND, VM_NOT_REBOOTED where the pod
+ * ended for good, NODE_LOST, or DEADLINE.
  */
 export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'reboot_vm.vm_cid' });
@@ -47,8 +48,8 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
 }
 
 /**
- * If an attach or detach by `recreate` was killed, the VM has no pod that stays, or one that waits at its gate: the
- * pod that it is to have is made, which is a start of its container too.
+ * If an attach or detach by `recreate` was killed, the VM has no pod that stays, or one that waits at its
+ * gate: the pod that it is to have is made, which is a start of its container too.
  */
 async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;

@@ -12,20 +12,22 @@ import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import type { GoneOptions } from '../remove-object.ts';
 import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
 import { budgetGroupOf } from './disruption-budget.ts';
-import { findVm, findVmSecret, podReference, secretReference } from './find-vm.ts';
+import { findVm, findVmSecret, ownerUidOf, podReference, secretReference } from './find-vm.ts';
 import { leaveBudget } from './leave-budget.ts';
 import { settleLostVm } from './settle-lost-vm.ts';
 import { waitUntilClaimsGone } from './vm-claims.ts';
 
 /**
- * Removes all that belongs to a VM and waits until it is gone; its disks stay, no longer attached. Missing is success.
+ * Removes all that belongs to a VM and waits until it is gone; its disks stay, no longer attached. Missing is
+ * success.
  *
- * Its Services pass to others while its Secret, which names them, is there. Then the Secret goes: it owns the rest, so
- * that whatever happens to us the cluster finishes the work. Attachments are asked to end in the same breath: the pod
- * cannot go while they hold its hub, nor they while its jobs use a disk. Only the budget of its group comes between.
- * Rejects with DEADLINE, with NODE_LOST where its node is lost and more than the pod is at stake (settle-lost-vm.ts), and
- * before anything was changed with DISK_WOULD_BE_LOST. With the uid of a Secret it removes that Secret's VM alone, and not another
- * one that has got the same name since. Models: create-vm.pml, hot.pml
+ * Its Services pass to others while its Secret, which names them, is there. Then the Secret goes: it owns the
+ * rest, so that whatever happens to us the cluster finishes the work. Attachments are asked to end at the
+ * same time: the pod cannot end while they hold its hub, and they cannot end while its jobs use a disk. Only
+ * the budget of its group comes between. Rejects with DEADLINE, with NODE_LOST where its node is lost and
+ * more than the pod is at stake (settle-lost-vm.ts), and before anything was changed with DISK_WOULD_BE_LOST.
+ * With the uid of a Secret it removes that Secret's VM alone, and not another one that has got the same name
+ * since. Models: create-vm.pml, hot.pml
  */
 export async function removeVm(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
   const { pod, secret, attachments } = await objectsOf(cloud, cid, secretUid);
@@ -56,6 +58,18 @@ export async function removeVm(cloud: Cloud, cid: string, secretUid?: string): P
     if (end.status === 'rejected') throw end.reason;
   }
   if (isRecreated) await waitUntilClaimsGone(cloud, cid, secretUid);
+  else if (pod !== undefined) await endLateAttachments(cloud, pod);
+}
+
+/** Of an attach_disk that was slow: it has looked at the VM before that was deleted. One that comes later still finds no hub. */
+async function endLateAttachments(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Promise<void> {
+  const late = (await listHubPods(cloud, name)).filter(
+    ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
+  );
+  if (late.length === 0) return;
+  refuseLoss(name, await claimsOf(cloud, late.map(diskCidOf)));
+  for (const attachment of late) await requestEnd(cloud, attachment);
+  for (const attachment of late) await waitUntilEnded(cloud, attachment, cloud.config.deadlines.deleteVm);
 }
 
 async function objectsOf(cloud: Cloud, cid: string, secretUid: string | undefined): Promise<ObjectsOfVm> {
@@ -65,7 +79,7 @@ async function objectsOf(cloud: Cloud, cid: string, secretUid: string | undefine
     listHubPods(cloud, cid),
   ]);
   if (secretUid === undefined) return { pod, secret, attachments };
-  const own = pod?.metadata.ownerReferences?.[0]?.uid === secretUid ? pod : undefined;
+  const own = ownerUidOf(pod) === secretUid ? pod : undefined;
   const isOfOwn = ({ metadata }: Pod): boolean =>
     own !== undefined && metadata.annotations?.[annotation.vmUid] === own.metadata.uid;
   return {
@@ -111,8 +125,9 @@ interface Deletions {
 }
 
 /**
- * Asks for the end of everything. Under a budget the pod goes before the budget follows, since one on its way out counts no
- * more, and the Secret after that: it tells the group to the call that comes after a killed one, when the pod may be gone.
+ * Asks for the end of everything. Under a budget the pod goes before the budget follows, since one on its way
+ * out counts no more, and the Secret after that: it tells the group to the call that comes after a killed
+ * one, when the pod may be gone.
  */
 async function requestDeletions(
   cloud: Cloud,

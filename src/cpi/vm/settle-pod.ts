@@ -6,7 +6,7 @@ import type { Cloud } from '../cloud.ts';
 import { createUnlessThere } from '../create-unless-there.ts';
 import { annotation } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
-import { findVm, findVmSecret, podReference, secretReference, vmNotFound } from './find-vm.ts';
+import { findVm, findVmSecret, ownerUidOf, podReference, secretReference, vmNotFound } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 import {
   disksOf,
@@ -119,7 +119,9 @@ async function tryPod(cloud: Cloud, wanted: Pod): Promise<Pod | undefined> {
     if (!isAsRecorded(wanted, await wantedPod(cloud, name))) return undefined;
     if (!(await end(cloud, found))) return undefined;
   }
-  const ensured = await createUnlessThere(cloud.api, pods, withGate(wanted));
+  // set_vm_metadata may have changed it after the record was written
+  const former = found !== undefined && ownerUidOf(found) === ownerUidOf(wanted) ? found : undefined;
+  const ensured = await createUnlessThere(cloud.api, pods, withGate(withMetadataOf(wanted, former)));
   return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
 }
 
@@ -150,7 +152,7 @@ async function patchSeen(
 function isAsRecorded(pod: Pod, recorded: Pod): boolean {
   return (
     pod.metadata.deletionTimestamp === undefined &&
-    pod.metadata.ownerReferences?.[0]?.uid === recorded.metadata.ownerReferences?.[0]?.uid &&
+    ownerUidOf(pod) === ownerUidOf(recorded) &&
     haveSameDisks(pod, recorded)
   );
 }

@@ -2,8 +2,8 @@ import { controlGroups } from './control-groups.ts';
 import { quoted } from './shims/install-shims.ts';
 
 /**
- * What systemd, as PID 1 of a privileged container, would do to the node: its kernel, clock, network and consoles, and
- * what it mounts of them. Units of Ubuntu's and Debian's packages.
+ * What systemd, as PID 1 of a privileged container, would do to the node: its kernel, clock, network and
+ * consoles, and what it mounts of them. Units of Ubuntu's and Debian's packages.
  */
 const nodesOwn = [
   ...['systemd-sysctl.service', 'systemd-modules-load.service', 'kmod-static-nodes.service'],
@@ -29,16 +29,19 @@ const bootSystemd = `${controlGroups}mount_own_cgroups || { echo "entry: /sys/fs
 exec /sbin/init`;
 
 /**
- * Shell functions of the entry: `find_stock_init` sets `stock` to the init of a stock stemcell, `boot_stock_init` puts it in
- * the entry's place. Told by who runs the agent there: a unit (noble), a service of runit (jammy).
+ * Shell functions of the entry: `find_stock_init` sets `stock` to the init of a stock stemcell,
+ * `boot_stock_init` puts it in the entry's place. Told by who runs the agent there: a unit (noble), a service
+ * of runit (jammy).
  *
- * - Only a privileged container can: systemd needs control groups and mounts of its own, and `nice` below zero the right to.
- *   The embedded node shows the machine's own folders read-only: what they have is not the VM's.
- * - Both set the agent's PATH themselves, with /var/vcap/bosh/bin first: that is where the shims that matter are linked.
- * - systemd: control groups begin at the container's, with cgroup v2 alone also what is mounted, which else shows the node's;
- *   /run is its tmpfs (with what the kubelet mounted there), and `container` has it leave to the node what is the node's
- *   (systemd.exec(5), "The container interface"). It unmounts nothing when it ends: jobs may write
- *   to their disks after its units have ended (their KillMode is `process`).
+ * - Only a privileged container can: systemd needs control groups and mounts of its own, and `nice` below
+ *   zero the right to. The embedded node shows the machine's own folders read-only: what they have is not the
+ *   VM's.
+ * - Both set the agent's PATH themselves, with /var/vcap/bosh/bin first: that is where the shims that matter
+ *   are linked.
+ * - systemd: control groups begin at the container's, with cgroup v2 alone also what is mounted, which else
+ *   shows the node's; /run is its tmpfs (with what the kubelet mounted there), and `container` has it leave
+ *   to the node what is the node's (systemd.exec(5), "The container interface"). It unmounts nothing when it
+ *   ends: jobs may write to their disks after its units have ended (their KillMode is `process`).
  * - runsvdir-start is what bosh-docker-cpi runs, too (vm/factory.go); it clears the environment.
  */
 export const stockInit = `find_stock_init() {

@@ -11,7 +11,9 @@ const withBudget = { disruption_budget: true };
 const argumentsOf = (agentId: string, properties: object = {}): unknown[] =>
   createVmArguments({ agentId, properties, env: groupEnv('web') });
 
-/** Leaves a VM whose create_vm was killed when its pod was made; resolves with the arguments of the next one. */
+/**
+ * Leaves a VM whose create_vm was killed when its pod was made; resolves with the arguments of the next one.
+ */
 const unfinished =
   (podWrite: number, properties?: object) =>
   async (cloud: Cloud): Promise<unknown[]> => {

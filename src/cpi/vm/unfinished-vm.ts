@@ -5,7 +5,7 @@ import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { abandon, creationOf, resume } from './creation.ts';
-import { findVm, findVmSecret } from './find-vm.ts';
+import { findVm, findVmSecret, ownerUidOf } from './find-vm.ts';
 import { disksOf, recordedPod } from './pod-record.ts';
 import type { VmSecret } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
@@ -26,8 +26,9 @@ export type Successor = Pick<VmPlan, 'directorUuid' | 'groupLabels'>;
 const tries = 5;
 
 /**
- * Why a VM must not be removed by a create_vm: its own, which failed, or another one. Undefined: no caller can know it,
- * since its create_vm did not finish, nothing has described it and it has no disk; or it goes anyway, without its Secret. Pure.
+ * Why a VM must not be removed by a create_vm: its own, which failed, or another one. Undefined if no caller
+ * can know the VM, since its create_vm did not finish, nothing has described it and it has no disk, or if its
+ * Secret is gone, without which the cluster deletes the rest. Pure.
  */
 export function whyKept({ pod, secret, disks }: VmState): string | undefined {
   if (secret === undefined) return undefined;
@@ -40,8 +41,9 @@ export function whyKept({ pod, secret, disks }: VmState): string | undefined {
 }
 
 /**
- * The same for a create_vm of another VM, which needs its address: it must also be of the same director, by its uuid,
- * and of the same deployment, by `env.bosh.groups`. Its instance group may be another one: each compilation VM has its own. Pure.
+ * The same for a create_vm of another VM, which needs its address: it must also be of the same director, by
+ * its uuid, and of the same deployment, by `env.bosh.groups`. Its instance group may be another one: each
+ * compilation VM has its own. Pure.
  */
 export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Successor): string | undefined {
   if (state.secret === undefined) return undefined;
@@ -56,13 +58,13 @@ export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Su
 }
 
 /**
- * Reads the pod first: a pod that was there before its Secret was missing belongs to no VM, and goes. Attachments come last, so
- * that one that is made before the Secret is read counts.
+ * Reads the pod first: a pod that was there before its Secret was missing belongs to no VM, and goes.
+ * Attachments come last, so that one that is made before the Secret is read counts.
  */
 export async function lookAtVm(cloud: Cloud, cid: string): Promise<VmState> {
   const pod = await findVm(cloud, cid);
   const found = await findVmSecret(cloud, cid);
-  const owner = pod?.metadata.ownerReferences?.[0]?.uid;
+  const owner = ownerUidOf(pod);
   const secret = pod !== undefined && found?.metadata.uid !== owner ? undefined : found;
   const recorded = secret === undefined ? undefined : recordedPod(secret);
   const attachments = await listAttachments(cloud, cid);
@@ -74,9 +76,10 @@ export async function lookAtVm(cloud: Cloud, cid: string): Promise<VmState> {
 }
 
 /**
- * Removes a VM whose create_vm has not finished, unless `why` says that it is kept: then it resolves with that, and the VM is as it
- * was. It is judged once more after its create_vm was shut out, and a disk that comes still later survives as with delete_vm. Killed
- * anywhere, the same call again goes on. Rejects as `removeVm` does. Model: create-vm.pml
+ * Removes a VM whose create_vm has not finished, unless `why` says that it is kept: then it resolves with
+ * that, and the VM is as it was. It is judged once more after its create_vm was shut out, and a disk that
+ * comes still later survives as with delete_vm. Killed anywhere, the same call again goes on. Rejects as
+ * `removeVm` does. Model: create-vm.pml
  */
 export async function removeUnfinished(
   cloud: Cloud,
@@ -94,7 +97,7 @@ export async function removeUnfinished(
       await resume(cloud, secret);
       return later;
     }
-    const owner = secret?.metadata.uid ?? state.pod?.metadata.ownerReferences?.[0]?.uid;
+    const owner = secret?.metadata.uid ?? ownerUidOf(state.pod);
     if (owner !== undefined) await removeVm(cloud, cid, owner);
     return undefined;
   }

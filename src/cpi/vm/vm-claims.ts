@@ -7,6 +7,7 @@ import type { PersistentVolumeClaim } from '../disk/claim.ts';
 import { baseLabels, isOurs, label } from '../labels.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { labelValue } from '../names.ts';
+import { ownerUidOf } from './find-vm.ts';
 import type { VmPlan } from './vm-plan.ts';
 
 /** Room for the agent, its settings, jobs and packages. */
@@ -28,7 +29,9 @@ export const volumeLabels = ({
   ...groupLabels,
 });
 
-/** What a VM whose pod is made anew keeps its state and /var/vcap/data on, owned by the Secret with that uid. */
+/**
+ * What a VM whose pod is made anew keeps its state and /var/vcap/data on, owned by the Secret with that uid.
+ */
 export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim[] {
   const { sizeMiB, storageClass } = plan.properties.compute.ephemeralDisk;
   const claim = (name: string, size: number): PersistentVolumeClaim => ({
@@ -50,8 +53,8 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
 }
 
 /**
- * Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew; VM_CREATION_FAILED
- * where the name is somebody else's.
+ * Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew;
+ * VM_CREATION_FAILED where the name is somebody else's.
  */
 export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: string): Promise<void> {
   for (const claim of vmClaims(plan, secretUid)) {
@@ -59,15 +62,17 @@ export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: stri
   }
 }
 
-/** Waits until the claims of a VM are gone, or those of that Secret alone; the cluster collects them after it. */
+/**
+ * Waits until the claims of a VM are gone, or those of that Secret alone; the cluster collects them after it.
+ */
 export async function waitUntilClaimsGone(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
   const { namespace } = cloud;
   const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
     namespace,
     labelSelector: `${label.kind}=volume,${label.vmId}=${cid}`,
   });
-  const isOfSecret = ({ metadata }: PersistentVolumeClaim): boolean =>
-    secretUid === undefined || metadata.ownerReferences?.[0]?.uid === secretUid;
+  const isOfSecret = (claim: PersistentVolumeClaim): boolean =>
+    secretUid === undefined || ownerUidOf(claim) === secretUid;
   await Promise.all(items.filter(isOfSecret).map((claim) => gone(cloud, claim)));
 }
 
@@ -98,8 +103,7 @@ function requireOurs(found: PersistentVolumeClaim): void {
 }
 
 const isFormer = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): boolean =>
-  found.metadata.deletionTimestamp !== undefined ||
-  found.metadata.ownerReferences?.[0]?.uid !== wanted.metadata.ownerReferences?.[0]?.uid;
+  found.metadata.deletionTimestamp !== undefined || ownerUidOf(found) !== ownerUidOf(wanted);
 
 async function find(cloud: Cloud, claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
   const { name = '', namespace } = claim.metadata;

@@ -164,7 +164,7 @@ function dataVolume(plan: VmPlan): Volume {
 }
 
 /** No limit on the node's disk but an operator's: it would evict the VM for a full log directory. */
-function resourcesOf({ attach, properties: { compute } }: VmPlan): {
+export function resourcesOf({ attach, properties: { compute } }: VmPlan): {
   requests: Record<string, string>;
   limits?: Record<string, string>;
 } {

@@ -12,7 +12,9 @@ import { waitForNode } from '../wait-for-node.ts';
 import { sandboxTrouble } from './sandbox-trouble.ts';
 import { lookAtPod, startProblem } from './start-problem.ts';
 
-/** Where it asks for addresses, a network that has no such one is the likelier cause: plugins refuse it so. */
+/**
+ * Where it asks for addresses, a network that has no such one is the likelier cause: plugins refuse it so.
+ */
 function noSandbox(pod: Pod): { message: string; mayPass: boolean } {
   const asked = pod.metadata.annotations?.[annotation.ipAddress];
   const next =
@@ -25,8 +27,9 @@ function noSandbox(pod: Pod): { message: string; mayPass: boolean } {
 const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call again', mayPass: true };
 
 /**
- * Waits until the VM's container runs with the addresses that its pod asks for. Rejects with VM_CREATION_FAILED, or VM_CREATION_FAILED_RETRY where time or
- * capacity may help, with what Kubernetes says about it.
+ * Waits until the VM's container runs with the addresses that its pod asks for. Rejects with
+ * VM_CREATION_FAILED, or VM_CREATION_FAILED_RETRY where time or capacity may help, with what Kubernetes says
+ * about it.
  */
 export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
   const finished = new AbortController();
@@ -69,7 +72,7 @@ async function started(cloud: Cloud, known: Pod, signal: AbortSignal): Promise<P
     say: cloud.say,
   });
   if ('pod' in outcome) return outcome.pod;
-  throw failure(outcome, await eventsOf(cloud, { ...subject, kind: 'Pod', uid }));
+  throw failure(outcome, await eventsOf(cloud, { ...subject, kind: 'Pod', uid }, outcome.message));
 }
 
 function isRunning({ status }: Pod): boolean {

@@ -1,3 +1,4 @@
+import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { writeDurably } from '../durable-file.ts';
 import { readJsonCache } from '../json-cache.ts';
 
@@ -49,10 +50,7 @@ export class ArchiveCatalog {
 
   async add(digest: string, summary: ArchiveSummary): Promise<void> {
     this.#summaries.set(digest, summary);
-    await writeDurably(
-      this.#path,
-      `${JSON.stringify({ version, archives: Object.fromEntries(this.#summaries) })}\n`,
-    );
+    await writeDurably(this.#path, `${toJson({ version, archives: Object.fromEntries(this.#summaries) })}\n`);
   }
 }
 

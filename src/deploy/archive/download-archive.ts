@@ -14,6 +14,7 @@ import { makePrivateDirectory } from '../durable-file.ts';
 import { within } from '../error-chain.ts';
 import type { Step } from '../stage/stage.ts';
 import type { DigestCache } from './digest-cache.ts';
+import { withPath } from '../../platform/write-file.ts';
 
 export interface Download {
   readonly url: string;
@@ -89,7 +90,7 @@ async function fetchTo(path: string, { url, digest, signal, deadline = day }: Do
     if (overdue.aborted) throw failed(`it had not ended after ${deadline / 1000} s`, error);
     // fetch reports every failure of the network as a TypeError with the cause inside.
     if (error instanceof TypeError) throw failed('no connection, or it broke', error.cause ?? error);
-    throw error;
+    throw withPath(path, error);
   }
 }
 

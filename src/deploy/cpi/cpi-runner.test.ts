@@ -53,7 +53,7 @@ test('sends the exact envelope, asks info once and tells the CPI its folders', a
   assert.equal(await readFile(join(directory, 'env'), 'utf8'), 'yes /the/packages /the/jobs\n');
 });
 
-test('what a CPI waits for is told while it waits, and nothing else of its log', async (t) => {
+test('what a CPI waits for and its notes are told while it waits, and nothing else of its log', async (t) => {
   const told: string[] = [];
   const hasTold = Promise.withResolvers<void>();
   const directory = await scratchDirectory(t);
@@ -62,12 +62,12 @@ test('what a CPI waits for is told while it waits, and nothing else of its log',
   const { cloud } = await scriptedCpi(
     t,
     `cat > /dev/null; echo 'secret log' >&2; printf 'waiting for ' >&2; echo 'the Kubernetes API at 10.0.0.1:6443' >&2
-     echo 'waiting for ${long}' >&2
+     echo 'waiting for ${long}' >&2; echo 'note: the VM got limits' >&2; echo 'notes of a log' >&2
      while ! [ -e '${go}' ]; do sleep 0.01; done; echo '{"result":{"api_version":2,"stemcell_formats":[]},"error":null}'`,
     {
       onWaiting: (line) => {
         told.push(line);
-        hasTold.resolve();
+        if (told.length === 2) hasTold.resolve();
       },
     },
   );
@@ -77,7 +77,7 @@ test('what a CPI waits for is told while it waits, and nothing else of its log',
   await writeFile(go, '');
   await answer;
 
-  assert.deepEqual(told, ['waiting for the Kubernetes API at 10.0.0.1:6443']);
+  assert.deepEqual(told, ['waiting for the Kubernetes API at 10.0.0.1:6443', 'note: the VM got limits']);
 });
 
 test('garbage is reported with what the CPI last said', async (t) => {

@@ -1,3 +1,4 @@
+import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { wholeWords } from '../../errors/redact/whole-words.ts';
 import { runProcess, type ProcessResult } from '../process/run-process.ts';
@@ -31,7 +32,7 @@ export interface CpiRunnerOptions {
   /** How long a call in flight may go on after an interrupt, in milliseconds. */
   readonly grace: number;
   readonly onStart?: (pid: number, method: string) => void;
-  /** Told what a call waits for, as the CPI says it while it waits. */
+  /** Told what a call waits for, and its notes, as the CPI writes them while the call goes on. */
   readonly onWaiting?: (line: string) => void;
 }
 
@@ -52,8 +53,8 @@ export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOpt
   };
 }
 
-/** Our CPI begins a line of stderr with it (src/cpi/session.ts); whatever else a CPI writes there is its log. */
-const waiting = 'waiting for ';
+/** Our CPI begins lines of stderr for the operator with these words (src/cpi/cloud.ts); all else that a CPI writes there is its log. */
+const forOperator = /^(?:waiting for|note:) /u;
 
 async function call(
   executable: CpiExecutable,
@@ -69,13 +70,13 @@ async function call(
         BOSH_PACKAGES_DIR: executable.packagesDirectory,
         BOSH_JOBS_DIR: executable.jobsDirectory,
       },
-      input: JSON.stringify(request),
+      input: toJson(request),
       deadline: options.deadline,
       signal: options.signal,
       grace: options.grace,
       onStart: (pid) => options.onStart?.(pid, request.method),
       onErrorLine: (line) => {
-        if (line.startsWith(waiting)) options.onWaiting?.(line);
+        if (forOperator.test(line)) options.onWaiting?.(line);
       },
     });
   } catch (error) {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { fromJson, toJson } from '../../bosh/yaml/exact-json.ts';
 import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { currentDisk } from '../state/state-changes.ts';
 
@@ -47,5 +48,5 @@ function hasShape(disk: DiskRecord, wanted: WantedDisk): boolean {
 
 /** As JSON compares: what a state file holds after a round trip. */
 function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value ?? {}));
+  return fromJson(toJson(value ?? {}));
 }

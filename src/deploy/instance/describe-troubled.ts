@@ -2,17 +2,19 @@ import type { TroubledProcess } from '../../bosh/agent-client/agent-client.ts';
 import type { AgentRun } from '../run.ts';
 
 /**
- * A line for each process that is not up: how its start program ended and what its programs printed last; and
+ * A line for each process that is not up: how its start program ended, why it does not count as up, and what its programs printed last; and
  * the command that shows more of that, where the caller knows one.
  */
 export function describeTroubled(
   troubled: readonly TroubledProcess[],
   { commandInVm, state }: Pick<AgentRun, 'commandInVm' | 'state'>,
 ): readonly string[] {
-  const told = troubled.map(({ name, state: how, lastExit, output }) => {
+  const told = troubled.map(({ name, job, state: how, problem, lastExit, output }) => {
+    const whose = job === undefined ? '' : ` of job '${job}'`;
+    const why = problem === undefined ? '' : `: ${problem}`;
     const exit = lastExit === undefined ? '' : `, its start program ${lastExit}`;
     const printed = output === '' ? '' : `; its programs printed last:\n${output}`;
-    return `Process '${name}' is ${how}${exit}${printed}`;
+    return `Process '${name}'${whose} is ${how}${exit}${why}${printed}`;
   });
   const logs = troubled.filter(({ output }) => output !== '').map(({ name }) => logOf(name));
   const words = ['tail', '-n', '100', ...logs];

@@ -20,7 +20,7 @@ export interface InstanceStateOptions {
   readonly statePath: string;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** How long to ask until the instance is running, in milliseconds; what it was last is the answer then. */
+  /** How long to ask until the instance is running or stopped, in milliseconds; what it was last is the answer then. */
   readonly budget: number;
 }
 
@@ -44,7 +44,7 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
       const { jobState, addresses, agentId } = await agent.getState();
       if (isOther(agentId, recorded?.current_agent_id)) return undefined;
       last = { state: jobState, address: instanceAddress(networks, addresses) };
-      return jobState === 'running' ? last : undefined;
+      return jobState === 'running' || jobState === 'stopped' ? last : undefined;
     } catch (error) {
       if (!isProductError(error)) throw error;
       return undefined;

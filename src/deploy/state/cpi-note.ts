@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import { readBesideState } from './read-beside-state.ts';
@@ -44,7 +45,7 @@ export async function removeCpiNote(statePath: string): Promise<void> {
 }
 
 function noteOf(installationId: string, properties: Properties): CpiNote {
-  const hmac = createHmac('sha256', installationId).update(JSON.stringify(properties)).digest('hex');
+  const hmac = createHmac('sha256', installationId).update(toJson(properties)).digest('hex');
   return { installation_id: installationId, properties_hmac: hmac };
 }
 

@@ -1,3 +1,4 @@
+import { fromJson, toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
 
@@ -89,7 +90,7 @@ export function parseState(text: string, path: string): DeploymentState {
 
 /** The text that bosh itself would write: four spaces, no newline at the end. */
 export function formatState(state: DeploymentState): string {
-  return JSON.stringify(state, null, 4);
+  return toJson(state, 4);
 }
 
 class FieldReader {
@@ -145,7 +146,7 @@ function isRecord(keys: readonly string[]): (entry: unknown) => entry is JsonObj
 
 function parseJson(text: string, invalid: (what: string, cause?: unknown) => ProductError): unknown {
   try {
-    return JSON.parse(text);
+    return fromJson(text);
   } catch (error) {
     if (error instanceof SyntaxError) throw invalid('is not JSON', error);
     throw error;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { toJson } from '../../bosh/yaml/exact-json.ts';
 import type { CreateVmArguments } from '../cpi/cloud.ts';
 import { mayHaveLeftVm } from '../cpi/cpi-response.ts';
 import { within } from '../error-chain.ts';
@@ -36,5 +37,5 @@ export async function createVm(
 }
 
 function hash(vm: Omit<CreateVmArguments, 'agentId'>): string {
-  return createHash('sha256').update(JSON.stringify(vm)).digest('hex');
+  return createHash('sha256').update(toJson(vm)).digest('hex');
 }

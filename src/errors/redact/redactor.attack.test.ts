@@ -154,14 +154,21 @@ test('of variables, addresses and names of hosts stay readable, and everything e
     },
   };
   const cut = {
-    ...{ admin: 'Pass.Word', path: '/a b/c', url: 'https://u:p4ss@h/', pin: 31415926, word: 'operators' },
+    ...{
+      admin: 'Pass.Word',
+      path: '/a b/c',
+      url: 'https://u:p4ss@h/',
+      pin: 31415926,
+      account: 9_007_199_254_740_993n,
+      word: 'operators',
+    },
     ...{ vault_password: '10.0.0.7', token: 'a.hostname', nested: { api_key: '/x/y' } },
   };
   const redact = redactor({ password: variableSecrets({ ...shown, more: cut }) });
   const text = Object.values(shown).join(' ');
   assert.equal(redact(text), text);
   assert.match(
-    redact('Pass.Word /a b/c p4ss 31415926 operators 10.0.0.7 a.hostname /x/y'),
+    redact('Pass.Word /a b/c p4ss 31415926 9007199254740993 operators 10.0.0.7 a.hostname /x/y'),
     /^(?:<redacted> ?)+$/u,
   );
 });

@@ -18,9 +18,13 @@ const switches = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
   /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)(?:s|[_-]data)?$/iu;
 /**
- * They name things and are no secrets: parts of create_vm's env, the name of a user, Secrets in a cluster.
+ * They name things and are no secrets: parts of create_vm's env, the name of a user, Secrets in a cluster, and as whom a kubeconfig
+ * acts, which the API's errors name.
  */
-const plainKeys = new Set(['group', 'groups', 'tags', 'username', 'image_pull_secrets', 'imagePullSecrets']);
+const plainKeys = new Set([
+  ...['group', 'groups', 'tags', 'username', 'image_pull_secrets', 'imagePullSecrets'],
+  ...['as', 'as-uid', 'as-groups'],
+]);
 
 /**
  * The strings of values whose contents are secret, whatever their shape, and the passwords of the URLs among them. What is below a
@@ -73,7 +77,9 @@ function stringsIn(
       if (isWanted(value, isSecret, false)) found.add(value);
       for (const password of passwordsOf(value)) found.add(password);
     }
-    if (typeof value === 'number' && isWanted(String(value), isSecret, true)) found.add(String(value));
+    if (typeof value === 'number' || typeof value === 'bigint') {
+      if (isWanted(String(value), isSecret, true)) found.add(String(value));
+    }
     if (typeof value !== 'object' || value === null) continue;
     const before = seen.get(value);
     if (before === true || before === isSecret) continue;

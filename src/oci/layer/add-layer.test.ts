@@ -3,13 +3,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { layoutPaths } from '../layout/layout-paths.ts';
 import type { BlobWriter } from '../layout/write-blob.ts';
 import { blobWriter } from '../layout/write-blob.ts';
-import { addGzipLayer, addTarLayer } from './add-layer.ts';
+import { addPackedLayer, addTarLayer } from './add-layer.ts';
 
 const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
@@ -52,7 +52,11 @@ test('a compressed tar stays as it is', async (t) => {
   const { directory, blobs } = await layoutFolder(t);
   const tar = await rootTar();
   const packed = gzipSync(tar);
-  const { descriptor, diffId } = await addGzipLayer(blobs, { bytes: inChunks(packed), what: 'image' });
+  const { descriptor, diffId } = await addPackedLayer(blobs, {
+    bytes: inChunks(packed),
+    what: 'image',
+    path: 'image',
+  });
   assert.equal(diffId, digestOf(tar));
   assert.equal(descriptor.digest, digestOf(packed));
   assert.deepEqual(await readFile(layoutPaths.blob(directory, descriptor.digest)), packed);
@@ -63,9 +67,46 @@ test('several gzip members after each other are one layer', async (t) => {
   const tar = await rootTar();
   const packed = Buffer.concat([gzipSync(tar.subarray(0, 999)), gzipSync(tar.subarray(999))]);
   for (const size of [4096, gzipSync(tar.subarray(0, 999)).length, packed.length]) {
-    const { diffId } = await addGzipLayer(blobs, { bytes: inChunks(packed, size), what: 'image' });
+    const { diffId } = await addPackedLayer(blobs, {
+      bytes: inChunks(packed, size),
+      what: 'image',
+      path: 'image',
+    });
     assert.equal(diffId, digestOf(tar), `in chunks of ${size}`);
   }
+});
+
+test('a tar in zstd stays as it is, in one frame or several, in chunks of any size', async (t) => {
+  const { directory, blobs } = await layoutFolder(t);
+  const tar = await rootTar();
+  const frames = [tar.subarray(0, 999), tar.subarray(999)].map((part) => zstdCompressSync(part));
+  for (const [packed, size] of [
+    [zstdCompressSync(tar), 65_536],
+    [Buffer.concat(frames), 100_003],
+  ] as const) {
+    const source = { bytes: inChunks(packed, size), what: 'image', path: 'image' };
+    const { descriptor, diffId } = await addPackedLayer(blobs, source);
+    assert.equal(descriptor.mediaType, 'application/vnd.oci.image.layer.v1.tar+zstd');
+    assert.equal(diffId, digestOf(tar));
+    assert.deepEqual(await readFile(layoutPaths.blob(directory, descriptor.digest)), packed);
+  }
+  const cut = addPackedLayer(blobs, { bytes: inChunks(frames[0] ?? tar, 1), what: 'image', path: 'image' });
+  await assert.rejects(cut, { code: 'ARCHIVE_INVALID', message: /^image: the tar ends too early/ });
+});
+
+test('a layer in xz or bzip2 is named, with the command that repacks it', async (t) => {
+  const { blobs } = await layoutFolder(t);
+  for (const [start, name, file] of [
+    ['fd377a585a000004', 'xz', 'a b.xz'],
+    ['425a683931415926', 'bzip2', 'a b.bz2'],
+  ] as const)
+    for (const size of [2, 1000]) {
+      const bytes = inChunks(Buffer.concat([Buffer.from(start, 'hex'), randomBytes(100)]), size);
+      await assert.rejects(addPackedLayer(blobs, { bytes, what: 'image', path: `root/${file}` }), {
+        code: 'ARCHIVE_INVALID',
+        message: `image is compressed with ${name}, which is not read here. Repack it: ${name} -dc 'root/${file}' | gzip > 'root/a b.gz'`,
+      });
+    }
 });
 
 test('what stands behind the end of the gzip is refused: containerd refuses it too, in each place of a chunk', async (t) => {
@@ -77,9 +118,9 @@ test('what stands behind the end of the gzip is refused: containerd refuses it t
         (each) => each > 1 || behind.length < 1000,
       ))
         await assert.rejects(
-          addGzipLayer(blobs, {
+          addPackedLayer(blobs, {
             bytes: inChunks(Buffer.concat([packed, behind, more]), size),
-            what: 'image',
+            ...{ what: 'image', path: 'image' },
           }),
           { code: 'ARCHIVE_INVALID', message: /^image: there is something behind the end of the gzip/ },
           `${behind.length} zeros, ${more.length} more, in chunks of ${size}`,
@@ -103,7 +144,7 @@ test('a damaged, cut off or dangerous tar leaves no blob', async (t) => {
     [gzipSync(Buffer.concat([dangerous, randomBytes(3_000_000)])), /image: its entry '\.\.\/x'/],
   ];
   for (const [bytes, message] of cases) {
-    const adding = addGzipLayer(blobs, { bytes: inChunks(bytes), what: 'image' });
+    const adding = addPackedLayer(blobs, { bytes: inChunks(bytes), what: 'image', path: 'image' });
     await assert.rejects(adding, { code: 'ARCHIVE_INVALID', message }, String(message));
   }
   await assert.rejects(addTarLayer(blobs, { bytes: inChunks(dangerous), what: 'root.tar' }), {
@@ -146,7 +187,7 @@ for (const [when, add] of Object.entries(fullDisks))
     const tar = await rootTar();
     const sources = [
       (bytes: AsyncIterable<Uint8Array>) => addTarLayer({ add }, { bytes, what: 'root.tar' }),
-      (bytes: AsyncIterable<Uint8Array>) => addGzipLayer({ add }, { bytes, what: 'image' }),
+      (bytes: AsyncIterable<Uint8Array>) => addPackedLayer({ add }, { bytes, what: 'image', path: 'image' }),
     ];
     for (const [index, take] of sources.entries())
       await assert.rejects(take(inChunks(index === 0 ? tar : gzipSync(tar))), (error) => error === noSpace);

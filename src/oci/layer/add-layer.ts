@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
+import { compressionBytes, compressionOf, unreadCompression } from '../../bosh/archive/compression.ts';
 import type { Descriptor } from '../image-source.ts';
 import type { BlobWriter } from '../layout/write-blob.ts';
 import { mediaTypes } from '../media-types.ts';
@@ -48,10 +49,43 @@ const isClosedStream = (reason: unknown): boolean =>
   'code' in reason &&
   (reason.code === 'ABORT_ERR' || reason.code === 'ERR_STREAM_PREMATURE_CLOSE');
 
-/** Takes a tar.gz as the layer that it is, byte for byte, and checks it on the way (check-layer.ts). */
-export async function addGzipLayer(blobs: BlobWriter, source: LayerSource): Promise<Layer> {
-  const { result: descriptor, diffId } = await checkLayer({ ...source, compression: 'gzip' }, (bytes) =>
-    blobs.add(mediaTypes.gzipLayer, bytes),
-  );
-  return { descriptor, diffId };
+/**
+ * Takes a tar in gzip or zstd as the layer that it is, byte for byte, and checks it on the way (check-layer.ts). ARCHIVE_INVALID
+ * for one in xz or bzip2 says how the file `path` is repacked.
+ */
+export async function addPackedLayer(
+  blobs: BlobWriter,
+  { path, ...source }: LayerSource & { readonly path: string },
+): Promise<Layer> {
+  const iterator = source.bytes[Symbol.asyncIterator]();
+  try {
+    const start = await startOf(iterator);
+    const found = compressionOf(start);
+    if (found === 'xz' || found === 'bzip2') throw unreadCompression(found, source.what, path);
+    // of what is neither, the decompressor says what it is not
+    const compression = found === 'zstd' ? 'zstd' : 'gzip';
+    const type = compression === 'zstd' ? mediaTypes.zstdLayer : mediaTypes.gzipLayer;
+    async function* bytes(): AsyncGenerator<Uint8Array> {
+      yield start;
+      yield* { [Symbol.asyncIterator]: () => iterator };
+    }
+    const { result: descriptor, diffId } = await checkLayer(
+      { ...source, bytes: bytes(), compression },
+      (checked) => blobs.add(type, checked),
+    );
+    return { descriptor, diffId };
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** The first chunks, in a buffer of their own: enough of them to tell the compression. */
+async function startOf(iterator: AsyncIterator<Uint8Array>): Promise<Buffer> {
+  let start = Buffer.alloc(0);
+  while (start.length < compressionBytes) {
+    const next = await iterator.next();
+    if (next.done === true) return start;
+    start = Buffer.concat([start, next.value]);
+  }
+  return start;
 }

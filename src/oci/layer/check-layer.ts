@@ -4,6 +4,7 @@ import type { Gunzip, ZstdDecompress } from 'node:zlib';
 import { ProductError } from '../../errors/product-error.ts';
 import type { RootTarOptions } from '../tar/check-root-tar.ts';
 import { checkRootTar } from '../tar/check-root-tar.ts';
+import { isDecompressionError } from './decompressed.ts';
 import { ZstdFrames } from './zstd-frames.ts';
 
 export interface CompressedLayer extends RootTarOptions {
@@ -102,9 +103,8 @@ async function digestOfTar(
   try {
     for await (const chunk of checkRootTar(plain, what, options)) hash.update(chunk);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    if (!/^(Z_|ZSTD_)/.test(code)) throw error;
-    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or cut off: ${(error as Error).message}`, {
+    if (!isDecompressionError(error)) throw error;
+    throw new ProductError('ARCHIVE_INVALID', `${what} is damaged or cut off: ${error.message}`, {
       cause: error,
     });
   }

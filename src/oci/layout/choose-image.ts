@@ -1,38 +1,71 @@
 import { imageInvalid, isRecord, parseDescriptor } from '../blob/parse-descriptor.ts';
 import type { Descriptor } from '../image-source.ts';
-import { referenceName } from './layout-paths.ts';
+import { containerdName, referenceName } from './layout-paths.ts';
 
 export interface Platform {
   readonly os: string;
   readonly architecture: string;
 }
 
+export interface ImageChoice {
+  /** Which image of one for several platforms; default linux/amd64. */
+  readonly platform?: Platform | undefined;
+  /** Which image of several with names of their own. */
+  readonly reference?: string | undefined;
+}
+
+interface Entry {
+  readonly descriptor: Descriptor;
+  readonly names: readonly string[];
+  readonly platform: string | undefined;
+}
+
 /**
- * The one image of an index's `manifests`; among several, that for the platform, by default linux/amd64. IMAGE_INVALID names
- * `what` and says which there are when none or several fit.
+ * The one image of an index's `manifests`: among several that with the name, and for the platform if they say theirs. IMAGE_INVALID
+ * names `what` and says which there are if none or several fit. One image may be there under several names.
  */
-export function chooseImage(manifests: unknown, platform: Platform | undefined, what: string): Descriptor {
+export function chooseImage(
+  manifests: unknown,
+  { platform, reference }: ImageChoice,
+  what: string,
+): Descriptor {
   if (!Array.isArray(manifests)) throw imageInvalid(`${what} has no list 'manifests'`);
-  const entries = manifests.map((value: unknown, index) => ({
+  const entries = manifests.map((value: unknown, index): Entry => ({
     descriptor: parseDescriptor(value, `manifest ${index} of ${what}`),
-    name: nameOf(value),
+    names: namesOf(value),
     platform: platformOf(value),
   }));
+  const named = reference === undefined ? entries : entries.filter(({ names }) => names.includes(reference));
   const { os, architecture } = platform ?? { os: 'linux', architecture: 'amd64' };
   const wanted = `${os}/${architecture}`;
-  const fitting = entries.length > 1 ? entries.filter((entry) => entry.platform === wanted) : entries;
-  const [only, ...others] = fitting;
-  if (only !== undefined && others.length === 0) return only.descriptor;
-  const there = entries.map((entry) => [entry.name, entry.platform].filter(Boolean).join(' ') || 'unnamed');
+  const fitting = named.length > 1 ? forPlatform(named, wanted) : named;
+  const different = new Map(fitting.map(({ descriptor }) => [descriptor.digest, descriptor]));
+  const [only, ...others] = different.values();
+  if (only !== undefined && others.length === 0) return only;
+  const asked = reference === undefined ? wanted : `${wanted} with the name '${reference}'`;
+  const next = entries.some(({ names }) => names.length > 0) ? '; choose one with --reference NAME' : '';
   throw imageInvalid(
-    `${what} has ${fitting.length} images for ${wanted} instead of one; there are: ${there.join(', ') || 'none'}`,
+    `${what} has ${different.size} images for ${asked} instead of one; there are: ${entries.map(shown).join(', ') || 'none'}${next}`,
   );
 }
 
-function nameOf(value: unknown): string | undefined {
-  const annotations = isRecord(value) ? value['annotations'] : undefined;
-  const name = isRecord(annotations) ? annotations[referenceName] : undefined;
-  return typeof name === 'string' ? name : undefined;
+/** Those for it, else those that do not say for which they are. */
+function forPlatform(entries: readonly Entry[], wanted: string): readonly Entry[] {
+  const those = entries.filter(({ platform }) => platform === wanted);
+  return those.length > 0 ? those : entries.filter(({ platform }) => platform === undefined);
+}
+
+/** Its longest name: docker save gives images of several repositories the same tag. */
+const shown = ({ names, platform }: Entry): string =>
+  [names.at(-1), platform].filter((word) => word !== undefined).join(' ') || 'unnamed';
+
+/** Names of an entry of an index. */
+export function namesOf(entry: unknown): readonly string[] {
+  const annotations = isRecord(entry) ? entry['annotations'] : undefined;
+  const names = [referenceName, containerdName].map((key) =>
+    isRecord(annotations) ? annotations[key] : undefined,
+  );
+  return names.filter((name) => typeof name === 'string');
 }
 
 function platformOf(value: unknown): string | undefined {

@@ -13,3 +13,5 @@ export const layoutPaths = {
 export const layoutVersion = '1.0.0';
 /** Annotation of a descriptor in index.json: the name or tag of the image. */
 export const referenceName = 'org.opencontainers.image.ref.name';
+/** The same of containerd, kind and docker save, with host and repository (containerd: images/annotations.go). */
+export const containerdName = 'io.containerd.image.name';

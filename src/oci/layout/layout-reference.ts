@@ -1,19 +1,26 @@
 import { imageInvalid, isRecord, parseObject } from '../blob/parse-descriptor.ts';
 import { replaceFile } from '../../platform/replace-file.ts';
+import { namesOf } from './choose-image.ts';
 import { layoutPaths, referenceName } from './layout-paths.ts';
 import { readDocument } from './open-layout.ts';
 
-/** The name of the one image in a layout. IMAGE_INVALID where it has several, or none with a name. */
-export async function layoutReference(directory: string): Promise<string> {
+/**
+ * The name of the one image in a layout; of several, `reference` if one has that name. IMAGE_INVALID names those that there are if the
+ * layout has several, or none with a name.
+ */
+export async function layoutReference(directory: string, reference?: string): Promise<string> {
   const path = layoutPaths.index(directory);
   const manifests = parseObject(await readDocument(path), `'${path}'`)['manifests'];
-  const names = (Array.isArray(manifests) ? manifests : []).map((entry: unknown) => {
-    const annotations = isRecord(entry) ? entry['annotations'] : undefined;
-    return isRecord(annotations) ? annotations[referenceName] : undefined;
-  });
-  const [name, ...others] = names;
-  if (typeof name === 'string' && others.length === 0) return name;
-  throw imageInvalid(`'${path}' does not hold one image with a name (annotation ${referenceName})`);
+  const images = (Array.isArray(manifests) ? manifests : []).map(namesOf);
+  const [[name] = [], ...others] = images;
+  if (reference === undefined && name !== undefined && others.length === 0) return name;
+  const names = images.flat();
+  if (reference !== undefined && names.includes(reference)) return reference;
+  throw imageInvalid(
+    names.length === 0
+      ? `'${path}' does not hold an image with a name (annotation ${referenceName})`
+      : `'${path}' holds images with these names: ${names.join(', ')}. Choose one with --reference NAME`,
+  );
 }
 
 /** Gives the one image in a layout another name; the image stays the same, digest and all. IMAGE_INVALID where it has several. */

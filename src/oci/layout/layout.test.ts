@@ -9,6 +9,7 @@ import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import type { Descriptor, ImageSource } from '../image-source.ts';
 import { mediaTypes } from '../media-types.ts';
 import { addImage } from './add-image.ts';
+import { layoutReference } from './layout-reference.ts';
 import { openLayout } from './open-layout.ts';
 import { writeLayout } from './write-layout.ts';
 
@@ -129,7 +130,10 @@ test('what is no layout is refused', async (t) => {
     [{ manifests: [{ ...entry, digest: 'sha256:../../../etc/passwd' }] }, /no digest/],
     [{ manifests: [{ ...entry, size: -1 }] }, /no size/],
     [{ manifests: [{ ...entry, mediaType: 'text/plain' }] }, /text\/plain, which is not the manifest/],
-    [{ manifests: [entry, entry] }, /0 images for linux\/amd64 instead of one/],
+    [
+      { manifests: [entry, { ...entry, digest: `sha256:${'1'.repeat(64)}` }] },
+      /2 images for linux\/amd64 instead of one; there are: unnamed, unnamed$/,
+    ],
   ];
   for (const [value, message] of cases) {
     await writeFile(index, typeof value === 'string' ? value : JSON.stringify(value));
@@ -154,6 +158,44 @@ test('of several images one is chosen by platform', async (t) => {
   assert.equal((await openLayout(directory)).descriptor.digest, image.descriptor.digest);
   await writeFile(index, JSON.stringify({ manifests: [named('other', 'amd64'), named('wanted', 'amd64')] }));
   await assert.rejects(openLayout(directory), {
-    message: /2 images.*other linux\/amd64, wanted linux\/amd64/,
+    message: /2 images.*other linux\/amd64, wanted linux\/amd64; choose one with --reference NAME$/,
   });
+  assert.equal(
+    (await openLayout(directory, { reference: 'wanted' })).descriptor.digest,
+    image.descriptor.digest,
+  );
+});
+
+test('of two images with tags one is chosen by its name, and an image may have two', async (t) => {
+  const { directory, image } = await layout(t);
+  const named = (annotations: object, digest = image.descriptor.digest): unknown => ({
+    ...{ ...image.descriptor, digest },
+    annotations,
+  });
+  const name = (text: string): object => ({ 'org.opencontainers.image.ref.name': text });
+  const other = `sha256:${'0'.repeat(64)}`;
+  const index = join(directory, 'index.json');
+  await writeFile(index, JSON.stringify({ manifests: [named(name('v1'), other), named(name('v2'))] }));
+  const choose =
+    /index\.json has 2 images for linux\/amd64 instead of one; there are: v1, v2; choose one with --reference NAME$/;
+  await assert.rejects(openLayout(directory), { code: 'IMAGE_INVALID', message: choose });
+  const wanted = { code: 'IMAGE_INVALID', message: /0 images for .* with the name 'v3'.*v1, v2; choose one/ };
+  await assert.rejects(openLayout(directory, { reference: 'v3' }), wanted);
+  const opened = await openLayout(directory, { reference: 'v2' });
+  assert.equal(opened.descriptor.digest, image.descriptor.digest);
+  await assert.rejects(layoutReference(directory), { code: 'IMAGE_INVALID', message: /v1, v2.*--reference/ });
+  assert.equal(await layoutReference(directory, 'v2'), 'v2');
+  await writeFile(index, JSON.stringify({ manifests: [named(name('v2')), named(name('latest'))] }));
+  assert.equal((await openLayout(directory)).descriptor.digest, image.descriptor.digest);
+  // docker save: the tag alone, and the whole name beside it
+  const docker = (text: string): object => ({
+    ...name('1'),
+    'io.containerd.image.name': `docker.io/${text}:1`,
+  });
+  await writeFile(index, JSON.stringify({ manifests: [named(docker('a'), other), named(docker('b'))] }));
+  await assert.rejects(openLayout(directory, { reference: '1' }), {
+    message: /2 images.*docker\.io\/a:1, docker\.io\/b:1;/,
+  });
+  const docked = await openLayout(directory, { reference: 'docker.io/b:1' });
+  assert.equal(docked.descriptor.digest, image.descriptor.digest);
 });

@@ -6,14 +6,9 @@ import { imageInvalid, parseDescriptor, parseObject } from '../blob/parse-descri
 import { verifyBlob } from '../blob/verify-blob.ts';
 import type { Descriptor, ImageSource } from '../image-source.ts';
 import { mediaTypes } from '../media-types.ts';
-import type { Platform } from './choose-image.ts';
+import type { ImageChoice } from './choose-image.ts';
 import { chooseImage } from './choose-image.ts';
 import { layoutPaths, layoutVersion } from './layout-paths.ts';
-
-export interface LayoutOptions {
-  /** Which image of one for several platforms; default linux/amd64. */
-  readonly platform?: Platform;
-}
 
 const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];
 const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex];
@@ -26,14 +21,14 @@ export const inLayout = { noFollow: true } as const;
  * Opens a folder in OCI layout (image-spec, image-layout.md). Every blob's presence and size are checked here, its digest
  * as it is read. IMAGE_INVALID, FILE_NOT_FOUND or DIGEST_MISMATCH name the file and what is wrong. Writes nothing.
  */
-export async function openLayout(directory: string, options: LayoutOptions = {}): Promise<ImageSource> {
+export async function openLayout(directory: string, choice: ImageChoice = {}): Promise<ImageSource> {
   const marker = parseObject(
     await readDocument(layoutPaths.marker(directory)),
     layoutPaths.marker(directory),
   );
   if (marker['imageLayoutVersion'] !== layoutVersion)
     throw imageInvalid(`'${directory}' is not an OCI layout of version ${layoutVersion}`);
-  const descriptor = await findManifest(directory, options.platform);
+  const descriptor = await findManifest(directory, choice);
   const manifest = await readBlob(directory, descriptor);
   const content = parseObject(manifest, `manifest ${descriptor.digest}`);
   const config = parseDescriptor(content['config'], `config of ${descriptor.digest}`);
@@ -45,14 +40,14 @@ export async function openLayout(directory: string, options: LayoutOptions = {})
 }
 
 /** Follows index.json, and indexes in it, to the manifest of one image. */
-async function findManifest(directory: string, platform: Platform | undefined): Promise<Descriptor> {
+async function findManifest(directory: string, wanted: ImageChoice): Promise<Descriptor> {
   const path = layoutPaths.index(directory);
-  let choice = chooseImage(parseObject(await readDocument(path), path)['manifests'], platform, path);
+  let choice = chooseImage(parseObject(await readDocument(path), path)['manifests'], wanted, path);
   // an index in an index in an index is nobody's image
   for (let depth = 0; indexTypes.includes(choice.mediaType) && depth < 2; depth += 1) {
     const what = `index ${choice.digest}`;
     const inner = parseObject(await readBlob(directory, choice), what);
-    choice = chooseImage(inner['manifests'], platform, what);
+    choice = chooseImage(inner['manifests'], { platform: wanted.platform }, what);
   }
   if (!manifestTypes.includes(choice.mediaType))
     throw imageInvalid(`'${directory}' holds ${choice.mediaType}, which is not the manifest of an image`);

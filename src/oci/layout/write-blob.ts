@@ -3,6 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Descriptor } from '../image-source.ts';
 import { layoutPaths } from './layout-paths.ts';
+import { writing } from '../../platform/write-file.ts';
 
 export interface BlobWriter {
   /** Writes the bytes as they come, never holding them; the blob appears whole, under its digest, or not at all. */
@@ -26,7 +27,7 @@ export function blobWriter(directory: string): BlobWriter {
       try {
         // opened first: a stream that fails before it is open makes the file after it was removed
         await using file = await open(unfinished, 'wx');
-        await file.writeFile(measured());
+        await writing(unfinished, () => file.writeFile(measured()));
         await file.sync();
         const digest = `sha256:${hash.digest('hex')}`;
         await rename(unfinished, layoutPaths.blob(directory, digest));

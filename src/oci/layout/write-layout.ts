@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
@@ -7,6 +7,7 @@ import { mediaTypes } from '../media-types.ts';
 import { layoutPaths, layoutVersion, referenceName } from './layout-paths.ts';
 import type { BlobWriter } from './write-blob.ts';
 import { blobWriter } from './write-blob.ts';
+import { writeFile } from '../../platform/write-file.ts';
 
 /** The image that a layout is of. Its manifest was written by the BlobWriter, as was all that the manifest names. */
 export interface LayoutEntry {

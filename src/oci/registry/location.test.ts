@@ -53,7 +53,10 @@ describe('a location of another server', () => {
     const { elsewhere, client } = await subject(t, 'http');
     await assert.rejects(pushImage(client, memoryImage([layer])), (error: Error & { code?: string }) => {
       assert.equal(error.code, 'REGISTRY_ERROR');
-      assert.match(error.message, /answered 202; its location is not https: .*X-Forwarded-Proto/u);
+      assert.match(
+        error.message,
+        /answered 202; its location is not https: it is http:\/\/127\.0\.0\.1:\d+, .*X-Forwarded-Proto/u,
+      );
       assert.doesNotMatch(error.message, /secret-state/u);
       return true;
     });
@@ -70,5 +73,117 @@ describe('a location of another server', () => {
     assert.ok(elsewhere.authorizations.every((value) => value === undefined));
     assert.ok(registry.authorizations.includes(basic));
     assert.deepEqual(registry.manifests.get(image.descriptor.digest), image.manifest);
+  });
+});
+
+describe('a registry that redirects', () => {
+  /** Where the registry of `subject` redirects requests that fit; it still wants its password for all. */
+  function redirect(
+    { registry }: Subject,
+    to: string,
+    fits: (method: string) => boolean,
+    { status = 307, path }: { readonly status?: number; readonly path?: string } = {},
+  ): void {
+    registry.trouble = (request, response) => {
+      const isKnown = request.headers.authorization === basic;
+      if (isKnown && !fits(request.method ?? '')) return undefined;
+      request.resume();
+      if (isKnown) answer(response, status, { location: `${to}${path ?? request.url}` });
+      else answer(response, 401, { 'www-authenticate': 'Basic realm="here"' });
+      return true;
+    };
+  }
+  const anything = (): boolean => true;
+  const fails =
+    (message: RegExp, code = 'REGISTRY_ERROR') =>
+    (error: Error & { code?: string }) => {
+      assert.equal(error.code, code);
+      assert.match(error.message, message);
+      assert.doesNotMatch(error.message, /secret-state|pass-word/u);
+      return true;
+    };
+  const pieces = { pieceSize: 20_000 };
+
+  test('everything to a registry in https: the image is there, without our password', async (t) => {
+    const made = await subject(t, 'https');
+    const { elsewhere, client } = made;
+    redirect(made, elsewhere.origin, anything);
+    const image = memoryImage([layer]);
+    await pushImage(client, image, pieces);
+    for (const blob of [...image.layers, image.config])
+      assert.equal(elsewhere.blobs.get(blob.digest)?.length, blob.size);
+    assert.deepEqual(elsewhere.manifests.get(image.descriptor.digest), image.manifest);
+    assert.ok(elsewhere.authorizations.length > 5);
+    assert.ok(elsewhere.authorizations.every((value) => value === undefined));
+  });
+
+  test('pieces and their end, whose bytes are sent again, by 308', async (t) => {
+    const made = await subject(t, 'https');
+    const { registry, elsewhere, client } = made;
+    const image = memoryImage([layer]);
+    redirect(
+      made,
+      elsewhere.origin,
+      (method) => method === 'PATCH' || (method === 'PUT' && registry.uploads.size > 0),
+      {
+        status: 308,
+      },
+    );
+    const begin = registry.trouble;
+    registry.trouble = (request, response) => {
+      const isTaken = begin(request, response);
+      // the other registry knows the uploads that this one begins
+      for (const id of registry.uploads.keys())
+        if (!elsewhere.uploads.has(id)) elsewhere.uploads.set(id, Buffer.alloc(0));
+      return isTaken;
+    };
+    await pushImage(client, image, pieces);
+    assert.equal(elsewhere.blobs.get(image.layers[0]?.digest ?? '')?.length, layer.length);
+    assert.ok(elsewhere.authorizations.every((value) => value === undefined));
+  });
+
+  test('to plain http, or by 302, gets nothing there, and the error names where and why', async (t) => {
+    const plain = await subject(t, 'http');
+    redirect(plain, plain.elsewhere.origin, (method) => method === 'POST', {
+      path: '/v2/x?state=secret-state',
+    });
+    const named = /answered 307; it redirects to http:\/\/127\.0\.0\.1:\d+; its location is not https/u;
+    await assert.rejects(pushImage(plain.client, memoryImage([layer])), fails(named));
+    const found = await subject(t, 'https');
+    redirect(found, found.elsewhere.origin, (method) => method === 'POST', { status: 302 });
+    const kept =
+      /answered 302; it redirects to https:\/\/127\.0\.0\.1:\d+, and only 307 and 308 are followed/u;
+    await assert.rejects(pushImage(found.client, memoryImage([layer])), fails(kept));
+    assert.deepEqual([...plain.elsewhere.log, ...found.elsewhere.log], []);
+  });
+
+  test('to one that wants a password, or in a circle, is an error that names it', async (t) => {
+    const made = await subject(t, 'https');
+    const { registry, elsewhere, client } = made;
+    redirect(made, elsewhere.origin, (method) => method === 'POST');
+    elsewhere.trouble = (_, response) => {
+      answer(response, 401, { 'www-authenticate': 'Basic realm="there"' });
+      return true;
+    };
+    const there =
+      /answered 401; so says 127\.0\.0\.1:\d+, where the registry sends the request and no password/u;
+    await assert.rejects(pushImage(client, memoryImage([layer])), fails(there, 'REGISTRY_UNAUTHORIZED'));
+    assert.ok(elsewhere.authorizations.every((value) => value === undefined));
+    redirect(made, registry.origin, (method) => method === 'POST');
+    const before = registry.log.length;
+    await assert.rejects(pushImage(client, memoryImage([layer])), fails(/redirect 6, and more than 5/u));
+    assert.ok(registry.log.length - before < 12);
+  });
+
+  test('the look for a blob to a storage: the registry has it', async (t) => {
+    const made = await subject(t, 'https');
+    const { elsewhere, client } = made;
+    redirect(made, elsewhere.origin, (method) => method === 'HEAD', {
+      path: '/bucket/key?signature=secret-state',
+    });
+    const how: string[] = [];
+    await pushImage(client, memoryImage([layer]), { onBlob: (_, pushed) => how.push(pushed) });
+    assert.deepEqual(how, ['present', 'present']);
+    assert.deepEqual(elsewhere.log, []);
   });
 });

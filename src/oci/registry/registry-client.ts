@@ -60,14 +60,22 @@ export class RegistryClient {
 
   /** The answer to a call that may be sent twice, whatever its status. Rejects with REGISTRY_UNREACHABLE or REGISTRY_UNAUTHORIZED. */
   async call(call: Call): Promise<RegistryAnswer> {
-    return this.#authorized(call, (request) =>
-      retryWhilePassing(this.patience, request, `the registry ${this.host}`),
-    );
+    return this.#followed(call, (request) => {
+      const { host } = request.url;
+      const way = host === this.host ? '' : `${host}, where requests are sent by `;
+      return retryWhilePassing(this.patience, request, `${way}the registry ${this.host}`);
+    });
   }
 
   /** One try, for a call that must not be sent twice blindly: a broken connection is a value. */
   async callOnce(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
-    return this.#authorized(call, (request) => attempt(this.#transport, request));
+    return this.#followed(call, async (request) => {
+      const answer = await attempt(this.#transport, request);
+      const { host } = request.url;
+      if (!(answer instanceof ConnectionFailure) || host === this.host) return answer;
+      const { message, isFinal, cause } = answer;
+      return new ConnectionFailure(`it sends the request to ${host}: ${message}`, { isFinal, cause });
+    });
   }
 
   /** The same, also after the signal that ends everything else. */
@@ -93,7 +101,7 @@ export class RegistryClient {
         answer,
         call.what,
         base.protocol === 'https:'
-          ? 'its location is not https: the proxy before it has to tell it (X-Forwarded-Proto)'
+          ? `its location is not https: it is ${url.origin}, and the proxy before the registry has to tell it (X-Forwarded-Proto)`
           : `its location is plain http on another host, ${url.host}`,
       );
     return url;
@@ -102,7 +110,9 @@ export class RegistryClient {
   /** The error for an answer that is not the one wanted; never quotes a URL's query or our secrets. */
   error(answer: RegistryAnswer, what: string, note?: string): ProductError {
     const place = `registry ${this.host}, repository ${this.repository}: ${what}`;
-    return registryError(answer, place, { note, redact: (text) => this.#authenticator.redact(text) });
+    const redact = (text: string): string => this.#authenticator.redact(text);
+    const notes = [...originNotes(answer), note].filter((text) => text !== undefined);
+    return registryError(answer, place, { note: notes.length > 0 ? notes.join('; ') : undefined, redact });
   }
 
   unreachable(failure: ConnectionFailure, what: string, tries: number): ProductError {
@@ -113,18 +123,51 @@ export class RegistryClient {
     this.#transport.close();
   }
 
+  /**
+   * Goes where an answer redirects the call to, by the rules of `location`. Only 307 and 308 keep method and body (RFC 9110,
+   * 15.4): any other redirection is the answer. A redirect of HEAD says that the blob is in a storage of the registry, unless it
+   * leads to the same path, in a registry that has moved.
+   */
+  async #followed<T extends RegistryAnswer | ConnectionFailure>(
+    call: Call,
+    send: (request: RegistryRequest) => Promise<T>,
+  ): Promise<T | RegistryAnswer> {
+    let at = call;
+    for (let redirects = 0; ; redirects += 1) {
+      const answer = await this.#authorized(at, send);
+      if (answer instanceof ConnectionFailure) return answer;
+      const from = this.#url(at);
+      if (!keepsMethod(answer.status) || (call.method === 'HEAD' && !leadsToPath(answer, from)))
+        return redirects === 0 ? answer : withLocationFrom(answer, from);
+      if (redirects === mostRedirects)
+        throw this.error(
+          answer,
+          call.what,
+          `that is redirect ${redirects + 1}, and more than ${mostRedirects} are not followed`,
+        );
+      at = { ...at, path: this.location(answer, at) };
+    }
+  }
+
   /** Sends the call with what we know, and once more with what a challenge asks for. */
   async #authorized<T extends RegistryAnswer | ConnectionFailure>(
     call: Call,
     send: (request: RegistryRequest) => Promise<T>,
-  ): Promise<T> {
+  ): Promise<T | RegistryAnswer> {
     const scopes = [
       `repository:${this.repository}:${call.actions ?? 'pull,push'}`,
       ...(call.from === undefined ? [] : [`repository:${call.from}:pull`]),
     ];
     const first = await send(this.#request(call, scopes));
-    if (first instanceof ConnectionFailure || first.status !== 401) return first;
-    if (!this.#isOurs(this.#url(call))) throw this.error(first, call.what);
+    if (first instanceof ConnectionFailure) return first;
+    const url = this.#url(call);
+    if (!this.#isOurs(url)) {
+      const answer: RegistryAnswer = first;
+      const other = { ...answer, sentBy: url.host };
+      if (other.status === 401) throw this.error(other, call.what);
+      return other;
+    }
+    if (first.status !== 401) return first;
     await this.#authenticator.meet(first, scopes);
     const second = await send(this.#request(call, scopes));
     if (!(second instanceof ConnectionFailure) && second.status === 401) throw this.error(second, call.what);
@@ -155,4 +198,32 @@ export class RegistryClient {
   #isOurs(url: URL): boolean {
     return url.origin === new URL(this.#origin).origin;
   }
+}
+
+/** Of a chain that is meant; one that goes in a circle ends there. */
+const mostRedirects = 5;
+
+const keepsMethod = (status: number): boolean => status === 307 || status === 308;
+
+const leadsToPath = ({ headers }: RegistryAnswer, from: URL): boolean =>
+  URL.canParse(headers['location'] ?? '', from.href) &&
+  new URL(headers['location'] ?? '', from).pathname === from.pathname;
+
+/** The answer with a Location that does not depend on the URL that it came from. */
+function withLocationFrom(answer: RegistryAnswer, from: URL): RegistryAnswer {
+  const { location } = answer.headers;
+  if (location === undefined || !URL.canParse(location, from.href)) return answer;
+  return { ...answer, headers: { ...answer.headers, location: new URL(location, from).href } };
+}
+
+/** Which server an answer is of if it is not the registry, and where a redirect leads to; no path or query, which may be signed. */
+function originNotes({ status, headers, sentBy }: RegistryAnswer): readonly string[] {
+  const remedy = status === 401 ? ' and no password; name that registry itself' : '';
+  const from =
+    sentBy === undefined ? [] : [`so says ${sentBy}, where the registry sends the request${remedy}`];
+  const { location = '' } = headers;
+  if (status < 300 || status >= 400 || !URL.canParse(location)) return from;
+  const { origin } = new URL(location);
+  const next = keepsMethod(status) ? [] : ['only 307 and 308 are followed; name that registry itself'];
+  return [...from, [`it redirects to ${origin}`, ...next].join(', and ')];
 }

@@ -3,11 +3,8 @@ import { streamTar } from '../../bosh/archive/pack-archive.ts';
 import type { ImageName } from '../../oci/image-name.ts';
 import { formatImageName } from '../../oci/image-name.ts';
 import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
-import { layoutVersion, referenceName } from '../../oci/layout/layout-paths.ts';
+import { containerdName, layoutVersion, referenceName } from '../../oci/layout/layout-paths.ts';
 import { mediaTypes } from '../../oci/media-types.ts';
-
-/** By which containerd, and with it kind, names what it imports (containerd: images/annotations.go). */
-const containerdName = 'io.containerd.image.name';
 
 /** The name by which the CPI's VMs ask for the image. */
 export function pinnedReference({ host, repository }: ImageName, { digest }: Descriptor): string {

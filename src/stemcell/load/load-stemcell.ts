@@ -14,6 +14,7 @@ import { freeAsItPasses } from '../source/free-as-it-passes.ts';
 import type { Destination, Loader } from './destination.ts';
 import { loaderFor } from './destination.ts';
 import { imageArchive } from './image-archive.ts';
+import { writing } from '../../platform/write-file.ts';
 
 /** Characters of what the program said. */
 const kept = 4000;
@@ -39,7 +40,7 @@ export async function loadStemcell(
   const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
   try {
     const file = join(folder, 'image.tar');
-    await pipeline(archive, createWriteStream(file, { mode: 0o600 }));
+    await writing(file, () => pipeline(archive, createWriteStream(file, { mode: 0o600 })));
     await run(loader, file, undefined, context);
   } finally {
     await removeTree(folder, { within: tmpdir() });

@@ -1,6 +1,7 @@
 #!/bin/sh
 # PID 1 where nobody gives the container another command. On Kubernetes the CPI does (src/cpi/vm/entry-script.ts), which
-# also puts disks back; this is for any other runtime. Runs the services and the agent, and reaps.
+# also puts disks back and ends jobs before their loggers; this is for any other runtime, to look into the image. Runs the
+# services and the agent, and reaps.
 set -u
 stop() {
   trap '' TERM INT

@@ -24,6 +24,8 @@ export interface LayoutRequest {
   readonly source: string;
   readonly architecture: Architecture;
   readonly isAsked?: boolean;
+  /** Name of the image in the layout; absent: the only one. */
+  readonly reference?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -34,9 +36,12 @@ export interface LayoutRequest {
  */
 export async function copyLayout(
   blobs: BlobWriter,
-  { source: directory, architecture: wanted, isAsked = false, signal }: LayoutRequest,
+  { source: directory, architecture: wanted, isAsked = false, reference, signal }: LayoutRequest,
 ): Promise<CopiedLayout> {
-  const opened = await openLayout(directory, { platform: { os: 'linux', architecture: wanted } });
+  const opened = await openLayout(directory, {
+    platform: { os: 'linux', architecture: wanted },
+    reference,
+  });
   const image: ImageSource = {
     ...opened,
     open: (blob) => Readable.from(freeAsItPasses(opened.open(blob), signal), { objectMode: false }),

@@ -1,73 +1,90 @@
 import { stat } from 'node:fs/promises';
-import type { Readable } from 'node:stream';
-import { createGunzip } from 'node:zlib';
+import type { FileHandle } from 'node:fs/promises';
 import { archiveLimits, limitedTo } from '../../bosh/archive/archive-limits.ts';
+import type { ArchiveLimits } from '../../bosh/archive/archive-limits.ts';
+import { compressionIn, unreadCompression } from '../../bosh/archive/compression.ts';
+import { ImageTarGuess, imageTarProblem } from '../../bosh/archive/image-tar.ts';
+import type { ImageTar } from '../../bosh/archive/image-tar.ts';
 import { fileNotFound, openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { decompressed, isDecompressionError } from '../../oci/layer/decompressed.ts';
 import { rootPath } from '../../oci/tar/root-rules.ts';
 import { tarInvalid } from '../../oci/tar/tar-header.ts';
 import type { TarHeader } from '../../oci/tar/tar-header.ts';
 import { TarReader } from '../../oci/tar/tar-reader.ts';
 
-/** What a stemcell can be made from. */
-export type SourceKind = 'layout' | 'stemcell' | 'stemcell-tar' | 'root-tar' | 'root-tar-gz';
+/** What a stemcell can be made from: a folder in OCI layout, or a file, which may be compressed. */
+export type Source =
+  | { readonly kind: 'layout' }
+  | { readonly kind: 'stemcell' | 'root'; readonly compression: 'none' | 'gzip' | 'zstd' };
 
-/** Tells by the content, not by the name. FILE_NOT_FOUND, INVALID_ARGUMENT or ARCHIVE_INVALID for what is none of them. */
-export async function findKind(path: string): Promise<SourceKind> {
+/**
+ * Tells by the content, not by the name. FILE_NOT_FOUND, INVALID_ARGUMENT or ARCHIVE_INVALID for what is none of them; the tar of a
+ * container image is INVALID_ARGUMENT, and the error says how it becomes a folder in OCI layout.
+ */
+export async function findKind(path: string, limits: ArchiveLimits = archiveLimits): Promise<Source> {
   const found = await stat(path).catch((error: unknown) => {
     throw fileNotFound(path, error) ?? error;
   });
-  if (found.isDirectory()) return 'layout';
+  if (found.isDirectory()) return { kind: 'layout' };
   // opening a pipe waits for who writes it
   if (!found.isFile())
     throw new ProductError(
       'INVALID_ARGUMENT',
       `'${path}' is no regular file, and is looked into before it is read: save it as one first`,
     );
-  const isGzip = await startsAsGzip(path);
-  const content = await contentOf(path, isGzip);
-  if (content === 'stemcell') return isGzip ? 'stemcell' : 'stemcell-tar';
-  return isGzip ? 'root-tar-gz' : 'root-tar';
+  await using file = await openForReading(path);
+  const compression = await compressionIn(file);
+  if (compression === 'xz' || compression === 'bzip2')
+    throw unreadCompression(compression, `'${path}'`, path);
+  const kind = await contentOf(path, file, { compression, limits });
+  if (kind === 'oci-archive' || kind === 'docker-archive')
+    throw new ProductError('INVALID_ARGUMENT', `${imageTarProblem(kind, path)}; then name that folder`);
+  return { kind, compression };
 }
 
-async function startsAsGzip(path: string): Promise<boolean> {
-  await using file = await openForReading(path);
-  const start = Buffer.alloc(2);
-  await file.read(start, 0, 2, 0);
-  return start[0] === 0x1f && start[1] === 0x8b;
-}
+type Content = 'stemcell' | 'root' | ImageTar;
 
 /** A stemcell archive has some six files, the image among them; a root of which as many come first is none. */
 const looked = 32;
 
-/** By the first entry that says it: a stemcell archive has flat files alone, of which two have known names; a root has folders. */
-function kindOf({ name, type }: TarHeader, seen: number): 'stemcell' | 'root' | undefined {
-  const inner = rootPath(name);
-  if (inner === '.') return undefined;
-  const isFile = type === '0' || type === '7';
-  if (isFile && (inner === 'stemcell.MF' || inner === 'image')) return 'stemcell';
-  return !isFile || inner.includes('/') || seen >= looked ? 'root' : undefined;
+/**
+ * Tells content by the first entry that says it: a stemcell archive has flat files alone, of which two have known names; a root has
+ * folders.
+ */
+class ContentGuess {
+  kind: Content | undefined;
+  #seen = 0;
+  readonly #image = new ImageTarGuess();
+
+  add({ name, type }: TarHeader): void {
+    this.#seen += 1;
+    const inner = rootPath(name);
+    if (this.kind !== undefined || inner === '.' || this.#image.mayHave(inner)) return;
+    const isFile = type === '0' || type === '7';
+    if (isFile && (inner === 'stemcell.MF' || inner === 'image')) this.kind = 'stemcell';
+    else if (!isFile || inner.includes('/') || this.#seen >= looked) this.kind = 'root';
+  }
+
+  /** To be called when the tar has ended; undefined for an empty one. */
+  end(): Content | undefined {
+    return this.kind ?? this.#image.kind ?? (this.#seen > 0 ? 'root' : undefined);
+  }
 }
 
-async function contentOf(path: string, isGzip: boolean): Promise<'stemcell' | 'root'> {
-  await using opened = await openForReading(path);
-  const file = opened.createReadStream({ autoClose: false });
-  let plain: Readable = file;
-  if (isGzip) {
-    const gunzip = createGunzip();
-    file.on('error', (error) => gunzip.destroy(error));
-    plain = file.pipe(gunzip);
-  }
-  let [seen, kind]: [number, 'stemcell' | 'root' | undefined] = [0, undefined];
-  const reader = new TarReader((entry) => {
-    seen += 1;
-    kind ??= kindOf(entry, seen);
-  });
-  const limited = limitedTo(archiveLimits.total, (excess) => tarInvalid(`it unpacks to ${excess}`));
+async function contentOf(
+  path: string,
+  opened: FileHandle,
+  { compression, limits }: { readonly compression: 'none' | 'gzip' | 'zstd'; readonly limits: ArchiveLimits },
+): Promise<Content> {
+  const file = opened.createReadStream({ start: 0, autoClose: false });
+  const guess = new ContentGuess();
+  const reader = new TarReader((entry) => guess.add(entry));
+  const limited = limitedTo(limits.total, (excess) => tarInvalid(`it unpacks to ${excess}`));
   try {
-    for await (const chunk of limited(plain)) {
+    for await (const chunk of limited(decompressed(file, compression, 'it'))) {
       reader.write(chunk);
-      if (kind !== undefined) return kind;
+      if (guess.kind !== undefined) return guess.kind;
     }
     reader.end();
   } catch (error) {
@@ -75,17 +92,17 @@ async function contentOf(path: string, isGzip: boolean): Promise<'stemcell' | 'r
   } finally {
     file.destroy();
   }
-  if (seen > 0) return 'root';
+  const kind = guess.end();
+  if (kind !== undefined) return kind;
   throw new ProductError('ARCHIVE_INVALID', `'${path}' is an empty tar`);
 }
 
 function explain(path: string, error: unknown): unknown {
   const isTar = isProductError(error, 'ARCHIVE_INVALID');
-  const isZlib = error instanceof Error && 'code' in error && String(error.code).startsWith('Z_');
-  if (!isTar && !isZlib) return error;
+  if (!isTar && !isDecompressionError(error)) return error;
   return new ProductError(
     'ARCHIVE_INVALID',
-    `'${path}' is neither a stemcell (.tgz) nor the tar of a root file system nor a folder in OCI layout: ${(error as Error).message}`,
+    `'${path}' is neither a stemcell (.tgz) nor the tar of a root file system nor a folder in OCI layout: ${error.message}`,
     { cause: error },
   );
 }

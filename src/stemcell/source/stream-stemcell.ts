@@ -1,40 +1,46 @@
 import { createHash } from 'node:crypto';
-import type { ReadStream } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { text } from 'node:stream/consumers';
-import { createGunzip } from 'node:zlib';
 import { createTarDecoder } from 'modern-tar';
 import type { ParsedTarEntry } from 'modern-tar';
 import { archiveLimits, EntryCounter, limitedTo, shownName } from '../../bosh/archive/archive-limits.ts';
+import type { ArchiveLimits } from '../../bosh/archive/archive-limits.ts';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { entryName } from '../../bosh/archive/unpack-archive.ts';
 import type { Digest } from '../../bosh/digest/digest.ts';
 import { formatDigest, parseDigests, strongestDigest } from '../../bosh/digest/digest.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
+import { decompressed, isDecompressionError } from '../../oci/layer/decompressed.ts';
 import type { StemcellManifest } from './stemcell-manifest.ts';
 import { parseStemcellManifest } from './stemcell-manifest.ts';
 
 /** A manifest of some kilobytes is usual. */
 const manifestLimit = 1024 * 1024;
 
+export interface PackedStemcell {
+  readonly compression: 'none' | 'gzip' | 'zstd';
+  /** Default archiveLimits. */
+  readonly limits?: ArchiveLimits;
+}
+
 /**
- * Reads a stemcell archive (.tgz, or the tar in it) once from front to back, and hands its image over while it passes: nothing is unpacked.
+ * Reads a stemcell archive (.tgz, the tar in it, or that in zstd) once from front to back, and hands its image over while it passes: nothing is unpacked.
  * `takeImage` reads it to its end. Resolves when the image's digest has been found to be that of stemcell.MF, whichever
  * comes first in the archive. ARCHIVE_INVALID, STEMCELL_INVALID or DIGEST_MISMATCH name archive and cause.
  */
 export async function streamStemcell<Result>(
   path: string,
-  { isGzip }: { readonly isGzip: boolean },
+  { compression, limits = archiveLimits }: PackedStemcell,
   takeImage: (bytes: AsyncIterable<Uint8Array>) => Promise<Result>,
 ): Promise<{ readonly manifest: StemcellManifest; readonly image: Result }> {
   let manifest: StemcellManifest | undefined;
   let image: { readonly result: Result; readonly digests: readonly Digest[] } | undefined;
   try {
     await using file = await openForReading(path);
-    const counter = new EntryCounter();
-    for await (const { header, body } of entriesOf(file, isGzip)) {
+    const counter = new EntryCounter(limits);
+    for await (const { header, body } of entriesOf(file, compression, limits.total)) {
       const beyond = counter.add(header.name, header.linkname ?? '');
       if (beyond !== undefined) throw invalid(`has an entry '${shownName(header.name)}' that ${beyond}`);
       const name = entryName(header.name);
@@ -42,8 +48,7 @@ export async function streamStemcell<Result>(
         await body.cancel();
       } else if (name === 'stemcell.MF') {
         if (manifest !== undefined) throw invalid('has two files stemcell.MF');
-        if (header.size > manifestLimit) throw invalid(`has a stemcell.MF of ${header.size} bytes`);
-        manifest = parseStemcellManifest(await text(body as ReadableStream));
+        manifest = await readManifest(header.size, body);
       } else {
         if (image !== undefined) throw invalid('has two images');
         if (header.size === 0)
@@ -60,17 +65,19 @@ export async function streamStemcell<Result>(
   return { manifest, image: image.result };
 }
 
-function entriesOf(opened: FileHandle, isGzip: boolean): AsyncIterable<ParsedTarEntry> {
-  const file = opened.createReadStream({ highWaterMark: 1 << 16, autoClose: false });
-  const limited = limitedTo(archiveLimits.total, (excess) => invalid(`unpacks to ${excess}`));
-  return decoded(Readable.from(limited(isGzip ? unpacked(file) : file), { objectMode: false }));
+async function readManifest(size: number, body: ParsedTarEntry['body']): Promise<StemcellManifest> {
+  if (size > manifestLimit) throw invalid(`has a stemcell.MF of ${size} bytes`);
+  return parseStemcellManifest(await text(body as ReadableStream));
 }
 
-function unpacked(file: ReadStream): Readable {
-  const plain = createGunzip({ chunkSize: 1 << 16 });
-  file.on('error', (error) => plain.destroy(error));
-  plain.on('close', () => file.destroy());
-  return file.pipe(plain);
+function entriesOf(
+  opened: FileHandle,
+  compression: PackedStemcell['compression'],
+  total: number,
+): AsyncIterable<ParsedTarEntry> {
+  const file = opened.createReadStream({ highWaterMark: 1 << 16, autoClose: false });
+  const limited = limitedTo(total, (excess) => invalid(`unpacks to ${excess}`));
+  return decoded(Readable.from(limited(decompressed(file, compression, 'it')), { objectMode: false }));
 }
 
 function decoded(plain: Readable): AsyncIterable<ParsedTarEntry> {
@@ -112,7 +119,7 @@ function explain(path: string, error: unknown): unknown {
     return new ProductError(error.code, `'${path}' ${error.message}`, { cause: error });
   if (!(error instanceof Error)) return error;
   const code = 'code' in error ? String(error.code) : '';
-  if (code !== '' && !code.startsWith('Z_')) return error;
+  if (code !== '' && !isDecompressionError(error)) return error;
   return new ProductError('ARCHIVE_INVALID', `'${path}' is damaged or cut off: ${error.message}`, {
     cause: error,
   });

@@ -22,6 +22,7 @@ export interface Workshop {
       output?: string;
       architecture?: 'arm64';
       isAsked?: boolean;
+      reference?: string;
     },
   ) => Promise<PublishedStemcell>;
   /** Fails that way and leaves nothing. */

@@ -9,7 +9,7 @@ import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 import { until } from '../../../test/support/until.ts';
 import { repair } from './let-go.ts';
 import { runApp } from './run-app.ts';
-import { notRoot, testCell } from './testing/test-cell.ts';
+import { notRoot, run, testCell } from './testing/test-cell.ts';
 
 const skip = notRoot;
 
@@ -71,6 +71,35 @@ test('an app reaches no volume of another app by its path', { skip }, async (t) 
     await writeFile(share(name, 'end'), '');
   }
   assert.deepEqual(await Promise.all([first, second]), [0, 0]);
+});
+
+test('an app sees no volume that a driver mounts later in a folder that is a mount', { skip }, async (t) => {
+  const { folder, ports, driver, volume, order } = await testCell(t);
+  const [own, other] = [join(folder, 'mounts/nfs'), join(folder, 'mounts/smb')];
+  for (const each of [own, other]) await mkdir(each, { recursive: true });
+  await chmod(join(folder, 'mounts'), 0o711);
+  await run('mount', ['-t', 'tmpfs', '-o', 'mode=0711', 'tmpfs', other]);
+  await run('mount', ['--make-shared', other]);
+  const photos = await volume('photos');
+  driver.mount = async (name) => {
+    const target = join(own, name);
+    await mkdir(target);
+    await run('mount', ['--bind', join(folder, 'shares/photos'), target]);
+    return target;
+  };
+  driver.unmount = async (name) => void (await run('umount', ['--lazy', join(own, name)]));
+  await ports.volman.scan();
+  const script = `touch "$1/begun"; until [ -e "$1/try" ]; do sleep 0.05; done; cat "$2/later/secret" > "$1/said" 2>&1; true`;
+  const command = ['sh', '-c', script, 'sh', photos.containerDir, other];
+  const hostile = runApp(order(command, [photos]), ports);
+  const shared = (file: string): string => join(folder, 'shares/photos', file);
+  await until('the app', async () => existsSync(shared('begun')));
+  await mkdir(join(other, 'later'));
+  await run('mount', ['-t', 'tmpfs', 'tmpfs', join(other, 'later')]);
+  await writeFile(join(other, 'later/secret'), 'secret');
+  await writeFile(shared('try'), '');
+  assert.equal(await hostile, 0);
+  assert.match(await readFile(shared('said'), 'utf8'), /No such file/u);
 });
 
 test('an app that moves a folder of its container away stops no repair', { skip }, async (t) => {

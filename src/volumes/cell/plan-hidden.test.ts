@@ -35,6 +35,21 @@ test('the folders of all drivers are hidden, and nothing else of the machine', (
   });
 });
 
+test('a driver whose folder is a mount, and that has no volume yet, shows none later', () => {
+  const found = mounts(
+    '/ rw shared:1 - ext4',
+    '/data rw shared:2 - ext4',
+    '/data/nfs/own rw shared:2 - nfs4',
+    '/data/smb rw shared:3 - ext4',
+    '/data/garden rw - xfs',
+  );
+  assert.deepEqual(planHidden(found, machine), {
+    at: '/data/cell',
+    folders: ['/data/nfs'],
+    holders: ['/data', '/', '/data/smb'],
+  });
+});
+
 test('a driver that mounts above what the app needs is refused', () => {
   const found = mounts('/ rw - ext4', '/data/own rw - nfs4');
   assert.throws(() => planHidden(found, { ...machine, sources: ['/data/own'] }), {

@@ -36,8 +36,15 @@ export function planHidden(
     .map(({ target }) => (keeps(dirname(target)) === undefined ? dirname(target) : target))
     .filter((folder) => keeps(folder) === undefined && !own.some((each) => liesIn(folder, each)));
   const folders = [...new Set([...own, ...others])];
-  const holders = [...folders, ...mountFolders].map((folder) => holderOf(mounts, folder)?.target ?? '/');
+  const holders = [
+    ...[...folders, ...mountFolders].map((folder) => holderOf(mounts, folder)?.target ?? '/'),
+    // a driver whose folder is a mount may have no volume yet
+    ...mounts.filter((mount) => mayHoldVolumes(mount, mountFolders)).map(({ target }) => target),
+  ];
   return { at, folders, holders: [...new Set(holders)] };
 }
+
+const mayHoldVolumes = ({ target, type, isShared }: MountEntry, mountFolders: readonly string[]): boolean =>
+  isShared && !shareTypes.test(type) && mountFolders.some((each) => liesIn(target, each));
 
 const liesIn = (path: string, folder: string): boolean => `${path}/`.startsWith(`${folder}/`);

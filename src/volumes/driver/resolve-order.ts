@@ -4,7 +4,7 @@ import type { DriverLog } from './driver-log.ts';
 import type { ResolveIds } from './ldap/resolve-ids.ts';
 import type { DriverMetrics } from './metrics.ts';
 import { MountError } from './mount/mount-error.ts';
-import type { MountOrder, NfsOrder } from './mount/mount-order.ts';
+import type { MountOrder } from './mount/mount-order.ts';
 import type { ForcedFlags } from './options/parse-mount-request.ts';
 import { parseMountRequest } from './options/parse-mount-request.ts';
 import type { SignatureCheck, SignaturePolicy } from './trust/check-signature.ts';
@@ -37,6 +37,8 @@ export async function resolveOrder(
 ): Promise<MountOrder> {
   const { protocol, forcedFlags, secrets, log, idsOf } = ports;
   const check = verifyOptions(ports, name, options);
+  const usersFault = protocol === 'nfs' ? faultOfUsers(options, idsOf !== undefined, check.isSigned) : '';
+  if (usersFault !== '') throw new MountError('INVALID_OPTION', usersFault);
   const parsed = parseMountRequest(protocol, options, forcedFlags);
   if ('fault' in parsed) throw new MountError('INVALID_OPTION', parsed.fault);
   const secretOf = async (password: string): Promise<string> => {
@@ -50,15 +52,7 @@ export async function resolveOrder(
   };
   const { order, login } = parsed;
   if (order.kind === 'smb') return { ...order, password: await secretOf(order.password) };
-  if (login === undefined) {
-    if (idsOf !== undefined && !check.isSigned) throw new MountError('INVALID_OPTION', faultWithLdap(order));
-    return order;
-  }
-  if (idsOf === undefined)
-    throw new MountError(
-      'INVALID_OPTION',
-      '- Not allowed options: password, username (the driver has no LDAP)',
-    );
+  if (login === undefined || idsOf === undefined) return order;
   return { ...order, ids: await idsOf({ ...login, password: await secretOf(login.password) }, signal) };
 }
 
@@ -79,8 +73,21 @@ export function verifyOptions(
   return check;
 }
 
-/** With a directory, who has no password of a user does not get that user's ids, nor root's. */
-const faultWithLdap = ({ ids }: NfsOrder): string =>
-  ids === undefined
-    ? '- Missing mandatory options: username, password (the driver has LDAP)'
-    : '- Not allowed options: gid, uid (the driver has LDAP: name username and password of a user of the directory)';
+/**
+ * What is wrong with the way in which options name a user of an NFS server, or ''. With a directory, who has no
+ * password of a user does not get that user's ids, nor root's.
+ */
+function faultOfUsers(options: CreateOptions, hasDirectory: boolean, isSigned: boolean): string {
+  const given = (...names: readonly string[]): string =>
+    names.filter((name) => options[name] !== undefined).join(', ');
+  const [ids, login] = [given('gid', 'uid'), given('password', 'username')];
+  if (!hasDirectory)
+    return login === ''
+      ? ''
+      : `- Not allowed options: ${login} (the driver has no LDAP: name uid and gid of a user of the file server in the binding)`;
+  if (ids !== '' && (login !== '' || !isSigned))
+    return `- Not allowed options: ${ids} (the driver has LDAP: name username and password of a user of the directory in the binding)`;
+  if (login === '' && !isSigned)
+    return '- Missing mandatory options: username, password (the driver has LDAP: name a user of the directory in the binding)';
+  return '';
+}

@@ -79,7 +79,12 @@ test('with LDAP only a signed volume names ids, or none', async (t) => {
     return answer.Err === '' ? '' : safeDescription(answer);
   };
   const ids = { ...nfsOptions, uid: '1000', gid: '1000', mount: '/data' };
-  assert.match(await mounted('ids', ids), /^INVALID_OPTION: .*Not allowed options: gid, uid/u);
+  assert.match(
+    await mounted('ids', ids),
+    /^INVALID_OPTION: .*Not allowed options: gid, uid \(.*has LDAP: name username and password/u,
+  );
+  const both = { ...ids, username: 'alice', password: 'p' };
+  assert.match(await mounted('both', both), /Not allowed options: gid, uid \(.*has LDAP: name username/u);
   assert.match(
     await mounted('none', nfsOptions),
     /^INVALID_OPTION: .*Missing mandatory options: username, password/u,
@@ -93,6 +98,18 @@ test('with LDAP only a signed volume names ids, or none', async (t) => {
     { uid: 7, gid: 8 },
     { uid: 1000, gid: 1000 },
   ]);
+});
+
+test('a driver without LDAP says so of the user of a directory, and what to write', async (t) => {
+  const { call } = await testDriver(t);
+  for (const login of [{ username: 'alice', password: 'p' }, { username: 'alice' }]) {
+    await call('VolumeDriver.Create', { Name: 'v', Opts: { ...nfsOptions, ...login } });
+    const text = safeDescription(await call('VolumeDriver.Mount', { Name: 'v' }));
+    assert.match(
+      text,
+      /^INVALID_OPTION: .*Not allowed options: .*username \(.*has no LDAP: name uid and gid/u,
+    );
+  }
 });
 
 test('a workload whose guid is not of the app is mounted for, counted and logged', async (t) => {

@@ -73,3 +73,73 @@ test('what an unmount could not unmount is unmounted later; a mount that failed 
   await until('the unmount', async () => !mounter.mounts.has(target));
   await until('its end', async () => (await call('VolumeDriver.List')).Volumes?.length === 0);
 });
+
+test('a server that is silent delays no mount of another server, however many are on it', async (t) => {
+  const words = ['-watchInterval', '20ms', '-mountTimeout', '10m'];
+  const { mounter, call, running } = await testDriver(t, { folder: await driverFolder(t), words });
+  const mounted = async (Name: string, source: string): Promise<string> => {
+    await call('VolumeDriver.Create', { Name, Opts: { source } });
+    const { Err, Mountpoint = '' } = await call('VolumeDriver.Mount', { Name });
+    assert.equal(Err, '');
+    return Mountpoint;
+  };
+  const silent: string[] = [];
+  for (let index = 0; index < 20; index += 1)
+    silent.push(await mounted(`silent-${index}`, `nfs://silent/export/${index}`));
+  const healthy = [await mounted('first', 'nfs://healthy/a'), await mounted('second', 'nfs://healthy/b')];
+  const trials = { begun: 0, ended: 0 };
+  mounter.before = async (order, _target, signal) => {
+    if (order.kind !== 'nfs' || order.host !== 'silent') return;
+    trials.begun += 1;
+    await untilDeadline(signal).finally(() => (trials.ended += 1));
+  };
+  for (const target of silent) mounter.health.set(target, 'stale');
+  await until('a trial', async () => trials.begun > 0);
+  // once when the first look at the silent server has begun, and again while it goes on
+  for (const target of [...healthy, ...healthy]) {
+    mounter.mounts.delete(target);
+    await until('the mount of the healthy server', async () => mounter.mounts.has(target));
+  }
+  assert.equal(trials.ended, 0);
+  assert.ok(trials.begun <= 2, `${trials.begun} mounts of one server at once`);
+  await running.stop();
+});
+
+test('servers that stay silent wait for each other, and not a server that answers for them', async (t) => {
+  const words = ['-watchInterval', '20ms', '-mountTimeout', '50ms'];
+  const { mounter, call, log, running } = await testDriver(t, { folder: await driverFolder(t), words });
+  const mounted = async (Name: string): Promise<string> => {
+    await call('VolumeDriver.Create', { Name, Opts: { source: `nfs://${Name}/export` } });
+    return (await call('VolumeDriver.Mount', { Name })).Mountpoint ?? '';
+  };
+  const names = Array.from({ length: 40 }, (_, index) => `silent-${index}`);
+  const targets: string[] = [];
+  for (const name of names) targets.push(await mounted(name));
+  let waits: (signal: AbortSignal) => Promise<void> = untilDeadline;
+  mounter.before = async (order, _target, signal) => {
+    if (order.kind === 'nfs' && order.host !== 'healthy') await waits(signal);
+  };
+  for (const each of targets) mounter.health.set(each, 'stale');
+  // each has failed once
+  await until('the first look', async () =>
+    names.every((name) =>
+      log.some((line) => line.includes('driver-server.watch') && line.includes(`"${name}"`)),
+    ),
+  );
+  const release = Promise.withResolvers<void>();
+  const held = new Set<AbortSignal>();
+  waits = async (signal) => {
+    held.add(signal);
+    await release.promise;
+  };
+  try {
+    await until('what may wait at once', async () => held.size >= 16);
+    const target = await mounted('healthy');
+    mounter.mounts.delete(target);
+    await until('the mount of the healthy server', async () => mounter.mounts.has(target));
+    assert.equal(held.size, 16);
+  } finally {
+    release.resolve();
+    await running.stop();
+  }
+});

@@ -11,7 +11,7 @@ const ofTheApp = '/home/vcap/app';
 export const containerDir: OptionType = {
   parse: (value) => {
     const fault = {
-      fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not /, not ${ofTheApp}, which has the app itself, and not in /${ofTheKernel.join(', /')}`,
+      fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not /, not ${ofTheApp}, which has the app itself, nor a folder above it, and not in /${ofTheKernel.join(', /')}`,
     };
     if (typeof value !== 'string' || value.length > longest) return fault;
     if (!value.startsWith('/') || /[\p{Cc}\p{Zl}\p{Zp},:\\]/u.test(value)) return fault;
@@ -20,7 +20,7 @@ export const containerDir: OptionType = {
     if (first === undefined || parts.includes('..') || ofTheKernel.includes(first)) return fault;
     if (parts.some((part) => Buffer.byteLength(part) > 255)) return fault;
     const path = `/${parts.join('/')}`;
-    return path === ofTheApp ? fault : { value: path };
+    return `${ofTheApp}/`.startsWith(`${path}/`) ? fault : { value: path };
   },
   schema: { type: 'string', minLength: 2, maxLength: longest },
 };

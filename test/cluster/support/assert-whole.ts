@@ -20,23 +20,30 @@ export async function assertWhole(
 ): Promise<void> {
   const vm = await world.newVm(vmOptions);
   for (const disk of disks) {
-    const origin = originOf(disk);
-    world.acknowledged.end(origin);
     const hint = await attachDisk(world.cloud, [vm, disk]);
-    const { stdout, stderr } = await world.exec(vm, `cd ${hint} && cat canary && ${countLines}`);
-    const [canary, written, inOrder] = stdout.trim().split('\n');
-    assert.equal(canary, origin, `the disk has lost its content: ${stdout}${stderr}`);
-    // what follows the last whole line was not synced
-    assert.equal(inOrder, written, `the disk is damaged: ${inOrder} of ${written} lines are in order`);
-    const acknowledged = Math.max(1, world.acknowledged.linesOf(origin));
-    assert.ok(
-      Number(written) >= acknowledged,
-      `the disk has lost data: ${written} of ${acknowledged} synced lines`,
-    );
-    assert.deepEqual(await violationsOf(world, disk), [], 'the volume was harmed');
+    await assertWholeIn(world, { vm, disk, hint, origin: originOf(disk) });
   }
   await deleteVm(world.cloud, [vm]);
   for (const disk of disks) await deleteDisk(world.cloud, [disk]);
+}
+
+/** A disk that is attached to that VM, and whose job has ended, has what the job had synced; its driver saw no violation. */
+export async function assertWholeIn(
+  world: ClusterWorld,
+  { vm, disk, hint, origin = disk }: { vm: string; disk: string; hint: string; origin?: string },
+): Promise<void> {
+  world.acknowledged.end(origin);
+  const { stdout, stderr } = await world.exec(vm, `cd ${hint} && cat canary && ${countLines}`);
+  const [canary, written, inOrder] = stdout.trim().split('\n');
+  assert.equal(canary, origin, `the disk has lost its content: ${stdout}${stderr}`);
+  // what follows the last whole line was not synced
+  assert.equal(inOrder, written, `the disk is damaged: ${inOrder} of ${written} lines are in order`);
+  const acknowledged = Math.max(1, world.acknowledged.linesOf(origin));
+  assert.ok(
+    Number(written) >= acknowledged,
+    `the disk has lost data: ${written} of ${acknowledged} synced lines`,
+  );
+  assert.deepEqual(await violationsOf(world, disk), [], 'the volume was harmed');
 }
 
 async function violationsOf(world: ClusterWorld, disk: string): Promise<readonly string[]> {

@@ -47,6 +47,7 @@ export class ClusterWorld {
   readonly namespace: string;
   readonly cloud: Cloud;
   readonly acknowledged = new Acknowledged();
+  readonly #removals: (() => Promise<unknown>)[] = [];
 
   private constructor(cluster: ClusterUnderTest, api: RestApi, namespace: string) {
     this.cluster = cluster;
@@ -67,6 +68,11 @@ export class ClusterWorld {
     return new ClusterWorld(cluster, api, namespace);
   }
 
+  /** Has `close` remove something that does not go with the namespace. */
+  atClose(remove: () => Promise<unknown>): void {
+    this.#removals.push(remove);
+  }
+
   /** Removes what the tests left; the namespace goes by itself afterwards. */
   async close(): Promise<void> {
     this.acknowledged.close();
@@ -75,6 +81,7 @@ export class ClusterWorld {
       for (const cid of await this.#namesOf(persistentVolumeClaims, 'disk'))
         await deleteDisk(this.cloud, [cid]);
     } finally {
+      for (const remove of this.#removals) await remove();
       await this.api.delete({ resource: namespaces, name: this.namespace });
       this.api.close();
       await this.cluster.close();

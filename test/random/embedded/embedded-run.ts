@@ -5,6 +5,7 @@ import type { Cloud } from '../../../src/cpi/cloud.ts';
 import { attachmentName } from '../../../src/cpi/names.ts';
 import type { EmbeddedWorld } from '../../../src/cpi/testing/embedded-world.ts';
 import { createVmArguments, namespace } from '../../../src/cpi/testing/test-cloud.ts';
+import { argumentsOf } from '../simulated/arguments-of.ts';
 import { KillableProcess } from '../simulated/killable-process.ts';
 import type { FaultName, Plan, PlannedCall, PlannedStep } from '../simulated/plan.ts';
 import { verbOf } from '../simulated/verbs.ts';
@@ -125,7 +126,10 @@ export class EmbeddedRun {
     await Promise.race([judged, goesOn]);
   }
 
-  /** `ended` settles with the answer, undefined where the call was killed; `goesOn` when its caller no longer waits. */
+  /**
+   * `ended` settles with the answer, undefined where the call was killed; `goesOn` when its caller no longer
+   * waits.
+   */
   #send(
     planned: PlannedCall,
     subjects: Subjects,
@@ -155,26 +159,12 @@ export class EmbeddedRun {
     return { ended, goesOn: Promise.race([stopped, process.whenKilled]) };
   }
 
-  #argumentsOf({ verb, vm }: PlannedCall, { vmCid, disk }: Subjects): unknown[] {
-    switch (verb) {
-      case 'create_vm':
-        return this.#vmArguments(vm);
-      case 'attach_disk':
-      case 'detach_disk':
-        return [vmCid, disk.cid];
-      case 'delete_disk':
-        return [disk.cid];
-      case 'update_disk':
-        return [disk.cid, 16, { storage_class: vm === 0 ? 'now' : 'other' }];
-      case 'set_vm_metadata':
-        return [vmCid, { director: 'd', deployment: 'dep', job: 'group', index: String(vm) }];
-      case 'delete_vm':
-      case 'has_vm':
-      case 'reboot_vm':
-        return [vmCid];
-      default:
-        return verb satisfies never;
-    }
+  #argumentsOf(planned: PlannedCall, { vmCid, disk }: Subjects): readonly unknown[] {
+    const { vm } = planned;
+    return argumentsOf(planned, {
+      ...{ vmCid, diskCid: disk.cid, vmArguments: this.#vmArguments(vm) },
+      ...{ diskSizeMiB: 16, storageClass: vm === 0 ? 'now' : 'other' },
+    });
   }
 
   async #judge(

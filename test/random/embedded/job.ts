@@ -33,7 +33,10 @@ export interface JobPlace {
   readonly disk: WrittenDisk;
 }
 
-/** A job of a VM, which its agent has given a disk: it writes number after number, each brought to the disk, as long as it may. */
+/**
+ * A job of a VM, which its agent has given a disk: it writes number after number, each brought to the disk,
+ * as long as it may.
+ */
 export class Job {
   readonly vmCid: string;
   readonly disk: WrittenDisk;

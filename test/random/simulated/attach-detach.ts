@@ -18,8 +18,9 @@ interface VolumeAttachment extends KubernetesObject {
 }
 
 /**
- * The attach-detach controller with a driver whose volumes one node at a time can have (kubernetes: pkg/controller/volume/attachdetach):
- * a volume is detached when no pod of the node has it and its kubelet does not report it as in use, or the node is out of service.
+ * The attach-detach controller with a driver whose volumes one node at a time can have (kubernetes:
+ * pkg/controller/volume/attachdetach): a volume is detached when no pod of the node has it and its kubelet
+ * does not report it as in use, or the node is out of service.
  */
 export class AttachDetach {
   readonly #api: LocalApi;

@@ -35,9 +35,9 @@ async function run(life: PodLife, command: readonly string[]): Promise<ScriptOut
   if (uid !== life.uid) return { exitCode: 1, words: 'another attachment has that name by now' };
   switch (script) {
     case 'bind':
-      return mounter.bind();
+      return mounter.bind(Number(command[7]));
     case 'release':
-      return mounter.release();
+      return mounter.release(Number(command[8]));
     case 'end-unless-bound':
       return mounter.endUnlessBound();
     default:
@@ -46,9 +46,13 @@ async function run(life: PodLife, command: readonly string[]): Promise<ScriptOut
 }
 
 function runInVm(life: PodLife, script: string, diskCid: string): ScriptOutcome {
+  const hub = life.node.hubs.get(life.uid);
   switch (script) {
     case 'is-mounted':
-      return { exitCode: life.node.hubs.get(life.uid)?.mounts.has(diskCid) === true ? 0 : 1, words: '' };
+      return {
+        exitCode: hub?.directories.has(diskCid) === true || hub?.mounts.has(diskCid) === true ? 0 : 1,
+        words: '',
+      };
     case 'in-use':
       return life.uses.has(diskCid)
         ? { exitCode: inUseExit.busy, words: 'process 7 uses it' }

@@ -25,7 +25,10 @@ export interface Found {
   readonly failure: string | undefined;
 }
 
-/** One run after the other until the time is over or one fails, which is then made as small as the time allows. */
+/**
+ * One run after the other until the time is over or one fails, which is then made as small as the time
+ * allows.
+ */
 export async function findFailure({ seed, seconds, shrinkSeconds, instead = {} }: Search): Promise<Found> {
   const runner = await startRunner(instead);
   const [number = '', path] = seed.split('/');

@@ -3,7 +3,10 @@ import type { KubernetesApi, WatchEvent } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { Cloud } from '../../../src/cpi/cloud.ts';
 
-/** What befalls a process, counted in the requests that it has sent, or in those alone that may change something. */
+/**
+ * What befalls a process, counted in the requests that it has sent, or in those alone that may change
+ * something.
+ */
 export interface Fate {
   readonly counts?: 'requests' | 'writes' | undefined;
   /** Killed after that many requests, before it sees the answer. */

@@ -3,7 +3,10 @@ import { join } from 'node:path';
 
 const cpi = join(import.meta.dirname, '../../../src/cpi');
 
-/** Loads what verbs load when they need it: the first time would take as long as the machine likes, and steps would come in another order. */
+/**
+ * Loads what verbs load when they need it: the first time would take as long as the machine likes, and steps
+ * would come in another order.
+ */
 export async function loadVerbs(): Promise<void> {
   for (const room of ['disk', 'vm']) {
     const files = await readdir(join(cpi, room), { recursive: true });

@@ -1,4 +1,5 @@
-import { bindWords } from '../../../src/cpi/disk/attach/bind-script.ts';
+import { bindExit } from '../../../src/cpi/disk/attach/bind-script.ts';
+import { releaseExit } from '../../../src/cpi/disk/attach/release-script.ts';
 import { cannotExit } from '../../../src/cpi/disk/attach/volume-functions.ts';
 import type { Steps } from './steps.ts';
 
@@ -7,6 +8,8 @@ export interface Hub {
   readonly vm: string;
   /** The volume that is mounted as that disk. */
   readonly mounts: Map<string, string>;
+  /** Disks that are or were mounted there, until a release has come to its end. */
+  readonly directories: Set<string>;
   /** The VM's preStop hook has left its marker. */
   isGoing: boolean;
 }
@@ -28,8 +31,10 @@ export interface MountContainerView {
 /** What outlives the container in its pod: /scratch. */
 export interface Scratch {
   isEnded: boolean;
-  /** detach_disk has released the disk: only attach_disk mounts it again. */
+  /** detach_disk has released the disk: it is not mounted in this attachment any more. */
   isReleased: boolean;
+  /** The highest mark of an attach_disk that had the disk mounted; 0: taken over from a former attachment; undefined: neither. */
+  mark: number | undefined;
 }
 
 export interface ScriptOutcome {
@@ -73,9 +78,9 @@ export class MountContainer {
   }
 
   /** bind-script.ts by exec. Undefined: the container has ended meanwhile. */
-  async bind(): Promise<ScriptOutcome | undefined> {
+  async bind(mark: number): Promise<ScriptOutcome | undefined> {
     await this.#ready();
-    return this.#locked(() => Promise.resolve(this.#bind(true)));
+    return this.#locked(() => Promise.resolve(this.#bind(mark)));
   }
 
   /** end-unless-bound-script.ts by exec. Undefined: the container has ended meanwhile. */
@@ -90,11 +95,11 @@ export class MountContainer {
   }
 
   /** release-script.ts by exec, which tries twice. Undefined: the container has ended meanwhile. */
-  async release(): Promise<ScriptOutcome | undefined> {
+  async release(seenMark: number): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     for (const isLast of [false, true]) {
-      const outcome = await this.#locked(() => this.#release(true));
-      if (outcome === undefined || outcome.exitCode === 0 || isLast) return outcome;
+      const outcome = await this.#locked(() => this.#release(seenMark));
+      if (outcome === undefined || outcome.exitCode !== busyExit || isLast) return outcome;
       await this.#view.steps.when(`${this.#view.name}: release looks again`, () => true);
     }
     return undefined;
@@ -108,7 +113,7 @@ export class MountContainer {
     this.#scratch.isEnded = false;
     await steps.when(`${name}: binds`, () => !this.#isLocked);
     if (this.#exit !== undefined) return;
-    const bound = this.#bind(false);
+    const bound = this.#bind();
     if (bound.exitCode !== 0) return this.#end(bound.exitCode, bound.words);
     this.#isReady = true;
     for (;;) {
@@ -120,7 +125,7 @@ export class MountContainer {
         () => this.#exit !== undefined || (isAsked() && isUseful() && isFree()),
       );
       const wasAsked = this.#isEnding;
-      const outcome = await this.#locked(() => this.#release(false));
+      const outcome = await this.#locked(() => this.#release());
       if (outcome === undefined) return;
       if (outcome.exitCode === 0 && wasAsked) return this.#end(0, '');
     }
@@ -147,27 +152,42 @@ export class MountContainer {
     return this.#exit === undefined ? outcome : undefined;
   }
 
-  #bind(isAttaching: boolean): ScriptOutcome {
+  /** Without a mark it is the container's own start. */
+  #bind(mark?: number): ScriptOutcome {
     const { diskCid, volume, hub, otherVms } = this.#view;
     const cannot = (words: string): ScriptOutcome => ({ exitCode: cannotExit, words });
-    if (!isAttaching && this.#scratch.isReleased) return { exitCode: 0, words: '' };
+    const done = { exitCode: 0, words: '' };
+    if (mark === undefined && this.#scratch.isReleased) return done;
+    if (mark === undefined && this.#scratch.mark === undefined) {
+      if (hub()?.mounts.get(diskCid) === volume) this.#scratch.mark = 0;
+      return done;
+    }
+    if (this.#scratch.isReleased) return { exitCode: bindExit.released, words: '' };
     if (this.#scratch.isEnded) return cannot('the attachment is ending');
-    this.#scratch.isReleased = false;
     const there = hub();
     if (there === undefined) return cannot('the hub of the VM is not a tmpfs of its own');
     const present = there.mounts.get(diskCid);
-    if (present === volume) return { exitCode: 0, words: '' };
+    const note = (): void => void (this.#scratch.mark = Math.max(this.#scratch.mark ?? 0, mark ?? 0));
+    if (present === volume) {
+      note();
+      return done;
+    }
     if (present !== undefined) return cannot('another volume is mounted there');
     if (otherVms().length > 0) return cannot(`it is still mounted in another VM: ${otherVms().join()}`);
+    note();
+    there.directories.add(diskCid);
     there.mounts.set(diskCid, volume);
     this.#view.steps.note(`${diskCid} is mounted in the hub of ${there.vm}`);
-    return { exitCode: 0, words: bindWords.mounted };
+    return done;
   }
 
-  async #release(isDetaching: boolean): Promise<ScriptOutcome | undefined> {
+  /** `seenMark`: of a detach_disk. */
+  async #release(seenMark?: number): Promise<ScriptOutcome | undefined> {
     const { diskCid, volume, hub, users, steps, name } = this.#view;
     const busy = (): ScriptOutcome => ({ exitCode: busyExit, words: users().join('\n') });
-    if (hub()?.mounts.get(diskCid) !== volume) return this.#letGo(isDetaching);
+    if (seenMark !== undefined && (this.#scratch.mark ?? 0) > seenMark)
+      return { exitCode: releaseExit.attachedAgain, words: '' };
+    if (hub()?.mounts.get(diskCid) !== volume) return this.#endInterrupted(busy(), seenMark);
     if (users().length > 0) return busy();
     await steps.when(`${name}: unmounts`, () => true);
     if (this.#exit !== undefined) return undefined;
@@ -175,13 +195,24 @@ export class MountContainer {
     steps.note(`${diskCid} is unmounted from the hub of ${hub()?.vm ?? 'no VM'}`);
     await steps.when(`${name}: looks for users again`, () => true);
     if (this.#exit !== undefined) return undefined;
-    if (users().length === 0) return this.#letGo(isDetaching);
+    if (users().length === 0) return this.#letGo(seenMark);
     hub()?.mounts.set(diskCid, volume);
     return busy();
   }
 
-  #letGo(isDetaching: boolean): ScriptOutcome {
-    if (isDetaching) this.#scratch.isReleased = true;
+  /** A release of a volume that is not mounted in the hub. */
+  #endInterrupted(busy: ScriptOutcome, seenMark: number | undefined): ScriptOutcome {
+    const { diskCid, volume, hub, users } = this.#view;
+    if (hub()?.directories.has(diskCid) !== true || users().length === 0) return this.#letGo(seenMark);
+    if (seenMark === undefined) return busy;
+    this.#scratch.mark ??= 0;
+    hub()?.mounts.set(diskCid, volume);
+    return busy;
+  }
+
+  #letGo(seenMark: number | undefined): ScriptOutcome {
+    this.#view.hub()?.directories.delete(this.#view.diskCid);
+    if (seenMark !== undefined) this.#scratch.isReleased = true;
     if (this.#isEnding) this.#scratch.isEnded = true;
     return { exitCode: 0, words: '' };
   }

@@ -26,14 +26,17 @@ export class Violation extends Error {}
 const writesAtOnce = 2;
 
 /**
- * What the operator may rely on. The agents here do what a director tells them: jobs write to a disk from the success of attach_disk
- * until a detach_disk is about to begin, whenever the VM runs and the disk is mounted in it.
+ * What the operator may rely on. The agents here do what a director tells them: jobs write to a disk from the
+ * success of attach_disk until a detach_disk is about to begin, whenever the VM runs and the disk is mounted
+ * in it.
  */
 export class Oracle {
   readonly violations: string[] = [];
   readonly disks: Disk[] = [];
   readonly #world: SimulatedWorld;
-  /** Which disks the agent of a VM has, by the disk's name in the VM; kept where the agent keeps its state. */
+  /**
+   * Which disks the agent of a VM has, by the disk's name in the VM; kept where the agent keeps its state.
+   */
   readonly #told = new Map<string, { readonly vmCid: string; readonly disks: Map<string, Disk> }>();
   readonly #writesLeft = new Map<string, number>();
   #writes = 0;

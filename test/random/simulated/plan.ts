@@ -146,7 +146,10 @@ const again = (verbs: fc.Arbitrary<VerbName>): Flow =>
 const faultOf = (faults: readonly FaultName[]): fc.Arbitrary<PlannedFault> =>
   fc.record({ fault: fc.constantFrom(...faults), vm: vmIndex, disk: diskIndex });
 
-/** A plan has some of the verbs and of the faults only: what is done often in one run meets itself in all its orders. */
+/**
+ * A plan has some of the verbs and of the faults only: what is done often in one run meets itself in all its
+ * orders.
+ */
 const flowOf: fc.Arbitrary<Flow> = fc
   .tuple(
     fc.subarray([...verbNames].filter((verb) => verb !== 'attach_disk')),

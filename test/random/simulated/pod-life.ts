@@ -46,7 +46,7 @@ export class PodLife {
   readonly volumes = new Map<string, string>();
   /** Volumes that jobs of the VM have mounted at their own place, by the disk's name in the hub. */
   readonly uses = new Map<string, string>();
-  readonly #scratch = { isEnded: false, isReleased: false };
+  readonly #scratch = { isEnded: false, isReleased: false, mark: undefined };
   #stage: Stage = 'new';
   #container: Container | undefined;
   #lastExit: ScriptOutcome | undefined;
@@ -211,7 +211,12 @@ export class PodLife {
   #start(): void {
     for (const [claim, volume] of this.node.volumesOf(this.pod)) this.volumes.set(claim, volume);
     if (this.isVm && this.#mountsHub())
-      this.node.hubs.set(this.uid, { vm: this.name, mounts: new Map(), isGoing: false });
+      this.node.hubs.set(this.uid, {
+        vm: this.name,
+        mounts: new Map(),
+        directories: new Set(),
+        isGoing: false,
+      });
     this.#stage = 'running';
     this.#startContainer();
   }

@@ -7,6 +7,7 @@ import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 import { createVm } from '../../../src/cpi/vm/create-vm.ts';
 import { createVmArguments } from '../../../src/cpi/testing/test-cloud.ts';
+import { argumentsOf } from './arguments-of.ts';
 import { cleanUp } from './clean-up.ts';
 import { doFault } from './faults.ts';
 import { KillableProcess } from './killable-process.ts';
@@ -158,8 +159,8 @@ class RandomRun {
   }
 
   /**
-   * A mount that is left of an attachment that was deleted by force is seen by no call for another VM: the disk is to be detached there
-   * before it is attached elsewhere, as a director does.
+   * A mount that is left of an attachment that was deleted by force is seen by no call for another VM: the
+   * disk is to be detached there before it is attached elsewhere, as a director does.
    */
   #isRefused(step: PlannedStep): boolean {
     const { vmCid, disk } = this.#subjects(step);
@@ -207,26 +208,11 @@ class RandomRun {
     await Promise.race([answered, killed, stopped]);
   }
 
-  #argumentsOf({ verb, vm }: PlannedCall, vmCid: string, diskCid: string): unknown[] {
-    switch (verb) {
-      case 'create_vm':
-        return this.#vmArguments(vm);
-      case 'attach_disk':
-      case 'detach_disk':
-        return [vmCid, diskCid];
-      case 'delete_disk':
-        return [diskCid];
-      case 'update_disk':
-        return [diskCid, 64, { storage_class: classNames[vm] }];
-      case 'set_vm_metadata':
-        return [vmCid, { director: 'd', deployment: 'dep', job: 'group', index: String(vm) }];
-      case 'delete_vm':
-      case 'has_vm':
-      case 'reboot_vm':
-        return [vmCid];
-      default:
-        return verb satisfies never;
-    }
+  #argumentsOf(planned: PlannedCall, vmCid: string, diskCid: string): readonly unknown[] {
+    return argumentsOf(planned, {
+      ...{ vmCid, diskCid, vmArguments: this.#vmArguments(planned.vm) },
+      ...{ diskSizeMiB: 64, storageClass: classNames[planned.vm] ?? '' },
+    });
   }
 
   #answered(

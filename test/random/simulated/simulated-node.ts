@@ -72,7 +72,9 @@ export class SimulatedNode implements PodPlace {
     );
   }
 
-  /** Those of the pod's claims that are bound and not on their way out: a kubelet starts no pod with another. */
+  /**
+   * Those of the pod's claims that are bound and not on their way out: a kubelet starts no pod with another.
+   */
   volumesOf(pod: Pod): Map<string, string> {
     const names = claimNamesOf(pod).flatMap((name) => {
       const claim = this.#stored('persistentvolumeclaims', pod.metadata.namespace, name) as

@@ -63,7 +63,10 @@ export interface WorldOptions {
   readonly hasAttacher: boolean;
 }
 
-/** API server, controllers, storage and two nodes in this process, each a step at a time; nothing is taken from the machine. */
+/**
+ * API server, controllers, storage and two nodes in this process, each a step at a time; nothing is taken
+ * from the machine.
+ */
 export class SimulatedWorld {
   readonly api: LocalApi;
   readonly steps: Steps;

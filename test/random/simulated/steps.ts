@@ -12,8 +12,9 @@ interface Waiting {
 const hastyEvery = 8;
 
 /**
- * One thing at a time: requests, kubelets, controllers and jobs ask for their next step, and fast-check's scheduler chooses whose turn
- * it is. Between two steps everything that can run has run, so a run is what its scheduler's seed says.
+ * One thing at a time: requests, kubelets, controllers and jobs ask for their next step, and fast-check's
+ * scheduler chooses whose turn it is. Between two steps everything that can run has run, so a run is what its
+ * scheduler's seed says.
  */
 export class Steps {
   readonly #scheduler: fc.Scheduler;
@@ -50,7 +51,10 @@ export class Steps {
     });
   }
 
-  /** Lets steps happen until the condition holds. False: nothing happens any more, or `limit` steps were not enough. */
+  /**
+   * Lets steps happen until the condition holds. False: nothing happens any more, or `limit` steps were not
+   * enough.
+   */
   async runUntil(isOver: () => boolean, afterEach: () => void, limit: number): Promise<boolean> {
     for (let left = limit; left > 0; left -= 1) {
       await this.#settle();

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { readDirectorFile } from '../../../director/director-file.ts';
 import { readDirectorVariables } from '../../../director/director-variables.ts';
-import { shellWord } from '../../../director/shell-word.ts';
+import { shellWord } from '../../../platform/shell-word.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { CommandContext } from '../../command.ts';
 import { ensureDetachedTunnel } from '../../detached-tunnel.ts';

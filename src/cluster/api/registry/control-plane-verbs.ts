@@ -10,8 +10,8 @@ import type { Location, Registry } from './registry.ts';
 
 /**
  * POST pods/binding: gives a pod its node and sets the condition PodScheduled.
- * Throws ApiError 404, 409 (it has a node or a gate, or is being deleted; pkg/registry/core/pod/storage), 422 (no
- * node named).
+ * Throws ApiError 404, 409 (it has a node or a gate, or is being deleted; pkg/registry/core/pod/storage), 422
+ * (no node named).
  */
 export function bindPod(
   registry: Registry,
@@ -52,7 +52,8 @@ export function bindPod(
 
 /**
  * PUT namespaces/finalize: the finalizers of a namespace; none left removes one that is Terminating.
- * Throws ApiError 404, 409 where objects are left in it, or where it is to have none and is not being deleted.
+ * Throws ApiError 404, 409 where objects are left in it, or where it is to have none and is not being
+ * deleted.
  */
 export function finalizeNamespace(
   registry: Registry,

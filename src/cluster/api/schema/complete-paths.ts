@@ -91,8 +91,9 @@ const paths: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Whether this server has every field that Kubernetes 1.36 has there, so that another one is a typing error; `path`
- * without indices. metadata is whole in every kind. status is what others found: no server acts on a field of it.
+ * Whether this server has every field that Kubernetes 1.36 has there, so that another one is a typing error;
+ * `path` without indices. metadata is whole in every kind. status is what others found: no server acts on a
+ * field of it.
  */
 export function isCompletePath(kind: string, path: string): boolean {
   return /^(metadata|status)(\.|$)/.test(path) || paths[kind]?.includes(path) === true;

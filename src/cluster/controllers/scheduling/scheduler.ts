@@ -19,9 +19,10 @@ import { podRequests } from '../../../kubernetes/pod-requests.ts';
 const schedulerName = 'default-scheduler';
 
 /**
- * Gives each pod a node (kube-scheduler, thin): filters as its default plugins have them, claims that wait for
- * their first consumer get the node first and the pod follows once they are bound. What does not fit has the
- * condition Unschedulable and an event, and is looked at again when nodes, claims, volumes or other pods change.
+ * Gives each pod a node (kube-scheduler, thin): filters as its default plugins have them, claims that wait
+ * for their first consumer get the node first and the pod follows once they are bound. What does not fit has
+ * the condition Unschedulable and an event, and is looked at again when nodes, claims, volumes or other pods
+ * change.
  */
 export function createScheduler(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -29,7 +30,10 @@ export function createScheduler(context: ControllerContext): WorkQueue {
   const queue = new WorkQueue('scheduler', reconcile, context);
   /** Pods by uid that were bound a moment ago, which the copy does not show yet. */
   const assumed = new Map<string, string>();
-  /** Pods by key that have no node yet: few beside all pods, and looked through at each change of a volume or claim. */
+  /**
+   * Pods by key that have no node yet: few beside all pods, and looked through at each change of a volume or
+   * claim.
+   */
   const waiting = new Map<string, Pod>();
   const requestsOf = rememberedRequests();
   const sources: ClaimSources = {

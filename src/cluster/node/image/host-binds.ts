@@ -1,8 +1,9 @@
-import { lstat, mkdir, readdir, readlink, realpath, symlink, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readlink, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FstabEntry } from '../mounts/fstab.ts';
 import { mountsAtOrBelow, readMountTable } from '../../../platform/mountinfo.ts';
 import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
+import { writeFile } from '../../../platform/write-file.ts';
 
 const systemFolders = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 

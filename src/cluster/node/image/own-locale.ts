@@ -1,9 +1,10 @@
-import { cp, lstat, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { cp, lstat, mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '../command.ts';
 import type { FstabEntry } from '../mounts/fstab.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
 import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
+import { writeFile } from '../../../platform/write-file.ts';
 
 const machineFolder = '/usr/lib/locale';
 const name = 'en_US.utf8';

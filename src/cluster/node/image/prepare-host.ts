@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { NodeLayout } from '../layout.ts';
 import { formatFstab } from '../mounts/fstab.ts';
@@ -19,6 +19,7 @@ import {
 import { ownLocale } from './own-locale.ts';
 import { viewMounts } from './view-mounts.ts';
 import { deviceNames, writeImage } from './write-image.ts';
+import { writeFile } from '../../../platform/write-file.ts';
 
 const vcap = 1000;
 

@@ -1,7 +1,8 @@
-import { chmod, chown, copyFile, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, mkdir, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { scriptPath } from '../runtime/script-path.ts';
 import { imageSkeleton } from './image-skeleton.ts';
+import { writeFile } from '../../../platform/write-file.ts';
 
 const configurationFiles = [
   'etc/host.conf',

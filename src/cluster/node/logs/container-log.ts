@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events';
 import { closeSync, fstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { withPath } from '../../../platform/write-file.ts';
 import { formatRecord, LineCutter, type LogStream } from './cri-log.ts';
 
 /** kubelet's containerLogMaxSize and containerLogMaxFiles (kubelet config v1beta1). */
@@ -54,7 +55,11 @@ export class ContainerLog {
       return;
     }
     const bytes = Buffer.concat(records);
-    writeSync(this.#file, bytes);
+    try {
+      writeSync(this.#file, bytes);
+    } catch (error) {
+      throw withPath(this.path, error);
+    }
     this.#size += bytes.length;
     if (this.#size > rotation.bytes) {
       this.#rotate();

@@ -1,7 +1,8 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { runCommand } from '../command.ts';
 import { formatFstab, type FstabEntry } from './fstab.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
+import { writeFile } from '../../../platform/write-file.ts';
 
 /** A mount(8) or umount(8) that failed. `busy`: something still uses the mount. */
 export class MountError extends Error {

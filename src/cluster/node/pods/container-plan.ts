@@ -57,7 +57,7 @@ function throughImage(path: string): string {
   return link === undefined ? path : `${link[1]}${path.slice(link[0].length)}`;
 }
 
-/** Throws where the values would be longer than a program can be given. */
+/** Throws if the values would be longer than a program can be given. */
 export function environmentOf(
   container: Container,
   { hostname, environment: given }: Pick<PodSurroundings, 'hostname' | 'environment'>,
@@ -93,7 +93,10 @@ function hostsFile(hostname: string, address: string): string {
   ].join('\n');
 }
 
-/** Only where the pod has name servers of its own: what the image has knows the machine's (kubelet: pkg/kubelet/network/dns). */
+/**
+ * Only where the pod has name servers of its own: what the image has knows the machine's (kubelet:
+ * pkg/kubelet/network/dns).
+ */
 function resolverFile({ dnsPolicy, dnsConfig }: PodSpec): [string, string][] {
   if (dnsPolicy !== 'None' || dnsConfig === undefined) return [];
   const { nameservers = [], searches = [], options = [] } = dnsConfig;

@@ -49,8 +49,8 @@ export class ContainerRunner {
   }
 
   /**
-   * Runs the container until it has ended and `again` says that it is not to be started again, or until the pod
-   * ends. Resolves with its last exit; `undefined` when it never ran.
+   * Runs the container until it has ended and `again` says that it is not to be started again, or until the
+   * pod ends. Resolves with its last exit; `undefined` when it never ran.
    */
   async run(again: (exit: ContainerExit) => boolean): Promise<ContainerExit | undefined> {
     const { ending } = this.#pod;

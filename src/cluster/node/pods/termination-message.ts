@@ -1,6 +1,7 @@
-import { chmod, mkdir, open, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { readLog } from '../logs/read-log.ts';
+import { writeFile } from '../../../platform/write-file.ts';
 
 /** kubelet's limits (kuberuntime: MaxContainerTerminationMessageLength and its kin). */
 const longest = { message: 4096, fromLog: 2048, logLines: 80 };

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { closeSync, fchmodSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { withPath } from '../../../platform/write-file.ts';
 import { systemClock } from '../../../kubernetes/clock.ts';
 import { helperEnvironment } from '../command.ts';
 import { isolatedCommand } from '../isolated-command.ts';
@@ -80,7 +81,11 @@ export class NamespaceContainer implements RunningContainer {
     const [stdout, stderr] = await this.#process.pipes.take();
     const name = `${this.id}-exec-${randomBytes(6).toString('hex')}`;
     const commandFile = join(this.#process.scratch, name);
-    writeFileSync(commandFile, formatCommandFile(command), { mode: 0o600 });
+    try {
+      writeFileSync(commandFile, formatCommandFile(command), { mode: 0o600 });
+    } catch (error) {
+      throw withPath(commandFile, error);
+    }
     const commandEnd = openSync(commandFile, 'r');
     // the container's user may read it by that descriptor
     fchmodSync(commandEnd, 0o644);

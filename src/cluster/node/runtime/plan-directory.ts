@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { formatFstab, type FstabEntry } from '../mounts/fstab.ts';
 import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
@@ -6,6 +6,7 @@ import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { formatCommandFile } from './command-file.ts';
 import { batchMounts, bindOptions } from './container-fstab.ts';
 import type { ContainerMount, ContainerPlan } from './container-runtime.ts';
+import { writeFile } from '../../../platform/write-file.ts';
 
 export interface PlanSurroundings {
   /** Mounts of the root itself. */

@@ -4,9 +4,9 @@ import type { Readable } from 'node:stream';
 const longest = 100;
 
 /**
- * The lines of a status pipe. Root of a pod may write to it too (/proc/PID/fd/4 of container-exec.sh), so a line that is longer than
- * those of the runtime's scripts is skipped, and no more of it than that is ever held. The stream stays open at the end of an
- * iteration.
+ * The lines of a status pipe. Root of a pod may write to it too (/proc/PID/fd/4 of container-exec.sh), so a
+ * line that is longer than those of the runtime's scripts is skipped, and no more of it than that is ever
+ * held. The stream stays open at the end of an iteration.
  */
 export async function* shortLines(stream: Readable): AsyncGenerator<string> {
   let line = '';

@@ -6,7 +6,9 @@ import type { ContainerExit } from './container-runtime.ts';
 import { shortLines } from './short-lines.ts';
 
 export interface StartProtocol {
-  /** Called with the first process's pid when all mounts stand; throwing keeps the command from being started. */
+  /**
+   * Called with the first process's pid when all mounts stand; throwing keeps the command from being started.
+   */
   readonly check: (pid: number) => Promise<void>;
   readonly deadline: AbortSignal;
 }
@@ -32,8 +34,9 @@ function statusOf(child: ChildProcess): Readable {
 }
 
 /**
- * How a container's first process ended, once its parent, unshare(1), and all its pipes are gone. unshare ends by
- * the same signal as its child, except that it cannot do so for SIGKILL (2.38): then it complains and ends with 1.
+ * How a container's first process ended, once its parent, unshare(1), and all its pipes are gone. unshare
+ * ends by the same signal as its child, except that it cannot do so for SIGKILL (2.38): then it complains and
+ * ends with 1.
  */
 function ended(child: ChildProcess, complaints: () => string): Promise<ContainerExit> {
   return new Promise((resolve) => {
@@ -67,8 +70,8 @@ export async function execExit(child: ChildProcess): Promise<ContainerExit> {
 }
 
 /**
- * Follows stage.sh and container-init.sh until the command is started. Rejects, when every process is gone, with
- * what they printed instead.
+ * Follows stage.sh and container-init.sh until the command is started. Rejects, when every process is gone,
+ * with what they printed instead.
  */
 export async function awaitStart(child: ChildProcess, protocol: StartProtocol): Promise<StartedCommand> {
   const printed = keepHead(child.stderr);

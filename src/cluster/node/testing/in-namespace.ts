@@ -67,7 +67,10 @@ export function describeInNamespace(file: string, define: () => void): void {
   describeAs(modes, file, define);
 }
 
-/** The same as the user of this process alone: for what is not about the node. `seconds`: how long one test takes at most. */
+/**
+ * The same as the user of this process alone: for what is not about the node. `seconds`: how long one test
+ * takes at most.
+ */
 export function describeInOneNamespace(file: string, define: () => void, seconds = testSeconds): void {
   describeAs(modes.slice(0, 1), file, define, seconds);
 }

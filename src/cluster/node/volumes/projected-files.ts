@@ -1,7 +1,8 @@
-import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import type { Volume } from '../../../kubernetes/pod.ts';
 import { VolumeError } from './volume-error.ts';
+import { writeFile } from '../../../platform/write-file.ts';
 
 type Projection = NonNullable<Volume['secret'] | Volume['configMap']>;
 

@@ -6,29 +6,30 @@ import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { holderContainer } from '../../own-containers.ts';
 import { diskCidOf } from './attachments.ts';
-import { bindScript, bindWords } from './bind-script.ts';
+import { bindExit, bindScript } from './bind-script.ts';
 import { untilReadyIn } from './until-ready-script.ts';
 import { cannotExit } from './volume-functions.ts';
 
 const deadlineMs = 40_000;
 
 export type BindOutcome =
-  /** `isNew`: the holder had not mounted it, or it was released since. */
-  | { readonly kind: 'bound'; readonly isNew: boolean }
+  | { readonly kind: 'bound' }
+  /** By a detach_disk. This attachment does not mount the disk any more. */
+  | { readonly kind: 'released' }
   /** The script says why. */
   | { readonly kind: 'cannot'; readonly words: string }
   /** The container is starting, or its node's kubelet is. */
   | { readonly kind: 'no answer'; readonly words: string };
 
 /**
- * Has the holder of an attachment see to it that the disk is in the VM: a holder that runs may not have mounted it yet, and a
- * detach that was killed between release and deletion leaves one that holds nothing. Idempotent.
+ * Has the holder of an attachment see to it that the disk is in the VM: it mounts it only after an attach_disk has marked the claim and
+ * asked for it. `mark` is what that has written there. Idempotent.
  */
-export async function askToBind(cloud: Cloud, attachment: Pod): Promise<BindOutcome> {
+export async function askToBind(cloud: Cloud, attachment: Pod, mark: string): Promise<BindOutcome> {
   const { name = '', uid = '', annotations = {} } = attachment.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
   try {
-    const { exitCode, stdout, stderr } = await cloud.exec({
+    const { exitCode, stderr } = await cloud.exec({
       namespace: diskNamespaceOf(cloud),
       pod: name,
       container: holderContainer,
@@ -36,11 +37,12 @@ export async function askToBind(cloud: Cloud, attachment: Pod): Promise<BindOutc
         '/bin/sh',
         '-c',
         untilReadyIn(attachment) + bindScript,
-        ...['bind', diskCidOf(attachment), vmUid, uid],
+        ...['bind', diskCidOf(attachment), vmUid, uid, mark],
       ],
       deadlineMs,
     });
-    if (exitCode === 0) return { kind: 'bound', isNew: stdout.trim() === bindWords.mounted };
+    if (exitCode === 0) return { kind: 'bound' };
+    if (exitCode === bindExit.released) return { kind: 'released' };
     const words = stderr.trim();
     return exitCode === cannotExit
       ? { kind: 'cannot', words }

@@ -5,12 +5,13 @@ import { cannotExit, volumeFunctions } from './volume-functions.ts';
 /** How long a VM whose pod was deleted by force may take to be gone from the node: by the clock, shorter than a wait for the lock. */
 const secondsForOthers = 20;
 
-/** What `bind` prints if it has mounted the volume; nothing if it was mounted already. */
-export const bindWords = { mounted: 'mounted' } as const;
+/** Exit codes of `bind` besides 0 and `cannotExit`. `released`: a detach_disk has released the disk in this attachment. */
+export const bindExit = { released: 17 } as const;
 
 /**
  * Puts the volume into the VM's hub, or does nothing where it is there already: run again, in a new container or a new sandbox
- * too, it mounts no second time. What detach_disk has released only attach_disk puts there again. It refuses to bind where the hub is no tmpfs of its own: a disk bound below the plain directory would be
+ * too, it mounts no second time. The mount container does so at its own start only if an attach_disk has had it do so before, which so
+ * has marked the claim. What detach_disk has released is mounted in this attachment no more. It refuses to bind where the hub is no tmpfs of its own: a disk bound below the plain directory would be
  * removed with it by the kubelet (reference kubernetes.md 6.0), which may itself keep its folder on a tmpfs; once the holder is ending, which would leave it there; and what
  * the node still has in the hub of another VM that has processes there: two VMs would write to one disk. An attachment that was
  * deleted by force leaves its mount behind, and no object tells of it.
@@ -34,18 +35,31 @@ other_vm() {
 own_hub() (
   cd /hub && chown 0:0 . && chmod 755 . && in_disks && chmod 755 . || fail "the VM's hub cannot be made root's"
 )
+# the highest mark of an attach_disk that had the volume mounted here
+note_attached() { [ -z "$mark" ] || [ "$(attached_mark)" -ge "$mark" ] || echo "$mark" > /scratch/attached; }
 uptime_seconds() { read -r seconds rest < /proc/uptime && echo "\${seconds%.*}"; }
-attaching=
+# the mark of the attach_disk that runs this
+mark=
 bind() (
   exec 9>/scratch/lock
   flock -w 30 9 || fail "disk $cid is being released"
-  [ -n "$attaching" ] || [ ! -e /scratch/released ] || exit 0
+  if [ -n "$mark" ]; then
+    [ ! -e /scratch/released ] || exit ${bindExit.released}
+  elif [ -e /scratch/released ]; then
+    exit 0
+  elif [ ! -e /scratch/attached ]; then
+    # of a former attachment: from now on this one keeps it in the VM
+    ! is_bound || adopt
+    exit 0
+  fi
   [ ! -e /scratch/ended ] || fail "the attachment of disk $cid is ending"
-  rm -f /scratch/released
   kind=$(awk '$5 == "/hub" { for (i = 7; i < NF; i++) if ($i == "-") found = $(i + 1) " " $4 } END { print found }' /proc/self/mountinfo)
   [ "$kind" = "$own_tmpfs" ] || fail "the hub of the VM is not a tmpfs of its own but '$kind': the disk is not mounted there"
   [ -n "$(own_uid)" ] || fail "the pod's own uid does not show in the mount of /scratch"
-  is_bound && exit 0
+  if is_bound; then
+    note_attached
+    exit 0
+  fi
   at_entry=$(mounted_at "$entry")
   [ -z "$at_entry" ] || fail "another volume ($at_entry) is mounted as disk $cid"
   volume=$(mounted_at /volume)
@@ -58,13 +72,13 @@ bind() (
   mkdir -p /volume/store || fail "disk $cid cannot be written"
   # a provisioner may leave it open to all; where root is squashed, this cannot be done
   chown 0:0 /volume 2>/dev/null && chmod go-w /volume 2>/dev/null
+  note_attached
   own_hub && put_in || exit ${cannotExit}
   is_bound || fail "disk $cid is not in the hub after mounting it"
-  echo ${bindWords.mounted}
 )
 `;
 
-/** Run in the holder by attach_disk, which so knows that the disk is in the VM. */
-export const bindScript = `${volumeFunctions}${onlyInAttachment}${bindFunction}attaching=1
+/** Run in the holder by attach_disk, whose mark is the fourth argument, and which so knows that the disk is in the VM. */
+export const bindScript = `${volumeFunctions}${onlyInAttachment}${bindFunction}mark=$4
 bind
 `;

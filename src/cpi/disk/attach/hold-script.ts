@@ -3,8 +3,8 @@ import { readyLock } from './until-ready-script.ts';
 import { cannotExit, volumeFunctions } from './volume-functions.ts';
 
 /**
- * The container of an attachment: mounts the volume at each of its starts, holds the mount until it is to be released, then
- * lets go as soon as nobody uses the volume, and idles until it is deleted. One process mounts and is told to end, so no
+ * The container of an attachment: mounts the volume at each of its starts, once attach_disk has had it mounted (bind-script.ts), holds
+ * the mount until it is to be released, then lets go as soon as nobody uses the volume, and idles until it is deleted. One process mounts and is told to end, so no
  * deletion comes between. It is to be released when
  * - TERM comes: then it also leaves, once released;
  * - the VM's preStop hook has left its marker in the hub, a directory of root;

@@ -13,6 +13,7 @@ import { waitForNode } from '../../wait-for-node.ts';
 import { lookAtPod, startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
+import type { BindOutcome } from './ask-to-bind.ts';
 import { askToBind } from './ask-to-bind.ts';
 import { bindFailure, isEnded, isHeld } from './has-bound.ts';
 import { attachmentPod } from './attachment-pod.ts';
@@ -34,34 +35,71 @@ const tries = 5;
 const pauseMs = 500;
 
 /**
- * Strategy `hot` (design 4.3): makes the attachment pod and waits until its holder says that the volume is mounted in the
- * VM. Resolves with the hint. What it made is taken back when it fails, and what a killed call left; a
- * disk that may be in the VM stays there: a job may be writing to it, and a deletion cannot be taken back (take-back.ts).
- * `isLeft`: it may be there without an attachment. Model: hot.pml
+ * Strategy `hot` (design 4.3): makes the attachment pod, marks the claim and has the holder mount the volume in the VM. Resolves with
+ * the hint. What it made is taken back when it fails, and what a killed call left; a disk that may be in the VM stays there: a job may
+ * be writing to it, and a deletion cannot be taken back (take-back.ts). An attachment that a detach_disk has released, which that call
+ * deletes unless it was killed, is replaced by another one. Model: hot.pml
  */
-export async function attachHot(
+export async function attachHot(cloud: Cloud, vm: Pod, claim: PersistentVolumeClaim): Promise<string> {
+  const diskCid = claim.metadata.name ?? '';
+  const look = (now: PersistentVolumeClaim): Promise<void> => refuseMountElsewhere(cloud, now, vm);
+  for (let left = tries; left > 0; left -= 1) {
+    const held = { takesOver: wasGivenTo(claim, vm), look, ask: askToBind };
+    const { attachment, outcome } = await hold(cloud, vm, claim, held);
+    if (outcome === 'bound') {
+      await requireThere(cloud, attachment, diskCid);
+      return `${hubPath}/disks/${diskCid}/store`;
+    }
+    await requestEnd(cloud, attachment);
+    await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+  }
+  throw madeByOthers(diskCid);
+}
+
+/** What is to become of a disk in a VM. */
+interface Holding {
+  /** A former attachment may have left the disk in the VM. */
+  readonly takesOver: boolean;
+  /** Looks at the claim again if it has changed since the caller has read it; an error ends the call. */
+  readonly look: (now: PersistentVolumeClaim) => Promise<void>;
+  /** Asked of the holder when it runs. */
+  readonly ask: (cloud: Cloud, attachment: Pod, mark: string) => Promise<BindOutcome>;
+}
+
+interface Held {
+  readonly attachment: Pod;
+  /** What was written on the claim (mark-attached.ts). */
+  readonly mark: string;
+  readonly outcome: 'bound' | 'released';
+}
+
+/** The attachment of the disk to the VM, found or made, after its holder has answered. Model: hot.pml */
+export async function hold(
   cloud: Cloud,
   vm: Pod,
   claim: PersistentVolumeClaim,
-  isLeft = wasGivenTo(claim, vm),
-): Promise<string> {
+  holding: Holding,
+): Promise<Held> {
   const diskCid = claim.metadata.name ?? '';
   const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
-  const attachment = await ensureAttachment(cloud, scheduled, claim, isLeft);
+  const attachment = await ensureAttachment(cloud, scheduled, claim, holding.takesOver);
+  const nodeName = scheduled.spec.nodeName ?? '';
   let mark: string | undefined;
   try {
-    mark = await markAttached(cloud, diskCid, attachment);
-    const isNew = await waitUntilHeld(cloud, attachment, {
-      diskCid,
-      nodeName: scheduled.spec.nodeName ?? '',
-    });
-    // a detach_disk may have released the disk, and written that on the claim, before this call mounted it again
-    if (isNew) mark = await markAttached(cloud, diskCid, attachment);
+    mark = await markAttached(cloud, attachment, { claim, look: holding.look });
+    const outcome = await waitUntilHeld(cloud, attachment, { diskCid, nodeName, mark, ask: holding.ask });
+    return { attachment, mark, outcome };
   } catch (error) {
     const { takenBack } = await import('./take-back.ts');
     throw await takenBack(cloud, attachment, { error, mark });
   }
-  return `${hubPath}/disks/${diskCid}/store`;
+}
+
+/** An attachment that was deleted by force while its holder was asked has let another call find the VM without the disk. */
+async function requireThere(cloud: Cloud, { metadata }: Pod, diskCid: string): Promise<void> {
+  const now = await findAttachment(cloud, diskCid);
+  if (now?.metadata.uid !== metadata.uid || now?.metadata.deletionTimestamp !== undefined)
+    throw deletedMeanwhile(diskCid);
 }
 
 /** `ended`: ours, and nothing runs in it any more; a new one takes over what it left (bind-script.ts). */
@@ -91,14 +129,20 @@ async function ensureAttachment(
     const wanted = attachmentPod({ ...hubOf(cloud, vm), diskCid, takesOver });
     if (state === 'ended') await requireAdmitted(cloud, wanted);
     if (existing !== undefined) await clear(cloud, existing, state);
-    if (!isLeft) await refuseLeftMount(cloud, claim);
+    await refuseMountElsewhere(cloud, claim, vm);
     const created = await createHubPod(cloud, wanted);
     if (created !== undefined) return created;
   }
-  throw new ProductError(
-    'DISK_NOT_ATTACHABLE',
-    `disk '${diskCid}' cannot be attached: its attachment is made by others again and again; run the call again`,
-  );
+  throw madeByOthers(diskCid);
+}
+
+/** Rejects with DISK_ATTACHED_ELSEWHERE if another VM than this one has the disk mounted without an attachment. */
+export async function refuseMountElsewhere(
+  cloud: Cloud,
+  claim: PersistentVolumeClaim,
+  vm: Pod,
+): Promise<void> {
+  if (!wasGivenTo(claim, vm)) await refuseLeftMount(cloud, claim);
 }
 
 /** Rejects with DISK_ATTACHED_ELSEWHERE if another VM has the disk mounted though its attachment was deleted by others. */
@@ -148,19 +192,19 @@ async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promi
   await waitUntilEnded(cloud, existing, cloud.config.deadlines.detachDisk);
 }
 
-/** Resolves with whether it was this call that mounted the disk, and not the holder. */
 async function waitUntilHeld(
   cloud: Cloud,
   attachment: Pod,
-  { diskCid, nodeName }: { diskCid: string; nodeName: string },
-): Promise<boolean> {
-  const gone = (): ProductError => notAttachable(diskCid, 'its attachment was deleted meanwhile');
+  asking: Asking & { readonly nodeName: string },
+): Promise<Held['outcome']> {
+  const { diskCid, nodeName } = asking;
+  const gone = (): ProductError => deletedMeanwhile(diskCid);
   const refuse = (words: string): Promise<never> => Promise.reject(notAttachable(diskCid, words));
   return whileNodeAnswers(cloud, {
     nodeName,
     work: async (signal) => {
-      await waitForNode(cloud, attachment, gone, signal);
-      return waitUntilMounted(cloud, attachment, { diskCid, gone, signal });
+      const placed = await waitForNode(cloud, attachment, gone, signal);
+      return waitUntilMounted(cloud, placed, { ...asking, gone, signal });
     },
     whenLost: (lost) =>
       refuse(
@@ -170,22 +214,30 @@ async function waitUntilHeld(
   });
 }
 
-interface Mounting {
+interface Asking {
   readonly diskCid: string;
+  readonly mark: string;
+  readonly ask: Holding['ask'];
+}
+
+interface Mounting extends Asking {
   /** The error where the attachment was deleted meanwhile. */
   readonly gone: () => ProductError;
   readonly signal: AbortSignal;
 }
 
 /** A holder that does not answer is starting again, or its kubelet is: it is asked until the deadline. */
-async function waitUntilMounted(cloud: Cloud, attachment: Pod, mounting: Mounting): Promise<boolean> {
+async function waitUntilMounted(cloud: Cloud, placed: Pod, mounting: Mounting): Promise<Held['outcome']> {
   const { clock, config } = cloud;
   const end = clock.now() + config.deadlines.attachDisk * 1000;
+  let known: Pod | undefined = placed;
   let said = '';
   for (;;) {
-    await waitUntilHolderRuns(cloud, attachment, mounting, Math.max(0, end - clock.now()));
-    const outcome = await askToBind(cloud, attachment);
-    if (outcome.kind === 'bound') return outcome.isNew;
+    const deadlineMs = Math.max(0, end - clock.now());
+    await waitUntilHolderRuns(cloud, placed, mounting, { deadlineMs, known });
+    known = undefined;
+    const outcome = await mounting.ask(cloud, placed, mounting.mark);
+    if (outcome.kind === 'bound' || outcome.kind === 'released') return outcome.kind;
     if (outcome.kind === 'cannot') throw notAttachable(mounting.diskCid, outcome.words);
     if (clock.now() + pauseMs >= end) throw unanswered(cloud, mounting.diskCid, outcome.words);
     if (outcome.words !== said)
@@ -200,13 +252,14 @@ async function waitUntilHolderRuns(
   cloud: Cloud,
   { metadata: { name = '', uid } }: Pod,
   { diskCid, gone, signal }: Mounting,
-  deadlineMs: number,
+  { deadlineMs, known }: { readonly deadlineMs: number; readonly known: Pod | undefined },
 ): Promise<void> {
   await waitFor<Pod, true>({
     signal,
     api: cloud.api,
     clock: cloud.clock,
     reference: attachmentReference(cloud, name),
+    known,
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
         throw gone();
@@ -230,6 +283,16 @@ function unanswered(cloud: Cloud, diskCid: string, words: string): ProductError 
   return new ProductError(
     'DEADLINE',
     `waited ${seconds} s for the attachment of disk '${diskCid}' to say that the disk is mounted; last: ${words}; see the log of its pod (kubectl logs), then attach it again`,
+  );
+}
+
+const deletedMeanwhile = (diskCid: string): ProductError =>
+  notAttachable(diskCid, 'its attachment was deleted meanwhile');
+
+function madeByOthers(diskCid: string): ProductError {
+  return new ProductError(
+    'DISK_NOT_ATTACHABLE',
+    `disk '${diskCid}' cannot be attached: its attachment is made by others again and again; run the call again`,
   );
 }
 

@@ -11,7 +11,9 @@ import { isEnded } from './has-bound.ts';
 
 const secondsToLook = 20;
 const pauseMs = 500;
-const isMountedScript = 'grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mountinfo';
+/** The directory alone is a release that has not come to its end (volume-functions.ts): a job may use the volume without a mount there. */
+const isMountedScript =
+  '[ -d "/warden-cpi-dev/disks/$1" ] || grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mountinfo';
 
 /** `comes back`: the VM's container waits for its restart. It cannot be asked, and starts with whatever is mounted. */
 type Look = 'mounted' | 'not mounted' | 'comes back';

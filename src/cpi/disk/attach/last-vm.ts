@@ -40,3 +40,16 @@ export const wasGivenTo = (claim: PersistentVolumeClaim, vm: Pod): boolean =>
 /** True if the last detach_disk took the disk out of that VM, and no attach_disk came after it. Pure. */
 export const wasDetachedFrom = ({ metadata }: PersistentVolumeClaim, vm: Pod): boolean =>
   vm.metadata.uid !== undefined && metadata.annotations?.[annotation.detachedFrom] === vm.metadata.uid;
+
+/** True if an attach_disk has given that VM the disk after the one with that mark, and no detach_disk has taken it out since. Pure. */
+export const wasGivenAgain = (
+  claim: PersistentVolumeClaim,
+  vmUid: string | undefined,
+  mark: number,
+): boolean => markOf(claim) !== mark && lastVm(claim)?.uid === vmUid;
+
+/** The mark of the last attach_disk under this strategy; 0 without one. Pure. */
+export function markOf(claim: PersistentVolumeClaim | undefined): number {
+  const words = claim?.metadata.annotations?.[annotation.attachment] ?? '';
+  return /^\d{1,15}$/u.test(words) ? Number(words) : 0;
+}

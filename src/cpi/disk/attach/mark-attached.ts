@@ -1,5 +1,4 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
-import { ifThere } from '../../../kubernetes/if-there.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { changedByOthers } from '../../changed-by-others.ts';
 import type { Cloud } from '../../cloud.ts';
@@ -9,36 +8,67 @@ import type { PersistentVolumeClaim } from '../claim.ts';
 import { claimReference, findClaim } from '../claim.ts';
 import { diskGone } from '../disk-not-found.ts';
 import { freeOfDeadVm, refuseHeld } from './disk-lock.ts';
-import { lastVmWords } from './last-vm.ts';
+import { lastVmWords, markOf } from './last-vm.ts';
 
 const tries = 5;
+/** Controllers write on a claim that gets its volume a few times at once. */
+const markTries = 10;
+
+/** An error of `look` ends the call. */
+export interface Marking {
+  /** As it was when the caller last looked whether another VM has the disk mounted. */
+  readonly claim: PersistentVolumeClaim;
+  /** Looks at that again, if the claim has changed since. */
+  readonly look: (now: PersistentVolumeClaim) => Promise<void>;
+}
 
 /**
  * Writes on the claim that the disk has that attachment, which is there by now. Whoever deletes the claim, or gives it to a VM
  * of the strategy `recreate`, does so on exactly a state that was read before it looked for attachments: either this write is a
  * conflict for it and it looks again, or it was first and is seen here: so is the copy of an update_disk that began after this call had
- * read the claim, and goes. Each call changes the claim. Resolves with the mark, which no other call writes. Rejects if the disk is
- * being deleted, and with DISK_ATTACHED_ELSEWHERE if a living VM has it. Model: hot.pml
+ * read the claim, and goes. It is written on the version that was looked at: the VM that another attach_disk has given the disk
+ * meanwhile may have it mounted though its attachment was deleted by force. Resolves with the mark, a number in decimal: each
+ * attach_disk writes a higher one. Rejects if the disk is being deleted, and with DISK_ATTACHED_ELSEWHERE if a living VM has it.
+ * Model: hot.pml
  */
-export async function markAttached(cloud: Cloud, diskCid: string, attachment: Pod): Promise<string> {
-  const mark = cloud.newUuid();
-  const claim = await ifThere(
-    cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, diskCid), {
-      metadata: {
-        labels: { [label.unclaimed]: null },
-        annotations: {
-          [annotation.attachment]: mark,
-          [annotation.attachedTo]: lastVmWords(attachment),
-          [annotation.detachedFrom]: null,
-        },
-      },
-    }),
-  );
-  const marked = await removeDeletionMark(cloud, diskCid, claim);
+export async function markAttached(cloud: Cloud, attachment: Pod, marking: Marking): Promise<string> {
+  const diskCid = marking.claim.metadata.name ?? '';
+  const first = await patchSeen(cloud, attachment, marking);
+  const marked = await removeDeletionMark(cloud, diskCid, first);
   await refuseHeld(cloud, marked);
   await freeOfDeadVm(cloud, marked);
   await dropCopy(cloud, marked);
-  return mark;
+  return String(markOf(first));
+}
+
+/** The scheduler and the volume binder write on the claim, too, as soon as the attachment is there. */
+async function patchSeen(
+  cloud: Cloud,
+  attachment: Pod,
+  { claim, look }: Marking,
+): Promise<PersistentVolumeClaim> {
+  const { name: diskCid = '' } = claim.metadata;
+  let seen = claim;
+  for (let left = markTries; left > 0; left -= 1) {
+    const { resourceVersion } = seen.metadata;
+    const annotations = {
+      [annotation.attachment]: String(markOf(seen) + 1),
+      [annotation.attachedTo]: lastVmWords(attachment),
+      [annotation.detachedFrom]: null,
+    };
+    const patch = { metadata: { resourceVersion, labels: { [label.unclaimed]: null }, annotations } };
+    try {
+      return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, diskCid), patch);
+    } catch (error) {
+      if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
+    }
+    const now = await findClaim(cloud, diskCid);
+    if (now === undefined || now.metadata.deletionTimestamp !== undefined)
+      throw diskGone(diskCid, 'was deleted meanwhile');
+    await look(now);
+    seen = now;
+  }
+  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
 }
 
 /**
@@ -49,9 +79,9 @@ export async function markAttached(cloud: Cloud, diskCid: string, attachment: Po
 async function removeDeletionMark(
   cloud: Cloud,
   diskCid: string,
-  first: PersistentVolumeClaim | undefined,
+  first: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
-  let claim = first;
+  let claim: PersistentVolumeClaim | undefined = first;
   for (let left = tries; left > 0; left -= 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined)
       throw diskGone(diskCid, 'was deleted meanwhile');
@@ -78,7 +108,8 @@ export async function unmarkAttached(cloud: Cloud, diskCid: string, mark: string
     const claim = await findClaim(cloud, diskCid);
     if (claim?.metadata.annotations?.[annotation.attachment] !== mark) return;
     const { resourceVersion } = claim.metadata;
-    const annotations = { [annotation.attachment]: null, [annotation.attachedTo]: null };
+    // the mark stays: the next one has to be higher
+    const annotations = { [annotation.attachedTo]: null };
     try {
       await cloud.api.patch(claimReference(cloud, diskCid), { metadata: { resourceVersion, annotations } });
       return;

@@ -10,6 +10,7 @@ import { findVm } from '../../vm/find-vm.ts';
 import { holderContainer } from '../../own-containers.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
 import { hasBound, hasRun, isEnded, takesOver } from './has-bound.ts';
+import { attachedAgain } from './mark-detached.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
 import { untilReadyIn } from './until-ready-script.ts';
 
@@ -22,19 +23,21 @@ export type Release = 'released' | 'gone' | Pod;
 /**
  * Has the holder of an attachment take the disk out of the VM, while it runs and nobody uses the disk.
  * Resolves with `released` when the disk is out, or its node was given up; with `gone` if the attachment is; with the attachment if, by a
- * killed attach, the disk was never in: it may be deleted on that version alone. Rejects with DISK_BUSY, the disk still attached, and
- * with NODE_LOST. Model: hot.pml
+ * killed attach, the disk was never in: it may be deleted on that version alone. Rejects with DISK_BUSY, the disk still attached, also
+ * if an attach_disk that the caller does not know of has had it mounted (`mark`: of the last one it knows of), and with NODE_LOST.
+ * Model: hot.pml
  */
-export async function releaseDisk(cloud: Cloud, attachment: Pod): Promise<Release> {
+export async function releaseDisk(cloud: Cloud, attachment: Pod, mark: number): Promise<Release> {
   const diskCid = diskCidOf(attachment);
   const seconds = cloud.config.deadlines.release;
   const end = cloud.clock.now() + seconds * 1000;
   for (;;) {
-    const outcome = await askHolder(cloud, attachment, seconds);
+    const outcome = await askHolder(cloud, attachment, { seconds, mark });
     if (outcome === 'gone') return 'gone';
     if (!(outcome instanceof Error)) {
       if (outcome.exitCode === releaseExit.released) return 'released';
       if (outcome.exitCode === releaseExit.busy) throw busy(attachment, outcome.stdout, seconds);
+      if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgain(attachment);
       // the script did not run: the name may be another attachment's by now
       if ((await presentOf(cloud, attachment)) === undefined) return 'gone';
     }
@@ -96,7 +99,7 @@ async function isLeftInVm(cloud: Cloud, attachment: Pod): Promise<boolean> {
 async function askHolder(
   cloud: Cloud,
   attachment: Pod,
-  seconds: number,
+  { seconds, mark }: { seconds: number; mark: number },
 ): Promise<ExecOutcome | Error | 'gone'> {
   const { name = '', uid = '', annotations = {} } = attachment.metadata;
   try {
@@ -109,7 +112,7 @@ async function askHolder(
         '-c',
         untilReadyIn(attachment) + releaseScript,
         'release',
-        ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', uid, String(seconds)],
+        ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', uid, String(seconds), String(mark)],
       ],
       // one look through the node's processes may take its time
       deadlineMs: (seconds + graceSeconds) * 1000,

@@ -5,18 +5,24 @@ import { annotation } from '../../labels.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { vmCidOf } from './attachments.ts';
 import { isMountedInVm } from './is-mounted.ts';
+import type { TakenOver } from './take-over.ts';
 import { takeOver } from './take-over.ts';
 
 /**
  * For an attachment that cannot be asked any more, because nothing runs in it (`isEnded`) or because it is gone: a new one, which has
- * taken over what is mounted in the VM and can be asked for it. Undefined if the VM has nothing mounted any more. Rejects as
- * `isMountedInVm` and `refuseMounted` do. Model: hot.pml
+ * taken over what is mounted in the VM and can be asked for it. `mark`: that of the last attach_disk that the caller knows of. Undefined if the VM has nothing mounted any more. Rejects as
+ * `takeOver` and `refuseMounted` do. Model: hot.pml
  */
-export async function succeedEnded(cloud: Cloud, attachment: Pod, diskCid: string): Promise<Pod | undefined> {
+export async function succeedEnded(
+  cloud: Cloud,
+  former: { readonly attachment: Pod; readonly mark: number },
+  diskCid: string,
+): Promise<TakenOver | undefined> {
+  const { attachment } = former;
   const vm = await findVm(cloud, vmCidOf(attachment));
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
     return undefined;
-  if (vm.metadata.deletionTimestamp === undefined) return takeOver(cloud, vm, diskCid, true);
+  if (vm.metadata.deletionTimestamp === undefined) return takeOver(cloud, vm, { diskCid, former });
   await refuseMounted(cloud, vm, diskCid);
   return undefined;
 }

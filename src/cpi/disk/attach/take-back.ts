@@ -5,7 +5,7 @@ import type { Cloud } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { holderContainer } from '../../own-containers.ts';
-import { diskCidOf, findAttachment, requestEndOfSeen, waitUntilEnded } from './attachments.ts';
+import { diskCidOf, findAttachment, hasItsVm, requestEndOfSeen, waitUntilEnded } from './attachments.ts';
 import { findClaim, isReplaced } from '../claim.ts';
 import { livingHolder } from './disk-lock.ts';
 import { endUnlessBoundExit, endUnlessBoundScript } from './end-unless-bound-script.ts';
@@ -59,7 +59,7 @@ type End = 'stays' | 'never bound' | 'gone';
  * the version that was judged.
  */
 async function endUnlessBound(cloud: Cloud, attachment: Pod): Promise<End> {
-  const isVain = await cannotSucceed(cloud, diskCidOf(attachment));
+  const isVain = await cannotSucceed(cloud, attachment);
   for (let left = tries; left > 0; left -= 1) {
     const now = await findAttachment(cloud, diskCidOf(attachment));
     if (now === undefined || now.metadata.uid !== attachment.metadata.uid) return 'gone';
@@ -74,14 +74,15 @@ async function endUnlessBound(cloud: Cloud, attachment: Pod): Promise<End> {
 
 /**
  * True if no attach_disk to a VM of this strategy can have answered success: the disk is gone, delete_disk deletes it, update_disk has
- * replaced it, or a VM of the strategy `recreate` has it. The mount container then releases what it has mounted as soon as nothing uses it.
+ * replaced it, or a VM of the strategy `recreate` has it; also if the VM of the attachment is gone. The mount container then releases
+ * what it has mounted as soon as nothing uses it.
  */
-async function cannotSucceed(cloud: Cloud, diskCid: string): Promise<boolean> {
-  const claim = await findClaim(cloud, diskCid);
+async function cannotSucceed(cloud: Cloud, attachment: Pod): Promise<boolean> {
+  const claim = await findClaim(cloud, diskCidOf(attachment));
   if (claim === undefined || isReplaced(claim)) return true;
   const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined) return annotations[annotation.deleting] !== undefined;
-  return (await livingHolder(cloud, claim)) !== undefined;
+  return (await livingHolder(cloud, claim)) !== undefined || !(await hasItsVm(cloud, attachment));
 }
 
 async function mayBeInVm(cloud: Cloud, now: Pod): Promise<boolean> {

@@ -15,9 +15,11 @@ done
 
 /**
  * Follows the functions of each script that the CPI runs in a mount container, whose third argument is the uid of the attachment: an
- * exec reaches the pod that has the name by now, and that may be another VM's.
+ * exec reaches the pod that has the name by now, and that may be another VM's. In one that cannot tell its uid nothing is mounted
+ * (bind-script.ts).
  */
-export const onlyInAttachment = `[ "$(own_uid)" = "$3" ] || { echo "another attachment has that name by now" >&2; exit 1; }
+export const onlyInAttachment = `own=$(own_uid)
+[ -z "$own" ] || [ "$own" = "$3" ] || { echo "another attachment has that name by now" >&2; exit 1; }
 `;
 
 /**

@@ -28,7 +28,8 @@ own_tmpfs='tmpfs /'
 [ ! -d /vm/hub ] || { disks=/hub own_tmpfs='tmpfs /disks'; }
 entry=$disks/$cid
 ending=
-detaching=
+# of detach_disk: the mark of the last attach_disk that it knows of
+seen_mark=
 fail() { echo "$*" >&2; exit ${cannotExit}; }
 for tool in awk stat flock mount umount grep readlink sed; do
   command -v "$tool" > /dev/null || fail "the stemcell has no $tool, which attaching a disk needs"
@@ -108,21 +109,37 @@ users() {
     }
     END { print "." }'
 }
-# 0: the volume is not in the hub any more, nor, once the holder is ending, again; for detach_disk only attach_disk puts it there again; 16: it is in use, stdout says by whom
+attached_mark() {
+  # cut off if its writer was killed
+  attached=$(cat /scratch/attached 2>/dev/null)
+  case $attached in '' | *[!0-9]*) echo 0 ;; *) echo "$attached" ;; esac
+}
+adopt() { [ -e /scratch/attached ] || echo 0 > /scratch/attached; }
+# 0: the volume is not in the hub any more, nor again: once the holder is ending, and after a release by detach_disk; 16: it is in use,
+# stdout says by whom; 17: an attach_disk that the detach_disk does not know of had it mounted. The directory in the hub goes last: as
+# long as it is there, the release has not ended, and a job may use the volume though the hub does not have it.
 release() (
   let_go() {
+    (in_disks && rmdir "$cid") 2>/dev/null
     [ -z "$ending" ] || : > /scratch/ended
-    [ -z "$detaching" ] || : > /scratch/released
+    [ -z "$seen_mark" ] || : > /scratch/released
     exit 0
   }
   exec 9>/scratch/lock
   flock -w 30 9 || { echo "another release is under way"; exit 16; }
   volume=$(mounted_at /volume)
   [ -n "$volume" ] || fail "the volume of disk $cid is not mounted in its attachment any more"
+  [ -z "$seen_mark" ] || [ "$(attached_mark)" -le "$seen_mark" ] || exit 17
   points=$(points_in_hub "$volume")
-  [ -n "$points" ] || let_go
+  [ -n "$points" ] || [ -e "$entry" ] || let_go
   using=$(users "$volume")
-  [ "$using" = . ] || { echo "$using" | head -n 5; exit 16; }
+  if [ "$using" != . ]; then
+    # as it was before that release
+    [ -n "$points" ] || [ -z "$seen_mark" ] || { adopt && put_in; }
+    echo "$using" | head -n 5
+    exit 16
+  fi
+  [ -n "$points" ] || let_go
   # one, unless the VM's root has moved it
   echo "$points" | while read -r point; do
     unescape "$point"
@@ -134,7 +151,6 @@ release() (
     echo "$using" | head -n 5
     exit 16
   fi
-  (in_disks && rmdir "$cid") 2>/dev/null
   let_go
 )
 `;

@@ -1,5 +1,6 @@
 import type { DataSource, PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
 import { annotation, label } from '../../labels.ts';
+import { noMetadataLabels } from '../../metadata.ts';
 import type { DiskProperties } from '../claim.ts';
 import { typeAnnotations } from '../claim.ts';
 import { bytesOf, requestedBytes } from '../claim-size.ts';
@@ -50,6 +51,25 @@ export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource
   };
 }
 
+/**
+ * The patch by which a copy takes the place of a disk. The copy then says of the disk what the disk's claim says by now, which may be
+ * something else than when the copy was made. Pure.
+ */
+export function standingCopy({ metadata: { labels = {}, annotations = {} } }: PersistentVolumeClaim): {
+  labels: Record<string, string | null>;
+  annotations: Record<string, string>;
+} {
+  return {
+    labels: {
+      ...noMetadataLabels,
+      [label.unclaimed]: null,
+      ...ofDisk(labels),
+      [label.provisional]: null,
+    },
+    annotations: lasting(annotations),
+  };
+}
+
 /** True for a claim that is what `copyClaim` would make. Pure. */
 export function isCopyAsked(order: CopyOrder, { spec, metadata }: PersistentVolumeClaim): boolean {
   const kind = order.snapshotClass === undefined ? 'PersistentVolumeClaim' : 'VolumeSnapshot';
@@ -62,10 +82,10 @@ export function isCopyAsked(order: CopyOrder, { spec, metadata }: PersistentVolu
   );
 }
 
-/** A VM that is gone may have left its name on the disk. */
+/** Without the names of the disk. A VM that is gone may have left its name on it, too. */
 function ofDisk(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(labels).filter(([key]) => key !== label.vmId && !isFormerCid(key)),
+    Object.entries(labels).filter(([key]) => key !== label.vmId && key !== label.diskId && !isFormerCid(key)),
   );
 }
 

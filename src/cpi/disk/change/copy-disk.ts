@@ -39,7 +39,7 @@ export async function copyDisk(cloud: Cloud, order: CopyOrder): Promise<string> 
   try {
     await make(cloud, { ...order, claim }, copyName);
     await removeHelpers(cloud, namespace, copyName);
-    replaced = await replaceDisk(cloud, claim, copyName);
+    replaced = await replaceDisk(cloud, claim, { copyName, sizeMiB: order.sizeMiB });
   } catch (error) {
     throw await takenBack(cloud, claim, error);
   }

@@ -88,13 +88,19 @@ export async function readAgain(
   return now?.metadata.uid === uid ? now : undefined;
 }
 
-/** Annotates exactly the state that was seen. Undefined, nothing written, if another changed or deleted the claim. */
-export async function annotateSeen(
+/** What a patch changes of a claim's labels and annotations; null removes one. */
+interface Marks {
+  readonly labels?: Readonly<Record<string, string | null>>;
+  readonly annotations: Readonly<Record<string, string | null>>;
+}
+
+/** Writes on exactly the state that was seen. Undefined, nothing written, if another call changed or deleted the claim. */
+export async function writeSeen(
   cloud: Cloud,
   { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
-  annotations: Readonly<Record<string, string | null>>,
+  marks: Marks,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const patch = { metadata: { resourceVersion, annotations } };
+  const patch = { metadata: { resourceVersion, ...marks } };
   try {
     return await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), patch);
   } catch (error) {
@@ -115,7 +121,7 @@ async function changeMark(
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
     if (copyOf(claim) !== copyOf(first) || isReplaced(claim)) return undefined;
     if (claim !== first) await look?.(claim);
-    const written = await annotateSeen(cloud, claim, annotations);
+    const written = await writeSeen(cloud, claim, { annotations });
     if (written !== undefined) return written;
     claim = await readAgain(cloud, first);
   }

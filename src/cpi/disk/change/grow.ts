@@ -5,14 +5,16 @@ import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
 import type { Cloud } from '../../cloud.ts';
 import { claimWords } from '../../last-words.ts';
+import { isReplaced } from '../claim.ts';
 import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
-import { diskGone } from '../disk-not-found.ts';
+import { changed } from './copy-mark.ts';
 import { driverWords } from './driver-words.ts';
 import { ownWay } from './own-way.ts';
 
 /**
  * Asks for a larger volume and waits until the driver has made it. Idempotent. Rejects with NOT_SUPPORTED, nothing changed,
- * where the API refuses, and with DISK_UPDATE_FAILED where the driver says that it never will.
+ * where the API refuses, with DISK_UPDATE_FAILED where the driver says that it never will, and with DISK_BUSY if another call has
+ * put a copy in the place of the disk.
  */
 export async function grow(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: number): Promise<void> {
   const { name = '', namespace = '' } = claim.metadata;
@@ -24,7 +26,8 @@ export async function grow(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: 
     clock: cloud.clock,
     reference,
     condition: (now) => {
-      if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
+      // the copy that stands for a replaced disk was made before, and may be smaller
+      if (now === undefined || isReplaced(now)) throw changed(claim);
       const state = now.status?.allocatedResourceStatuses?.['storage'] ?? '';
       if (state.endsWith('Infeasible')) throw infeasible(now, wanted, state);
       return hasSize(now, wanted) ? true : undefined;
@@ -46,6 +49,7 @@ async function ask(cloud: Cloud, claim: PersistentVolumeClaim, sizeMiB: number):
     if (isApiError(error, 403) && /can be (resized|expanded)/u.test(error.message)) {
       throw new ProductError('NOT_SUPPORTED', `disk '${name}' cannot grow: ${error.message}; ${ownWay}`);
     }
+    if (isApiError(error, 404)) throw changed(claim);
     throw error;
   }
 }

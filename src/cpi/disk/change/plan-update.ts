@@ -44,12 +44,17 @@ export function planUpdate(question: UpdateQuestion): UpdatePlan {
   return { kind: 'change', grows, ...(attributes !== undefined && { attributesClass }) };
 }
 
-/** What no volume does, in place or as a copy. */
-function refuseWhatNeverChanges({ claim, sizeMiB, properties }: UpdateQuestion): void {
+/** Throws NOT_SUPPORTED for a disk that is larger. */
+export function refuseShrinking(claim: PersistentVolumeClaim, sizeMiB: number): void {
   const now = requestedBytes(claim);
   if (bytesOf(sizeMiB) < now) {
     throw refuse(claim, `it has ${inMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
   }
+}
+
+/** What no volume does, in place or as a copy. */
+function refuseWhatNeverChanges({ claim, sizeMiB, properties }: UpdateQuestion): void {
+  refuseShrinking(claim, sizeMiB);
   if (!(claim.spec.accessModes ?? []).includes(properties.accessMode)) {
     throw refuse(claim, `its claim cannot get the access mode ${properties.accessMode}`);
   }

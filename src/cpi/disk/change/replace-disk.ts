@@ -5,21 +5,22 @@ import { annotation } from '../../labels.ts';
 import { claimReference, isProvisional, isReplaced } from '../claim.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
 import { diskGone } from '../disk-not-found.ts';
-import { annotateSeen, changed, copyOf, isDropping, readAgain, tries } from './copy-mark.ts';
+import { changed, copyOf, isDropping, readAgain, tries, writeSeen } from './copy-mark.ts';
+import { refuseShrinking } from './plan-update.ts';
 
 /**
  * Writes on a disk that the copy which it is marked with has taken its place. It writes on exactly the state that was read before
  * attachments were looked for, so an attach_disk either makes it look again or sees that the disk is replaced. Resolves with the
  * claim, for `finishReplacement`, or with undefined if another call has replaced the disk by this very copy and deleted it.
- * Rejects, nothing changed, with DISK_BUSY if the disk is attached, has another mark or is gone, and with DISK_NOT_FOUND while
- * somebody deletes it.
+ * Rejects, nothing changed, with DISK_BUSY if the disk is attached, has another mark or is gone, with DISK_NOT_FOUND while
+ * somebody deletes it, and with NOT_SUPPORTED if it is larger than the copy by now.
  *
  * Model: update.pml
  */
 export async function replaceDisk(
   cloud: Cloud,
   first: PersistentVolumeClaim,
-  copyName: string,
+  { copyName, sizeMiB }: { readonly copyName: string; readonly sizeMiB: number },
 ): Promise<PersistentVolumeClaim | undefined> {
   for (let left = tries; left > 0; left -= 1) {
     const claim = await readAgain(cloud, first);
@@ -31,8 +32,9 @@ export async function replaceDisk(
     if (isReplaced(claim) || copyOf(claim) !== copyName || isDropping(claim)) throw changed(first);
     if (claim.metadata.deletionTimestamp !== undefined)
       throw diskGone(first.metadata.name ?? '', 'is being deleted');
+    refuseShrinking(claim, sizeMiB);
     await waitUntilDetached(cloud, claim, 'updated');
-    const replaced = await annotateSeen(cloud, claim, { [annotation.replaced]: 'true' });
+    const replaced = await writeSeen(cloud, claim, { annotations: { [annotation.replaced]: 'true' } });
     if (replaced !== undefined) return replaced;
   }
   throw changed(first);

@@ -21,7 +21,9 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''"
 const install = ([name, text]: readonly [string, string]): string =>
   `printf %s ${quoted(text)} > "$shims/${name}"\n`;
 
-/** Shell commands that write the shims and set `shims` to their folder, to be put first in an agent's PATH. */
+/**
+ * Shell commands that write the shims and set `shims` to their folder, to be put first in an agent's PATH.
+ */
 export const installShims = `shims=/var/lib/bosh-kubernetes/shims
 mkdir -p "$shims"
 ${Object.entries(shims).map(install).join('')}chmod 755 "$shims"/*

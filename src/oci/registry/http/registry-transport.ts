@@ -23,6 +23,8 @@ export interface RegistryAnswer {
   readonly headers: Readonly<Record<string, string>>;
   /** Whole: registries answer us with manifests and errors, never with blobs. */
   readonly body: Buffer;
+  /** The host that answered if it is not the registry, which had sent the request there. */
+  readonly sentBy?: string;
 }
 
 /**

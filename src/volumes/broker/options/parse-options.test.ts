@@ -102,6 +102,8 @@ test('values are checked, normalised, and handed on as texts; a false flag is no
     '/',
     '/home/vcap/app',
     '/home//vcap/./app/',
+    '/home/vcap',
+    '/home/',
     '/proc',
     '/proc/1',
     '/sys',

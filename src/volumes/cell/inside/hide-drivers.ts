@@ -18,7 +18,10 @@ export function hideDrivers({ at, folders, holders }: HiddenFolders): void {
     mountOn(join(at, `${index}`), ['--rbind', '--', folder]);
   }
   // what is mounted later shows nowhere else
-  for (const holder of holders) mountOn(holder, ['--make-private', '--']);
+  for (const holder of holders) {
+    // what has gone meanwhile holds nothing
+    withFolder(holder, (folder) => mountAt(folder, ['--make-private', '--']));
+  }
   for (const folder of folders)
     mountOn(folder, ['-t', 'tmpfs', '-o', 'mode=0000,ro,nosuid,nodev,noexec', '--', 'tmpfs']);
 }

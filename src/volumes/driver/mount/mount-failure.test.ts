@@ -52,6 +52,22 @@ for (const [stderr, code] of said)
     );
   });
 
+test('a user of SMB whom the server refuses is told of the domain if the binding names none', () => {
+  const failure = { share: '//h/x', wasKilled: false, secrets: [] };
+  const denied = { ...failure, stderr: `mount error(13): Permission denied${manual}` };
+  assert.match(
+    mountFailure({ ...denied, lacksDomain: true }).message,
+    /name that domain in the option `domain`/u,
+  );
+  assert.doesNotMatch(mountFailure({ ...denied, lacksDomain: false }).message, /`domain`/u);
+  const missing = {
+    ...failure,
+    stderr: `mount error(2): No such file or directory${manual}`,
+    lacksDomain: true,
+  };
+  assert.doesNotMatch(mountFailure(missing).message, /`domain`/u);
+});
+
 test('a mount that was killed at its deadline says so', () => {
   const error = mountFailure({ share: 'h:/x', stderr: '', wasKilled: true, secrets: [] });
   assert.equal(error.code, 'TIMED_OUT');

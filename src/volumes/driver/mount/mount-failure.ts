@@ -17,9 +17,14 @@ const noAccess =
   'The server does not let this machine mount the share: check its name, and that the server exports it to this machine';
 const credentials =
   'The server refused the user name and password, or this user may not use the share: correct username, password and domain';
+const domain =
+  'if the account is one of a domain of Windows, name that domain in the option `domain` of the binding';
 const option =
   'The kernel or the server refused an option of the mount: check `version` and the other options';
 const noHelper = 'This machine lacks the mount helper or the kernel module for this protocol; install it';
+
+/** EACCES, which mount.cifs also has for an account that the server looks for among its own ones. */
+const accessDenied = /mount error\(13\)/u;
 
 /**
  * What mount(8), mount.nfs and mount.cifs say, in C's locale; mount.cifs has the error numbers of the kernel.
@@ -107,6 +112,8 @@ export interface ProgramFailure {
   readonly wasKilled: boolean;
   /** Cut out of what the program said. */
   readonly secrets: readonly string[];
+  /** A user of SMB without a domain. */
+  readonly lacksDomain?: boolean;
 }
 
 /** The error for a mount that failed, with the program's words and without secrets. */
@@ -146,5 +153,6 @@ function describe(
       `${failure.share}: The server did not answer in time: check that it runs and can be reached${quoted}`,
     );
   const { code, sentence } = rules.find(({ pattern }) => pattern.test(failure.stderr)) ?? other;
-  return new MountError(code, `${failure.share}: ${sentence}${quoted}`);
+  const hint = failure.lacksDomain === true && accessDenied.test(failure.stderr) ? `; ${domain}` : '';
+  return new MountError(code, `${failure.share}: ${sentence}${hint}${quoted}`);
 }

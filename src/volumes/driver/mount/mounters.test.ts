@@ -20,6 +20,7 @@ import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { bindMounter } from './bind-mounter.ts';
 import type { NfsOrder } from './mount-order.ts';
 import type { Mounter } from './mounter.ts';
+import { exportsIn } from './nfs-mounter.ts';
 import { ShareMounter, type ShareMounterOptions } from './share-mounter.ts';
 import { smb } from './testing/plain-orders.ts';
 import { mounterSuite, type MounterSubject } from './testing/mounter-suite.ts';
@@ -132,6 +133,13 @@ test('a share that is in use and answers is not unmounted by force', { skip }, a
   await close();
   const calls = await readFile(join(scratch, 'umounts'), 'utf8');
   assert.equal(calls, `-i -c -- ${target}\n-i -c -l -- ${target}\n`);
+});
+
+test('the exports of a server of NFS 3 are read, whatever their clients are called', () => {
+  const text = '/a b    10.0.0.0/8,host\n/long   (everyone)\n//c/./d/ *\nExport list for h:\n\n';
+  assert.deepEqual(exportsIn(text), ['/a b', '/long', '/c/d']);
+  // a server chooses the names; the driver does nothing else while it reads them
+  assert.equal(exportsIn(`/x ${' '.repeat(3_000_000)}y `).length, 1);
 });
 
 // mount.cifs on a kernel without the module nls_utf8

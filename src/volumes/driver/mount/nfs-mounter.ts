@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { lookup } from 'node:dns/promises';
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
@@ -24,8 +23,8 @@ export interface NfsMounterPorts {
   readonly makeFolder: (path: string) => Promise<void>;
   /** Takes the mount at a path away with all mounts below it, also where there is none. */
   readonly detach: (path: string) => Promise<void>;
-  /** All addresses of a host, of which each is tried until one can be reached. */
-  readonly resolve: (host: string) => Promise<readonly string[]>;
+  /** All addresses of a host, of which each is tried until one can be reached. Throws MountError. */
+  readonly resolve: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** Groups of addresses; those of a group belong to one server. */
   readonly sameServers: readonly (readonly string[])[];
 }
@@ -74,20 +73,11 @@ export class NfsMounter {
   }
 
   async #addressesOf(order: NfsOrder, signal: AbortSignal): Promise<readonly string[]> {
-    const aborted = new Promise<never>((_, reject) => {
-      const late = new MountError(
-        'TIMED_OUT',
-        `${shareOf(order)}: The server's name was not resolved in time`,
-      );
-      signal.addEventListener('abort', () => reject(late), { once: true });
-    });
     try {
-      return await Promise.race([this.#ports.resolve(order.host), aborted]);
+      return await this.#ports.resolve(order.host, signal);
     } catch (error) {
-      if (error instanceof MountError) throw error;
-      const said = error instanceof Error ? error.message : String(error);
-      const message = `${shareOf(order)}: The server's name has no address on this machine: check its spelling and the cell's DNS (${said})`;
-      throw new MountError('UNREACHABLE', message, { cause: error });
+      if (!(error instanceof MountError)) throw error;
+      throw new MountError(error.code, `${shareOf(order)}: ${error.message}`, { cause: error });
     }
   }
 
@@ -203,14 +193,11 @@ export function rootPathOf(at: string): string {
   return join(dirname(at), `.root-${name}`);
 }
 
-export const addressesOfHost = async (host: string): Promise<readonly string[]> =>
-  (await lookup(host, { all: true })).map(({ address }) => address);
-
 export const shareOf = ({ host, path }: NfsOrder): string => `${host}:${path}`;
 
-/** A line is a path, blanks, and the clients. */
-const exportsIn = (text: string): readonly string[] =>
+/** Folders in the answer of showmount: a line is a path, spaces, and the clients. A server can make it long. */
+export const exportsIn = (text: string): readonly string[] =>
   text.split('\n').flatMap((line) => {
-    const [, path] = /^(\/.*?)\s+\S+$/u.exec(line) ?? [];
-    return path === undefined ? [] : [normalisedPath(path)];
+    const path = line.slice(0, Math.max(0, line.lastIndexOf(' '))).trimEnd();
+    return path.startsWith('/') ? [normalisedPath(path)] : [];
   });

@@ -1,6 +1,7 @@
 import { lstat, mkdir, readFile, realpath, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
+import { addressesOfHost } from './addresses-of-host.ts';
 import { helperFailure, mountFailure } from './mount-failure.ts';
 import { helperPrograms, startHelper } from './id-helper.ts';
 import { killPrograms, mountPrograms } from './kill-programs.ts';
@@ -8,7 +9,7 @@ import { mountCommand, utf8 } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
 import type { MappedIds, MountOrder, NfsOrder, SmbOrder } from './mount-order.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
-import { addressesOfHost, NfsMounter, rootPathOf, shareOf, type NfsMounterPorts } from './nfs-mounter.ts';
+import { NfsMounter, rootPathOf, shareOf, type NfsMounterPorts } from './nfs-mounter.ts';
 import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
 
 export interface ShareMounterOptions {
@@ -56,7 +57,12 @@ export class ShareMounter implements Mounter {
       entries: options.entries ?? mountEntries,
       makeFolder: makeFreshFolder,
       detach: (path) => this.#detachRoot(path),
-      resolve: options.resolve ?? addressesOfHost,
+      resolve:
+        options.resolve ??
+        ((host, signal) =>
+          addressesOfHost(host, (program, args, outputLimit) =>
+            this.#run(program, args, signal, { outputLimit }),
+          )),
       sameServers: options.sameServers ?? [],
     });
   }
@@ -122,7 +128,8 @@ export class ShareMounter implements Mounter {
         );
     }
     const secrets = password === undefined ? [] : [password];
-    if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets });
+    const lacksDomain = order.domain === undefined;
+    if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets, lacksDomain });
   }
 
   async #mapIds(order: NfsOrder, ids: MappedIds, path: string, signal: AbortSignal): Promise<void> {

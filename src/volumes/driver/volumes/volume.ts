@@ -1,3 +1,4 @@
+import { hostOfShare } from '../../options/share.ts';
 import type { VolumeRecord } from '../state/volume-record.ts';
 
 /** Options of Create as they came. */
@@ -13,6 +14,13 @@ export interface Volume {
    * mounts again what was verified.
    */
   readonly nextOptions?: CreateOptions | undefined;
+}
+
+/** The file server that the options name; a volume whose options name none has its own name. */
+export function serverOf({ record, options = record.options }: Volume): string {
+  const { source } = options;
+  const host = typeof source === 'string' ? hostOfShare(source.replace(/^nfs:/u, '')) : '';
+  return host.replace(/:$/u, '').toLowerCase() || record.name;
 }
 
 /** How many use a volume's mount. */

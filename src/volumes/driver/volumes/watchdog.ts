@@ -2,32 +2,95 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { MountHealth } from '../mount/mounter.ts';
 import { forEachAtMost } from './for-each-at-most.ts';
+import { Slots } from './slots.ts';
 import type { Volume } from './volume.ts';
-import { holdersOf } from './volume.ts';
+import { holdersOf, serverOf } from './volume.ts';
 import type { VolumeMounts } from './volume-mounts.ts';
+import type { VolumeName } from './volume-name.ts';
 
-const atOnce = 8;
+/** Mounts of one server that are looked at at once. */
+const atOnceOfServer = 2;
+/** Mounts that are looked at at once, of servers that answer, and beside them of those that do not. */
+const atOnce = 16;
 
 /**
  * Probes the mount of each volume that is in use, and mounts again what is gone or dead; unmounts what an
  * unmount left. A mount whose server does not answer stays: its users go on when the server comes back.
  * Containers that run keep a dead mount; only those that start later have the new one.
+ *
+ * Each server has a queue of its own. A server whose mounts could not be made again is silent until one of them
+ * answers, and silent servers wait for each other only.
  */
-export async function watch(mounts: VolumeMounts): Promise<void> {
-  const health: Record<MountHealth, number> = { answers: 0, stale: 0, absent: 0 };
-  await forEachAtMost(atOnce, mounts.all(), async (volume) => {
-    const { log } = mounts.ports;
-    try {
-      if (volume.record.phase === 'unmounting') await unmountLeft(mounts, volume);
-      if (holdersOf(volume.record) === 0) return;
-      const found = await healthOf(mounts, volume);
-      health[found] += 1;
-      if (found !== 'answers') await replaceMount(mounts, volume, found);
-    } catch (error) {
-      log.error('watch', error, { volume: volume.record.name });
+export class Watchdog {
+  readonly #mounts: VolumeMounts;
+  readonly #looks = new Map<string, Promise<void>>();
+  readonly #silent = new Set<string>();
+  readonly #ofAnswering = new Slots(atOnce);
+  readonly #ofSilent = new Slots(atOnce);
+  /** As mounts in use were found the last time. */
+  readonly #health = new Map<VolumeName, MountHealth>();
+  #isStopped = false;
+
+  constructor(mounts: VolumeMounts) {
+    this.#mounts = mounts;
+  }
+
+  /** Begins to look at the mounts of each server for which the look before has ended. */
+  look(): void {
+    const servers = Map.groupBy(this.#mounts.all(), serverOf);
+    for (const server of this.#silent) if (!servers.has(server)) this.#silent.delete(server);
+    for (const name of this.#health.keys()) if (!this.#isInUse(name)) this.#health.delete(name);
+    this.#tell();
+    for (const [server, volumes] of servers) {
+      if (this.#looks.has(server)) continue;
+      const look = this.#lookAt(server, volumes).finally(() => this.#looks.delete(server));
+      this.#looks.set(server, look);
     }
-  });
-  mounts.ports.metrics.watched(health);
+  }
+
+  /** Resolves when nothing is looked at any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all(this.#looks.values());
+  }
+
+  async #lookAt(server: string, volumes: readonly Volume[]): Promise<void> {
+    await forEachAtMost(atOnceOfServer, volumes, async ({ record: { name } }) => {
+      const slots = this.#silent.has(server) ? this.#ofSilent : this.#ofAnswering;
+      await slots.run(async () => {
+        const volume = this.#mounts.get(name);
+        if (volume === undefined || this.#isStopped) return;
+        try {
+          if (await this.#isGood(volume)) this.#silent.delete(server);
+        } catch (error) {
+          this.#silent.add(server);
+          this.#mounts.ports.log.error('watch', error, { volume: name });
+        }
+      });
+    });
+  }
+
+  /** Whether its mount answers, or was made again. */
+  async #isGood(volume: Volume): Promise<boolean> {
+    const { name, phase } = volume.record;
+    if (phase === 'unmounting') await unmountLeft(this.#mounts, volume);
+    if (!this.#isInUse(name)) return false;
+    const health = await healthOf(this.#mounts, volume);
+    this.#health.set(name, health);
+    this.#tell();
+    return health === 'answers' || replaceMount(this.#mounts, volume, health);
+  }
+
+  #isInUse(name: VolumeName): boolean {
+    const volume = this.#mounts.get(name);
+    return volume !== undefined && holdersOf(volume.record) > 0;
+  }
+
+  #tell(): void {
+    const counts: Record<MountHealth, number> = { answers: 0, stale: 0, absent: 0 };
+    for (const health of this.#health.values()) counts[health] += 1;
+    this.#mounts.ports.metrics.watched(counts);
+  }
 }
 
 async function unmountLeft(mounts: VolumeMounts, volume: Volume): Promise<void> {
@@ -45,11 +108,11 @@ async function healthOf(mounts: VolumeMounts, { record }: Volume): Promise<Mount
   return health;
 }
 
-async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountHealth): Promise<void> {
+/** False for a volume that was changed meanwhile, or that has no options to mount it by. */
+async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountHealth): Promise<boolean> {
   const { log, metrics, mountDir } = mounts.ports;
   const { name } = volume.record;
-  // it was changed meanwhile, or there are no options to mount it by
-  if (mounts.get(name) !== volume || volume.options === undefined) return;
+  if (mounts.get(name) !== volume || volume.options === undefined) return false;
   log.info('mount-broken', { volume: name, health });
   if (health === 'stale') {
     // a server that is silent for a while has its mount when it speaks again; a forced unmount fails its
@@ -57,7 +120,7 @@ async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountH
     const trial = createHash('sha256').update(name).digest('hex').slice(0, 32);
     await mounts.tryMount(volume, join(mountDir, `.trial-${trial}`));
   }
-  await ifUnchanged(mounts, volume, async () => {
+  return ifUnchanged(mounts, volume, async () => {
     try {
       await mounts.mount(volume, new AbortController().signal);
       metrics.remounted('mounted');
@@ -70,28 +133,27 @@ async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountH
 }
 
 /** A volume object is another one after each change. */
-async function ifUnchanged(mounts: VolumeMounts, volume: Volume, work: () => Promise<void>): Promise<void> {
+async function ifUnchanged(
+  mounts: VolumeMounts,
+  volume: Volume,
+  work: () => Promise<void>,
+): Promise<boolean> {
   const { name } = volume.record;
-  await mounts.inQueue(name, async () => {
-    if (mounts.get(name) === volume) await work();
+  return mounts.inQueue(name, async () => {
+    if (mounts.get(name) !== volume) return false;
+    await work();
+    return true;
   });
 }
 
-/** Watches again and again, `every` milliseconds after the last time; returns how to stop. */
+/** Looks now, and each `every` milliseconds; returns how to stop. */
 export function startWatchdog(mounts: VolumeMounts, every: number): () => Promise<void> {
   if (every === 0) return () => Promise.resolve();
-  let isStopped = false;
-  let running = Promise.resolve();
-  let timer: NodeJS.Timeout | undefined;
-  const next = (): void => {
-    running = watch(mounts).finally(() => {
-      if (!isStopped) timer = setTimeout(next, every);
-    });
-  };
-  next();
+  const watchdog = new Watchdog(mounts);
+  const timer = setInterval(() => watchdog.look(), every);
+  watchdog.look();
   return async () => {
-    isStopped = true;
-    clearTimeout(timer);
-    await running;
+    clearInterval(timer);
+    await watchdog.stop();
   };
 }

@@ -78,7 +78,9 @@ function checkPodFields(at: string, spec: PodSpec): Cause[] {
 const immutableText =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
-/** In a pod's spec only tolerations can grow and gates go; the node replaces no image of a running container. */
+/**
+ * In a pod's spec only tolerations can grow and gates go; the node replaces no image of a running container.
+ */
 export function validatePodUpdate(draft: Draft, current: StoredObject): Cause[] {
   const after = copyJson(asPod(draft).spec);
   const before = (current as unknown as Pod).spec;

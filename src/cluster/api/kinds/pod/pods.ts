@@ -33,7 +33,10 @@ function admit(draft: Draft, context: AdmissionContext): void {
   };
 }
 
-/** Pods that no node has, or that have ended, go at once (pkg/registry/core/pod/strategy.go CheckGracefulDelete). */
+/**
+ * Pods that no node has, or that have ended, go at once (pkg/registry/core/pod/strategy.go
+ * CheckGracefulDelete).
+ */
 function gracePeriod(object: StoredObject, requested: number | undefined): number {
   const { spec, status } = object as unknown as Pod;
   const ended = status?.phase === 'Failed' || status?.phase === 'Succeeded';

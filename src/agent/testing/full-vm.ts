@@ -1,0 +1,14 @@
+/** A VM below TMPDIR, a file system that has no room for the file that is named: prints how its upload by the deployer fails. */
+import { createAgentClient } from '../../bosh/agent-client/create-agent-client.ts';
+import { systemClock } from '../clock.ts';
+import { TestVm } from './test-vm.ts';
+
+const vm = await TestVm.create();
+await vm.start();
+const { mbusUrl, ca } = vm;
+const client = createAgentClient({ mbusUrl, ca, directorId: 'd', clock: systemClock });
+await client.putBlob(process.argv[2] ?? '').then(
+  () => console.log('uploaded'),
+  (error: Error) => console.log(error.message),
+);
+await vm.remove();

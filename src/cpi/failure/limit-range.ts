@@ -1,0 +1,67 @@
+import { isProductError } from '../../errors/product-error.ts';
+import { isApiError } from '../../kubernetes/api-error.ts';
+import type { ApiError } from '../../kubernetes/api-error.ts';
+import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Pod } from '../../kubernetes/pod.ts';
+import { explainApiError } from './explain-api-error.ts';
+import { limitsGivenBy, someLimitRange } from './forbidden.ts';
+
+export const limitRanges: Resource = { group: '', version: 'v1', plural: 'limitranges', namespaced: true };
+
+/** The part of v1.LimitRange that we read. */
+interface LimitRange extends KubernetesObject {
+  spec: { limits: LimitRangeItem[] };
+}
+
+interface LimitRangeItem {
+  type: string;
+  default?: Readonly<Record<string, string>>;
+}
+
+/**
+ * True if a LimitRange gave a container of the pod something (kubernetes: plugin/pkg/admission/limitranger).
+ * Pure.
+ */
+export const isFromLimitRange = ({ metadata }: Pod): boolean =>
+  metadata.annotations?.['kubernetes.io/limit-ranger'] !== undefined;
+
+/**
+ * The LimitRanges of a namespace that have a default limit for one of these resources, as a sentence names
+ * them. If the account may not list them, or none is found, the words say how to look for them.
+ */
+export async function nameLimitRanges(
+  api: KubernetesApi,
+  namespace: string,
+  resources: readonly string[],
+): Promise<string> {
+  const gives = ({ type, default: limits = {} }: LimitRangeItem): boolean =>
+    type === 'Container' && resources.some((name) => Object.hasOwn(limits, name));
+  const names = (await listLimitRanges(api, namespace))
+    .filter(({ spec }) => spec.limits.some(gives))
+    .map(({ metadata }) => metadata.name ?? '');
+  return names.length === 0
+    ? someLimitRange(namespace)
+    : `LimitRange ${names.join(' or ')} in namespace ${namespace}`;
+}
+
+/** None if the server refuses or cannot be reached: no call may fail because a name is not known. */
+async function listLimitRanges(api: KubernetesApi, namespace: string): Promise<LimitRange[]> {
+  try {
+    return (await api.list<LimitRange>(limitRanges, { namespace })).items;
+  } catch (error) {
+    if (isApiError(error) || isProductError(error)) return [];
+    throw error;
+  }
+}
+
+/** The error of a create; one that the default of a LimitRange caused names the LimitRange. */
+export async function withLimitRange(
+  api: KubernetesApi,
+  namespace: string,
+  error: ApiError,
+): Promise<unknown> {
+  const resources = limitsGivenBy(error);
+  if (resources.length === 0) return error;
+  return explainApiError(error, await nameLimitRanges(api, namespace, resources));
+}
