@@ -3,6 +3,7 @@ import type { Verb } from './cloud.ts';
 import { infoMethod, localMethods, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
 import type { CpiRequest, CpiResponse } from './protocol.ts';
 import { checkApiVersion, failure, newestApiVersion, parseRequest, success } from './protocol.ts';
+import { redactedSay } from './redacted-say.ts';
 import type { Session, SessionOptions } from './session.ts';
 
 export interface AnswerPorts {
@@ -65,12 +66,13 @@ async function callVerb(
       load(),
     ]);
     const { method, context } = request;
-    const signature = signatures.get(method) ?? { parameters: [] };
+    const signature = signatures.get(method);
+    if (signature === undefined) throw new TypeError(`the method ${method} has no signature`);
     const call = resolveCall(method, signature, request.arguments);
     contextName = call.contextName;
     file = parseFile(configText);
     session = await ports.openSession({ file, context, contextName, method });
-    const say = clearedSay(session.cloud.say, () => redactorOf(file, request, session));
+    const say = redactedSay(session.cloud.say, () => redactorOf(file, request, session));
     const result = await verb({ ...session.cloud, say }, call.arguments);
     const log = session.log();
     const redact = log === '' ? undefined : await redactorOf(file, request, session);
@@ -105,20 +107,6 @@ async function redactorOf(
   ]);
   const secrets = [secretsOf(file), secretsOf(request.context), session?.secrets() ?? Promise.resolve([])];
   return redactor(await Promise.all(secrets), request.arguments[5]);
-}
-
-/** Says lines cleared of secrets, in their order; a line that cannot be cleared is not said. */
-function clearedSay(
-  say: (line: string) => void,
-  open: () => Promise<(text: string) => string>,
-): (line: string) => void {
-  let redact: Promise<((text: string) => string) | undefined> | undefined;
-  return (line) => {
-    redact ??= open().catch(() => undefined);
-    void redact.then((clear) => {
-      if (clear !== undefined) say(clear(line));
-    });
-  };
 }
 
 interface Place {

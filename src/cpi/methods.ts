@@ -1,6 +1,6 @@
 import type { Verb } from './cloud.ts';
 
-/** `info` is answered by main.ts itself; `unsupported` methods are known but refused as the contract asks. */
+/** `info` is answered by answer.ts itself; `unsupported` methods are known but refused as the contract asks. */
 export const infoMethod = 'info';
 
 /** Removed from the director; the contract asks for NotSupported (docs-bosh: content/cpi-api-v1.md). */

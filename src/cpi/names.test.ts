@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isDnsLabel, isLabelValue } from '../kubernetes/names.ts';
-import { attachmentName, isDiskCid, isVmCid, labelValue, vmCid } from './names.ts';
+import { attachmentName, budgetName, isDiskCid, isVmCid, labelValue, vmCid } from './names.ts';
 
 /** Texts that collide easily: near the lengths that matter, in letters that are folded or dropped. */
 const texts = fc.oneof(
@@ -63,4 +63,10 @@ test('a disk cid leaves room for the name of its attachment', () => {
       if (isDiskCid(cid)) assert.ok(isDnsLabel(attachmentName(cid)));
     }),
   );
+});
+
+test('the readable part of a hashed name is in lower case, that of a label value is as the text has it', () => {
+  assert.match(vmCid('Agent_One'), /^vm-agent-one-x[0-9a-f]{20}$/u);
+  assert.match(budgetName('Director_Group'), /^group-director-group-x[0-9a-f]{20}$/u);
+  assert.match(labelValue('Agent/One'), /^Agent-One-x[0-9a-f]{20}$/u);
 });

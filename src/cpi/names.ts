@@ -5,13 +5,17 @@ const hashLength = 20;
 /** Texts that look like our own hashed form are hashed too, so that no text can pass for another's hash. */
 const hashed = new RegExp(`-x[0-9a-f]{${hashLength}}$`, 'u');
 
+const inNames = { foreign: /[^a-z0-9]+/gu, isLowerCase: true };
+
 /**
  * The cid of the VM with that agent id: `vm-<agent id>` where this is a DNS label, else a readable part and a hash.
  * The same id gives the same cid, different ids give different ones.
  */
 export function vmCid(agentId: string): string {
   const plain = `vm-${agentId}`;
-  return isDnsLabel(plain) && !hashed.test(plain) ? plain : `vm-${withHash(agentId, 60, /[^a-z0-9]+/gu)}`;
+  return isDnsLabel(plain) && !hashed.test(plain)
+    ? plain
+    : `vm-${withHash(agentId, { length: 60, ...inNames })}`;
 }
 
 /** True for a text that can be a VM's cid; anything else names no VM, without asking Kubernetes. */
@@ -32,20 +36,31 @@ export function isSnapshotCid(text: unknown): text is string {
 /** The name of the PodDisruptionBudget of a group, given the group's label value. */
 export function budgetName(group: string): string {
   const plain = `group-${group}`;
-  return isDnsLabel(plain) && !hashed.test(plain) ? plain : `group-${withHash(group, 57, /[^a-z0-9]+/gu)}`;
+  return isDnsLabel(plain) && !hashed.test(plain)
+    ? plain
+    : `group-${withHash(group, { length: 57, ...inNames })}`;
 }
 
 export const attachmentName = (diskCid: string): string => `attach-${diskCid}`;
 
 /** A label value for any text: the text itself where it may be one, else a readable part and a hash of the whole. */
 export function labelValue(text: string): string {
-  return isLabelValue(text) && !hashed.test(text) ? text : withHash(text, 63, /[^A-Za-z0-9_.]+/gu);
+  return isLabelValue(text) && !hashed.test(text)
+    ? text
+    : withHash(text, { length: 63, foreign: /[^A-Za-z0-9_.]+/gu, isLowerCase: false });
 }
 
-function withHash(text: string, length: number, foreign: RegExp): string {
+interface Readable {
+  readonly length: number;
+  /** What is replaced by a hyphen. */
+  readonly foreign: RegExp;
+  /** True for the names of objects, which have no capital letters. */
+  readonly isLowerCase: boolean;
+}
+
+function withHash(text: string, { length, foreign, isLowerCase }: Readable): string {
   const hash = sha256(text).slice(0, hashLength);
-  const lower = foreign.source.includes('A-Z') ? text : text.toLowerCase();
-  const readable = lower
+  const readable = (isLowerCase ? text.toLowerCase() : text)
     .replace(foreign, '-')
     .slice(0, length - hashLength - 2)
     .replace(/^[^A-Za-z0-9]+/u, '');

@@ -37,7 +37,7 @@ export async function waitUntilGone(cloud: Cloud, options: GoneOptions): Promise
   const { nodeName, what } = options;
   if (nodeName === undefined) return waitForEnd(cloud, options);
   const refuse = (lost: LostNode): Promise<void> =>
-    Promise.reject(lostNodeError(`${what} is not gone`, lost, []));
+    Promise.reject(lostNodeError(`${what} is not gone`, lost, { stakes: [], isDeleting: true }));
   return whileNodeAnswers(cloud, {
     nodeName,
     work: (signal) => waitForEnd(cloud, options, signal),

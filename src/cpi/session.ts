@@ -66,7 +66,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       say: options.say,
     },
     log: () => notes.join(''),
-    secrets: async () => [await usedCredentials(access)],
+    secrets: () => usedCredentials(access),
     close: () => {
       ended.abort();
       transport.close();

@@ -265,9 +265,9 @@ function takenBy(check: string, address: string, by: string, flag: string): Find
 }
 
 /**
- * An address for the director's Service that no Service has: of the lower part of the range, which the API
- * server leaves to those who ask for one. Undefined where the Services may not be seen or all are taken.
- * Pure.
+ * Returns the lowest address from the eleventh of the range that no Service has: the API server gives the first
+ * 16 addresses of a range (more in one larger than /24) by itself only if all others are taken. Undefined if the
+ * Services may not be seen or all are taken. Pure.
  */
 export function freeClusterIp(services: readonly Service[] | undefined): string | undefined {
   const first = services?.find(
@@ -276,8 +276,8 @@ export function freeClusterIp(services: readonly Service[] | undefined): string 
   const [, start, last] = /^(\d+\.\d+\.\d+\.)(\d+)$/u.exec(first ?? '') ?? [];
   if (services === undefined || start === undefined) return undefined;
   const taken = new Set(services.map(({ spec }) => spec.clusterIP));
-  // .10 is the cluster's DNS nearly everywhere, perhaps soon
-  const offsets = [...Array(200).keys()].map((index) => index + 50);
+  // the tenth is the cluster's DNS nearly everywhere, perhaps soon
+  const offsets = [...Array(244).keys()].map((index) => index + 11);
   return offsets
     .filter((offset) => Number(last) + offset < 255)
     .map((offset) => `${start}${Number(last) + offset - 1}`)

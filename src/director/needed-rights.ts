@@ -24,11 +24,22 @@ interface RoleDocument {
   readonly rules?: readonly { apiGroups: string[]; resources: string[]; verbs: string[] }[];
 }
 
-/** The rules of the roles in manifests/rbac of that installation. */
-export async function readRoles(root: string): Promise<readonly RoleDocument[]> {
-  const files = ['namespaced.yaml', 'cluster.yaml'].map((name) => join(root, 'manifests', 'rbac', name));
-  const texts = await Promise.all(files.map((path) => readFile(path, 'utf8')));
-  return texts.flatMap((text) => parseAllDocuments(text).map((each) => each.toJS() as RoleDocument));
+/** The roles in manifests/rbac. */
+export interface Roles {
+  /** Those of the CPI's account. */
+  readonly account: readonly RoleDocument[];
+  /** What an operator needs for a tunnel. */
+  readonly tunnel: readonly RoleDocument[];
+}
+
+/** Reads the roles in manifests/rbac of that installation. */
+export async function readRoles(root: string): Promise<Roles> {
+  const read = async (name: string): Promise<RoleDocument[]> => {
+    const text = await readFile(join(root, 'manifests', 'rbac', name), 'utf8');
+    return parseAllDocuments(text).map((each) => each.toJS() as RoleDocument);
+  };
+  const account = await Promise.all(['namespaced.yaml', 'cluster.yaml'].map(read));
+  return { account: account.flat(), tunnel: await read('tunnel.yaml') };
 }
 
 /**
@@ -38,20 +49,14 @@ export async function readRoles(root: string): Promise<readonly RoleDocument[]> 
  */
 export function neededRights(
   { namespace, way, hasAccount }: RightsQuestion,
-  roles: readonly RoleDocument[],
+  { account, tunnel }: Roles,
 ): Right[] {
   const core = { group: '', namespace };
   const token: Right = { ...core, verb: 'create', resource: 'serviceaccounts', subresource: 'token' };
-  // as manifests/rbac/tunnel.yaml has them
-  const tunnel: Right[] = [
-    ...['pods', 'services'].map((resource) => ({ ...core, verb: 'list', resource })),
-    { namespace, group: 'discovery.k8s.io', verb: 'list', resource: 'endpointslices' },
-    ...['create', 'get'].map((verb) => ({ ...core, verb, resource: 'pods', subresource: 'portforward' })),
-  ];
   return [
     token,
-    ...(way === 'tunnel' ? tunnel : []),
-    ...(hasAccount ? [] : [...rightsToInstall(namespace), ...rightsToGrant(namespace, roles)]),
+    ...(way === 'tunnel' ? rightsOf(namespace, tunnel) : []),
+    ...(hasAccount ? [] : [...rightsToInstall(namespace), ...rightsOf(namespace, account)]),
   ];
 }
 
@@ -71,7 +76,7 @@ function rightsToInstall(namespace: string): Right[] {
   ].map((each) => ({ verb: 'create', ...each }));
 }
 
-function rightsToGrant(namespace: string, roles: readonly RoleDocument[]): Right[] {
+function rightsOf(namespace: string, roles: readonly RoleDocument[]): Right[] {
   return roles.flatMap(({ kind, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) =>

@@ -60,7 +60,8 @@ export const errorTable = {
   VM_CREATION_FAILED: {
     boshType: 'Bosh::Clouds::VMCreationFailed',
     okToRetry: false,
-    meaning: 'the VM could not be created; nothing of it was left behind',
+    meaning:
+      'the VM could not be created; nothing of it was left behind, or the message says what could not be removed',
   },
   VM_CREATION_FAILED_RETRY: {
     boshType: 'Bosh::Clouds::VMCreationFailed',
@@ -70,7 +71,7 @@ export const errorTable = {
   VM_NOT_REBOOTED: cloudError('the pod of a VM has ended for good, so its container cannot run again'),
   DISK_ATTACHED_ELSEWHERE: cloudError('the disk is attached to another VM; nothing was changed'),
   DISK_NOT_ATTACHABLE: cloudError(
-    'the disk could not be attached; the attempt was taken back, or the message says that the disk stays attached',
+    'the disk could not be attached; the attempt was taken back, or the message says that it was not',
   ),
   CONTEXT_MISMATCH: cloudError('a call speaks of objects in different contexts; nothing was changed'),
   DISK_BUSY: cloudError('the disk is still in use, so it was not detached or deleted'),

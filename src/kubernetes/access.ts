@@ -43,12 +43,12 @@ export async function credentialsOf(access: Access): Promise<Credentials> {
  * What requests were sent with so far, to be cut out of messages: tokens of files and plugins, too. Asks no plugin; empty where the
  * credentials cannot be had, since no request was sent with them then.
  */
-export async function usedCredentials(access: Access): Promise<Pick<Credentials, 'token' | 'key'>> {
+export async function usedCredentials(access: Access): Promise<Pick<Credentials, 'token' | 'key'>[]> {
   try {
-    const { token, key } = await (access.credentials?.issued() ?? credentialsOf(access));
-    return { token, key };
+    const used = await (access.credentials?.issued() ?? credentialsOf(access).then((only) => [only]));
+    return used.map(({ token, key }) => ({ token, key }));
   } catch (error) {
-    if (isProductError(error, 'INVALID_CONFIG')) return {};
+    if (isProductError(error, 'INVALID_CONFIG')) return [];
     throw error;
   }
 }

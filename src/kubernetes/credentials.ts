@@ -10,8 +10,8 @@ export interface Credentials {
 export interface CredentialSource {
   /** Those at hand where they have not expired, else new ones. Rejects with INVALID_CONFIG. */
   readonly current: () => Promise<Credentials>;
-  /** Those at hand, if any, without asking the program. */
-  readonly issued: () => Promise<Credentials>;
+  /** All that the program has given so far, without asking it: those that have expired are secret, too. */
+  readonly issued: () => Promise<readonly Credentials[]>;
   /** The server did not accept the present ones (401): `current` gets others. */
   readonly refused: () => void;
 }

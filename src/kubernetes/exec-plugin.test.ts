@@ -9,6 +9,7 @@ import type { Access } from './access.ts';
 import type { CredentialSource } from './credentials.ts';
 import { resolveAccess } from './kubeconfig-access.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
+import { usedCredentials } from './access.ts';
 import { openTransport } from './open-transport.ts';
 import { startTlsServer } from './testing/tls-server.ts';
 
@@ -105,7 +106,8 @@ test('a token that the server refuses is asked for anew, and the request is sent
   const pair = { clientCertificateData: reach.certificate, clientKeyData: reach.key };
   for (const token of ['old', 'new']) await writeFile(join(directory, token), credential({ ...pair, token }));
   const { certificate: _certificate, key: _key, ...server } = reach;
-  const transport = await openTransport({ ...(await access()), ...server });
+  const accessed = { ...(await access()), ...server };
+  const transport = await openTransport(accessed);
   t.after(() => {
     transport.close();
   });
@@ -113,6 +115,12 @@ test('a token that the server refuses is asked for anew, and the request is sent
   const stream = await transport.stream({ method: 'GET', path: '/' });
   assert.equal(stream.status, 200);
   assert.deepEqual(seen, ['Bearer old', 'Bearer new', 'Bearer new']);
+  // both are to be cut out of messages
+  const used = await usedCredentials(accessed);
+  assert.deepEqual(
+    used.map(({ token }) => token),
+    ['old', 'new'],
+  );
 });
 
 test('a plugin that fails says why, and what it printed is not quoted', async (t) => {

@@ -29,12 +29,16 @@ export function pluginCredentials(
   { environment, clock }: PluginSurroundings,
 ): CredentialSource {
   let issued: Promise<Issued> | undefined;
+  const all: Credentials[] = [];
   const issue = (): Promise<Issued> => {
     const running = runPlugin(plugin, environment).then((output) => readIssued(plugin, output));
     issued = running;
-    running.catch(() => {
-      if (issued === running) issued = undefined;
-    });
+    running.then(
+      ({ credentials }) => void all.push(credentials),
+      () => {
+        if (issued === running) issued = undefined;
+      },
+    );
     return running;
   };
   return {
@@ -46,7 +50,11 @@ export function pluginCredentials(
       }
       return (await (issued === undefined || issued === former ? issue() : issued)).credentials;
     },
-    issued: async () => (await issued)?.credentials ?? {},
+    issued: async () => {
+      // why a run failed, the caller of `current` is told
+      await issued?.catch(() => undefined);
+      return all;
+    },
     refused: () => {
       issued = undefined;
     },

@@ -5,6 +5,25 @@ import type { Status } from './object.ts';
 import { isAboutSecrets, withoutQuotation } from './secret-status.ts';
 import { wholeWords } from '../errors/redact/whole-words.ts';
 
+/** apimachinery pkg/api/errors/errors.go, NewGenericServerResponse. */
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Gone',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
 /**
  * The error of a response with a failure status: its Status body, or one made of what came instead; of a request on Secrets
  * without the server's free text.
@@ -52,22 +71,3 @@ function plainStatus(code: number, body: string): Status {
     message: `the server answered ${code}${firstLine === '' ? '' : `: ${firstLine}`}`,
   };
 }
-
-/** apimachinery pkg/api/errors/errors.go, NewGenericServerResponse. */
-const reasons: Readonly<Record<number, string>> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'NotFound',
-  405: 'MethodNotAllowed',
-  406: 'NotAcceptable',
-  409: 'Conflict',
-  410: 'Gone',
-  413: 'RequestEntityTooLarge',
-  415: 'UnsupportedMediaType',
-  422: 'Invalid',
-  429: 'TooManyRequests',
-  500: 'InternalError',
-  503: 'ServiceUnavailable',
-  504: 'Timeout',
-};

@@ -36,6 +36,12 @@ export interface RestApiOptions {
 /** Sent with each write: a field that the server does not know is an error, not a silent loss. */
 const writeQuery = { fieldManager: 'bosh-kubernetes', fieldValidation: 'Strict' };
 const pageSize = 500;
+/** Of one list: some 500,000 objects, and characters of all pages. */
+const mostPages = 1000;
+const longestList = 64 * 1024 * 1024;
+
+/** Characters of the Status that refuses a watch; it has some hundred. */
+const longestRefusal = 1024 * 1024;
 
 /**
  * The Kubernetes API over HTTPS. Retries what is safe to retry (`retry.ts`), and what a server that is just starting
@@ -263,13 +269,6 @@ function selectors(query: ListQuery): Record<string, string> {
     ...(query.fieldSelector !== undefined && { fieldSelector: query.fieldSelector }),
   };
 }
-
-/** Of one list: some 500,000 objects, and characters of all pages. */
-const mostPages = 1000;
-const longestList = 64 * 1024 * 1024;
-
-/** Characters of the Status that refuses a watch; it has some hundred. */
-const longestRefusal = 1024 * 1024;
 
 async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();

@@ -226,11 +226,11 @@ async function deadlineError<T extends KubernetesObject, R>(
   seen: Seen<T>,
 ): Promise<ProductError> {
   const seconds = Math.round(options.deadlineMs / 100) / 10;
-  const words = await lastWords(options, seen);
+  const words = await describeLast(options, seen);
   return new ProductError('DEADLINE', `waited ${seconds} s for ${options.awaited}${words}`);
 }
 
-async function lastWords<T extends KubernetesObject, R>(
+async function describeLast<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
   seen: Seen<T>,
 ): Promise<string> {

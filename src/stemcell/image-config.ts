@@ -38,7 +38,7 @@ export interface ImageConfigRequest {
 
 /**
  * The image's config (image-spec, config.md). The CPI gives every container its command; the entry point is for other
- * runtimes. A config without an object `config` is refused by kubelets (reference agent-bootstrap.md 3.2).
+ * runtimes. A config without an object `config` is refused by kubelets.
  */
 export function imageConfig({
   layers,

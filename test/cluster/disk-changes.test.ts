@@ -18,7 +18,7 @@ import { outlivesSnapshot } from './support/outlives-snapshot.ts';
 import { outlivesUpdate } from './support/outlives-update.ts';
 import { withoutNodes } from './test-cluster.ts';
 
-/** The code decides what a director does next (reference: cpi.md 1.5), so another one is as wrong as none. */
+/** The code decides what a director does next, so another one is as wrong as none. */
 const refused =
   (code: 'NOT_SUPPORTED' | 'NOT_IMPLEMENTED', why: RegExp) =>
   (error: unknown): true => {

@@ -10,7 +10,7 @@ import { nodeReference, startAgain, untilLost, untilReady } from './support/node
 import { hasty, outlivesLostNode, remedyOf } from './support/outlives-lost-node.ts';
 import { withoutNodes } from './test-cluster.ts';
 
-/** Design 4.6 where a real node controller and attach-detach controller have their say. */
+/** Lost nodes with a real node controller and a real attach-detach controller. */
 describeCluster('a node whose processes are frozen', (world) => {
   const second = (): NodeUnderTest => {
     const [, node] = world().cluster.nodes;

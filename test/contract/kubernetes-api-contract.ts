@@ -14,7 +14,7 @@ import { watchContract } from './watch-contract.ts';
 import { serviceContract } from './service-contract.ts';
 
 /**
- * What every KubernetesApi must do: reference/kubernetes.md 5.2. Each part gets a subject of its own.
+ * What every KubernetesApi must do. Each part gets a subject of its own.
  * Runs against the registry in process, against the HTTPS server through RestApi, and may run against any cluster.
  */
 export function describeKubernetesApi(name: string, makeSubject: () => Promise<Subject>): void {

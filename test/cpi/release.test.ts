@@ -32,7 +32,11 @@ test('a kubeconfig in YAML is JSON in the rendered configuration', async () => {
       kubernetes: { kubeconfig, kubelet_root_dir: '/var/lib/kubelet', image_pull_secrets: [], attach: 'hot' },
       networks: { address_strategy: 'auto', network_policy: false },
       agent: { mbus: 'https://a', ntp: [] },
-      defaults: {},
+      defaults: {
+        resources: { requests: { cpu: '100m', memory: '128Mi' } },
+        ephemeral_disk: { size: 1024 },
+        profile: 'privileged',
+      },
       deadlines: {},
       env: {},
       registry: {},
@@ -79,7 +83,10 @@ test('what is rendered is what the CPI reads, with every property set or none', 
   assert.equal(full.deadlines.createVm, 7);
   assert.equal(full.kubernetes.attach, 'recreate');
   assert.equal(full.kubernetes.diskNamespace, 'disks');
-  assert.equal(parseConfig(await renderConfig({}), {}).kubernetes.kubeconfig, undefined);
+  const defaults = await renderConfig({});
+  assert.equal(parseConfig(defaults, {}).kubernetes.kubeconfig, undefined);
+  // those that the spec shows an operator are those of the CPI
+  assert.deepEqual(parseConfig(defaults, {}), parseConfig({}, {}));
 });
 
 test('bin/cpi runs the executable where the package has it, else the bundle; a Node that is named wins', async () => {

@@ -16,7 +16,7 @@ import {
 import { verbCases } from './support/verb-cases.ts';
 import { type VerbCase, VerbWorld } from './support/verb-world.ts';
 
-/** With any other type a director goes on, as if the thing were not there or could not be (reference cpi.md 1.5, 1.7). */
+/** With any other type a director goes on, as if the thing were not there or could not be. */
 const asFault = new Set(['Bosh::Clouds::CloudError', 'Bosh::Clouds::VMCreationFailed']);
 const isTold = ({ againMayFail }: VerbCase, type: string): boolean =>
   asFault.has(type) || againMayFail?.test(type) === true;

@@ -112,7 +112,7 @@ async function waitForHolder(cloud: Cloud, holder: Pod): Promise<void> {
     reference: podReference(cloud, name),
     uid,
     nodeName: holder.spec.nodeName,
-    deadlineSeconds: cloud.config.deadlines.deleteVm,
+    deadlineSeconds: cloud.config.deadlines.createVm,
     what: `VM '${name}', which still has the address ${askedAddresses(holder) ?? ''},`,
   });
 }

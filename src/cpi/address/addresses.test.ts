@@ -137,6 +137,44 @@ test('with Multus a further network is an interface with its address', async (t)
   );
 });
 
+test('with its namespace or without, one definition is one network: an address of it is given once', async (t) => {
+  const withNamespace = {
+    ...attached,
+    storage: { ...four, cloud_properties: { network_attachment: 'bosh/storage' } },
+  };
+  for (const [one, other] of [
+    [attached, withNamespace],
+    [withNamespace, attached],
+  ]) {
+    const { cloud } = await withMultus(t);
+    await createVm(cloud, createVmArguments({ networks: one }));
+    await assert.rejects(
+      createVm(cloud, createVmArguments({ agentId: 'other', networks: other })),
+      rejection('VM_CREATION_FAILED', /has the address .*10\.0\.0\.5/u),
+    );
+  }
+});
+
+test('a VM whose label of an address lacks the namespace of the definition is found', async (t) => {
+  const { cloud, api } = await withMultus(t);
+  await createVm(cloud, createVmArguments({ networks: attached }));
+  await api.patch(
+    { resource: pods, namespace, name: vmCidOfTest },
+    {
+      metadata: {
+        labels: {
+          'ip.bosh.cloudfoundry.org/10.0.0.5..storage': '',
+          'ip.bosh.cloudfoundry.org/10.0.0.5.bosh.storage': null,
+        },
+      },
+    },
+  );
+  await assert.rejects(
+    createVm(cloud, createVmArguments({ agentId: 'other', networks: attached })),
+    rejection('VM_CREATION_FAILED', /has the address .*10\.0\.0\.5/u),
+  );
+});
+
 for (const [what, multus, message] of [
   [
     'that did not run',

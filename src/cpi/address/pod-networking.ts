@@ -35,7 +35,7 @@ export async function podNetworking(cloud: Cloud, networks: Networks): Promise<P
       : await addressStrategy(cloud.api, cloud.config.networks.addressStrategy);
   return {
     labels: Object.fromEntries([
-      ...addressLabels(networks).map((key) => [key, ''] as const),
+      ...addressLabels(networks, cloud.namespace).map((key) => [key, ''] as const),
       ...memberships(networks).map((cid) => [memberLabel(cid), ''] as const),
     ]),
     annotations: {
@@ -45,13 +45,25 @@ export async function podNetworking(cloud: Cloud, networks: Networks): Promise<P
   };
 }
 
-/** A label for each address that is asked for, by which the next one who wants it finds its holder. */
-export function addressLabels({ own, attached }: Networks): string[] {
+/**
+ * Returns the labels by which the addresses of a VM in `namespace` are found when another VM asks for one.
+ * An address of a definition in the VM's own namespace has two: one with that namespace, and the one
+ * without it, which is the only one on VMs of an earlier CPI and the only one that an earlier CPI looks for.
+ */
+export function addressLabels({ own, attached }: Networks, namespace: string): string[] {
   return [...own, ...attached].flatMap(({ address, properties: { attachment } }: Network) => {
     if (address === undefined) return [];
-    const wire = attachment === undefined ? '' : `.${attachment.namespace ?? ''}.${attachment.name}`;
-    return [`ip.bosh.cloudfoundry.org/${labelValue(`${address}${wire}`)}`];
+    return suffixesOf(attachment, namespace).map(
+      (suffix) => `ip.bosh.cloudfoundry.org/${labelValue(`${address}${suffix}`)}`,
+    );
   });
+}
+
+function suffixesOf(attachment: Network['properties']['attachment'], namespace: string): string[] {
+  if (attachment === undefined) return [''];
+  const full = `.${attachment.namespace ?? namespace}.${attachment.name}`;
+  const isOwn = (attachment.namespace ?? namespace) === namespace;
+  return isOwn ? [full, `..${attachment.name}`] : [full];
 }
 
 const policiesOf = ({ own, attached }: Networks): string[] => [

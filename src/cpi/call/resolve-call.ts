@@ -24,7 +24,7 @@ interface Part {
 }
 
 /**
- * Finds the one context that all arguments of a call speak of (design 4.2), so that no verb has to know contexts.
+ * Finds the one context that all arguments of a call speak of, so that no verb has to know contexts.
  * Rejects before anything was asked of Kubernetes: arguments of two contexts are CONTEXT_MISMATCH, or, where the
  * caller goes on with it, DISK_NOT_ATTACHED (detach_disk) and NOT_SUPPORTED (update_disk: it makes a copy).
  */

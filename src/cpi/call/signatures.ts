@@ -48,7 +48,7 @@ const createVmParameters: readonly Parameter[] = [
 ];
 
 /**
- * The positional arguments of every method but `info`: the contract's (reference cpi.md 1.5, 1.6), and
+ * The positional arguments of every method but `info`: the contract's, and
  * `check_vm` and `describe_vm`, which are ours.
  */
 export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signature>([

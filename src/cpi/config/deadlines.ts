@@ -9,6 +9,7 @@ export interface Deadlines {
   readonly sandbox: number;
   /** Until the VM's container runs, image pull included. */
   readonly createVm: number;
+  /** Until all that belongs to a VM is gone, also if create_vm removes one that is not complete. */
   readonly deleteVm: number;
   /** Until a rebooted VM's container runs again; the kubelet's longest pause before a restart is 300 s. */
   readonly rebootVm: number;

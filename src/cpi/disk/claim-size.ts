@@ -3,6 +3,8 @@ import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 
 const mebibyte = 1024n * 1024n;
 
+const resizePending = 'FileSystemResizePending';
+
 export const bytesOf = (sizeMiB: number): bigint => BigInt(sizeMiB) * mebibyte;
 
 /** What the claim asks for, in bytes. */
@@ -27,5 +29,3 @@ export function hasSize({ status }: PersistentVolumeClaim, bytes: bigint): boole
   // the condition may be of an earlier growth, which no pod has taken up yet
   return isPending === true && (sizeIn(status?.allocatedResources) ?? bytes) >= bytes;
 }
-
-const resizePending = 'FileSystemResizePending';

@@ -53,7 +53,7 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
   const vm = await findVm(cloud, vmCid);
   const left = attachment === undefined ? await leftMount(cloud, vm, name) : undefined;
   if (left !== undefined) await detach(cloud, left.attachment, name, left.mark);
-  else if (attachment !== undefined || !(await finishDetach(cloud, vm, name))) {
+  else if (attachment !== undefined || !(await finishKilledDetach(cloud, vm, name))) {
     await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
   }
   return null;
@@ -146,7 +146,7 @@ async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Pr
 }
 
 /** What a former call began, and whether there was such a thing: loaded where a disk has no attachment, as above. */
-async function finishDetach(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<boolean> {
+async function finishKilledDetach(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<boolean> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return false;
   return (await import('./attach/finish-detach.ts')).finishDetach(cloud, vm, diskCid);
 }

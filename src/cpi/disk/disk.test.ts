@@ -163,7 +163,7 @@ test('a disk of one VM is not attached to another; after delete_vm it is', async
 
   await assert.rejects(
     attachDisk(cloud, [otherCid, disk]),
-    rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(vmCid, 'u')),
+    rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(`^disk '${disk}' is attached to VM '${vmCid}'`, 'u')),
   );
   await assert.rejects(detachDisk(cloud, [otherCid, disk]), rejection('DISK_NOT_ATTACHED'));
   await deleteVm(cloud, [vmCid]);

@@ -78,7 +78,10 @@ test('a role that may not look into the VM is told so, not that the disk is busy
 test('on a lost node that is NODE_LOST; on one that was given up nothing is mounted any more', async (t) => {
   const { cloud, api, disk } = await forsaken(t);
   await nodeSays(api, silent);
-  await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), { code: 'NODE_LOST' });
+  await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), {
+    code: 'NODE_LOST',
+    message: /if it comes back, run the call again$/u,
+  });
   await api.delete({ resource: nodes, name: nodeName });
   await assert.rejects(detachDisk(unreachable(cloud), [vmCid, disk]), { code: 'DISK_NOT_ATTACHED' });
 });

@@ -214,3 +214,23 @@ test('a create_vm that has read the disks of a VM before they went to another ma
 
   await assertOnOther(world);
 });
+
+test('detach_disk says that the disk is busy if others change its claim at every try', async (t) => {
+  const world = await twoVms(t);
+  const { cloud, api, disk } = world;
+  await attachDisk(cloud, [one, disk]);
+  let count = 0;
+  const contended = interceptingApi(cloud.api, async (request) => {
+    if (request !== `patch persistentvolumeclaims ${disk}`) return;
+    count += 1;
+    const reference = { resource: persistentVolumeClaims, namespace, name: disk };
+    await api.patch(reference, { metadata: { annotations: { 'example.com/other': `${count}` } } });
+  });
+
+  await assert.rejects(
+    detachDisk({ ...cloud, api: contended }, [one, disk]),
+    rejection('DISK_BUSY', /changed by others/u),
+  );
+
+  assert.ok(count > 1);
+});

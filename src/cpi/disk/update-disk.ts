@@ -17,7 +17,7 @@ import { classNamed, readStorageClasses } from './storage-classes.ts';
 /**
  * update_disk(disk_cid, new_size MiB, cloud_properties): brings a detached disk to its type, by the cheapest way there is:
  * nothing or in place (null), or a copy that the storage driver makes (its cid). What no driver can do is NOT_SUPPORTED,
- * what the cluster has no API for NOT_IMPLEMENTED, both with nothing changed: the director then copies (cpi.md 1.5).
+ * what the cluster has no API for NOT_IMPLEMENTED, both with nothing changed: the director then copies.
  * Where an earlier call was killed after its work, the result is the cid of the copy that it made.
  *
  * Model: update.pml

@@ -2,14 +2,17 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { createUnlessThere } from '../create-unless-there.ts';
 import type { Json } from '../input.ts';
 import { isOurs } from '../labels.ts';
 import { waitUntilGone } from '../remove-object.ts';
 import type { NetworkObject } from './network-object.ts';
-import { networkObject } from './network-object.ts';
+import { deletionSeconds, networkObject } from './network-object.ts';
 import { parseNetworkRequest } from './network-request.ts';
+
+const tries = 10;
 
 /**
  * create_network({type, cloud_properties, range, gateway}): returns `[cid, {range, gateway, reserved},
@@ -32,25 +35,27 @@ export async function createNetwork(
 
 async function ensure(cloud: Cloud, resource: Resource, object: NetworkObject): Promise<void> {
   const { name = '' } = object.metadata;
-  const ensured = await createUnlessThere(cloud.api, resource, object).catch((error: unknown) => {
-    throw isNotServed(error) ? notServed(resource) : error;
-  });
-  if (ensured?.isNew === true) return;
-  if (ensured === undefined) return ensure(cloud, resource, object);
-  const found = ensured.object;
-  if (!isOurs(found, 'network'))
-    throw new ProductError(
-      'INVALID_ARGUMENT',
-      `${resource.plural} '${name}' exists and is not of this CPI; remove or rename it`,
-    );
-  if (found.metadata.deletionTimestamp === undefined) return;
-  await waitUntilGone(cloud, {
-    reference: { resource, namespace: cloud.namespace, name },
-    uid: found.metadata.uid ?? '',
-    deadlineSeconds: cloud.config.deadlines.deleteVm,
-    what: `the former network '${name}'`,
-  });
-  await ensure(cloud, resource, object);
+  for (let left = tries; left > 0; left -= 1) {
+    const ensured = await createUnlessThere(cloud.api, resource, object).catch((error: unknown) => {
+      throw isNotServed(error) ? notServed(resource) : error;
+    });
+    if (ensured?.isNew === true) return;
+    if (ensured === undefined) continue;
+    const found = ensured.object;
+    if (!isOurs(found, 'network'))
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `${resource.plural} '${name}' exists and is not of this CPI; remove or rename it`,
+      );
+    if (found.metadata.deletionTimestamp === undefined) return;
+    await waitUntilGone(cloud, {
+      reference: { resource, namespace: cloud.namespace, name },
+      uid: found.metadata.uid ?? '',
+      deadlineSeconds: deletionSeconds,
+      what: `the former network '${name}'`,
+    });
+  }
+  throw changedByOthers('KUBERNETES_CONFLICT', `network '${name}'`);
 }
 
 /** A namespace that is missing is a 404 too, and another matter. */

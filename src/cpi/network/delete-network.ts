@@ -5,6 +5,7 @@ import type { Cloud } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { isOurs } from '../labels.ts';
 import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { deletionSeconds } from './network-object.ts';
 import { isNetworkCid, memberLabel, policyPrefix } from './network-names.ts';
 
 /**
@@ -22,14 +23,16 @@ export async function deleteNetwork(cloud: Cloud, args: readonly unknown[]): Pro
   const { items } = await cloud.api.list(pods, { namespace, labelSelector: memberLabel(cid) });
   if (items.length > 0) {
     const names = items.map(({ metadata }) => `'${metadata.name ?? ''}'`).join(', ');
+    const isOne = items.length === 1;
+    const vms = isOne ? `VM ${names} is` : `VMs ${names} are`;
     throw new ProductError(
       'NETWORK_IN_USE',
-      `network '${cid}' was not deleted: VM ${names} is in it; delete it first`,
+      `network '${cid}' was not deleted: ${vms} in it; delete ${isOne ? 'it' : 'them'} first`,
     );
   }
   const { uid = '' } = found.metadata;
   await requestDeletion(cloud, reference, uid);
-  const deadlineSeconds = cloud.config.deadlines.deleteVm;
-  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `network '${cid}'` });
+  const what = `network '${cid}'`;
+  await waitUntilGone(cloud, { reference, uid, deadlineSeconds: deletionSeconds, what });
   return null;
 }

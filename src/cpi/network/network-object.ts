@@ -9,6 +9,9 @@ export interface NetworkObject extends KubernetesObject {
   readonly spec: Record<string, unknown>;
 }
 
+/** How long create_network and delete_network wait in seconds until a network that is being deleted is gone. */
+export const deletionSeconds = 300;
+
 /**
  * The object behind a network. Its name comes from what was asked for, so that a call that is repeated after a crash
  * finds what the former one made: create_network carries no other key.

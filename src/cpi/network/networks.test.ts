@@ -47,6 +47,12 @@ test('a NetworkPolicy lets the VMs of the network hear each other and the allowe
     deleteNetwork(cloud, [cid]),
     rejection('NETWORK_IN_USE', new RegExp(`VM '${vm}' is in it`, 'u')),
   );
+  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  await assert.rejects(
+    deleteNetwork(cloud, [cid]),
+    rejection('NETWORK_IN_USE', new RegExp(`VMs '${vm}', '${other}' are in it; delete them first`, 'u')),
+  );
+  await deleteVm(cloud, [other]);
   await deleteVm(cloud, [vm]);
   assert.equal(await deleteNetwork(cloud, [cid]), null);
   assert.equal(await deleteNetwork(cloud, [cid]), null);

@@ -38,7 +38,7 @@ export async function ensureService(
     await waitUntilGone(cloud, {
       reference: serviceReference(cloud, request.name),
       uid: found.metadata.uid ?? '',
-      deadlineSeconds: cloud.config.deadlines.deleteVm,
+      deadlineSeconds: cloud.config.deadlines.createVm,
       what: `the former Service '${request.name}'`,
     });
   }

@@ -14,7 +14,7 @@ import { diskNotFound } from '../disk/disk-not-found.ts';
 
 /**
  * snapshot_disk(disk_cid, metadata): a VolumeSnapshot of the disk, attached or not, ready before this returns its cid. What the
- * cluster cannot do is NOT_IMPLEMENTED, the one error that the director goes on with (cpi.md 1.5). The mark `unclaimed`
+ * cluster cannot do is NOT_IMPLEMENTED, the one error that the director goes on with. The mark `unclaimed`
  * stays for good: nothing in the contract tells later whether the caller has heard of the cid.
  */
 export async function snapshotDisk(cloud: Cloud, args: readonly unknown[]): Promise<string> {

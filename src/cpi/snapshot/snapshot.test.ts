@@ -120,6 +120,26 @@ test('what the cluster cannot do is NotImplemented, and nothing is made', async 
   assert.deepEqual(await snapshotsOf(world), []);
 });
 
+test('a snapshot that others delete before it is ready is a conflict, which another call may not meet', async (t) => {
+  const world = await storageCloud(t);
+  const disk = await boundDisk(world);
+  const api: KubernetesApi = {
+    ...withoutSnapshots(world.api),
+    get: (reference) => world.api.get(reference),
+    list: (resource, query) => world.api.list(resource, query),
+    create: async (resource, object) => {
+      const made = await world.api.create(resource, object);
+      const { name = '' } = made.metadata;
+      if (resource === volumeSnapshots) await world.api.delete({ resource, namespace, name });
+      return made;
+    },
+  };
+  await assert.rejects(
+    snapshotDisk({ ...world.cloud, api }, [disk, {}]),
+    rejection('KUBERNETES_CONFLICT', /^snapshot '.*' was deleted meanwhile; run the call again$/u),
+  );
+});
+
 test('a snapshot that does not become ready is taken back, with what the driver said', async (t) => {
   const world = await storageCloud(t, { deadlines: { snapshot_disk: 1 } });
   const disk = await boundDisk(world);

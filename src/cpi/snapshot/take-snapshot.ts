@@ -87,7 +87,7 @@ async function uidOf(cloud: Cloud, reference: ObjectReference): Promise<string |
 }
 
 const deletedMeanwhile = (name: string): ProductError =>
-  new ProductError('KUBERNETES_API', `snapshot '${name}' was deleted meanwhile; run the call again`);
+  new ProductError('KUBERNETES_CONFLICT', `snapshot '${name}' was deleted meanwhile; run the call again`);
 
 /** The error to report, after the snapshot is gone; where it does not go, the error says that too. */
 async function takenBack(cloud: Cloud, reference: ObjectReference, error: unknown): Promise<unknown> {

@@ -11,8 +11,8 @@ import { stringAt } from '../input.ts';
 export async function deleteStemcell(cloud: Cloud, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_stemcell.stemcell_cid' });
   const { registry } = cloud.config;
-  const digest = registry === undefined ? undefined : digestInRegistry(cid, registry);
   if (registry === undefined) return null;
+  const digest = digestInRegistry(cid, registry);
   if (digest === undefined) {
     const place = `${registry.pullHost}/${registry.repository}`;
     cloud.note(

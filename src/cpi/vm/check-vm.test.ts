@@ -61,7 +61,7 @@ const faults: readonly [string, Changes, RegExp][] = [
   [
     'a manual network without an address',
     manual({}),
-    /networks\.default\.ip is missing: a manual network needs an address \(static_ips\)/u,
+    /check_vm\.networks\.default\.ip is missing: a manual network needs an address \(static_ips\)/u,
   ],
   [
     "the gateway's address",
@@ -89,7 +89,7 @@ const faults: readonly [string, Changes, RegExp][] = [
   [
     'a missing storage class',
     { properties: { ephemeral_disk: { storage_class: 'none' } } },
-    /ephemeral_disk\.storage_class names a class that the cluster does not have: "none"; make it, or name one of kubectl get storageclasses/u,
+    /check_vm\.cloud_properties\.ephemeral_disk\.storage_class names a class that the cluster does not have: "none"; make it, or name one of kubectl get storageclasses/u,
   ],
   [
     'a missing priority class',

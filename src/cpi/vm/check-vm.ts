@@ -42,7 +42,7 @@ export async function checkVm(cloud: Cloud, args: readonly unknown[]): Promise<s
   const place: Place = { code: 'INVALID_ARGUMENT', path: 'check_vm' };
   try {
     const formerCid = optionalStringAt(args[6], at(place, 'former_vm_cid'));
-    return await check(cloud, parseVmRequest(cloud, args), formerCid);
+    return await check(cloud, parseVmRequest(cloud, args, 'check_vm'), formerCid);
   } catch (error) {
     if (!isProductError(error, 'NOT_SUPPORTED') && !isProductError(error, 'NOT_IMPLEMENTED')) throw error;
     throw new ProductError('VM_CREATION_FAILED', `the VM could not be created: ${error.message}`, {
@@ -58,9 +58,9 @@ async function check(
 ): Promise<string[]> {
   refuseAddress(parsed.networks);
   const plan = await planVm(cloud, parsed);
-  await findHolders(cloud, addressLabels(parsed.networks), plan, formerCid);
+  await findHolders(cloud, addressLabels(parsed.networks, cloud.namespace), plan, formerCid);
   const { ephemeralDisk } = plan.properties.compute;
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties.ephemeral_disk' };
+  const place: Place = { code: 'INVALID_ARGUMENT', path: 'check_vm.cloud_properties.ephemeral_disk' };
   await checkClasses(cloud, { storageClass: ephemeralDisk.storageClass }, place);
   const former = isVmCid(formerCid) ? await presentObjects(cloud, formerCid) : undefined;
   // what an interrupted create_vm has left of the new VM is counted by the quotas, too

@@ -36,7 +36,7 @@ export async function createVm(
   const plan = await prepare(cloud, parsed);
   try {
     const { secret, pod, isNew } = await ensureVm(cloud, { ...parsed, plan });
-    if (isNew) await refuseOtherHolder(cloud, addressLabels(networks), plan);
+    if (isNew) await refuseOtherHolder(cloud, addressLabels(networks, cloud.namespace), plan);
     await sayAddedLimits(cloud, plan, pod);
     const running = await waitUntilRunning(cloud, pod);
     await waitForVips(cloud, networks.vips);
@@ -53,7 +53,7 @@ export async function createVm(
 async function prepare(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
   try {
     const plan = await planVm(cloud, parsed);
-    await freeAddresses(cloud, addressLabels(parsed.networks), plan);
+    await freeAddresses(cloud, addressLabels(parsed.networks, cloud.namespace), plan);
     return plan;
   } catch (error) {
     throw preparationError(parsed.plan, error);

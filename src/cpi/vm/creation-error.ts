@@ -8,6 +8,26 @@ export interface FailedVm {
   readonly namespace: string;
 }
 
+const ownType: ReadonlySet<ErrorCode> = new Set([
+  'INVALID_ARGUMENT',
+  'INVALID_CONFIG',
+  'NOT_SUPPORTED',
+  'NOT_IMPLEMENTED',
+  'VM_CREATION_FAILED',
+]);
+
+/** What time may mend; in a quota, for one, room may be made. */
+const mayPass: ReadonlySet<ErrorCode> = new Set([
+  'VM_CREATION_FAILED_RETRY',
+  'DEADLINE',
+  'KUBERNETES_UNREACHABLE',
+  'KUBERNETES_API',
+  'KUBERNETES_BUSY',
+  'KUBERNETES_CONFLICT',
+  'QUOTA_EXCEEDED',
+  'NO_DISK_SPACE',
+]);
+
 /**
  * The error of a create_vm that failed with `error`; `leftover` is why its traces could not be removed, if so.
  * Faults of ours pass through as they are.
@@ -27,26 +47,6 @@ export function preparationError(vm: FailedVm, error: unknown): unknown {
   return isProductError(error) && ownType.has(error.code) ? error : creationError(vm, error, undefined);
 }
 
-const ownType: ReadonlySet<ErrorCode> = new Set([
-  'INVALID_ARGUMENT',
-  'INVALID_CONFIG',
-  'NOT_SUPPORTED',
-  'NOT_IMPLEMENTED',
-  'VM_CREATION_FAILED',
-]);
-
 /** An object that was there a moment ago. A namespace or a kind that is missing is not made by another try. */
 const isGoneMeanwhile = (error: unknown): boolean =>
   isApiError(error, 404) && !isMissingResource(error) && error.status.details?.kind !== 'namespaces';
-
-/** What time may mend; in a quota, for one, room may be made. */
-const mayPass: ReadonlySet<ErrorCode> = new Set([
-  'VM_CREATION_FAILED_RETRY',
-  'DEADLINE',
-  'KUBERNETES_UNREACHABLE',
-  'KUBERNETES_API',
-  'KUBERNETES_BUSY',
-  'KUBERNETES_CONFLICT',
-  'QUOTA_EXCEEDED',
-  'NO_DISK_SPACE',
-]);

@@ -80,14 +80,14 @@ async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: 
 
 async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<MadeVm | FormerVm> {
   const wanted = vmSecret(request);
-  const secret = (await createOrGet(cloud, wanted, 'secrets'))?.object;
+  const secret = (await createOrFind(cloud, wanted, 'secrets'))?.object;
   if (secret === undefined || !isUsable(secret) || creationOf(secret) === 'abandoned') return { secret };
   if (secret.data[settingsKey] !== wanted.data[settingsKey]) return { secret };
   if (servicesOf(secret).join() !== servicesOf(wanted).join()) return { secret };
   for (const service of request.services) await ensureService(cloud, service, ownerOf(request, secret));
   const pod = await wantedPod(cloud, request, secret);
   if (pod === undefined) return { secret };
-  const found = await createOrGet(cloud, pod, 'pods');
+  const found = await createOrFind(cloud, pod, 'pods');
   if (found === undefined) return {};
   if (!isUsable(found.object) || isEnded(found.object) || !isSamePod(found.object, pod))
     return { secret, pod: found.object };
@@ -97,8 +97,9 @@ async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<MadeVm |
 /** Under `recreate` the record may have changed since it was read. */
 async function admitted(cloud: Cloud, pod: Pod): Promise<Pod> {
   if (!isGated(pod)) return pod;
+  const deadlineSeconds = cloud.config.deadlines.createVm;
   const { ensurePod, openGate } = await import('./settle-pod.ts');
-  return (await openGate(cloud, pod)) ?? ensurePod(cloud, pod.metadata.name ?? '');
+  return (await openGate(cloud, pod)) ?? ensurePod(cloud, pod.metadata.name ?? '', { deadlineSeconds });
 }
 
 /** A pod that is made anew for its disks is what was recorded, those disks included. */
@@ -141,7 +142,7 @@ export function vmSecret({ plan, settings, services }: VmRequest): VmSecret {
   };
 }
 
-async function createOrGet<T extends VmSecret | Pod>(
+async function createOrFind<T extends VmSecret | Pod>(
   cloud: Cloud,
   object: T,
   kind: 'secrets' | 'pods',

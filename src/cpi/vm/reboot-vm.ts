@@ -34,7 +34,8 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
   const waiting = whileNodeAnswers(cloud, {
     nodeName: vm.spec.nodeName ?? '',
     work: (signal) => restarted(cloud, vm, former, AbortSignal.any([signal, finished.signal])),
-    whenLost: (lost) => Promise.reject(lostNodeError(`VM '${cid}' was not rebooted`, lost, [])),
+    whenLost: (lost) =>
+      Promise.reject(lostNodeError(`VM '${cid}' was not rebooted`, lost, { stakes: [], isDeleting: false })),
   }).finally(() => {
     finished.abort();
   });
@@ -55,7 +56,11 @@ async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Prom
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
   const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
   if ((await findRecreatedVm(cloud, cid, pod)) === undefined) return false;
-  await (await import('./settle-pod.ts')).settlePod(cloud, cid);
+  await (
+    await import('./settle-pod.ts')
+  ).settlePod(cloud, cid, {
+    deadlineSeconds: cloud.config.deadlines.rebootVm,
+  });
   return true;
 }
 

@@ -30,7 +30,8 @@ export async function settleLostVm(
     ...(disks.length === 0 ? [] : [`its disks ${disks.map((disk) => `'${disk}'`).join(', ')}`]),
     ...(address === undefined ? [] : [`its address ${address}`]),
   ];
-  if (stakes.length > 0) throw lostNodeError(`VM '${cid}' was not removed by force`, lost, stakes);
+  if (stakes.length > 0)
+    throw lostNodeError(`VM '${cid}' was not removed by force`, lost, { stakes, isDeleting: true });
   if (pod !== undefined) await removeByForce(cloud, pod);
 }
 

@@ -57,12 +57,17 @@ export async function recordDisks(
  * with its normal grace and waited for: before that its name, its address and its volumes are not free. The
  * scheduler places the new one. `recorded`: the Secret as it was just written. The record may change at any
  * time: the pod that this resolves with has the disks of a record that was read after the pod was there.
- * Idempotent; rejects as `waitUntilRunning` does. Model: recreate.pml.
+ * `deadlineSeconds`: how long a pod may take to end. Idempotent; rejects as `waitUntilRunning` does.
+ * Model: recreate.pml.
  */
-export async function settlePod(cloud: Cloud, vmCid: string, recorded?: VmSecret): Promise<Pod> {
+export async function settlePod(
+  cloud: Cloud,
+  vmCid: string,
+  { recorded, deadlineSeconds }: { recorded?: VmSecret; deadlineSeconds: number },
+): Promise<Pod> {
   let wanted = recorded === undefined ? undefined : recordedPod(recorded);
   for (let left = tries; ; left -= 1) {
-    const pod = await ensurePod(cloud, vmCid, wanted);
+    const pod = await ensurePod(cloud, vmCid, { recorded: wanted, deadlineSeconds });
     try {
       return await waitUntilRunning(cloud, pod);
     } catch (error) {
@@ -73,11 +78,15 @@ export async function settlePod(cloud: Cloud, vmCid: string, recorded?: VmSecret
 }
 
 /** As `settlePod`, without the wait: the pod may not have a node yet. */
-export async function ensurePod(cloud: Cloud, vmCid: string, recorded?: Pod): Promise<Pod> {
+export async function ensurePod(
+  cloud: Cloud,
+  vmCid: string,
+  { recorded, deadlineSeconds }: { recorded?: Pod | undefined; deadlineSeconds: number },
+): Promise<Pod> {
   let wanted = recorded;
   for (let left = tries; left > 0; left -= 1) {
     wanted ??= await wantedPod(cloud, vmCid);
-    const pod = await tryPod(cloud, wanted);
+    const pod = await tryPod(cloud, wanted, deadlineSeconds);
     if (pod !== undefined) return pod;
     wanted = undefined;
   }
@@ -109,7 +118,7 @@ async function wantedPod(cloud: Cloud, vmCid: string): Promise<Pod> {
  * The pod that is wanted; undefined if the record or the pod was changed by another call, so that both have
  * to be read again.
  */
-async function tryPod(cloud: Cloud, wanted: Pod): Promise<Pod | undefined> {
+async function tryPod(cloud: Cloud, wanted: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
   const { name = '' } = wanted.metadata;
   const found = await findVm(cloud, name);
   if (found !== undefined && isAsRecorded(found, wanted))
@@ -117,7 +126,7 @@ async function tryPod(cloud: Cloud, wanted: Pod): Promise<Pod | undefined> {
   if (found !== undefined) {
     // a later record may be what this pod was created for
     if (!isAsRecorded(wanted, await wantedPod(cloud, name))) return undefined;
-    if (!(await end(cloud, found))) return undefined;
+    if (!(await end(cloud, found, deadlineSeconds))) return undefined;
   }
   // set_vm_metadata may have changed it after the record was written
   const former = found !== undefined && ownerUidOf(found) === ownerUidOf(wanted) ? found : undefined;
@@ -162,14 +171,14 @@ function haveSameDisks(one: Pod, other: Pod): boolean {
 }
 
 /** False if the pod has changed since it was read: it is left alone then. */
-async function end(cloud: Cloud, pod: Pod): Promise<boolean> {
+async function end(cloud: Cloud, pod: Pod, deadlineSeconds: number): Promise<boolean> {
   const { name = '', uid = '', deletionTimestamp } = pod.metadata;
   if (deletionTimestamp === undefined && !(await deleteSeen(cloud, pod))) return false;
   await waitUntilGone(cloud, {
     reference: podReference(cloud, name),
     uid,
     nodeName: pod.spec.nodeName,
-    deadlineSeconds: cloud.config.deadlines.deleteVm,
+    deadlineSeconds,
     what: `the former pod of VM '${name}'`,
   });
   return true;

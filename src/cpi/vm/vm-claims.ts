@@ -1,6 +1,7 @@
 import { ifThere } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
+import { changedByOthers } from '../changed-by-others.ts';
 import type { Cloud } from '../cloud.ts';
 import { createUnlessThere } from '../create-unless-there.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
@@ -9,6 +10,8 @@ import { requestDeletion, waitUntilGone } from '../remove-object.ts';
 import { labelValue } from '../names.ts';
 import { ownerUidOf } from './find-vm.ts';
 import type { VmPlan } from './vm-plan.ts';
+
+const tries = 10;
 
 /** Room for the agent, its settings, jobs and packages. */
 const stateMiB = 1024;
@@ -54,12 +57,21 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
 
 /**
  * Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew;
- * VM_CREATION_FAILED where the name is somebody else's.
+ * VM_CREATION_FAILED if the name is taken by another owner,
+ * VM_CREATION_FAILED_RETRY if others make it again and again.
  */
 export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: string): Promise<void> {
   for (const claim of vmClaims(plan, secretUid)) {
-    while (!(await isThere(cloud, claim))) await awaitFormer(cloud, claim);
+    await ensureClaim(cloud, claim);
   }
+}
+
+async function ensureClaim(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+  for (let left = tries; left > 0; left -= 1) {
+    if (await isThere(cloud, claim)) return;
+    await awaitFormer(cloud, claim);
+  }
+  throw changedByOthers('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name ?? ''}'`);
 }
 
 /**
@@ -73,7 +85,9 @@ export async function waitUntilClaimsGone(cloud: Cloud, cid: string, secretUid?:
   });
   const isOfSecret = (claim: PersistentVolumeClaim): boolean =>
     secretUid === undefined || ownerUidOf(claim) === secretUid;
-  await Promise.all(items.filter(isOfSecret).map((claim) => gone(cloud, claim)));
+  await Promise.all(
+    items.filter(isOfSecret).map((claim) => gone(cloud, claim, cloud.config.deadlines.deleteVm)),
+  );
 }
 
 async function isThere(cloud: Cloud, claim: PersistentVolumeClaim): Promise<boolean> {
@@ -89,7 +103,7 @@ async function awaitFormer(cloud: Cloud, claim: PersistentVolumeClaim): Promise<
   requireOurs(found);
   const { name = '', namespace, uid = '' } = found.metadata;
   await requestDeletion(cloud, { resource: persistentVolumeClaims, namespace, name }, uid);
-  await gone(cloud, found);
+  await gone(cloud, found, cloud.config.deadlines.createVm);
 }
 
 /** Verbs touch nothing else, and this one deletes what is in its way. */
@@ -110,12 +124,16 @@ async function find(cloud: Cloud, claim: PersistentVolumeClaim): Promise<Persist
   return ifThere(cloud.api.get({ resource: persistentVolumeClaims, namespace, name }));
 }
 
-async function gone(cloud: Cloud, { metadata }: PersistentVolumeClaim): Promise<void> {
+async function gone(
+  cloud: Cloud,
+  { metadata }: PersistentVolumeClaim,
+  deadlineSeconds: number,
+): Promise<void> {
   const { name = '', namespace, uid = '' } = metadata;
   await waitUntilGone(cloud, {
     reference: { resource: persistentVolumeClaims, namespace, name },
     uid,
-    deadlineSeconds: cloud.config.deadlines.deleteVm,
+    deadlineSeconds,
     what: `claim '${name}'`,
   });
 }

@@ -28,9 +28,16 @@ export interface VmRequest {
 /** What the arguments say; what the cluster makes of the networks is asked of it. */
 export type ParsedVmRequest = Omit<VmRequest, 'plan'> & { readonly plan: Omit<VmPlan, 'networking'> };
 
-/** The arguments of create_vm. Checks everything that can be checked without Kubernetes; how disks come is not. */
-export function parseVmRequest(cloud: Cloud, args: readonly unknown[]): ParsedVmRequest {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
+/**
+ * Parses the arguments of create_vm, which are the first of check_vm; `method` is named in errors. Checks everything that can be
+ * checked without Kubernetes; how disks come is not.
+ */
+export function parseVmRequest(
+  cloud: Cloud,
+  args: readonly unknown[],
+  method: 'create_vm' | 'check_vm' = 'create_vm',
+): ParsedVmRequest {
+  const place: Place = { code: 'INVALID_ARGUMENT', path: method };
   const { config, namespace, directorUuid } = cloud;
   const agentId = stringAt(args[0], at(place, 'agent_id'));
   const stemcell = stringAt(args[1], at(place, 'stemcell_cid'));

@@ -20,7 +20,7 @@ const codeOfType: Readonly<Record<string, ErrorCode>> = {
   'Bosh::Clouds::NotSupported': 'NOT_SUPPORTED',
 };
 
-/** Reads what a CPI wrote; undefined when it is not one JSON object of the contract's shape (reference cpi 1.3). */
+/** Reads what a CPI wrote; undefined when it is not one JSON object of the contract's shape (docs-bosh: content/cpi-api-v2.md). */
 export function parseCpiResponse(text: string): CpiResponse | undefined {
   const value = parseObject(text);
   if (value === undefined) return undefined;

@@ -12,7 +12,7 @@ export interface CpiExecutable {
   readonly jobsDirectory: string;
 }
 
-/** What goes to the CPI's stdin, key by key (reference cpi 1.2). */
+/** What goes to the CPI's stdin, key by key. */
 interface CpiRequest {
   readonly method: string;
   readonly arguments: readonly unknown[];

@@ -130,7 +130,10 @@ export const transportConformance: readonly ConformanceCase[] = [
         return Promise.resolve({ certificate, key, token: `t0ken-${asked}` });
       };
       return using(
-        make({ ...anonymous, credentials: { current, issued: current, refused: () => undefined } }),
+        make({
+          ...anonymous,
+          credentials: { current, issued: async () => [await current()], refused: () => undefined },
+        }),
         async (transport) => {
           // one that connects ahead has asked before
           const before = asked;

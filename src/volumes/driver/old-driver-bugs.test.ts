@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { MountError } from './mount/mount-error.ts';
 import { driverFolder, nfsOptions, safeDescription, testDriver } from './testing/test-driver.ts';
 
-// reference volume-services.md 3.8; B6 is in driver.test.ts, B9 and B14 in mount/, B10 and B13 in options/
+// bugs of nfsv3driver and smbdriver, by numbers of our own; B6 is in driver.test.ts, B9 and B14 in mount/, B10 and B13 in options/
 
 test('B7: mounts of one name at once are one mount', async (t) => {
   const { call, mounter } = await testDriver(t);

@@ -5,7 +5,7 @@ import { mbusPassword } from '../../../src/cpi/testing/test-cloud.ts';
 const types = new Set(Object.values(errorTable).map(({ boshType }) => boshType));
 
 /**
- * Holds a text to be one valid envelope (reference cpi.md 1.3) with an error of a known type that is no fault of the CPI
+ * Holds a text to be one valid envelope (docs-bosh: content/cpi-api-v2.md) with an error of a known type that is no fault of the CPI
  * and has no secret. Returns the error's type, or `result`.
  */
 export function checkEnvelope(text: string): string {

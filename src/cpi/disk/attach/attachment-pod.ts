@@ -30,7 +30,7 @@ const nodeConditions: readonly Toleration[] = [
 ].map((condition) => ({ key: `node.kubernetes.io/${condition}`, operator: 'Exists', effect: 'NoSchedule' }));
 
 /**
- * The pod that attaches one disk to one VM (design 4.3): pinned by affinity, not by nodeName, so that the scheduler
+ * The pod that attaches one disk to one VM: pinned by affinity, not by nodeName, so that the scheduler
  * binds a claim that waits for its first consumer. Its grace is a year, because the grace's end is SIGKILL and a
  * volume pulled from under the VM; the holder leaves by itself once released. It has no owner.
  */

@@ -12,7 +12,7 @@ export const bindExit = { released: 17 } as const;
  * Puts the volume into the VM's hub, or does nothing where it is there already: run again, in a new container or a new sandbox
  * too, it mounts no second time. The mount container does so at its own start only if an attach_disk has had it do so before, which so
  * has marked the claim. What detach_disk has released is mounted in this attachment no more. It refuses to bind where the hub is no tmpfs of its own: a disk bound below the plain directory would be
- * removed with it by the kubelet (reference kubernetes.md 6.0), which may itself keep its folder on a tmpfs; once the holder is ending, which would leave it there; and what
+ * removed with it by the kubelet, which may itself keep its folder on a tmpfs; once the holder is ending, which would leave it there; and what
  * the node still has in the hub of another VM that has processes there: two VMs would write to one disk. An attachment that was
  * deleted by force leaves its mount behind, and no object tells of it.
  */

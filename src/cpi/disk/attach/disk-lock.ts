@@ -128,7 +128,7 @@ export async function unlockDisk(
     // the uid of the Secret is that of the VM: each attach_disk makes another pod; a later VM can have the cid
     if ((await unmark(cloud, claim, detached ? secret.metadata.uid : undefined)) !== undefined) return true;
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${name}'`);
+  throw changedByOthers('DISK_BUSY', `disk '${name}'`);
 }
 
 /** True if the last detach_disk took the disk from that VM, and no VM has been given it since. */

@@ -20,6 +20,7 @@ import { attachmentPod } from './attachment-pod.ts';
 import { lastVm, wasGivenTo } from './last-vm.ts';
 import { markAttached } from './mark-attached.ts';
 import {
+  diskCidOf,
   attachmentReference,
   createHubPod,
   describeVmOf,
@@ -35,7 +36,7 @@ const tries = 5;
 const pauseMs = 500;
 
 /**
- * Strategy `hot` (design 4.3): makes the attachment pod, marks the claim and has the holder mount the volume in the VM. Resolves with
+ * Strategy `hot`: makes the attachment pod, marks the claim and has the holder mount the volume in the VM. Resolves with
  * the hint. What it made is taken back when it fails, and what a killed call left; a disk that may be in the VM stays there: a job may
  * be writing to it, and a deletion cannot be taken back (take-back.ts). An attachment that a detach_disk has released, which that call
  * deletes unless it was killed, is replaced by another one. Model: hot.pml
@@ -185,7 +186,7 @@ async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promi
   if (state === 'of another pod' && (await hasItsVm(cloud, existing))) {
     throw new ProductError(
       'DISK_ATTACHED_ELSEWHERE',
-      `the disk of ${existing.metadata.name ?? ''} is attached to ${describeVmOf(cloud, existing)}; detach it there first`,
+      `disk '${diskCidOf(existing)}' is attached to ${describeVmOf(cloud, existing)}; detach it there first`,
     );
   }
   if (state !== 'ending') await requestEnd(cloud, existing);

@@ -79,7 +79,10 @@ async function isGivenUp(
   const state = nodeName === undefined ? undefined : await lookAtNode(cloud, nodeName);
   if (state?.kind === 'lost') {
     const disk = `disk '${diskCid}'`;
-    throw lostNodeError(`${disk} may still be mounted in VM '${name}'`, state, [disk]);
+    throw lostNodeError(`${disk} may still be mounted in VM '${name}'`, state, {
+      stakes: [disk],
+      isDeleting: false,
+    });
   }
   return state?.kind === 'given up';
 }

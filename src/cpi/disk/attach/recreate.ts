@@ -105,7 +105,8 @@ async function recordAndSettle(
     const recorded = await recordDisks(cloud, secret, vm.pod, isNew ? [...cids, diskCid] : cids);
     if (recorded === undefined) return undefined;
     secret = recorded;
-    return settlePod(cloud, cidOf(vm), recorded);
+    const deadlineSeconds = cloud.config.deadlines.attachDisk;
+    return settlePod(cloud, cidOf(vm), { recorded, deadlineSeconds });
   }
 }
 
@@ -185,7 +186,9 @@ async function refuseDetach(
 }
 
 async function settleWithout(cloud: Cloud, vm: RecreatedVm, diskCid: string): Promise<void> {
-  const made = await settlePod(cloud, cidOf(vm), vm.secret).catch((error: unknown) => {
+  const deadlineSeconds = cloud.config.deadlines.detachDisk;
+  const wanted = { recorded: vm.secret, deadlineSeconds };
+  const made = await settlePod(cloud, cidOf(vm), wanted).catch((error: unknown) => {
     if (!isProductError(error)) throw error;
     throw new ProductError(
       'VM_NOT_RESTARTED',
@@ -221,7 +224,10 @@ async function refuseLostNode(cloud: Cloud, { secret, pod }: RecreatedVm): Promi
   const state = await lookAtNode(cloud, nodeName);
   if (state.kind !== 'lost') return;
   const stakes = disksOf(pod).map((cid) => `its disk '${cid}'`);
-  throw lostNodeError(`the disks of VM '${secret.metadata.name ?? ''}' were not changed`, state, stakes);
+  throw lostNodeError(`the disks of VM '${secret.metadata.name ?? ''}' were not changed`, state, {
+    stakes,
+    isDeleting: false,
+  });
 }
 
 /** A pod mounts claims of its own namespace alone. */
@@ -267,7 +273,8 @@ async function takenBack(
       const now = await readAgain(cloud, cidOf(vm));
       return failure(disksOfRecreatedVm(now).includes(diskCid) ? stays : `; ${detachedMeanwhile}`);
     }
-    await settlePod(cloud, cidOf(vm), recorded);
+    const deadlineSeconds = cloud.config.deadlines.attachDisk;
+    await settlePod(cloud, cidOf(vm), { recorded, deadlineSeconds });
     await unlockDisk(cloud, claim, { secret, detached: false });
     return isProductError(error, 'DISK_ATTACHED_ELSEWHERE') ? error : failure('');
   } catch (second) {

@@ -68,7 +68,10 @@ async function isGivenUp(cloud: Cloud, attachment: Pod): Promise<boolean> {
   const state = nodeName === undefined ? undefined : await lookAtNode(cloud, nodeName);
   if (state?.kind === 'lost') {
     const disk = `disk '${diskCidOf(attachment)}'`;
-    throw lostNodeError(`${disk} is still attached to VM '${vmCidOf(attachment)}'`, state, [disk]);
+    throw lostNodeError(`${disk} is still attached to VM '${vmCidOf(attachment)}'`, state, {
+      stakes: [disk],
+      isDeleting: false,
+    });
   }
   return state?.kind === 'given up';
 }

@@ -11,7 +11,7 @@ const patienceMs = 5000;
 /**
  * Sees to it that a VM's pod, whose deletion was asked for and whose attachments are gone, can go. An attachment that was
  * deleted while its holder could not run, or by force, has left its mount in the hub, and a kubelet never unmounts the hub
- * under it (reference kubernetes.md 6.0). Where the pod stays though its containers have ended, a sweeper is made, and
+ * under it. Where the pod stays though its containers have ended, a sweeper is made, and
  * ended again when `gone` has settled. Resolves without any request where `gone` comes in time. Model: hot.pml
  */
 export async function sweepHub(cloud: Cloud, vm: Pod, gone: Promise<unknown>): Promise<void> {

@@ -1,2 +1,2 @@
-/** What becomes of a wish that is NOT_SUPPORTED, in its message (reference cpi.md 1.5). */
+/** Says in the message of a NOT_SUPPORTED what a director does then, of resize_disk and update_disk. */
 export const ownWay = 'a director copies it file by file to another disk instead';

@@ -20,6 +20,8 @@ export type UpdatePlan =
   | { readonly kind: 'change'; readonly grows: boolean; readonly attributesClass?: string | null }
   | { readonly kind: 'copy'; readonly source: StorageClass; readonly target: StorageClass };
 
+const noProvisioner = 'kubernetes.io/no-provisioner';
+
 /**
  * How a disk becomes what its type says now. Throws NOT_SUPPORTED for what no storage driver can do; the director then copies
  * file by file. Pure.
@@ -109,8 +111,6 @@ function copyPlan({ claim, classes }: UpdateQuestion, present: string, target: s
   }
   return { kind: 'copy', source: from, target: to };
 }
-
-const noProvisioner = 'kubernetes.io/no-provisioner';
 
 /**
  * Undefined: what it is now. A type that names none any more asks for today's default class; one that never did asks for

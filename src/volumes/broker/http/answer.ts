@@ -24,6 +24,6 @@ export function refusal(status: number, error: BrokerErrorCode, description: str
 
 /**
  * A request that cannot be met as it is. Never 422 for parameters: Cloud Controller takes that for a fault
- * of the broker, and deletes what it thinks was made (reference volume-services.md 1.9).
+ * of the broker, and deletes what it thinks was made.
  */
 export const invalid = (description: string): Answer => refusal(400, 'InvalidRequest', description);

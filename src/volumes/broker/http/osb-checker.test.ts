@@ -16,7 +16,7 @@ import { without, withParameters } from '../testing/request-cases.ts';
 
 /**
  * What osb-checker asks of a broker, of its Node flavour (2.13) and its Go flavour (2.14), in our words and
- * in their order (reference volume-services.md 5.3). What it asks of asynchronous brokers is left out: this
+ * in their order. What it asks of asynchronous brokers is left out: this
  * one answers when it is done. It binds without an app, which a volume cannot be; here the bind names one.
  */
 const offerings = [

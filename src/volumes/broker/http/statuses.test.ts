@@ -336,5 +336,5 @@ const cases: readonly RequestCase[] = [
   },
 ];
 
-// reference volume-services.md 1.2
+// spec.md of OSBAPI 2.17, each table of statuses
 testRequests('the statuses of OSBAPI 2.17', cases);

@@ -24,7 +24,7 @@ import { runMigrate } from './run-migrate.ts';
 const old = { ...nfsPlan, organization_guid: 'org-1', space_guid: 'space-1' };
 const parameters = { uid: '1000', gid: 1000 };
 const binding = { ...nfsPlan, app_guid: 'app-1', bind_resource: { app_guid: 'app-1' }, parameters };
-/** Reference volume-services.md 2.5: the id that nfsbroker answered. */
+/** The id that nfsbroker answered for these parameters. */
 const oldVolume = /^i-1-d6d375f5[0-9a-f]{20}216f$/u;
 
 interface Migration {

@@ -9,7 +9,7 @@ import type { InstanceRecord } from '../store/record.ts';
 export type OldRecord = { readonly record: InstanceRecord } | { readonly fault: string };
 
 /**
- * Reads what nfsbroker or smbbroker keep in CredHub under an id (reference volume-services.md 2.6): an
+ * Reads what nfsbroker or smbbroker keep in CredHub under an id: an
  * instance, or a binding, which names no instance.
  */
 export function parseOldRecord(id: string, value: unknown, offerings: readonly Offering[]): OldRecord {

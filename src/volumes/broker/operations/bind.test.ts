@@ -26,7 +26,7 @@ const schemes: readonly VolumeIdScheme[] = [
   { signingKey: pair.key },
 ];
 
-/** What the old drivers accept, and what they want (reference volume-services.md 3.5 and 3.6). */
+/** What the old drivers accept, and what they need: nfsv3driver's and smbdriver's option tables. */
 const ofNfsDriver = {
   allowed: 'auto_cache mount source experimental uid gid username password readonly version cache'.split(' '),
   mandatory: ['source'],

@@ -8,7 +8,7 @@ import type { BindingRecord } from '../store/record.ts';
 
 /**
  * An instance as its users may see it: Cloud Controller shows them what a fetch answers, so no secret is in
- * it (reference volume-services.md 1.9).
+ * it.
  */
 export function fetchInstance({ instance }: View, id: string, offerings: readonly Offering[]): Answer {
   const offering = offerings.find((candidate) => candidate.id === instance?.serviceId);

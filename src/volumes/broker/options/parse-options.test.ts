@@ -163,7 +163,7 @@ test('a name and its other name are one option', () => {
 });
 
 test('whatever is handed on is known to the old drivers, which refuse a mount with any other key', () => {
-  // reference volume-services.md 3.5 and 3.6
+  // the option tables of nfsv3driver and smbdriver
   const ofNfsDriver =
     'auto_cache mount source experimental uid gid username password readonly version cache'.split(' ');
   const ofSmbDriver =

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { test } from 'node:test';
+import type { Clock } from '../kubernetes/clock.ts';
+import { systemClock } from '../kubernetes/clock.ts';
+import type { Resource } from '../kubernetes/api.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import { networkPolicies, persistentVolumeClaims, pods, services } from '../kubernetes/resources.ts';
+import type { Cloud } from './cloud.ts';
+import { attachDisk } from './disk/attach-disk.ts';
+import { createDisk } from './disk/create-disk.ts';
+import { detachDisk } from './disk/detach-disk.ts';
+import { baseLabels } from './labels.ts';
+import { createNetwork } from './network/create-network.ts';
+import { deleteNetwork } from './network/delete-network.ts';
+import { networkPolicyKind } from './testing/foreign-kinds.ts';
+import { interceptingApi } from './testing/intercepting-api.ts';
+import { rejection } from './testing/rejection.ts';
+import type { TestCloud } from './testing/test-cloud.ts';
+import { createVmArguments, namespace, testCloud, vmCidOfTest } from './testing/test-cloud.ts';
+import { createVm } from './vm/create-vm.ts';
+import { rebootVm } from './vm/reboot-vm.ts';
+
+/** Each in an order of magnitude that no pause and no other deadline has. */
+const deadlines = { create_vm: 7001, delete_vm: 7002, attach_disk: 7003, detach_disk: 7004, reboot_vm: 7005 };
+/** The methods for networks have no deadline that can be configured. */
+const ofNetworks = 300;
+/** Ends every deadline that this file is about at once; other waits are as they are. */
+const impatient: Clock = {
+  now: () => systemClock.now(),
+  sleep: (milliseconds, signal) => systemClock.sleep(milliseconds >= 300_000 ? 20 : milliseconds, signal),
+};
+
+type World = TestCloud & { readonly impatiently: Cloud };
+
+async function startWorld(t: TestContext, attach = 'hot'): Promise<World> {
+  const world = await testCloud(t, { deadlines, kubernetes: { attach } }, [networkPolicyKind]);
+  return { ...world, impatiently: { ...world.cloud, clock: impatient } };
+}
+
+/** Makes that object one that is being deleted and stays: something else than the CPI holds it, or its node is silent. */
+async function holdDeleted({ api, node }: TestCloud, resource: Resource, name: string): Promise<void> {
+  const reference = { resource, namespace, name };
+  if (resource === pods) await node.stop();
+  else await api.patch<KubernetesObject>(reference, { metadata: { finalizers: ['example.com/held'] } });
+  await api.delete(reference);
+}
+
+const waited = (seconds: number, what: string): RegExp => new RegExp(`waited ${seconds} s for ${what}`, 'u');
+const dynamic = { default: { type: 'dynamic' } };
+const policy = [{ type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } }];
+
+test('create_vm waits as long as create_vm may for a VM that still has its address', async (t) => {
+  const world = await startWorld(t);
+  await createVm(world.cloud, createVmArguments());
+  await holdDeleted(world, pods, vmCidOfTest);
+  await assert.rejects(
+    createVm(world.impatiently, createVmArguments({ agentId: 'other' })),
+    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, `VM '${vmCidOfTest}'`)),
+  );
+});
+
+test('create_vm waits as long as create_vm may for a Service of its name that is being deleted', async (t) => {
+  const world = await startWorld(t);
+  const properties = { services: [{ name: 'web', ports: [{ port: 80 }] }] };
+  await createVm(world.cloud, createVmArguments({ properties, networks: dynamic }));
+  await holdDeleted(world, services, 'web');
+  await assert.rejects(
+    createVm(world.impatiently, createVmArguments({ properties, networks: dynamic })),
+    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, "the former Service 'web'")),
+  );
+});
+
+test('create_vm waits as long as create_vm may for a claim of its name that is being deleted', async (t) => {
+  const world = await startWorld(t, 'recreate');
+  await createVm(world.cloud, createVmArguments());
+  await holdDeleted(world, persistentVolumeClaims, `${vmCidOfTest}-data`);
+  await assert.rejects(
+    createVm(world.impatiently, createVmArguments()),
+    rejection('VM_CREATION_FAILED_RETRY', waited(deadlines.create_vm, `claim '${vmCidOfTest}-data'`)),
+  );
+});
+
+for (const [method, seconds, run] of [
+  ['attach_disk', deadlines.attach_disk, (cloud: Cloud, args: unknown[]) => attachDisk(cloud, args)],
+  ['detach_disk', deadlines.detach_disk, (cloud: Cloud, args: unknown[]) => detachDisk(cloud, args)],
+  ['reboot_vm', deadlines.reboot_vm, (cloud: Cloud, args: unknown[]) => rebootVm(cloud, args)],
+] as const) {
+  test(`${method} (recreate) waits as long as ${method} may for the previous pod to end`, async (t) => {
+    const world = await startWorld(t, 'recreate');
+    await createVm(world.cloud, createVmArguments());
+    const disk = await createDisk(world.cloud, [64, {}, null]);
+    if (method === 'detach_disk') await attachDisk(world.cloud, [vmCidOfTest, disk]);
+    await holdDeleted(world, pods, vmCidOfTest);
+    await assert.rejects(run(world.impatiently, [vmCidOfTest, disk]), waited(seconds, 'the former pod'));
+  });
+}
+
+test('create_network and delete_network wait for a network as long as they ever do, whatever delete_vm may', async (t) => {
+  const world = await startWorld(t);
+  const [cid] = await createNetwork(world.cloud, policy);
+  await holdDeleted(world, networkPolicies, cid);
+  const message = waited(ofNetworks, `.*network '${cid}'`);
+  await assert.rejects(deleteNetwork(world.impatiently, [cid]), rejection('DEADLINE', message));
+  await assert.rejects(createNetwork(world.impatiently, policy), rejection('DEADLINE', message));
+});
+
+/** A call that others disturb each time; a call that never ends fails the test by `enough`. */
+const enough = 50;
+
+test('create_network ends if others make and delete its network again and again', async (t) => {
+  const { impatiently: cloud, api } = await startWorld(t);
+  const [cid] = await createNetwork(cloud, policy);
+  const reference = { resource: networkPolicies, namespace, name: cid };
+  const object = await api.get<KubernetesObject>(reference);
+  let count = 0;
+  const contended = interceptingApi(cloud.api, async (request) => {
+    if (request === `get networkpolicies ${cid}`) await api.delete(reference);
+    if (request !== `create networkpolicies ${cid}`) return;
+    count += 1;
+    assert.ok(count < enough);
+    const metadata = { name: cid, namespace, labels: baseLabels('network', 'director-1') };
+    if (count > 1) await api.create(networkPolicies, { ...object, metadata });
+  });
+  await assert.rejects(
+    createNetwork({ ...cloud, api: contended }, policy),
+    rejection('KUBERNETES_CONFLICT', /changed by others again and again/u),
+  );
+});
+
+test('create_vm ends if others make and delete a claim of its name again and again', async (t) => {
+  const { impatiently: cloud, api } = await startWorld(t, 'recreate');
+  const name = `${vmCidOfTest}-state`;
+  const reference = { resource: persistentVolumeClaims, namespace, name };
+  let count = 0;
+  const contended = interceptingApi(cloud.api, async (request) => {
+    if (request === `get persistentvolumeclaims ${name}`) await api.delete(reference);
+    if (request !== `create persistentvolumeclaims ${name}`) return;
+    count += 1;
+    assert.ok(count < enough);
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    const labels = baseLabels('volume', 'director-1');
+    await api.create(persistentVolumeClaims, { metadata: { name, namespace, labels }, spec });
+  });
+  await assert.rejects(
+    createVm({ ...cloud, api: contended }, createVmArguments()),
+    rejection('VM_CREATION_FAILED_RETRY', /changed by others again and again/u),
+  );
+});

@@ -1,0 +1,26 @@
+import { isProductError } from '../errors/product-error.ts';
+
+/**
+ * Returns a function that prints lines for the operator, in their order, without the secrets that the call knows
+ * when it prints them: an exec plugin may issue another token at any time. If the secrets cannot be read, a line
+ * that says so is printed instead, since the text could contain one; so could the message of that error.
+ */
+export function redactedSay(
+  say: (line: string) => void,
+  openRedactor: () => Promise<(text: string) => string>,
+): (line: string) => void {
+  let previous = Promise.resolve();
+  return (line) => {
+    const redacted = openRedactor().then(
+      (redact) => redact(line),
+      (error: unknown) =>
+        `a line about the progress of this call was left out: its secrets cannot be removed, since they cannot be read [${nameOf(error)}]`,
+    );
+    previous = Promise.all([redacted, previous]).then(([text]) => say(text));
+  };
+}
+
+function nameOf(error: unknown): string {
+  if (isProductError(error)) return error.code;
+  return error instanceof Error ? error.name : typeof error;
+}
