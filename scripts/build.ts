@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { embeddedAgentProperties } from '../src/bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
-import { builtCommandLine } from '../src/cli/built-command-line.ts';
+import { mainModulePath } from '../src/cli/built-command-line.ts';
 import { besideCluster, builtCluster } from '../src/cluster/daemon/built-cluster.ts';
 import { hostRootImage } from '../src/cluster/node/image/host-root-image.ts';
 import { allEnded } from './all-ended.ts';
@@ -46,7 +46,7 @@ async function buildAll(beside: readonly string[]): Promise<void> {
     allEnded([
       buildRuntime(join(dist, 'runtime')),
       buildCluster(builtCluster(root)),
-      buildCommandLine(builtCommandLine(root)),
+      buildCommandLine(mainModulePath(root)),
     ]).then(() => runBeside(beside)),
     buildVolumeServices(join(dist, 'volumes')),
     packExample('hello'),
@@ -66,7 +66,7 @@ async function buildAll(beside: readonly string[]): Promise<void> {
 /** What it cannot do the command that the build is for meets again, and says. */
 async function runBeside(words: readonly string[]): Promise<void> {
   if (words.length === 0) return;
-  const child = spawn(process.execPath, [builtCommandLine(root), ...words], {
+  const child = spawn(process.execPath, [mainModulePath(root), ...words], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const said = text(child.stderr);

@@ -84,7 +84,7 @@ async function hasEnded(pid: number): Promise<boolean> {
 
 /** Waits, a minute at the longest. */
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const wait = { clock: systemClock, signal: undefined, budget: 60_000, longestPause: 100 };
+  const wait = { clock: systemClock, signal: undefined, timeoutMs: 60_000, maxDelayMs: 100 };
   const seen = await poll(async () => ((await isSo()) ? true : undefined), wait);
   if (seen === undefined) throw new Error(`not within a minute: ${what}`);
 }

@@ -134,7 +134,7 @@ test("ctl starts rpcbind where none answers, and hands the directory's propertie
   const settings = parseLdapSettings(environment as Record<string, string>, faults);
   assert.deepEqual(faults, []);
   assert.equal(settings?.servicePassword, ldap.ldap_svc_password);
-  assert.deepEqual([settings.url, settings.usersBelow], ['ldap://ldap.example:389', 'cn=Users,dc=example']);
+  assert.deepEqual([settings.url, settings.searchBase], ['ldap://ldap.example:389', 'cn=Users,dc=example']);
   await assert.rejects(
     rendered('nfsv3driver', 'ldap.erb', { nfsv3driver: { ...ldap, ldap_svc_password: '' } }),
     /ldap_host needs ldap_svc_user, ldap_svc_password/u,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { findRuby, rendererOf } from '../../src/bosh/template/create-template-renderer.ts';
-import { confined, nativeRuby, wasmRuby } from '../../src/bosh/template/ruby-command.ts';
+import { withNamespaces, nativeRuby, wasmRuby } from '../../src/bosh/template/ruby-command.ts';
 import type { RubyCommand } from '../../src/bosh/template/ruby-command.ts';
 import type { TemplateToRender } from '../../src/bosh/template/template-renderer.ts';
 import { formatTable } from '../../src/cli/table.ts';
@@ -94,7 +94,7 @@ async function largestDescendant(pid: number): Promise<number> {
 
 const ruby = await findRuby(process.env['PATH']);
 if (ruby === undefined) throw new Error('There is no ruby on PATH to compare ruby.wasm with: install one');
-const commands = { ruby: confined(nativeRuby(ruby)), 'ruby.wasm': confined(wasmRuby()) };
+const commands = { ruby: withNamespaces(nativeRuby(ruby)), 'ruby.wasm': withNamespaces(wasmRuby()) };
 const samples: Record<keyof typeof commands, Sample[]> = { ruby: [], 'ruby.wasm': [] };
 // in turn, as the machine is not equally fast all the time; the first round fills caches
 for (let round = 0; round <= Number(values.rounds); round += 1)

@@ -1,7 +1,7 @@
 import { runCpi } from '../../test/cpi/artefact.ts';
 import { methods } from '../../src/cpi/methods.ts';
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
-import { openSession } from '../../src/cpi/session.ts';
+import { openCall } from '../../src/cpi/session.ts';
 
 /** One CPI call; rejects where the CPI answers with an error. */
 export type Caller = (method: string, args: readonly unknown[]) => Promise<unknown>;
@@ -11,7 +11,7 @@ export function inProcess(config: object): Caller {
   return async (method, args) => {
     const verb = await methods.get(method)?.();
     if (verb === undefined) throw new Error(`there is no method ${method}`);
-    const { cloud, close } = await openSession({
+    const { cloud, close } = await openCall({
       file: config,
       context: {},
       contextName: undefined,

@@ -7,7 +7,7 @@ import type { ExecRequest, ExecSession } from '../../src/cluster/node/pod-consol
 import { startSimulatedCluster } from '../../src/cluster/testing/simulated-cluster.ts';
 import { defaultNodeTimings } from '../../src/cluster/controllers/nodes/node-timings.ts';
 import { endedSession, HolderConsole } from '../../src/cpi/testing/holder-console.ts';
-import { doneExit } from '../../src/kubernetes/pod-script.ts';
+import { successExit } from '../../src/kubernetes/pod-script.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 import { addOthers, serveForeignKinds } from './others.ts';
@@ -95,7 +95,7 @@ class RestartingConsole extends HolderConsole {
       containerID: `simulated://${randomUUID()}`,
     }));
     await this.api.patch(reference, { status: { containerStatuses } }, { subresource: 'status' });
-    return endedSession(doneExit);
+    return endedSession(successExit);
   }
 }
 

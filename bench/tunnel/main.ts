@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { socks5Connect } from '../../src/bosh/agent-client/socks5-connect.ts';
-import { builtCommandLine } from '../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../src/cli/built-command-line.ts';
 import { formatTable } from '../../src/cli/table.ts';
 import { PodWorld } from '../../test/cluster/pod-world.ts';
 import { testCluster } from '../../test/cluster/test-cluster.ts';
@@ -62,7 +62,7 @@ try {
 }
 
 async function openTunnel(address: string): Promise<Open> {
-  const main = builtCommandLine(join(import.meta.dirname, '..', '..'));
+  const main = mainModulePath(join(import.meta.dirname, '..', '..'));
   const words = ['tunnel', '--kubeconfig', kubeconfig, '--namespace', world.namespace];
   const port = await start([process.execPath, main, ...words], /127\.0\.0\.1:(\d+)/u);
   return (target) => socks5Connect({ host: '127.0.0.1', port }, { host: address, port: target });

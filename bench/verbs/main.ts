@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { formatTable } from '../../src/cli/table.ts';
-import type { Cloud } from '../../src/cpi/cloud.ts';
+import type { CallContext } from '../../src/cpi/cloud.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
 import { methods } from '../../src/cpi/methods.ts';
 import { countingApi } from '../../src/cpi/testing/counting-api.ts';
@@ -54,7 +54,7 @@ try {
 }
 
 interface Prepared {
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   readonly config: string;
   readonly scenario: VerbScenario;
   readonly args: readonly unknown[];
@@ -71,7 +71,7 @@ async function inWorld<T>(
     const settings = { ...world.settings, deadlines: {}, ...scenarioSettings(world, scenario) };
     const config = join(world.directory, 'verbs.json');
     await writeFile(config, JSON.stringify(settings), { mode: 0o600 });
-    const cloud: Cloud = {
+    const cloud: CallContext = {
       api: world.api,
       exec: world.node.exec,
       config: parseConfig(settings, {}),
@@ -79,8 +79,8 @@ async function inWorld<T>(
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'bench',
-      note: () => undefined,
-      say: () => undefined,
+      log: () => undefined,
+      reportProgress: () => undefined,
     };
     const args = await scenario.prepare(cloud);
     if (scenario.exec !== undefined) world.commands.exec = scenario.exec(cloud);

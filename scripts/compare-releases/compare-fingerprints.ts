@@ -9,7 +9,7 @@ import type { ReleaseFile } from '../../src/bosh/release/fingerprint.ts';
 import { readReleaseManifest } from '../../src/bosh/release/release-manifest.ts';
 import { unpackArchive } from '../../src/bosh/archive/unpack-archive.ts';
 import { digestOfFile } from '../../src/bosh/digest/verify-file.ts';
-import { Problems, rootField } from '../../src/bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../src/bosh/yaml/field.ts';
 import { readYaml } from '../../src/bosh/yaml/parse-yaml.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import type { Difference } from './difference.ts';
@@ -154,7 +154,7 @@ const partsOf = ({ jobs, packages }: { jobs: readonly Named[]; packages: readonl
 async function standInForBlobs(directory: string): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
   if (!(await exists(index))) return;
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const blobs: Record<string, { size: number; sha: string }> = {};
   for (const [name] of rootField(await readYaml(index, 'RELEASE_INVALID'), problems).entries()) {
     const path = join(directory, 'blobs', name);

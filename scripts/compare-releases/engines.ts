@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { rendererOf } from '../../src/bosh/template/create-template-renderer.ts';
-import { confined, limited, nativeRuby, wasmRuby } from '../../src/bosh/template/ruby-command.ts';
+import { withNamespaces, withLimits, nativeRuby, wasmRuby } from '../../src/bosh/template/ruby-command.ts';
 import type { TemplateRenderer, TemplateToRender } from '../../src/bosh/template/template-renderer.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 
@@ -20,10 +20,10 @@ export interface Engine {
 
 /** Our renderer by an installed ruby, which has to be one that can be confined. */
 export const nativeEngine = (rubyPath: string): Engine =>
-  engineOf('ruby', rendererOf([confined(nativeRuby(rubyPath))], {}));
+  engineOf('ruby', rendererOf([withNamespaces(nativeRuby(rubyPath))], {}));
 
 export const wasmEngine = (): Engine =>
-  engineOf('ruby.wasm', rendererOf([confined(wasmRuby()), limited(wasmRuby())], {}));
+  engineOf('ruby.wasm', rendererOf([withNamespaces(wasmRuby()), withLimits(wasmRuby())], {}));
 
 function engineOf(name: string, renderer: TemplateRenderer): Engine {
   return {

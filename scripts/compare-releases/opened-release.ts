@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { byBytes } from '../../src/bosh/archive/pack-archive.ts';
+import { compareBytes } from '../../src/bosh/archive/pack-archive.ts';
 import { openRelease } from '../../src/bosh/release/open-release.ts';
 import { readJobSpec } from '../../src/bosh/release/job-spec.ts';
 import type { JobSpec } from '../../src/bosh/release/release.ts';
 import type { ReleasePackage } from '../../src/bosh/release/release.ts';
-import { Problems, rootField } from '../../src/bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../src/bosh/yaml/field.ts';
 import { readYaml } from '../../src/bosh/yaml/parse-yaml.ts';
 import { toValue } from '../../src/bosh/yaml/yaml-node.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
@@ -52,7 +52,7 @@ async function openDirectory(path: string): Promise<OpenedRelease> {
   });
   const jobs: JobToCompare[] = [];
   const refused: { name: string; reason: string }[] = [];
-  for (const name of names.toSorted(byBytes)) {
+  for (const name of names.toSorted(compareBytes)) {
     const directory = join(path, 'jobs', name);
     try {
       const { spec, definitions } = await readSpec(join(directory, 'spec'));
@@ -68,7 +68,7 @@ async function openDirectory(path: string): Promise<OpenedRelease> {
 
 async function readSpec(path: string): Promise<{ spec: JobSpec; definitions: Definitions }> {
   const node = await readYaml(path, 'RELEASE_INVALID');
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const root = rootField(node, problems);
   const spec = readJobSpec(root);
   problems.throwIfAny('RELEASE_INVALID');

@@ -47,7 +47,7 @@ export class Agent {
     this.#services = services;
     this.#bus = bus;
     this.#endCommands = endCommands;
-    this.#resumed = isRestored ? this.#resume() : Promise.resolve();
+    this.#resumed = isRestored ? this.#startJobs() : Promise.resolve();
   }
 
   /**
@@ -58,9 +58,9 @@ export class Agent {
     const { directories, ports } = options;
     await prepareDirectories(directories, ports.identities);
     const settings = await loadSettings(options.configPath, directories);
-    const { address, certificate } = usableSettings(settings, await ports.ownAddress());
-    if (settings.unused.length > 0)
-      ports.log.info(`settings without effect here: ${settings.unused.join(', ')}`);
+    const { address, certificate } = requireUsableSettings(settings, await ports.ownAddress());
+    if (settings.ignoredSettings.length > 0)
+      ports.log.info(`settings without effect here: ${settings.ignoredSettings.join(', ')}`);
     const problem = await writeAuthorizedKeys(settings.authorizedKeys, ports.identities);
     if (problem !== undefined) ports.log.error(`nobody can log in by env.bosh.authorized_keys: ${problem}`);
     const services = agentServices(settings, directories, ports);
@@ -70,7 +70,11 @@ export class Agent {
     const actions = actionTable(services);
     const bus = await serveBus({ ...services, actions, address, certificate });
     ports.log.info(`agent ${settings.agentId} listens on ${address.host}:${bus.port}`);
-    const endCommands = await serveCommands(directories.monitSocket, commandPorts(services), ports.log);
+    const endCommands = await serveCommands(
+      directories.monitSocket,
+      monitCommandHandlers(services),
+      ports.log,
+    );
     return new Agent(services, { bus, endCommands, isRestored });
   }
 
@@ -89,10 +93,10 @@ export class Agent {
     await this.#services.supervisor.unmonitor();
   }
 
-  async #resume(): Promise<void> {
+  async #startJobs(): Promise<void> {
     const { jobStart, log } = this.#services;
     try {
-      await jobStart.resume(this.#closing.signal);
+      await jobStart.startAfterRestart(this.#closing.signal);
     } catch (error) {
       // the bus goes on: a caller can still see the state, apply and start
       this.#services.supervisor.hold('disk', errorText(error));
@@ -101,7 +105,7 @@ export class Agent {
   }
 }
 
-function commandPorts({ supervisor, clock, table, probes }: AgentServices): CommandPorts {
+function monitCommandHandlers({ supervisor, clock, table, probes }: AgentServices): CommandPorts {
   const startedAt = clock.now();
   return {
     processes: () => supervisor.processes(),
@@ -109,13 +113,13 @@ function commandPorts({ supervisor, clock, table, probes }: AgentServices): Comm
     reload: () => supervisor.reload(),
     facts: async () => ({
       ...{ now: clock.now(), startedAt, hostname: hostname() },
-      ...{ loadAverages: probes.loadAverages(), usages: await table.usages() },
+      ...{ loadAverages: probes.loadAverages(), usages: await table.list() },
       ...{ memoryKilobytes: probes.memoryKilobytes, processors: probes.processors },
     }),
   };
 }
 
-function usableSettings(
+function requireUsableSettings(
   settings: Settings,
   machine: string,
 ): { readonly address: BusAddress; readonly certificate: NonNullable<Settings['certificate']> } {

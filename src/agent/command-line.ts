@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 export interface CommandLine {
   readonly base: string;
   readonly configPath: string;
-  readonly isVersionAsked: boolean;
+  readonly showVersion: boolean;
 }
 
 /**
@@ -12,9 +12,9 @@ export interface CommandLine {
  * name the platform and the job supervisor there; here both are the agent itself, and their values are not used.
  * Throws a TypeError of node:util for anything else.
  */
-export function parseCommandLine(list: readonly string[]): CommandLine {
+export function parseCommandLine(args: readonly string[]): CommandLine {
   const { values } = parseArgs({
-    args: [...list],
+    args: [...args],
     options: {
       base: { type: 'string', short: 'b', default: '/var/vcap' },
       config: { type: 'string', short: 'C' },
@@ -27,6 +27,6 @@ export function parseCommandLine(list: readonly string[]): CommandLine {
   return {
     base,
     configPath: values.config ?? join(base, 'bosh', 'agent.json'),
-    isVersionAsked: values.version,
+    showVersion: values.version,
   };
 }

@@ -14,7 +14,7 @@ export interface JobStartOptions {
 const pollMilliseconds = 500;
 
 /** Starts jobs, and only with the disk in place that was mounted last. */
-export class JobStart {
+export class JobStarter {
   readonly #options: JobStartOptions;
 
   constructor(options: JobStartOptions) {
@@ -23,12 +23,12 @@ export class JobStart {
 
   /** The action `start`. */
   async start(): Promise<void> {
-    await this.requireDisks();
+    await this.assertDisksMounted();
     await this.#options.supervisor.start();
   }
 
   /** Throws AGENT_DISK_FAILED while the VM's disk is not where it was. */
-  async requireDisks(): Promise<void> {
+  async assertDisksMounted(): Promise<void> {
     const problem = await this.#options.disks.restore();
     this.#options.supervisor.hold('disk', problem);
     if (problem !== undefined)
@@ -39,7 +39,7 @@ export class JobStart {
    * Goes on after a restart: waits for the disk, as long as it takes, then runs the jobs unless they were stopped.
    * Ends when `signal` aborts.
    */
-  async resume(signal: AbortSignal): Promise<void> {
+  async startAfterRestart(signal: AbortSignal): Promise<void> {
     const { disks, supervisor, clock, log } = this.#options;
     let told: string | undefined;
     while (!signal.aborted) {

@@ -52,13 +52,14 @@ async function main(): Promise<void> {
   if (first === 'monit') return monit(rest);
   if (first === 'bpm') return bpm(rest);
   const commandLine = parseCommandLine(process.argv.slice(2));
-  if (commandLine.isVersionAsked)
+  if (commandLine.showVersion)
     return void process.stdout.write(`bosh-kubernetes embedded agent ${version}\n`);
   if (process.pid === 1)
     throw new Error('the agent must not be PID 1: it does not reap, start it below an init');
   process.umask(0o022);
   const identities = await loadIdentities();
-  if (identities.single) log.info('this VM has a single user id: the kernel refuses chown to any other user');
+  if (identities.hasSingleId)
+    log.info('this VM has a single user id: the kernel refuses chown to any other user');
   const directories = directoriesOf(commandLine.base);
   const agent = await Agent.start({
     directories,

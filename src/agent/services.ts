@@ -6,7 +6,7 @@ import { copyFolder } from './disk/copy-folder.ts';
 import { DiskHints } from './disk/disk-hints.ts';
 import type { MountTable } from './disk/mount-table.ts';
 import { PersistentDisks } from './disk/persistent-disks.ts';
-import { JobStart } from './job-start.ts';
+import { JobStarter } from './job-start.ts';
 import type { Log } from './log.ts';
 import { JobSupervisor } from './monit/job-supervisor.ts';
 import type { Probes } from './monit/probes.ts';
@@ -42,7 +42,7 @@ export interface AgentServices extends AgentPorts {
   readonly tasks: TaskQueue;
   readonly supervisor: JobSupervisor;
   readonly disks: PersistentDisks;
-  readonly jobStart: JobStart;
+  readonly jobStart: JobStarter;
   readonly sshAccounts: SshAccounts;
   readonly vitals: () => Promise<Record<string, unknown>>;
 }
@@ -66,7 +66,7 @@ export function agentServices(
     tasks: new TaskQueue({ newId: randomUUID }),
     supervisor,
     disks,
-    jobStart: new JobStart({ ...ports, disks, supervisor }),
+    jobStart: new JobStarter({ ...ports, disks, supervisor }),
     sshAccounts: new SshAccounts({ ...ports, directories }),
     vitals: () => readVitals(directories, ports.mounts),
   };

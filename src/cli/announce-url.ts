@@ -3,7 +3,7 @@ import type { Clock } from '../deploy/clock.ts';
 import { awaitConnection } from './await-connection.ts';
 import type { Terminal } from './terminal.ts';
 
-export interface Announcement {
+export interface UrlCheck {
   readonly terminal: Pick<Terminal, 'out' | 'error'>;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
@@ -15,9 +15,9 @@ export interface Announcement {
  * How long what the jobs serve may take once monit says that they run, in milliseconds. After a restart of the cluster no
  * post-start script has waited for it.
  */
-const ownBudget = 120_000;
+const embeddedTimeoutMs = 120_000;
 /** What is not there by then may wait for more than this deployment, as for a load balancer that is programmed. */
-const otherBudget = 30_000;
+const remoteTimeoutMs = 30_000;
 
 /**
  * Prints a deployment's URL once it takes connections, and resolves with the exit code. On the embedded cluster one that refuses
@@ -26,11 +26,11 @@ const otherBudget = 30_000;
  */
 export async function announceUrl(
   url: string | undefined,
-  { terminal, clock, signal, logs }: Announcement,
+  { terminal, clock, signal, logs }: UrlCheck,
 ): Promise<number> {
-  const budget = logs === undefined ? otherBudget : ownBudget;
-  if (url !== undefined && !(await awaitConnection(url, { clock, signal, budget }))) {
-    const refused = `The jobs run, but ${url} takes no connections after ${budget / 1000} s more`;
+  const timeoutMs = logs === undefined ? remoteTimeoutMs : embeddedTimeoutMs;
+  if (url !== undefined && !(await awaitConnection(url, { clock, signal, timeoutMs }))) {
+    const refused = `The jobs run, but ${url} takes no connections after ${timeoutMs / 1000} s more`;
     terminal.error(logs === undefined ? `Warning: ${refused}` : `${refused}; their logs: ${logs}`);
     if (logs !== undefined) return 1;
   }

@@ -10,9 +10,9 @@ import { loadAccess } from '../kubernetes/load-access.ts';
 import { openApi } from '../kubernetes/open-api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { configMaps } from '../kubernetes/resources.ts';
-import { builtCommandLine } from './built-command-line.ts';
+import { mainModulePath } from './built-command-line.ts';
 
-const main = builtCommandLine(join(import.meta.dirname, '..', '..'));
+const main = mainModulePath(join(import.meta.dirname, '..', '..'));
 const user = 65534;
 const asUser = ['setpriv', '--reuid', String(user), '--regid', String(user), '--clear-groups'];
 const skip =

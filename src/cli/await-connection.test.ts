@@ -25,17 +25,20 @@ test('what begins to listen during the wait is waited for', async (t) => {
       await systemClock.sleep(milliseconds);
     },
   };
-  assert.equal(await awaitConnection(`http://127.0.0.1:${port}/`, { clock, signal, budget: 60_000 }), true);
+  assert.equal(
+    await awaitConnection(`http://127.0.0.1:${port}/`, { clock, signal, timeoutMs: 60_000 }),
+    true,
+  );
   assert.equal(tries, 3);
 });
 
 test('what refuses until the end is said to', async () => {
   const url = `http://127.0.0.1:${await closedPort()}/`;
-  assert.equal(await awaitConnection(url, { clock: systemClock, signal, budget: 50 }), false);
+  assert.equal(await awaitConnection(url, { clock: systemClock, signal, timeoutMs: 50 }), false);
 });
 
 test('what cannot be tried from here is not waited for', async () => {
   for (const url of ['no url', 'ssh://127.0.0.1/']) {
-    assert.equal(await awaitConnection(url, { clock: systemClock, signal, budget: 60_000 }), true, url);
+    assert.equal(await awaitConnection(url, { clock: systemClock, signal, timeoutMs: 60_000 }), true, url);
   }
 });

@@ -3,25 +3,25 @@ import { poll, type PollOptions } from '../deploy/poll.ts';
 
 /**
  * Waits until whoever `url` names takes connections, since a process that runs may need a moment until it listens; monit says
- * no more than that it runs. Resolves with false when it still refuses them at the end of the budget; with true also where the
+ * no more than that it runs. Resolves with false when it still refuses them at the end of the timeout; with true also where the
  * answer is anything else, which is not for this machine to judge (another network, another scheme).
  */
 export async function awaitConnection(
   url: string,
-  options: Omit<PollOptions, 'longestPause'>,
+  options: Omit<PollOptions, 'maxDelayMs'>,
 ): Promise<boolean> {
-  const place = placeOf(url);
+  const place = endpointOf(url);
   if (place === undefined) return true;
   const attempt = async (): Promise<true | undefined> => ((await isRefused(place)) ? undefined : true);
-  return (await poll(attempt, { ...options, longestPause: 500 })) === true;
+  return (await poll(attempt, { ...options, maxDelayMs: 500 })) === true;
 }
 
-interface Place {
+interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-function placeOf(url: string): Place | undefined {
+function endpointOf(url: string): Endpoint | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, hostname, port } = new URL(url);
   const standard = { 'http:': 80, 'https:': 443 }[protocol];
@@ -29,7 +29,7 @@ function placeOf(url: string): Place | undefined {
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? standard : Number(port) };
 }
 
-function isRefused(place: Place): Promise<boolean> {
+function isRefused(place: Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ ...place, timeout: 2000 });
     const end = (refused: boolean): void => {

@@ -90,14 +90,14 @@ const longestName = 200;
 
 function instanceName(text: string | undefined): string {
   if (text === undefined) return '-';
-  const value = parsed(text);
+  const value = tryParseJson(text);
   const name = typeof value === 'object' && value !== null && 'name' in value ? value.name : undefined;
   if (typeof name !== 'string') return '-';
   return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
 }
 
 /** Who may edit pods may annotate them with anything. */
-function parsed(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {

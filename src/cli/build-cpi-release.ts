@@ -16,7 +16,7 @@ import type {
 } from '../bosh/release/create-release.ts';
 import { digestOfFile } from '../bosh/digest/verify-file.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { draftPath } from '../platform/draft.ts';
+import { temporaryPath } from '../platform/draft.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import { replaceFile } from '../platform/replace-file.ts';
 
@@ -80,7 +80,7 @@ async function placeArtefacts(from: string, to: string): Promise<readonly string
   mkdirSync(to, { recursive: true });
   for (const name of readdirSync(to)) await removeTree(join(to, name), { within: to });
   for (const name of names) {
-    const draft = draftPath(join(to, name));
+    const draft = temporaryPath(join(to, name));
     linkOrCopy(join(from, name), draft);
     renameSync(draft, join(to, name));
   }

@@ -4,8 +4,8 @@
  */
 export function commandInVm(kubeconfig?: string): (vmCid: string, words: readonly string[]) => string {
   const where = kubeconfig === undefined ? ['-n', 'NAMESPACE'] : ['--kubeconfig', kubeconfig];
-  return (vmCid, words) => ['kubectl', ...where, 'exec', vmCid, '--', ...words].map(inShell).join(' ');
+  return (vmCid, words) => ['kubectl', ...where, 'exec', vmCid, '--', ...words].map(shellCommand).join(' ');
 }
 
-const inShell = (word: string): string =>
+const shellCommand = (word: string): string =>
   /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

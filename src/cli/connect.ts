@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import { secretStrings, urlPasswords } from '../errors/redact/secret-strings.ts';
-import { usedCredentials, type Access } from '../kubernetes/access.ts';
+import { issuedCredentials, type Access } from '../kubernetes/access.ts';
 import { secretsOfKubeconfig } from '../kubernetes/kubeconfig-secrets.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
@@ -40,7 +40,7 @@ export async function withKubernetes<T>(
     return await action(new RestApi({ transport }), access);
   } finally {
     transport.close();
-    onSecrets(secretStrings(await usedCredentials(access)));
+    onSecrets(secretStrings(await issuedCredentials(access)));
   }
 }
 

@@ -10,7 +10,8 @@ import { isProductError } from '../errors/product-error.ts';
 export function describeError(error: unknown): string {
   if (isProductError(error)) return [`${error.message} [${error.code}]`, ...causes(error)].join('\n');
   if (error instanceof ApiError) return describeApiError(error);
-  if (isLack(error)) return `This machine refuses it: ${withStep(error, ', and run the same command again')}`;
+  if (isResourceError(error))
+    return `This machine refuses it: ${withStep(error, ', and run the same command again')}`;
   if (error instanceof Error) return error.stack ?? error.message;
   return String(error);
 }
@@ -39,11 +40,23 @@ function describeApiError({ code: status, reason, message }: ApiError): string {
 const withCode = (text: string, code: ErrorCode): string => `${text} [${code}]`;
 
 /** Room, rights, descriptors, a device that works. */
-const lacks = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM', 'EIO']);
+const resourceErrorCodes = new Set([
+  'ENOSPC',
+  'EDQUOT',
+  'EROFS',
+  'EACCES',
+  'EPERM',
+  'EMFILE',
+  'ENFILE',
+  'ENOMEM',
+  'EIO',
+]);
 
-function isLack(error: unknown): error is NodeJS.ErrnoException {
+function isResourceError(error: unknown): error is NodeJS.ErrnoException {
   return (
-    error instanceof Error && 'syscall' in error && lacks.has((error as NodeJS.ErrnoException).code ?? '')
+    error instanceof Error &&
+    'syscall' in error &&
+    resourceErrorCodes.has((error as NodeJS.ErrnoException).code ?? '')
   );
 }
 

@@ -7,21 +7,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isAlive } from '../deploy/process/process-identity.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
-import { withoutInherited } from '../platform/inherited-descriptors.ts';
-import { makeOwnFolder } from '../platform/own-folder.ts';
+import { stdioWithoutInheritedFds } from '../platform/inherited-descriptors.ts';
+import { ensurePrivateDirectory } from '../platform/own-folder.ts';
 import { parsePathSegment } from '../platform/path-segment.ts';
 import { readRegularFile } from '../platform/read-file.ts';
-import { builtCommandLine } from './built-command-line.ts';
+import { mainModulePath } from './built-command-line.ts';
 import type { CommandContext } from './command.ts';
 import { recordTunnel, removeTunnelRecord, runningTunnel } from './tunnel-record.ts';
 
 /** Exit code of a tunnel that finds another one of its folder. */
-const otherRuns = 75;
+const exitAlreadyRunning = 75;
 const startDeadlineMs = 60_000;
 const stopDeadlineMs = 15_000;
 const pauseMs = 50;
 /** A longer log begins again with the next start. */
-const longestLog = 1024 * 1024;
+const maxLogBytes = 1024 * 1024;
 
 const logPath = (directory: string): string => join(directory, 'tunnel.log');
 
@@ -34,21 +34,21 @@ export async function ensureDetachedTunnel(
   folder: string,
   { installation, environment, signal }: Pick<CommandContext, 'installation' | 'environment' | 'signal'>,
 ): Promise<number> {
-  const directory = await makeOwnFolder(folder);
+  const directory = await ensurePrivateDirectory(folder);
   const running = await runningTunnel(directory);
   if (running !== undefined) return running.port;
   const child = await launch(
     directory,
     [
       installation.nodeBinary,
-      ...[builtCommandLine(installation.root), 'tunnel', '--detached', '--directory', directory],
+      ...[mainModulePath(installation.root), 'tunnel', '--detached', '--directory', directory],
     ],
     environment,
   );
   for (const end = Date.now() + startDeadlineMs; Date.now() < end && !signal.aborted; await sleep(pauseMs)) {
     const started = await runningTunnel(directory);
     if (started !== undefined) return started.port;
-    const hasFailed = child.signalCode !== null || ![null, otherRuns].includes(child.exitCode);
+    const hasFailed = child.signalCode !== null || ![null, exitAlreadyRunning].includes(child.exitCode);
     if (hasFailed) throw await notStarted(directory, 'it ended');
   }
   child.kill('SIGTERM');
@@ -71,7 +71,7 @@ async function launch(
       detached: true,
       cwd: directory,
       // a descriptor that a shell handed down may be a lock
-      stdio: withoutInherited<'ignore' | number>(['ignore', log.fd, log.fd], empty.fd),
+      stdio: stdioWithoutInheritedFds<'ignore' | number>(['ignore', log.fd, log.fd], empty.fd),
       env: { ...environment },
     });
     child.unref();
@@ -85,7 +85,7 @@ async function launch(
 async function openLog(directory: string): Promise<FileHandle> {
   const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW } = constants;
   const log = await open(logPath(directory), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
-  if ((await log.stat()).size > longestLog) await log.truncate();
+  if ((await log.stat()).size > maxLogBytes) await log.truncate();
   return log;
 }
 
@@ -105,9 +105,9 @@ export async function asDetachedTunnel(
   { installation }: Pick<CommandContext, 'installation'>,
   action: (listening: (port: number) => Promise<void>) => Promise<number>,
 ): Promise<number> {
-  const directory = await makeOwnFolder(folder);
+  const directory = await ensurePrivateDirectory(folder);
   const lock = await takeTunnelLock(directory, installation.workspace);
-  if (lock === undefined) return otherRuns;
+  if (lock === undefined) return exitAlreadyRunning;
   try {
     const code = await action((port) => recordTunnel(directory, port));
     await removeTunnelRecord(directory);
@@ -120,7 +120,7 @@ export async function asDetachedTunnel(
 async function takeTunnelLock(directory: string, workspace: string): Promise<FileLock | undefined> {
   const name = parsePathSegment(`tunnel-${createHash('sha256').update(directory).digest('hex')}`);
   if (name === undefined) throw new Error('a digest is a path segment');
-  return takeFileLock(join(await makeOwnFolder(workspace, { mayBeLink: true }), 'locks'), name);
+  return takeFileLock(join(await ensurePrivateDirectory(workspace, { mayBeLink: true }), 'locks'), name);
 }
 
 /** Ends the tunnel in the background, with all its connections; says so where none runs. */

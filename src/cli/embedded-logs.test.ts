@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { relative } from 'node:path';
 import { test } from 'node:test';
-import { embeddedLogs } from './embedded-logs.ts';
+import { vmLogDirectory } from './embedded-logs.ts';
 
 test("the embedded cluster's logs are named for its own kubeconfig alone, however that is written", () => {
   const own = '/home/one/cluster/kubeconfig';
@@ -10,5 +10,5 @@ test("the embedded cluster's logs are named for its own kubeconfig alone, howeve
     [relative(process.cwd(), own), '/home/one/cluster/logs'],
     ['/home/two/cluster/kubeconfig', undefined],
   ] as const)
-    assert.equal(embeddedLogs(kubeconfig, '/home/one/cluster'), logs, kubeconfig);
+    assert.equal(vmLogDirectory(kubeconfig, '/home/one/cluster'), logs, kubeconfig);
 });

@@ -24,12 +24,16 @@ export async function hasAnyDisk(
     });
   const names = cids.map((cid) => readCid(cid).name);
   return items.some(
-    (claim) => names.includes(claim.metadata.name ?? '') || unanswered.some((disk) => mayBe(claim, disk)),
+    (claim) =>
+      names.includes(claim.metadata.name ?? '') || unanswered.some((disk) => matchesPendingDisk(claim, disk)),
   );
 }
 
 /** A claim that nobody has claimed yet, of that size, and not from before the request: its times are whole seconds. */
-function mayBe({ metadata, spec }: PersistentVolumeClaim, { size, requested_at }: PendingDisk): boolean {
+function matchesPendingDisk(
+  { metadata, spec }: PersistentVolumeClaim,
+  { size, requested_at }: PendingDisk,
+): boolean {
   return (
     metadata.labels?.['bosh.cloudfoundry.org/unclaimed'] !== undefined &&
     spec.resources?.requests?.['storage'] === `${size}Mi` &&

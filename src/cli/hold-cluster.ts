@@ -1,13 +1,13 @@
 import { checkOwner } from '../cluster/daemon/check-owner.ts';
-import { holdLock } from './hold-lock.ts';
+import { withInstallationLock } from './hold-lock.ts';
 import type { Installation } from './installation.ts';
 
-/** `holdLock` for a command that starts or stops this installation's cluster. Another user's is refused first: the lock is a file. */
-export async function holdCluster<T>(
+/** `withInstallationLock` for a command that starts or stops this installation's cluster. Another user's is refused first: the lock is a file. */
+export async function withClusterLock<T>(
   { clusterDirectory, lockPath }: Installation,
   wish: 'start' | 'stop',
   action: () => Promise<T>,
 ): Promise<T> {
   await checkOwner(clusterDirectory, wish);
-  return holdLock(lockPath, action);
+  return withInstallationLock(lockPath, action);
 }

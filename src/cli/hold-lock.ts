@@ -9,9 +9,9 @@ import { ProductError } from '../errors/product-error.ts';
  * Runs `action` while holding the lock of this installation. Rejects at once with DEPLOYMENT_LOCKED, naming the holder,
  * while another command holds it; a holder that was killed holds nothing. HOME_NOT_WRITABLE where there is no place for it.
  */
-export async function holdLock<T>(path: string, action: () => Promise<T>): Promise<T> {
+export async function withInstallationLock<T>(path: string, action: () => Promise<T>): Promise<T> {
   await makeHome(dirname(path));
-  const lock = await acquireLock(path, { clock: systemClock, locks: locksFolder(path) });
+  const lock = await acquireLock(path, { clock: systemClock, locks: locksDirectory(path) });
   try {
     return await action();
   } finally {
@@ -20,7 +20,7 @@ export async function holdLock<T>(path: string, action: () => Promise<T>): Promi
 }
 
 /** Where the lock of that path is held; who removes all else removes it as the last, still holding the lock. */
-export const locksFolder = (path: string): string => join(dirname(path), 'locks');
+export const locksDirectory = (path: string): string => join(dirname(path), 'locks');
 
 async function makeHome(home: string): Promise<void> {
   try {

@@ -8,15 +8,15 @@ import { withKubernetes, type ConnectOptions } from './connect.ts';
 import { findVm } from './find-vm.ts';
 import { hasAnyDisk } from './has-any-disk.ts';
 
-export interface LookOptions extends ConnectOptions {
+export interface InspectOptions extends ConnectOptions {
   /** Of the VMs; absent: that of the kubeconfig. */
   readonly namespace?: string | undefined;
 }
 
-export interface ClusterLook {
+export interface ClusterInspection {
   readonly cluster: ClusterIdentity;
   /** The cid of a VM that the state file records and its cluster no longer has: deleted behind our back. */
-  readonly lostVm: string | undefined;
+  readonly missingVm: string | undefined;
 }
 
 /**
@@ -24,11 +24,11 @@ export interface ClusterLook {
  * deployment is on another one, by the note beside its state; without a note, when nothing that it has is here. A role that
  * sees one namespace alone looks in that namespace, else in the kubeconfig's.
  */
-export function lookAtCluster(
+export function inspectCluster(
   statePath: string,
   kubeconfig: string,
-  { namespace: askedNamespace, ...options }: LookOptions,
-): Promise<ClusterLook> {
+  { namespace: askedNamespace, ...options }: InspectOptions,
+): Promise<ClusterInspection> {
   return withKubernetes(
     kubeconfig,
     async (api, access) => {
@@ -36,9 +36,9 @@ export function lookAtCluster(
       const cluster = await identifyCluster(api, access, resolve(kubeconfig));
       await checkCluster(statePath, cluster);
       const known = await readKnownResources(statePath);
-      if (known?.vmCid === undefined) return { cluster, lostVm: undefined };
+      if (known?.vmCid === undefined) return { cluster, missingVm: undefined };
       const found = await findVm(api, namespace, known.vmCid);
-      if (found === 'here') return { cluster, lostVm: undefined };
+      if (found === 'here') return { cluster, missingVm: undefined };
       const unnoted = (await readClusterNote(statePath)) === undefined;
       if (unnoted && known.diskCids.length > 0 && !(await hasAnyDisk(api, namespace, known.diskCids))) {
         throw new ProductError(
@@ -47,7 +47,7 @@ export function lookAtCluster(
             `nothing was changed. ${nextSteps(statePath)}`,
         );
       }
-      return { cluster, lostVm: found === 'lost' ? known.vmCid : undefined };
+      return { cluster, missingVm: found === 'lost' ? known.vmCid : undefined };
     },
     options,
   );

@@ -19,7 +19,7 @@ import { kubeconfigPath, withKubernetes } from './connect.ts';
 import type { TunnelFlags } from './tunnel-arguments.ts';
 
 /** A way into a cluster: to what its namespaces have, and out where a destination is none of theirs. */
-export type Way = (destination: Destination) => Promise<Duplex>;
+export type TunnelDialer = (destination: Destination) => Promise<Duplex>;
 
 /**
  * Runs `action` with the way into the cluster of a director's folder, or of flags, which count before what
@@ -27,10 +27,10 @@ export type Way = (destination: Destination) => Promise<Duplex>;
  * another cluster than the folder's director, NOT_SUPPORTED for the embedded cluster, and the API's own error
  * where it may not list pods.
  */
-export async function withWay<T>(
+export async function withTunnel<T>(
   flags: TunnelFlags,
   { environment, secrets, installation }: Pick<CommandContext, 'environment' | 'secrets' | 'installation'>,
-  action: (way: Way) => Promise<T>,
+  action: (way: TunnelDialer) => Promise<T>,
 ): Promise<T> {
   const directory = flags.directory ?? process.cwd();
   const file = await readDirectorFile(directory);
@@ -45,7 +45,7 @@ export async function withWay<T>(
       const named = [...new Set([...(file?.namespaces ?? []), ...flags.namespaces])];
       const namespaces = named.length > 0 ? named : [access.namespace];
       const names = parseNameMap(flags.maps, namespaces);
-      if (file !== undefined) await refuseOther({ directory, file, kubeconfig }, api, access);
+      if (file !== undefined) await assertSameCluster({ directory, file, kubeconfig }, api, access);
       await Promise.all(namespaces.map((namespace) => checkNamespace(api, namespace)));
       const options = { access, api, namespaces, networks, names };
       return action((destination) => connectTo(destination, options));
@@ -77,14 +77,14 @@ const embedded = (): ProductError =>
     "The embedded cluster serves no port forwarding and needs no tunnel: its pods' addresses are this machine's own",
   );
 
-interface Found {
+interface DirectorDirectory {
   readonly directory: string;
   readonly file: DirectorFile;
   readonly kubeconfig: string;
 }
 
-async function refuseOther(
-  { directory, file, kubeconfig }: Found,
+async function assertSameCluster(
+  { directory, file, kubeconfig }: DirectorDirectory,
   api: KubernetesApi,
   access: Access,
 ): Promise<void> {

@@ -6,7 +6,7 @@ import { startTestServer, type TestServer } from '../cluster/api/testing/test-se
 import { emptyState } from '../deploy/state/deployment-state.ts';
 import type { Pending } from '../deploy/state/pending-file.ts';
 import { persistentVolumeClaims, pods } from '../kubernetes/resources.ts';
-import { refuseOtherCluster } from './refuse-other-cluster.ts';
+import { assertDestroysOwnCluster } from './refuse-other-cluster.ts';
 
 const agentId = '00000000-0000-4000-8000-000000000001';
 const vm = { agent_id: agentId, arguments_sha256: 'x' };
@@ -20,7 +20,7 @@ async function killedCreateEnv(t: TestContext, pending: Pending) {
   await writeFile(statePath, JSON.stringify({ ...emptyState, installation_id: 'one' }));
   await writeFile(`${statePath}.pending`, JSON.stringify(pending));
   const refuse = (isRunning = true) =>
-    refuseOtherCluster(statePath, { directory, isRunning: async () => isRunning }, () => {});
+    assertDestroysOwnCluster(statePath, { directory, isRunning: async () => isRunning }, () => {});
   return { server, statePath, refuse };
 }
 

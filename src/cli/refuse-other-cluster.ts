@@ -14,7 +14,7 @@ import type { EmbeddedCluster } from './embedded-cluster.ts';
 import { findVm } from './find-vm.ts';
 import { hasAnyDisk } from './has-any-disk.ts';
 
-export interface ClusterToGo extends Pick<EmbeddedCluster, 'isRunning'> {
+export interface DestroyTarget extends Pick<EmbeddedCluster, 'isRunning'> {
   readonly directory: string;
 }
 
@@ -23,9 +23,9 @@ export interface ClusterToGo extends Pick<EmbeddedCluster, 'isRunning'> {
  * a note of its own deployment the cluster need not run: the authority in its kubeconfig is its own. Without one it is asked.
  * Resolves with the note by which an interrupted `destroy` knows its deployment again; undefined where there is none to forget.
  */
-export async function refuseOtherCluster(
+export async function assertDestroysOwnCluster(
   statePath: string,
-  cluster: ClusterToGo,
+  cluster: DestroyTarget,
   onSecrets: (secrets: readonly string[]) => void,
 ): Promise<ClusterNote | undefined> {
   const state = await readState(statePath);
@@ -45,7 +45,7 @@ export async function refuseOtherCluster(
   if (known === undefined || !hasVmOrDisk(known)) return undefined;
   const isRunning = await cluster.isRunning();
   if (!isRunning || !(await hasAny(kubeconfig, known, onSecrets)))
-    throw unnoted(statePath, known, { ...cluster, isRunning });
+    throw clusterOfUnrecordedState(statePath, known, { ...cluster, isRunning });
   return { installation_id, ...here, being_destroyed: true };
 }
 
@@ -61,21 +61,21 @@ function hasAny(
   known: KnownResources,
   onSecrets: (secrets: readonly string[]) => void,
 ): Promise<boolean> {
-  const { vmCid, pendingAgentId, diskCids, unansweredDisks } = known;
+  const { vmCid, pendingAgentId, diskCids, unconfirmedDisks } = known;
   const pending = pendingAgentId === undefined ? undefined : `vm-${pendingAgentId}`;
   return withKubernetes(
     kubeconfig,
     async (api, { namespace }) => {
       for (const cid of [vmCid, pending])
         if (cid !== undefined && (await findVm(api, namespace, cid)) === 'here') return true;
-      if (diskCids.length + unansweredDisks.length === 0) return false;
-      return hasAnyDisk(api, namespace, diskCids, unansweredDisks);
+      if (diskCids.length + unconfirmedDisks.length === 0) return false;
+      return hasAnyDisk(api, namespace, diskCids, unconfirmedDisks);
     },
     { onSecrets },
   );
 }
 
-function unnoted(
+function clusterOfUnrecordedState(
   statePath: string,
   known: KnownResources,
   { directory, isRunning }: { readonly directory: string; readonly isRunning: boolean },

@@ -37,12 +37,12 @@ export interface ReleaseArguments extends CreateReleaseOptions {
 /** INVALID_ARGUMENT names a flag that is unknown or not in `taken`, and a version or name that is none. */
 export function parseReleaseArguments(
   words: readonly string[],
-  { usage, taken }: { readonly usage: string; readonly taken: readonly Flag[] },
+  { usage, taken: allowedFlags }: { readonly usage: string; readonly taken: readonly Flag[] },
 ): ReleaseArguments {
   const refuse = (what: string): ProductError =>
     new ProductError('INVALID_ARGUMENT', `${what}. Usage: ${usage}`);
   const { values, positionals } = parseWords(words, refuse);
-  const allowed: readonly string[] = [...taken, 'sha2', 'non-interactive', 'tty'];
+  const allowed: readonly string[] = [...allowedFlags, 'sha2', 'non-interactive', 'tty'];
   const pointless = Object.keys(values).find((flag) => !allowed.includes(flag));
   if (pointless !== undefined) throw refuse(`--${pointless} is not taken here`);
   const { version, name, tarball, url } = values;

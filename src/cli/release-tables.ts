@@ -1,8 +1,8 @@
-import { byBytes } from '../bosh/archive/pack-archive.ts';
+import { compareBytes } from '../bosh/archive/pack-archive.ts';
 import { printTable } from './terminal.ts';
 import type { Terminal } from './terminal.ts';
 
-interface ShownPart {
+interface PartRow {
   readonly name: string;
   readonly fingerprint: string;
   readonly digest: string;
@@ -12,18 +12,18 @@ interface ShownPart {
   readonly stemcell?: string | undefined;
 }
 
-export interface ShownRelease {
+export interface ReleaseView {
   readonly name: string;
   readonly version: string;
   readonly commitHash: string;
   readonly uncommittedChanges: boolean;
   readonly archivePath: string | undefined;
-  readonly jobs: readonly ShownPart[];
-  readonly packages: readonly ShownPart[];
+  readonly jobs: readonly PartRow[];
+  readonly packages: readonly PartRow[];
 }
 
 /** Prints the three tables that the bosh CLI prints of a release (bosh-cli: cmd/release_tables.go). */
-export function printRelease(terminal: Terminal, release: ShownRelease): void {
+export function printRelease(terminal: Terminal, release: ReleaseView): void {
   const { name, version, archivePath, jobs, packages } = release;
   const commit = `${release.commitHash}${release.uncommittedChanges ? '+' : ''}`;
   const archive = archivePath === undefined ? [] : [archivePath];
@@ -34,13 +34,13 @@ export function printRelease(terminal: Terminal, release: ShownRelease): void {
   });
   const isJson = terminal.structured !== undefined;
   const names = (list: readonly string[]): string => (isJson ? list.join('\n') : list.join(', '));
-  const cells = (part: ShownPart): string[] => [
+  const cells = (part: PartRow): string[] => [
     `${part.name}/${part.fingerprint}`,
     part.digest,
     names(part.references),
   ];
-  const byName = (parts: readonly ShownPart[]): readonly ShownPart[] =>
-    parts.toSorted((a, b) => byBytes(a.name, b.name));
+  const byName = (parts: readonly PartRow[]): readonly PartRow[] =>
+    parts.toSorted((a, b) => compareBytes(a.name, b.name));
   printTable(terminal, {
     content: 'jobs',
     header: ['Job', 'Digest', 'Packages'],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { constants } from 'node:os';
 import { ProductError } from '../errors/product-error.ts';
 
-export interface BesideOptions {
+export interface ChildOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Aborted by a signal to this process. */
   readonly signal: AbortSignal;
@@ -13,9 +13,9 @@ export interface BesideOptions {
  * Runs a command of the operator's on this terminal and resolves with its exit code; as a shell's, 128 and
  * more for the signal that ended it. Ctrl-C reaches it by the terminal; SIGTERM it gets from here.
  */
-export async function runBeside(
+export async function runChildCommand(
   [file = '', ...words]: readonly string[],
-  { environment, signal }: BesideOptions,
+  { environment, signal }: ChildOptions,
 ): Promise<number> {
   const child = spawn(file, words, { stdio: 'inherit', env: environment });
   const forward = (): void => {

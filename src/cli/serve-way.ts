@@ -1,7 +1,7 @@
 import { findClientOwners } from '../tunnel/client-owner.ts';
 import { findOwnSockets } from '../tunnel/own-sockets.ts';
 import { startTunnel, type Tunnel } from '../tunnel/start-tunnel.ts';
-import type { Way } from './open-way.ts';
+import type { TunnelDialer } from './open-way.ts';
 
 export interface ServeOptions {
   /** 0: any that is free. */
@@ -12,7 +12,10 @@ export interface ServeOptions {
 }
 
 /** Serves a way as SOCKS5 proxy on 127.0.0.1 to the processes of this user. */
-export function serveWay(way: Way, { port, allowsContainers, log }: ServeOptions): Promise<Tunnel> {
+export function serveTunnel(
+  way: TunnelDialer,
+  { port, allowsContainers, log }: ServeOptions,
+): Promise<Tunnel> {
   const isLinux = process.platform === 'linux';
   if (!isLinux)
     log('This system does not tell whose process a client is: every user of this machine can use the tunnel');

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { parseListeners, readListeners, refuseTakenAddress } from './taken-address.ts';
+import { parseListeners, readListeners, assertAddressFree } from './taken-address.ts';
 
 const manifestAt = (address: string, ports: { readonly mbus: number; readonly url: number }) =>
   ({
     instanceGroup: { name: 'hello', networks: [{ staticIps: [address] }] },
     cloudProvider: { mbus: `https://mbus:s3cret@${address}:${ports.mbus}` },
     tags: { url: `http://${address}:${ports.url}/` },
-  }) as unknown as Parameters<typeof refuseTakenAddress>[0];
+  }) as unknown as Parameters<typeof assertAddressFree>[0];
 
 async function listen(t: TestContext, host: string): Promise<number> {
   const server = createServer().listen(0, host);
@@ -23,7 +23,7 @@ test('an address on which something listens is refused, by name', async (t) => {
   const listeners = await readListeners();
 
   assert.throws(
-    () => refuseTakenAddress(manifestAt('127.64.213.7', { mbus: 1, url: 2 }), listeners),
+    () => assertAddressFree(manifestAt('127.64.213.7', { mbus: 1, url: 2 }), listeners),
     (error: Error & { readonly code?: string }) => {
       assert.equal(error.code, 'ADDRESS_TAKEN');
       assert.match(
@@ -34,7 +34,7 @@ test('an address on which something listens is refused, by name', async (t) => {
       return true;
     },
   );
-  assert.doesNotThrow(() => refuseTakenAddress(manifestAt('127.64.213.8', { mbus: 1, url: 2 }), listeners));
+  assert.doesNotThrow(() => assertAddressFree(manifestAt('127.64.213.8', { mbus: 1, url: 2 }), listeners));
 });
 
 test('so is a port of the agent or of the URL on which something listens on all addresses', async (t) => {
@@ -45,7 +45,7 @@ test('so is a port of the agent or of the URL on which something listens on all 
       { mbus: port, url: 2 },
       { mbus: 1, url: port },
     ])
-      assert.throws(() => refuseTakenAddress(manifestAt('127.64.213.8', ports), listeners), {
+      assert.throws(() => assertAddressFree(manifestAt('127.64.213.8', ports), listeners), {
         code: 'ADDRESS_TAKEN',
       });
   }

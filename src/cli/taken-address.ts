@@ -44,7 +44,7 @@ export async function readListeners(): Promise<Listener[]> {
  * VMs share the machine's network: something listens there already, or on all addresses at the port of its
  * agent or of the tag `url`.
  */
-export function refuseTakenAddress(
+export function assertAddressFree(
   { instanceGroup, cloudProvider, tags }: Pick<Manifest, 'instanceGroup' | 'cloudProvider' | 'tags'>,
   listeners: readonly Listener[],
 ): void {

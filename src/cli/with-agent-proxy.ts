@@ -5,8 +5,8 @@ import { directorFilePath } from '../director/director-file.ts';
 import { ProductError } from '../errors/product-error.ts';
 import type { CommandContext } from './command.ts';
 import type { EnvArguments } from './env-arguments.ts';
-import { withWay } from './open-way.ts';
-import { serveWay } from './serve-way.ts';
+import { withTunnel } from './open-way.ts';
+import { serveTunnel } from './serve-way.ts';
 
 /**
  * Runs `action` with the proxy by which it reaches the agent: a tunnel of its own with `--tunnel`, what
@@ -19,9 +19,9 @@ export async function withAgentProxy<T>(
 ): Promise<T> {
   if (!tunnel) return action(parseAllProxy(context.environment[proxyVariable]));
   const flags = { directory: directorFolder(statePath), namespaces: [], networks: [], maps: [] };
-  return withWay(flags, context, async (way) => {
+  return withTunnel(flags, context, async (way) => {
     const log = (line: string): void => context.terminal.error(`tunnel: ${line}`);
-    const server = await serveWay(way, { port: 0, log });
+    const server = await serveTunnel(way, { port: 0, log });
     try {
       return await action({ host: '127.0.0.1', port: server.port });
     } finally {

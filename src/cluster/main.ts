@@ -7,7 +7,7 @@ import { loadCredentials } from './api/pki/credentials.ts';
 import { publishApiServer } from './api/publish-api-server.ts';
 import { startApiServer } from './api/start-api-server.ts';
 import { startControllers } from './controllers/start-controllers.ts';
-import { parseNode } from './node/parse-node.ts';
+import { parseNodeArgument } from './node/parse-node.ts';
 import { nodeAddress } from './node/pods/pod-addresses.ts';
 import { SimulatedNodes } from './node/simulated/simulated-nodes.ts';
 import { startNode } from './node/start-node.ts';
@@ -41,7 +41,7 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   const onError = (error: unknown): void => console.error(new Date(clock.now()).toISOString(), error);
   const api = await openLocalApi({ directory, clock });
   const { promise: apiServer, resolve: serving } = Promise.withResolvers<URL>();
-  const nodes = values.node.map((text) => parseNode(text, 'node'));
+  const nodes = values.node.map((text) => parseNodeArgument(text, 'node'));
   const node = await startNode({
     api,
     directory,
@@ -55,9 +55,9 @@ async function run(directory: string, runtimeDirectory: string): Promise<void> {
   const simulated = new SimulatedNodes({
     ...{
       api,
-      nodes: values['simulated-node'].map((text) => parseNode(text, 'simulated node')),
+      nodes: values['simulated-node'].map((text) => parseNodeArgument(text, 'simulated node')),
       clock,
-      behind: node,
+      fallbackConsole: node,
       onError,
     },
   });

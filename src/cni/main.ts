@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { runProcess } from './delegate/run-process.ts';
+import { runPlugin } from './delegate/run-process.ts';
 import { answerCall } from './plugin/plugin.ts';
 
 /** Called by a container runtime without arguments: one call of the CNI plugin. With arguments: the installer. */
@@ -17,7 +17,7 @@ async function main(words: readonly string[]): Promise<void> {
   const { stdout, exitCode } = await answerCall({
     environment: process.env,
     readInput: () => text(process.stdin),
-    run: runProcess,
+    run: runPlugin,
   });
   process.stdout.write(stdout);
   process.exitCode = exitCode;

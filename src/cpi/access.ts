@@ -6,7 +6,7 @@ import type { ServerConfig } from './config/access.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The way to the cluster that a configuration names; `process` is our own environment. Rejects with INVALID_CONFIG. */
-export async function accessOf(
+export async function resolveClusterAccess(
   { kubernetes, proxies }: Pick<CpiConfig, 'kubernetes' | 'proxies'>,
   process: Environment,
 ): Promise<Access> {

@@ -1,36 +1,45 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { Verb } from './cloud.ts';
-import { infoMethod, localMethods, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
+import { infoMethod, offlineMethods, methods, stemcellFormats, unsupportedMethods } from './methods.ts';
 import type { CpiRequest, CpiResponse } from './protocol.ts';
-import { checkApiVersion, failure, newestApiVersion, parseRequest, success } from './protocol.ts';
+import {
+  checkApiVersion,
+  errorResponse,
+  newestApiVersion,
+  parseRequest,
+  successResponse,
+} from './protocol.ts';
 import { redactedSay } from './redacted-say.ts';
-import type { Session, SessionOptions } from './session.ts';
+import type { OpenCall, SessionOptions } from './session.ts';
 
-export interface AnswerPorts {
+export interface AnswerDependencies {
   /** Text of the config file; undefined when none was given. */
   readonly readConfig: () => Promise<string | undefined>;
-  readonly openSession: (options: Omit<SessionOptions, 'environment' | 'say'>) => Promise<Session>;
+  readonly openSession: (options: Omit<SessionOptions, 'environment' | 'say'>) => Promise<OpenCall>;
 }
 
 /**
  * The response to one request; never rejects. `info` and unknown methods read no configuration and load nothing, so
  * they work whatever is broken.
  */
-export async function answer(input: string | Promise<string>, ports: AnswerPorts): Promise<CpiResponse> {
+export async function answerRequest(
+  input: string | Promise<string>,
+  ports: AnswerDependencies,
+): Promise<CpiResponse> {
   try {
     const request = parseRequest(await input);
     if (request.method === infoMethod) {
-      return success({ api_version: newestApiVersion, stemcell_formats: stemcellFormats }, '');
+      return successResponse({ api_version: newestApiVersion, stemcell_formats: stemcellFormats }, '');
     }
-    const load = verbOf(request.method);
+    const load = loadVerb(request.method);
     checkApiVersion(request.apiVersion);
     return await callVerb(load, request, ports);
   } catch (error) {
-    return failure(error, (message) => message);
+    return errorResponse(error, (message) => message);
   }
 }
 
-function verbOf(method: string): () => Promise<Verb> {
+function loadVerb(method: string): () => Promise<Verb> {
   if (unsupportedMethods.includes(method)) {
     throw new ProductError(
       'NOT_SUPPORTED',
@@ -53,14 +62,14 @@ function verbOf(method: string): () => Promise<Verb> {
 async function callVerb(
   load: () => Promise<Verb>,
   request: CpiRequest,
-  ports: AnswerPorts,
+  ports: AnswerDependencies,
 ): Promise<CpiResponse> {
   let file: unknown;
-  let session: Session | undefined;
+  let session: OpenCall | undefined;
   let contextName: string | undefined;
   try {
     const configText = await ports.readConfig();
-    const [{ resolveCall, resultInContext }, { signatures }, verb] = await Promise.all([
+    const [{ parseCall, qualifyResult }, { signatures }, verb] = await Promise.all([
       import('./call/resolve-call.ts'),
       import('./call/signatures.ts'),
       load(),
@@ -68,26 +77,26 @@ async function callVerb(
     const { method, context } = request;
     const signature = signatures.get(method);
     if (signature === undefined) throw new TypeError(`the method ${method} has no signature`);
-    const call = resolveCall(method, signature, request.arguments);
+    const call = parseCall(method, signature, request.arguments);
     contextName = call.contextName;
-    file = parseFile(configText);
+    file = parseConfigFile(configText);
     session = await ports.openSession({ file, context, contextName, method });
-    const say = redactedSay(session.cloud.say, () => redactorOf(file, request, session));
-    const result = await verb({ ...session.cloud, say }, call.arguments);
+    const say = redactedSay(session.cloud.reportProgress, () => createRedactor(file, request, session));
+    const result = await verb({ ...session.cloud, reportProgress: say }, call.arguments);
     const log = session.log();
-    const redact = log === '' ? undefined : await redactorOf(file, request, session);
-    return success(resultInContext(signature, result, contextName), redact?.(log) ?? '');
+    const redact = log === '' ? undefined : await createRedactor(file, request, session);
+    return successResponse(qualifyResult(signature, result, contextName), redact?.(log) ?? '');
   } catch (error) {
     const [redact, { isApiError }, { explainApiError }] = await Promise.all([
-      redactorOf(file, request, session),
+      createRedactor(file, request, session),
       import('../kubernetes/api-error.ts'),
       import('./failure/explain-api-error.ts'),
     ]);
     const known = isApiError(error) ? explainApiError(error) : error;
-    const isElsewhere = isAboutInput(known) || localMethods.includes(request.method);
-    const place = { contextName, namespace: isElsewhere ? undefined : session?.cloud.namespace };
+    const isDiskNamespace = isInputError(known) || offlineMethods.includes(request.method);
+    const place = { contextName, namespace: isDiskNamespace ? undefined : session?.cloud.namespace };
     return {
-      ...failure(known, (message) => redact(inPlace(message, place))),
+      ...errorResponse(known, (message) => redact(withNamespace(message, place))),
       log: redact(session?.log() ?? ''),
     };
   } finally {
@@ -96,29 +105,33 @@ async function callVerb(
 }
 
 /** Loaded only where there is something to clear: most calls write no text. */
-async function redactorOf(
+async function createRedactor(
   file: unknown,
   request: CpiRequest,
-  session: Session | undefined,
+  session: OpenCall | undefined,
 ): Promise<(text: string) => string> {
-  const [{ redactor }, { secretsOf }] = await Promise.all([
+  const [{ redactor }, { secretsOfConfig }] = await Promise.all([
     import('../errors/redact/redactor.ts'),
     import('./secrets-of.ts'),
   ]);
-  const secrets = [secretsOf(file), secretsOf(request.context), session?.secrets() ?? Promise.resolve([])];
+  const secrets = [
+    secretsOfConfig(file),
+    secretsOfConfig(request.context),
+    session?.secrets() ?? Promise.resolve([]),
+  ];
   return redactor(await Promise.all(secrets), request.arguments[5]);
 }
 
-interface Place {
+interface ErrorScope {
   readonly contextName: string | undefined;
   readonly namespace: string | undefined;
 }
 
 /** What is wrong with arguments or configuration is so in every namespace. */
-const isAboutInput = (error: unknown): boolean => isProductError(error) && error.code.startsWith('INVALID_');
+const isInputError = (error: unknown): boolean => isProductError(error) && error.code.startsWith('INVALID_');
 
 /** An operator with several namespaces and clusters has to know which one a message is about. */
-function inPlace(message: string, { contextName, namespace }: Place): string {
+function withNamespace(message: string, { contextName, namespace }: ErrorScope): string {
   if (message === '') return message;
   const where = [
     ...(namespace === undefined || message.includes(`namespace ${namespace}`)
@@ -129,7 +142,7 @@ function inPlace(message: string, { contextName, namespace }: Place): string {
   return where.length === 0 ? message : `${message} (${where.join(', ')})`;
 }
 
-function parseFile(text: string | undefined): unknown {
+function parseConfigFile(text: string | undefined): unknown {
   if (text === undefined) return {};
   try {
     return JSON.parse(text);

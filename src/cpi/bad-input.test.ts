@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { answer } from './answer.ts';
+import { answerRequest } from './answer.ts';
 import type { Parameter, Signature } from './call/signatures.ts';
 import { signatures } from './call/signatures.ts';
 import { methods } from './methods.ts';
@@ -90,7 +90,7 @@ async function world(t: TestContext): Promise<World> {
   return {
     requests: counting.requests,
     ask: (method, args, version) =>
-      answer(JSON.stringify({ method, arguments: args, context: {}, api_version: version }), {
+      answerRequest(JSON.stringify({ method, arguments: args, context: {}, api_version: version }), {
         readConfig: () => Promise.resolve('{}'),
         openSession: () =>
           Promise.resolve({

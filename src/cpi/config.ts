@@ -8,13 +8,13 @@ import type { KubernetesConfig } from './config/kubernetes.ts';
 import { parseKubernetes } from './config/kubernetes.ts';
 import { mergeLayers } from './config/layers.ts';
 import type { ProxyVariables } from './config/proxies.ts';
-import { parseProxies } from './config/proxies.ts';
+import { parseProxyVariables } from './config/proxies.ts';
 import type { NetworksConfig } from './config/networks.ts';
 import { parseNetworksConfig } from './config/networks.ts';
 import type { RegistryConfig } from './config/registry.ts';
 import { parseRegistry } from './config/registry.ts';
-import type { Json, Place } from './input.ts';
-import { at } from './input.ts';
+import type { Json, Location } from './input.ts';
+import { child } from './input.ts';
 
 export interface CpiConfig {
   readonly kubernetes: KubernetesConfig;
@@ -33,17 +33,17 @@ export interface CpiConfig {
  * it does not know. Throws INVALID_CONFIG, which never quotes a value.
  */
 export function parseConfig(file: unknown, request: Readonly<Json>, contextName?: string): CpiConfig {
-  const place: Place = { code: 'INVALID_CONFIG', path: 'config' };
+  const place: Location = { code: 'INVALID_CONFIG', path: 'config' };
   const { sections, kubeconfigContext } = mergeLayers({ file, request, contextName }, place);
-  const kubernetes = parseKubernetes(sections['kubernetes'], at(place, 'kubernetes'));
+  const kubernetes = parseKubernetes(sections['kubernetes'], child(place, 'kubernetes'));
   return {
     kubernetes: kubeconfigContext === undefined ? kubernetes : inContext(kubernetes, kubeconfigContext),
-    proxies: parseProxies(sections['env'], at(place, 'env')),
-    deadlines: parseDeadlines(sections['deadlines'], at(place, 'deadlines')),
-    networks: parseNetworksConfig(sections['networks'], at(place, 'networks')),
-    agent: parseAgent(sections['agent'], at(place, 'agent')),
-    defaults: parseDefaults(sections['defaults'], at(place, 'defaults')),
-    registry: parseRegistry(sections['registry'], at(place, 'registry')),
+    proxies: parseProxyVariables(sections['env'], child(place, 'env')),
+    deadlines: parseDeadlines(sections['deadlines'], child(place, 'deadlines')),
+    networks: parseNetworksConfig(sections['networks'], child(place, 'networks')),
+    agent: parseAgent(sections['agent'], child(place, 'agent')),
+    defaults: parseDefaults(sections['defaults'], child(place, 'defaults')),
+    registry: parseRegistry(sections['registry'], child(place, 'registry')),
   };
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -13,17 +13,17 @@ import { createVmArguments, namesLeft, namespace, vmCidOfTest as vmCid } from '.
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
-import { disksOf } from './vm/pod-record.ts';
-import { waitUntilClaimsGone } from './vm/vm-claims.ts';
+import { recordedDiskCids } from './vm/pod-record.ts';
+import { waitForClaimDeletion } from './vm/vm-claims.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
 
-const withDisk = async (cloud: Cloud): Promise<string[]> => {
+const withDisk = async (cloud: CallContext): Promise<string[]> => {
   await createVm(cloud, createVmArguments());
   return [vmCid, await createDisk(cloud, [64, {}, vmCid])];
 };
 
-const attached = async (cloud: Cloud): Promise<string[]> => {
+const attached = async (cloud: CallContext): Promise<string[]> => {
   const args = await withDisk(cloud);
   await attachDisk(cloud, args);
   return args;
@@ -128,7 +128,7 @@ const cases: readonly CrashCase[] = [
     writes: 2,
     check: async ({ api, cloud }, [, disk]) => {
       // what the cluster collects by itself is not awaited by a call that finds nothing any more
-      await waitUntilClaimsGone(cloud, vmCid);
+      await waitForClaimDeletion(cloud, vmCid);
       assert.deepEqual(await namesLeft(api), [`persistentvolumeclaims ${String(disk)}`]);
     },
   },
@@ -159,8 +159,8 @@ async function checkSecondDisk({ cloud }: TestCloud, [, disk]: readonly unknown[
   assert.deepEqual(await volumesOf(cloud), disks);
 }
 
-async function volumesOf({ api }: Cloud): Promise<string[]> {
-  return disksOf(await api.get<Pod>({ resource: pods, namespace, name: vmCid }));
+async function volumesOf({ api }: CallContext): Promise<string[]> {
+  return recordedDiskCids(await api.get<Pod>({ resource: pods, namespace, name: vmCid }));
 }
 
 testCrashes(cases);

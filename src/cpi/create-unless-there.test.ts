@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import { configMaps } from '../kubernetes/resources.ts';
-import { createUnlessThere } from './create-unless-there.ts';
+import { createOrGet } from './create-unless-there.ts';
 import { namespace, testCloud } from './testing/test-cloud.ts';
 
 const wanted = { metadata: { namespace, name: 'a' } };
@@ -35,18 +35,18 @@ const refusals: readonly ApiError[] = [
 
 test('what is not there is made, and found the next time', async (t) => {
   const { api } = await testCloud(t);
-  const made = await createUnlessThere(api, configMaps, wanted);
+  const made = await createOrGet(api, configMaps, wanted);
   assert.equal(made?.isNew, true);
-  const found = await createUnlessThere(api, configMaps, wanted);
+  const found = await createOrGet(api, configMaps, wanted);
   assert.deepEqual(found, { object: made.object, isNew: false });
 });
 
 for (const refusal of refusals) {
   test(`${refusal.message}: what is there is found, and what is not is refused so`, async (t) => {
     const { api } = await testCloud(t);
-    await assert.rejects(createUnlessThere(answering(api, refusal), configMaps, wanted), refusal);
+    await assert.rejects(createOrGet(answering(api, refusal), configMaps, wanted), refusal);
     const object = await api.create(configMaps, wanted);
-    const found = await createUnlessThere(answering(api, refusal), configMaps, wanted);
+    const found = await createOrGet(answering(api, refusal), configMaps, wanted);
     assert.deepEqual(found, { object, isNew: false });
   });
 }
@@ -54,12 +54,12 @@ for (const refusal of refusals) {
 test('what was in the way and is gone: neither made nor found', async (t) => {
   const { api } = await testCloud(t);
   const taken = failure(409, 'configmaps "a" already exists', 'AlreadyExists');
-  assert.equal(await createUnlessThere(answering(api, taken), configMaps, wanted), undefined);
+  assert.equal(await createOrGet(answering(api, taken), configMaps, wanted), undefined);
 });
 
 test('a server that fails is no answer to whether it is there', async (t) => {
   const { api } = await testCloud(t);
   await api.create(configMaps, wanted);
   const failed = failure(500, 'out of order');
-  await assert.rejects(createUnlessThere(answering(api, failed), configMaps, wanted), failed);
+  await assert.rejects(createOrGet(answering(api, failed), configMaps, wanted), failed);
 });

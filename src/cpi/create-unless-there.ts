@@ -1,10 +1,10 @@
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
-import { ifThere } from '../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../kubernetes/if-there.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
-import { isNotAdmitted } from './failure/forbidden.ts';
+import { isAdmissionRejection } from './failure/forbidden.ts';
 
-export interface Ensured<T extends KubernetesObject> {
+export interface CreateOrGetResult<T extends KubernetesObject> {
   readonly object: T;
   /** False: one of its name was there already. Whose it is, and what it is like, the caller has to see. */
   readonly isNew: boolean;
@@ -17,20 +17,20 @@ export interface Ensured<T extends KubernetesObject> {
  * very object has are their words about it. So a refusal asks, too; rejects with it where nothing of that
  * name is there.
  */
-export async function createUnlessThere<T extends KubernetesObject>(
+export async function createOrGet<T extends KubernetesObject>(
   api: KubernetesApi,
   resource: Resource,
   wanted: T,
-): Promise<Ensured<T> | undefined> {
+): Promise<CreateOrGetResult<T> | undefined> {
   try {
     return { object: await api.create<T>(resource, wanted), isNew: true };
   } catch (error) {
-    const isTaken = isApiError(error, 409, 'AlreadyExists');
-    if (!isTaken && !isRefusal(error)) throw error;
+    const alreadyExists = isApiError(error, 409, 'AlreadyExists');
+    if (!alreadyExists && !isAdmissionOrQuotaError(error)) throw error;
     const { name = '', namespace } = wanted.metadata;
-    const found = await ifThere(api.get<T>({ resource, namespace, name }));
+    const found = await ignoreNotFound(api.get<T>({ resource, namespace, name }));
     if (found !== undefined) return { object: found, isNew: false };
-    if (isTaken) return undefined;
+    if (alreadyExists) return undefined;
     throw await explained(api, namespace, error);
   }
 }
@@ -46,5 +46,5 @@ export async function explained(
   return withLimitRange(api, namespace, error);
 }
 
-const isRefusal = (error: unknown): boolean =>
-  isApiError(error, 403) || isApiError(error, 422) || isNotAdmitted(error);
+const isAdmissionOrQuotaError = (error: unknown): boolean =>
+  isApiError(error, 403) || isApiError(error, 422) || isAdmissionRejection(error);

@@ -6,9 +6,9 @@ import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts'
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
-import type { Cloud } from './cloud.ts';
-import { askToBind } from './disk/attach/ask-to-bind.ts';
-import { releaseDisk } from './disk/attach/release.ts';
+import type { CallContext } from './cloud.ts';
+import { runBindScript } from './disk/attach/ask-to-bind.ts';
+import { unmountFromVm } from './disk/attach/release.ts';
 import { readyLock } from './disk/attach/until-ready-script.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -83,7 +83,7 @@ describeInOneNamespace(import.meta.filename, () => {
   test('detach_disk whose attachment is deleted by force before it is asked is refused while a job writes', async () => {
     const { vm, disk } = await writingVm();
     let isDeleted = false;
-    const exec: Cloud['exec'] = async (command) => {
+    const exec: CallContext['exec'] = async (command) => {
       if (command.command[3] === 'release' && !isDeleted) {
         isDeleted = true;
         await world.api.delete(reference(disk), { gracePeriodSeconds: 0 });
@@ -99,8 +99,8 @@ describeInOneNamespace(import.meta.filename, () => {
   });
 
   for (const [verb, call] of Object.entries({
-    detach_disk: (cloud: Cloud, vm: string, disk: string) => detachDisk(cloud, [vm, disk]),
-    delete_disk: (cloud: Cloud, _: string, disk: string) => deleteDisk(cloud, [disk]),
+    detach_disk: (cloud: CallContext, vm: string, disk: string) => detachDisk(cloud, [vm, disk]),
+    delete_disk: (cloud: CallContext, _: string, disk: string) => deleteDisk(cloud, [disk]),
   })) {
     test(`${verb} is refused while a job writes though the mount container was killed while it terminated`, async () => {
       const { vm, disk } = await writingVm();
@@ -127,7 +127,7 @@ describeInOneNamespace(import.meta.filename, () => {
   test('a mount container that starts again after detach_disk has released the disk does not mount it; attach_disk does', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
-    assert.equal(await releaseDisk(world.cloud, await podOf(`attach-${disk}`), 1), 'released');
+    assert.equal(await unmountFromVm(world.cloud, await podOf(`attach-${disk}`), 1), 'released');
     const former = await holderPid(disk);
     await killHolder(disk);
     await until('the mount container to have been through its start again', async () => {
@@ -168,7 +168,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const vm = await newVm();
     const { disk } = await newDisk(vm);
     await world.exec(`attach-${disk}`, 'hold', ['/bin/rm', readyLock]);
-    const outcome = await askToBind(world.cloud, await podOf(`attach-${disk}`), '1');
+    const outcome = await runBindScript(world.cloud, await podOf(`attach-${disk}`), '1');
     assert.equal(outcome.kind, 'no answer');
     assert.match('words' in outcome ? outcome.words : '', /has not mounted the volume yet/u);
     await deleteVm(world.cloud, [vm]);

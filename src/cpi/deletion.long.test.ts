@@ -6,7 +6,7 @@ import { isApiError } from '../kubernetes/api-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../kubernetes/resources.ts';
 import type { PersistentVolume } from '../kubernetes/volume.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import type { PersistentVolumeClaim } from './disk/claim.ts';
 import { createDisk } from './disk/create-disk.ts';
@@ -45,7 +45,7 @@ describeInNamespace(import.meta.filename, () => {
     );
   const untilGone = (name: string): Promise<true> =>
     until(`${name} to be gone`, async () => !(await isThere(name)), 45_000);
-  const newVm = async (cloud: Cloud): Promise<string> => {
+  const newVm = async (cloud: CallContext): Promise<string> => {
     count += 1;
     const networks = { default: { type: 'manual', ip: `127.64.9.${count}` } };
     const [cid] = await createVm(cloud, createVmArguments({ agentId: `agent-${count}`, networks }));
@@ -53,7 +53,7 @@ describeInNamespace(import.meta.filename, () => {
   };
 
   /** A VM with that many disks: the first on the store, a job writing to each. */
-  async function subject(cloud: Cloud, disks: number): Promise<{ vm: string; cids: string[] }> {
+  async function subject(cloud: CallContext, disks: number): Promise<{ vm: string; cids: string[] }> {
     const vm = await newVm(cloud);
     const cids: string[] = [];
     for (let left = disks; left > 0; left -= 1) {
@@ -73,7 +73,7 @@ describeInNamespace(import.meta.filename, () => {
   }
 
   /** The disks are free and their content is whole: another VM has them all, and deletes them. */
-  async function assertWhole(cloud: Cloud, cids: readonly string[]): Promise<void> {
+  async function assertWhole(cloud: CallContext, cids: readonly string[]): Promise<void> {
     const next = await newVm(cloud);
     for (const disk of cids) {
       await attachDisk(cloud, [next, disk]);

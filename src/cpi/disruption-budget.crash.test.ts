@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { PodDisruptionBudget } from '../kubernetes/disruption-budget.ts';
 import { podDisruptionBudgets } from '../kubernetes/resources.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { testCrashes } from './testing/crash-case.ts';
@@ -17,11 +17,11 @@ const member = (number: number): unknown[] =>
     env: groupEnv('group'),
   });
 
-const members = async (cloud: Cloud, count: number): Promise<void> => {
+const members = async (cloud: CallContext, count: number): Promise<void> => {
   for (let number = 1; number <= count; number += 1) await createVm(cloud, member(number));
 };
 
-const assertBudget = async ({ api }: Cloud, wanted: readonly number[]): Promise<void> => {
+const assertBudget = async ({ api }: CallContext, wanted: readonly number[]): Promise<void> => {
   const { items } = await api.list<PodDisruptionBudget>(podDisruptionBudgets, { namespace });
   assert.deepEqual(
     items.map(({ spec }) => spec.minAvailable),

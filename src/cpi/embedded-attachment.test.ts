@@ -3,10 +3,10 @@ import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
 import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { annotation } from './labels.ts';
-import { askToBind } from './disk/attach/ask-to-bind.ts';
-import { releaseDisk } from './disk/attach/release.ts';
+import { runBindScript } from './disk/attach/ask-to-bind.ts';
+import { unmountFromVm } from './disk/attach/release.ts';
 import { volumeFunctions } from './disk/attach/volume-functions.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
@@ -58,9 +58,9 @@ describeInOneNamespace(import.meta.filename, () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
-    await releaseDisk(world.cloud, attachment, 1);
+    await unmountFromVm(world.cloud, attachment, 1);
     await world.inVm(vm, `! test -e ${hint}`);
-    assert.deepEqual(await askToBind(world.cloud, attachment, '2'), { kind: 'released' });
+    assert.deepEqual(await runBindScript(world.cloud, attachment, '2'), { kind: 'released' });
     assert.equal(await attachDisk(world.cloud, [vm, disk]), hint);
     assert.notEqual((await podOf(`attach-${disk}`)).metadata.uid, attachment.metadata.uid);
     await world.inVm(vm, `test -d ${hint}`);
@@ -73,7 +73,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const { disk, hint } = await newDisk(vm);
     const attachment = await podOf(`attach-${disk}`);
     for (let left = 3; left > 0; left -= 1)
-      assert.deepEqual(await askToBind(world.cloud, attachment, '1'), { kind: 'bound' });
+      assert.deepEqual(await runBindScript(world.cloud, attachment, '1'), { kind: 'bound' });
     assert.equal(await mountsOf(vm, disk), 1);
     await detachDisk(world.cloud, [vm, disk]);
     assert.equal(await mountsOf(vm, disk), 0);
@@ -98,7 +98,7 @@ describeInOneNamespace(import.meta.filename, () => {
       ],
     });
     assert.equal(exitCode, 0);
-    const outcome = await askToBind(world.cloud, attachment, '1');
+    const outcome = await runBindScript(world.cloud, attachment, '1');
     assert.deepEqual(outcome, { kind: 'cannot', words: `the attachment of disk ${disk} is ending` });
     await world.inVm(vm, `! test -e ${hint}`);
     await detachDisk(world.cloud, [vm, disk]);
@@ -111,7 +111,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const { disk, hint } = await newDisk(vm);
     const inHolder = (script: string) => world.exec(`attach-${disk}`, 'hold', ['/bin/sh', '-c', script]);
     const slowUmount = `umount() { : > /scratch/asked; until [ -e /scratch/used ]; do sleep 0.05; done; command umount "$@"; }\n`;
-    const slow: Cloud = {
+    const slow: CallContext = {
       ...world.cloud,
       exec: (asked) => {
         const [shell, flag, script, name = '', ...words] = asked.command;
@@ -143,7 +143,7 @@ describeInOneNamespace(import.meta.filename, () => {
     const { containers } = (await podOf(`attach-${disk}`)).spec;
     assert.ok(containers[0]?.volumeMounts?.some(({ mountPath }) => mountPath === '/vm/hub'));
     await world.inVm(vm, `echo alive > ${hint}/canary`);
-    assert.deepEqual(await askToBind(world.cloud, await podOf(`attach-${disk}`), '1'), { kind: 'bound' });
+    assert.deepEqual(await runBindScript(world.cloud, await podOf(`attach-${disk}`), '1'), { kind: 'bound' });
     await detachDisk(world.cloud, [vm, disk]);
     assert.equal(await mountsOf(vm, disk), 0);
     await attachDisk(world.cloud, [vm, disk]);

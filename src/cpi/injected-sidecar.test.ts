@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { Container, Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
-import { attachmentReference, hubOf } from './disk/attach/attachments.ts';
+import { attachmentReference, attachmentPlanBase } from './disk/attach/attachments.ts';
 import { sweeperPod } from './disk/attach/sweeper-pod.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { label } from './labels.ts';
@@ -32,7 +32,7 @@ const injecting = (api: KubernetesApi): KubernetesApi => ({
   },
 });
 
-async function vmBehindProxy(t: TestContext): Promise<Cloud> {
+async function vmBehindProxy(t: TestContext): Promise<CallContext> {
   const world = await startSimulatedWorld(t);
   await world.addVolume();
   const cloud = { ...world.cloud, api: injecting(world.cluster.api) };
@@ -51,7 +51,7 @@ test("an attachment and a sweeper run the stemcell's image where a sidecar stand
   await attachDisk(cloud, [vmCid, disk]);
 
   const attachment = await cloud.api.get<Pod>(attachmentReference(cloud, `attach-${disk}`));
-  for (const { spec } of [attachment, sweeperPod(hubOf(cloud, vm))])
+  for (const { spec } of [attachment, sweeperPod(attachmentPlanBase(cloud, vm))])
     assert.deepEqual(
       spec.containers.map(({ image }) => image),
       [ours?.image],

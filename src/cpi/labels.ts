@@ -93,7 +93,7 @@ export const annotation = {
  * `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk
  * makes for the time of its work.
  */
-export type Kind =
+export type ObjectKind =
   | 'vm'
   | 'disk'
   | 'attachment'
@@ -104,7 +104,7 @@ export type Kind =
   | 'network'
   | 'budget';
 
-export function baseLabels(kind: Kind, directorUuid: string | undefined): Record<string, string> {
+export function baseLabels(kind: ObjectKind, directorUuid: string | undefined): Record<string, string> {
   return {
     [label.layout]: '1',
     [label.kind]: kind,
@@ -113,7 +113,10 @@ export function baseLabels(kind: Kind, directorUuid: string | undefined): Record
 }
 
 /** True for an object of ours of that kind. Verbs touch nothing else, whatever cid they are given. */
-export function isOurs(object: { metadata: { labels?: Record<string, string> } }, kind: Kind): boolean {
+export function isManaged(
+  object: { metadata: { labels?: Record<string, string> } },
+  kind: ObjectKind,
+): boolean {
   const labels = object.metadata.labels ?? {};
   return labels[label.kind] === kind && labels[label.layout] !== undefined;
 }

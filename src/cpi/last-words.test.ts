@@ -11,11 +11,11 @@ import {
   services,
   volumeSnapshots,
 } from '../kubernetes/resources.ts';
-import type { WaitWords } from '../kubernetes/wait.ts';
-import { claimWords, deletionWords } from './last-words.ts';
+import type { WaitStatus } from '../kubernetes/wait.ts';
+import { describeClaim, describePendingDeletion } from './last-words.ts';
 import { namespace, testCloud } from './testing/test-cloud.ts';
 
-const whole = ({ state, next }: WaitWords): string => `${state}; ${next}`;
+const whole = ({ state, next }: WaitStatus): string => `${state}; ${next}`;
 
 interface Row {
   readonly resource: Resource;
@@ -78,7 +78,7 @@ test('why an object does not go, and what to do: finalizers, events, a next step
       });
     }
     const last = { metadata: { name, namespace, finalizers: [...finalizers] } };
-    assert.equal(whole(await deletionWords(cloud, { resource, namespace, name }, last)), says);
+    assert.equal(whole(await describePendingDeletion(cloud, { resource, namespace, name }, last)), says);
   }
 });
 
@@ -87,13 +87,13 @@ test('a pod whose jobs have ended and that others hold: their finalizers, and no
   const held = { resource: pods, namespace, name: 'vm-1' };
   const metadata = { name: 'vm-1', namespace, finalizers: ['example.com/audit'] };
   assert.match(
-    whole(await deletionWords(cloud, held, { metadata })),
+    whole(await describePendingDeletion(cloud, held, { metadata })),
     /held by its finalizers example\.com\/audit; neither BOSH nor Kubernetes .*kubectl edit pods vm-1 -n /u,
   );
   const state = { running: { startedAt: '2026-01-01T00:00:00Z' } };
   const status = { containerStatuses: [{ name: 'bosh', state }] };
   assert.match(
-    whole(await deletionWords(cloud, held, { metadata, status } as never)),
+    whole(await describePendingDeletion(cloud, held, { metadata, status } as never)),
     /kubelet of its node runs/u,
   );
 });
@@ -103,7 +103,7 @@ test('what was asked of a claim and did not come: its events, or that there are 
   const claim = { namespace, name: 'disk-1' };
   const next = 'see whether the resizer of its driver runs';
   assert.equal(
-    whole(await claimWords(cloud, claim, next)),
+    whole(await describeClaim(cloud, claim, next)),
     `nothing was said about it; ${next}, then repeat the call`,
   );
   await api.create<EventRecord>(events, {
@@ -113,7 +113,7 @@ test('what was asked of a claim and did not come: its events, or that there are 
     message: 'no room',
   });
   assert.equal(
-    whole(await claimWords(cloud, claim, next)),
+    whole(await describeClaim(cloud, claim, next)),
     `VolumeResizeFailed: no room; ${next}, then repeat the call`,
   );
 });

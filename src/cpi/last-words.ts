@@ -1,12 +1,12 @@
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import type { Pod } from '../kubernetes/pod.ts';
-import { type EventSubject, knownEvents, podLastWords } from '../kubernetes/pod-words.ts';
-import type { WaitWords } from '../kubernetes/wait.ts';
-import type { Cloud } from './cloud.ts';
+import { type EventObject, describeEventsIfAllowed, describePodAndEvents } from '../kubernetes/pod-words.ts';
+import type { WaitStatus } from '../kubernetes/wait.ts';
+import type { CallContext } from './cloud.ts';
 
 /** What events call the kinds whose end a verb waits for. */
-const kinds: Readonly<Record<string, string>> = {
+const apiGroups: Readonly<Record<string, string>> = {
   persistentvolumeclaims: 'PersistentVolumeClaim',
   services: 'Service',
   secrets: 'Secret',
@@ -16,7 +16,7 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /** Who removes a finalizer, and so what to look at: Kubernetes' own, external-snapshotter's, the cloud controllers', external-attacher's. */
-const holders: readonly (readonly [RegExp, string])[] = [
+const finalizerHints: readonly (readonly [RegExp, string])[] = [
   [/pvc-protection$/u, 'a pod still uses the claim: find it with kubectl describe pvc, and end it'],
   [/pvc-as-source-protection$/u, 'a snapshot of it is being taken: see kubectl get volumesnapshots'],
   [/snapshot.*-as-source-protection$/u, 'a disk is being made from it: see kubectl get pvc'],
@@ -30,16 +30,16 @@ const holders: readonly (readonly [RegExp, string])[] = [
  * Why an object that was deleted is still there: a pod's state; else its finalizers, what its driver said, its events, and what to look at.
  * Deletion was asked for, so that whatever removes the cause ends it, and the call that waited can be repeated.
  */
-export async function deletionWords(
-  cloud: Cloud,
+export async function describePendingDeletion(
+  cloud: CallContext,
   { resource, name, namespace = '' }: ObjectReference,
   last: KubernetesObject | undefined,
-): Promise<WaitWords> {
+): Promise<WaitStatus> {
   const finalizers = last?.metadata.finalizers ?? [];
   if (resource.plural === 'pods') {
     const pod = last as Pod | undefined;
-    const words = await podLastWords(cloud.api, { namespace, name }, pod);
-    if (finalizers.length === 0 || runs(pod))
+    const words = await describePodAndEvents(cloud.api, { namespace, name }, pod);
+    if (finalizers.length === 0 || controllerHint(pod))
       return { state: words, next: 'see whether the kubelet of its node runs, then repeat the call' };
     const next = nextStep(finalizers, { plural: 'pods', namespace, name });
     return {
@@ -49,10 +49,10 @@ export async function deletionWords(
   }
   const state =
     finalizers.length === 0 ? 'it is still there' : `held by its finalizers ${finalizers.join(', ')}`;
-  const kind = kinds[resource.plural];
+  const kind = apiGroups[resource.plural];
   const { uid } = last?.metadata ?? {};
   const events = kind === undefined ? '' : await eventsOf(cloud, { namespace, name, kind, uid });
-  const said = resource.plural === 'volumeattachments' ? driverSaid(last) : undefined;
+  const said = resource.plural === 'volumeattachments' ? driverError(last) : undefined;
   return {
     state: [
       state,
@@ -68,23 +68,23 @@ interface AttachmentErrors extends KubernetesObject {
   status?: { attachError?: { message?: string }; detachError?: { message?: string } };
 }
 
-function driverSaid(last: AttachmentErrors | undefined): string | undefined {
+function driverError(last: AttachmentErrors | undefined): string | undefined {
   const { detachError, attachError } = last?.status ?? {};
   return detachError?.message ?? attachError?.message;
 }
 
 /** The events of a claim; empty without any. */
 export const claimEvents = (
-  cloud: Cloud,
+  cloud: CallContext,
   claim: { readonly namespace: string; readonly name: string },
 ): Promise<string> => eventsOf(cloud, { ...claim, kind: 'PersistentVolumeClaim' });
 
 /** The events of a claim that something was asked of, and what to look at where they do not say it. */
-export async function claimWords(
-  cloud: Cloud,
+export async function describeClaim(
+  cloud: CallContext,
   claim: { readonly namespace: string; readonly name: string },
   next: string,
-): Promise<WaitWords> {
+): Promise<WaitStatus> {
   const events = await claimEvents(cloud, claim);
   return {
     state: events === '' ? 'nothing was said about it' : events,
@@ -92,14 +92,14 @@ export async function claimWords(
   };
 }
 
-interface Held {
+interface ObjectName {
   readonly plural: string;
   readonly namespace: string;
   readonly name: string;
 }
 
-function nextStep(finalizers: readonly string[], { plural, namespace, name }: Held): string {
-  const known = holders.find(([pattern]) => finalizers.some((finalizer) => pattern.test(finalizer)));
+function nextStep(finalizers: readonly string[], { plural, namespace, name }: ObjectName): string {
+  const known = finalizerHints.find(([pattern]) => finalizers.some((finalizer) => pattern.test(finalizer)));
   if (known !== undefined) return known[1];
   if (finalizers.length === 0) return 'see whether its API server and controllers run';
   const object = `${plural} ${name}${namespace === '' ? '' : ` -n ${namespace}`}`;
@@ -109,9 +109,9 @@ function nextStep(finalizers: readonly string[], { plural, namespace, name }: He
   );
 }
 
-const runs = (pod: Pod | undefined): boolean =>
+const controllerHint = (pod: Pod | undefined): boolean =>
   (pod?.status?.containerStatuses ?? []).some(({ state }) => state?.running !== undefined);
 
 /** An object's events but for those that `said` has already; empty without any, and without the right to read them. */
-export const eventsOf = ({ api }: Cloud, object: EventSubject, said = ''): Promise<string> =>
-  knownEvents(api, object, said);
+export const eventsOf = ({ api }: CallContext, object: EventObject, said = ''): Promise<string> =>
+  describeEventsIfAllowed(api, object, said);

@@ -45,7 +45,7 @@ const podOf = ({ cloud }: SimulatedWorld, name: string): Promise<Pod> =>
 
 /** Silent for longer than the deadline `lost_node`, which is 1 s here. */
 async function lose({ cluster, cloud }: SimulatedWorld, name: string): Promise<void> {
-  cluster.nodes.freeze(name);
+  cluster.nodes.stopHeartbeat(name);
   await until(`node ${name} to be lost`, async () => {
     const { status } = await cloud.api.get<Node>({ resource: nodes, name });
     const ready = status?.conditions?.find(({ type }) => type === 'Ready');
@@ -75,7 +75,7 @@ test('node gone: delete_vm waits for the pod to go, then succeeds; the disk surv
   const { cloud } = world;
   const vm = await newVm(world, 'z1', { default: { type: 'manual', ip: '127.64.0.10' } });
   const disk = await newDisk(world, vm);
-  world.cluster.nodes.freeze('sim-1');
+  world.cluster.nodes.stopHeartbeat('sim-1');
   await cloud.api.delete({ resource: nodes, name: 'sim-1' });
 
   await deleteVm(cloud, [vm]);
@@ -154,7 +154,7 @@ test('a node that comes back before it was given up: the deletion goes on by its
     deleteVm(world.cloud, [vm]),
     rejection('NODE_LOST', /if it comes back, the deletion goes on by itself$/u),
   );
-  await world.cluster.nodes.thaw('sim-1');
+  await world.cluster.nodes.resumeHeartbeat('sim-1');
   await deleteVm(world.cloud, [vm]);
   assert.deepEqual(await namesLeft(world.cluster.api), [`persistentvolumeclaims ${disk}`]);
 });
@@ -162,7 +162,7 @@ test('a node that comes back before it was given up: the deletion goes on by its
 test('a node that is silent for a moment: nothing is forced, the pod goes when it is back', async (t) => {
   const world = await startSimulatedWorld(t, 2, { deadlines: { lost_node: 600, delete_vm: 120 } });
   const vm = await newVm(world, 'z1');
-  world.cluster.nodes.freeze('sim-1');
+  world.cluster.nodes.stopHeartbeat('sim-1');
   const deletion = deleteVm(world.cloud, [vm]);
   await until(
     'the deletion to be asked for',
@@ -173,7 +173,7 @@ test('a node that is silent for a moment: nothing is forced, the pod goes when i
     return status?.conditions?.some(({ type, status: value }) => type === 'Ready' && value === 'Unknown');
   });
   await podOf(world, vm);
-  await world.cluster.nodes.thaw('sim-1');
+  await world.cluster.nodes.resumeHeartbeat('sim-1');
   await deletion;
 });
 

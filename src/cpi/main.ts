@@ -1,4 +1,4 @@
-import { answer } from './answer.ts';
+import { answerRequest } from './answer.ts';
 import { bunFiles, bunProcess } from './process/bun-process.ts';
 
 /** `cpi [config file]`: one request on stdin, one response on stdout, exit code 0. */
@@ -6,17 +6,17 @@ async function main(): Promise<void> {
   const bun = bunFiles();
   const cpi = bun === undefined ? (await import('./process/node-process.ts')).nodeProcess : bunProcess(bun);
   const configPath = process.argv[2];
-  const response = await answer(cpi.readInput(), {
+  const response = await answerRequest(cpi.readInput(), {
     readConfig: async () => (configPath === undefined ? undefined : cpi.readFile(configPath)),
     openSession: async (options) => {
-      const { openSession } = await import('./session.ts');
-      return openSession({ ...options, environment: process.env, say });
+      const { openCall } = await import('./session.ts');
+      return openCall({ ...options, environment: process.env, say: writeProgress });
     },
   });
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);
 }
 
 /** A director streams stderr into its task's CPI log. */
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const writeProgress = (line: string): void => void process.stderr.write(`${line}\n`);
 
 void main();

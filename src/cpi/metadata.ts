@@ -3,7 +3,7 @@ import { annotation, label } from './labels.ts';
 import { labelValue } from './names.ts';
 
 /** Labels that are made of metadata, with the names that the callers use for them, the first one present wins. */
-const labelled: Readonly<Record<string, readonly string[]>> = {
+const metadataLabels: Readonly<Record<string, readonly string[]>> = {
   [label.director]: ['director'],
   [label.deployment]: ['deployment'],
   [label.instanceGroup]: ['instance_group', 'job'],
@@ -13,7 +13,7 @@ const labelled: Readonly<Record<string, readonly string[]>> = {
 
 /** The part of a patch that takes all labels that are made of metadata from an object. */
 export const noMetadataLabels: Readonly<Record<string, null>> = Object.fromEntries(
-  Object.keys(labelled).map((name) => [name, null]),
+  Object.keys(metadataLabels).map((name) => [name, null]),
 );
 
 /**
@@ -22,20 +22,20 @@ export const noMetadataLabels: Readonly<Record<string, null>> = Object.fromEntri
  */
 export function metadataPatch(
   metadata: Json,
-  moreLabels: Readonly<Record<string, string | null>> = {},
+  extraLabels: Readonly<Record<string, string | null>> = {},
 ): { metadata: { labels: Record<string, string | null>; annotations: Record<string, string> } } {
-  const labels = Object.entries(labelled).map(([name, keys]) => {
+  const labels = Object.entries(metadataLabels).map(([name, keys]) => {
     const value = keys.map((key) => metadata[key]).find((found) => found !== undefined && found !== null);
-    return [name, value === undefined ? null : labelValue(textOf(value))] as const;
+    return [name, value === undefined ? null : labelValue(toText(value))] as const;
   });
   return {
     metadata: {
-      labels: { ...Object.fromEntries(labels), ...moreLabels },
+      labels: { ...Object.fromEntries(labels), ...extraLabels },
       annotations: { [annotation.metadata]: JSON.stringify(metadata) },
     },
   };
 }
 
-function textOf(value: unknown): string {
+function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }

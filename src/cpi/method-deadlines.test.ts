@@ -6,7 +6,7 @@ import { systemClock } from '../kubernetes/clock.ts';
 import type { Resource } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { networkPolicies, persistentVolumeClaims, pods, services } from '../kubernetes/resources.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { detachDisk } from './disk/detach-disk.ts';
@@ -31,7 +31,7 @@ const impatient: Clock = {
   sleep: (milliseconds, signal) => systemClock.sleep(milliseconds >= 300_000 ? 20 : milliseconds, signal),
 };
 
-type World = TestCloud & { readonly impatiently: Cloud };
+type World = TestCloud & { readonly impatiently: CallContext };
 
 async function startWorld(t: TestContext, attach = 'hot'): Promise<World> {
   const world = await testCloud(t, { deadlines, kubernetes: { attach } }, [networkPolicyKind]);
@@ -82,9 +82,9 @@ test('create_vm waits as long as create_vm may for a claim of its name that is b
 });
 
 for (const [method, seconds, run] of [
-  ['attach_disk', deadlines.attach_disk, (cloud: Cloud, args: unknown[]) => attachDisk(cloud, args)],
-  ['detach_disk', deadlines.detach_disk, (cloud: Cloud, args: unknown[]) => detachDisk(cloud, args)],
-  ['reboot_vm', deadlines.reboot_vm, (cloud: Cloud, args: unknown[]) => rebootVm(cloud, args)],
+  ['attach_disk', deadlines.attach_disk, (cloud: CallContext, args: unknown[]) => attachDisk(cloud, args)],
+  ['detach_disk', deadlines.detach_disk, (cloud: CallContext, args: unknown[]) => detachDisk(cloud, args)],
+  ['reboot_vm', deadlines.reboot_vm, (cloud: CallContext, args: unknown[]) => rebootVm(cloud, args)],
 ] as const) {
   test(`${method} (recreate) waits as long as ${method} may for the previous pod to end`, async (t) => {
     const world = await startWorld(t, 'recreate');

@@ -13,7 +13,7 @@ export const unsupportedMethods: readonly string[] = ['configure_networks'];
 export const stemcellFormats: readonly string[] = ['docker-light', 'warden-light', 'warden-tar'];
 
 /** They ask nothing of the API, and work where it cannot be reached. */
-export const localMethods: readonly string[] = [
+export const offlineMethods: readonly string[] = [
   'create_stemcell',
   'delete_stemcell',
   'calculate_vm_cloud_properties',

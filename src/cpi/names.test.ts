@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isDnsLabel, isLabelValue } from '../kubernetes/names.ts';
-import { attachmentName, budgetName, isDiskCid, isVmCid, labelValue, vmCid } from './names.ts';
+import { attachmentPodName, budgetName, isDiskCid, isVmCid, labelValue, vmCid } from './names.ts';
 
 /** Texts that collide easily: near the lengths that matter, in letters that are folded or dropped. */
 const texts = fc.oneof(
@@ -60,7 +60,7 @@ test('a disk cid leaves room for the name of its attachment', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom('a', '-', '0'), maxLength: 70 }), (rest) => {
       const cid = `disk-${rest}`;
-      if (isDiskCid(cid)) assert.ok(isDnsLabel(attachmentName(cid)));
+      if (isDiskCid(cid)) assert.ok(isDnsLabel(attachmentPodName(cid)));
     }),
   );
 });

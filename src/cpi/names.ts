@@ -3,9 +3,9 @@ import { sha256 } from './sha256.ts';
 
 const hashLength = 20;
 /** Texts that look like our own hashed form are hashed too, so that no text can pass for another's hash. */
-const hashed = new RegExp(`-x[0-9a-f]{${hashLength}}$`, 'u');
+const isHashed = new RegExp(`-x[0-9a-f]{${hashLength}}$`, 'u');
 
-const inNames = { foreign: /[^a-z0-9]+/gu, isLowerCase: true };
+const inNames = { disallowedCharacters: /[^a-z0-9]+/gu, isLowerCase: true };
 
 /**
  * The cid of the VM with that agent id: `vm-<agent id>` where this is a DNS label, else a readable part and a hash.
@@ -13,9 +13,9 @@ const inNames = { foreign: /[^a-z0-9]+/gu, isLowerCase: true };
  */
 export function vmCid(agentId: string): string {
   const plain = `vm-${agentId}`;
-  return isDnsLabel(plain) && !hashed.test(plain)
+  return isDnsLabel(plain) && !isHashed.test(plain)
     ? plain
-    : `vm-${withHash(agentId, { length: 60, ...inNames })}`;
+    : `vm-${appendHash(agentId, { length: 60, ...inNames })}`;
 }
 
 /** True for a text that can be a VM's cid; anything else names no VM, without asking Kubernetes. */
@@ -36,32 +36,32 @@ export function isSnapshotCid(text: unknown): text is string {
 /** The name of the PodDisruptionBudget of a group, given the group's label value. */
 export function budgetName(group: string): string {
   const plain = `group-${group}`;
-  return isDnsLabel(plain) && !hashed.test(plain)
+  return isDnsLabel(plain) && !isHashed.test(plain)
     ? plain
-    : `group-${withHash(group, { length: 57, ...inNames })}`;
+    : `group-${appendHash(group, { length: 57, ...inNames })}`;
 }
 
-export const attachmentName = (diskCid: string): string => `attach-${diskCid}`;
+export const attachmentPodName = (diskCid: string): string => `attach-${diskCid}`;
 
 /** A label value for any text: the text itself where it may be one, else a readable part and a hash of the whole. */
 export function labelValue(text: string): string {
-  return isLabelValue(text) && !hashed.test(text)
+  return isLabelValue(text) && !isHashed.test(text)
     ? text
-    : withHash(text, { length: 63, foreign: /[^A-Za-z0-9_.]+/gu, isLowerCase: false });
+    : appendHash(text, { length: 63, disallowedCharacters: /[^A-Za-z0-9_.]+/gu, isLowerCase: false });
 }
 
 interface Readable {
   readonly length: number;
   /** What is replaced by a hyphen. */
-  readonly foreign: RegExp;
+  readonly disallowedCharacters: RegExp;
   /** True for the names of objects, which have no capital letters. */
   readonly isLowerCase: boolean;
 }
 
-function withHash(text: string, { length, foreign, isLowerCase }: Readable): string {
+function appendHash(text: string, { length, disallowedCharacters, isLowerCase }: Readable): string {
   const hash = sha256(text).slice(0, hashLength);
   const readable = (isLowerCase ? text.toLowerCase() : text)
-    .replace(foreign, '-')
+    .replace(disallowedCharacters, '-')
     .slice(0, length - hashLength - 2)
     .replace(/^[^A-Za-z0-9]+/u, '');
   return `${readable === '' ? 'x' : readable}-x${hash}`;

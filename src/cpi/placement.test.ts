@@ -24,7 +24,7 @@ import { startSimulatedWorld } from './testing/simulated-world.ts';
 import { createVmArguments, namesLeft, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
-import { allOf } from './vm/volume-affinity.ts';
+import { intersectTerms } from './vm/volume-affinity.ts';
 
 interface Wishes {
   readonly properties?: object;
@@ -215,7 +215,7 @@ test('terms of several volumes: a node meets the product where it meets each of 
   fc.assert(
     fc.property(wishes, labels, (all, node) => {
       assert.equal(
-        meets(allOf(all), node),
+        meets(intersectTerms(all), node),
         all.every((terms) => meets(terms, node)),
       );
     }),

@@ -5,7 +5,7 @@ import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts'
 import { isProductError } from '../errors/product-error.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import { namespaces, pods } from '../kubernetes/resources.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -24,7 +24,7 @@ const diskNamespace = 'disks';
 /** VMs in a namespace that enforces Pod Security "baseline", their disks hot-attached from one that does not. */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
-  let cloud: Cloud;
+  let cloud: CallContext;
 
   before(async () => {
     world = await EmbeddedWorld.start(upstreamAgent);

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { errorTable } from '../errors/error-table.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { isProductError, ProductError } from '../errors/product-error.ts';
-import { failure, parseRequest } from './protocol.ts';
+import { errorResponse, parseRequest } from './protocol.ts';
 import { redactor } from '../errors/redact/redactor.ts';
-import { secretsOf } from './secrets-of.ts';
+import { secretsOfConfig } from './secrets-of.ts';
 
 const plain = (text: string): string => text;
 
@@ -37,14 +37,14 @@ test('what nests deeper than anybody writes is refused before it is walked; brac
 
 test('every code of the table gives its BOSH type and whether to try again', () => {
   for (const code of Object.keys(errorTable) as ErrorCode[]) {
-    const { error } = failure(new ProductError(code, 'why'), plain);
+    const { error } = errorResponse(new ProductError(code, 'why'), plain);
     const { boshType, okToRetry } = errorTable[code];
     assert.deepEqual(error, { type: boshType, message: `why [${code}]`, ok_to_retry: okToRetry });
   }
 });
 
 test('a fault of ours is a CpiError that asks to be reported', () => {
-  const { error } = failure(new TypeError('x is undefined'), plain);
+  const { error } = errorResponse(new TypeError('x is undefined'), plain);
   assert.equal(error?.type, 'Bosh::Clouds::CpiError');
   assert.match(error.message, /^a fault in the CPI, please report it: TypeError: x is undefined/u);
 });
@@ -65,7 +65,11 @@ test('a short secret is cut out where it is a word, by its key or as the passwor
   };
   const exec = { command: 'p', args: ['get'], env: [{ name: 'PROFILE', value: 'bosh' }] };
   const kubeconfig = { users: [{ name: 'n', user: { password: 'usr', exec } }] };
-  const redact = redactor(await secretsOf(config), env, await secretsOf({ kubernetes: { kubeconfig } }));
+  const redact = redactor(
+    await secretsOfConfig(config),
+    env,
+    await secretsOfConfig({ kubernetes: { kubeconfig } }),
+  );
   assert.equal(
     redact('a.b s3 tok k( kube prx reg east ** sak usr'),
     Array.from({ length: 11 }, () => '<redacted>').join(' '),
@@ -103,7 +107,7 @@ test('secrets of all sources, and passwords in their URLs, are cut out of messag
     const text =
       'argument-1 pass-word-3 pass-word-4 pass-word-5 pass-word-6 variable-name plugin-name proxy-host:3128';
     assert.equal(
-      redactor(await secretsOf(source))(text),
+      redactor(await secretsOfConfig(source))(text),
       `${'<redacted> '.repeat(5)}variable-name plugin-name proxy-host:3128`,
     );
   }
@@ -111,7 +115,7 @@ test('secrets of all sources, and passwords in their URLs, are cut out of messag
     { kind: 'Config', users: [{ name: 'user-name', user: { token: 'the-token' } }] },
     'kind: Config\nusers:\n- name: user-name\n  user:\n    token: "the-token"\n',
   ]) {
-    const redact = redactor(await secretsOf(config(kubeconfig)), env);
+    const redact = redactor(await secretsOfConfig(config(kubeconfig)), env);
     assert.equal(
       redact(
         'pass-word-1 pass-word-2 the-token; CreateContainerConfigError of user-name, team-name in the-namespace',
@@ -130,13 +134,15 @@ for (const form of [(kubeconfig: object): unknown => kubeconfig, JSON.stringify]
       'as-user-extra': { scope: ['the-scope'] },
       tokenFile: '/etc/deployer/token',
     };
-    const redact = redactor(await secretsOf({ kubernetes: { kubeconfig: form({ users: [{ user }] }) } }));
+    const redact = redactor(
+      await secretsOfConfig({ kubernetes: { kubeconfig: form({ users: [{ user }] }) } }),
+    );
     const text =
       'User "system:serviceaccount:bosh:deployer" (3f1c-uid, deployers) cannot list pods; /etc/deployer/token';
     assert.equal(redact(`${text} the-scope`), `${text} <redacted>`);
     const mistaken = { users: [{ user: { tokenFile: 'eyJhbGciOi.the-token' } }] };
     assert.equal(
-      redactor(await secretsOf({ kubernetes: { kubeconfig: mistaken } }))('eyJhbGciOi.the-token'),
+      redactor(await secretsOfConfig({ kubernetes: { kubeconfig: mistaken } }))('eyJhbGciOi.the-token'),
       '<redacted>',
     );
   });
@@ -189,7 +195,7 @@ for (const [form, kubeconfig] of [
       { kubernetes: { kubeconfig } },
       { contexts: { east: { kubernetes: { kubeconfig } } } },
     ]) {
-      const redact = redactor(await secretsOf(config));
+      const redact = redactor(await secretsOfConfig(config));
       assert.equal(
         redact('the-token get-token in-flag profile-1 key prx, the-plugin of user-name by proxy-host'),
         `${Array.from({ length: 6 }, () => '<redacted>').join(' ')}, the-plugin of user-name by proxy-host`,
@@ -207,14 +213,14 @@ test('a kubeconfig that no parser reads, that goes in circles, or has them where
     'users: [{user: {token: the-token, exec: {args: [--password, short]}}}]',
     `{"users": [{"user": {"token": "the-token", "password": "short", "more": ${'['.repeat(50_000)}${']'.repeat(50_000)}}}]}`,
   ]) {
-    const redact = redactor(await secretsOf({ kubernetes: { kubeconfig } }));
+    const redact = redactor(await secretsOfConfig({ kubernetes: { kubeconfig } }));
     assert.equal(redact('the-token short'), '<redacted> <redacted>', kubeconfig.slice(0, 80));
   }
 });
 
 test('a password that YAML takes for a number is one in the text', async () => {
   const redact = redactor(
-    await secretsOf({ kubernetes: { kubeconfig: 'users:\n- user:\n    password: 12345678\n' } }),
+    await secretsOfConfig({ kubernetes: { kubeconfig: 'users:\n- user:\n    password: 12345678\n' } }),
   );
   assert.equal(redact('u said 12345678'), 'u said <redacted>');
 });

@@ -31,17 +31,17 @@ export interface CpiResponse {
  */
 export function parseRequest(text: string): CpiRequest {
   const request = parseObject(text);
-  const { method, arguments: given = [], api_version: version, context } = request;
-  if (typeof method !== 'string' || method === '') throw invalid('"method" is not a string');
-  if (!Array.isArray(given)) throw invalid('"arguments" is not an array');
+  const { method, arguments: apiVersion = [], api_version: version, context } = request;
+  if (typeof method !== 'string' || method === '') throw invalidRequest('"method" is not a string');
+  if (!Array.isArray(apiVersion)) throw invalidRequest('"arguments" is not an array');
   if (version !== undefined && version !== null && !Number.isInteger(version)) {
-    throw invalid('"api_version" is not an integer');
+    throw invalidRequest('"api_version" is not an integer');
   }
   if (context !== undefined && context !== null && !isRecord(context))
-    throw invalid('"context" is not an object');
+    throw invalidRequest('"context" is not an object');
   return {
     method,
-    arguments: given,
+    arguments: apiVersion,
     apiVersion: typeof version === 'number' ? version : undefined,
     context: isRecord(context) ? context : {},
   };
@@ -59,7 +59,7 @@ export function checkApiVersion(version: number | undefined): void {
   );
 }
 
-export function success(result: unknown, log: string): CpiResponse {
+export function successResponse(result: unknown, log: string): CpiResponse {
   return { result: result ?? null, error: null, log };
 }
 
@@ -67,7 +67,7 @@ export function success(result: unknown, log: string): CpiResponse {
  * The response for anything thrown. `redact` is applied to the message, which may carry text of the API server.
  * An error that is no ProductError is a fault of ours.
  */
-export function failure(error: unknown, redact: (text: string) => string): CpiResponse {
+export function errorResponse(error: unknown, redact: (text: string) => string): CpiResponse {
   return { result: null, error: describe(error, redact), log: '' };
 }
 
@@ -77,17 +77,17 @@ function describe(error: unknown, redact: (text: string) => string): CpiError {
     // callers know the type alone, and most codes share one
     return { type: boshType, message: `${redact(error.message)} [${error.code}]`, ok_to_retry: okToRetry };
   }
-  return { type: 'Bosh::Clouds::CpiError', message: redact(faultOf(error)), ok_to_retry: false };
+  return { type: 'Bosh::Clouds::CpiError', message: redact(internalErrorMessage(error)), ok_to_retry: false };
 }
 
-function faultOf(error: unknown): string {
+function internalErrorMessage(error: unknown): string {
   if (!(error instanceof Error)) return 'a fault in the CPI; please report it';
   const where = error.stack?.split('\n').find((line) => line.trimStart().startsWith('at '));
   return `a fault in the CPI, please report it: ${error.name}: ${error.message}${where === undefined ? '' : ` (${where.trim()})`}`;
 }
 
 /** More than any caller nests, and few enough for whatever walks a value. */
-const deepest = 100;
+const maxDepth = 100;
 
 /** Whether the brackets of a JSON text nest deeper than that, those in strings aside. */
 function isTooDeep(text: string): boolean {
@@ -101,21 +101,21 @@ function isTooDeep(text: string): boolean {
     } else if (character === '"') isString = true;
     else if (character === '[' || character === '{') depth += 1;
     else if (character === ']' || character === '}') depth -= 1;
-    if (depth > deepest) return true;
+    if (depth > maxDepth) return true;
   }
   return false;
 }
 
 function parseObject(text: string): Record<string, unknown> {
-  if (isTooDeep(text)) throw invalid(`it nests more than ${deepest} levels`);
+  if (isTooDeep(text)) throw invalidRequest(`it nests more than ${maxDepth} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw invalid('stdin does not hold one JSON object');
+    throw invalidRequest('stdin does not hold one JSON object');
   }
-  if (!isRecord(value)) throw invalid('stdin holds JSON that is not an object');
+  if (!isRecord(value)) throw invalidRequest('stdin holds JSON that is not an object');
   return value;
 }
 
@@ -123,7 +123,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function invalid(cause: string): ProductError {
+function invalidRequest(cause: string): ProductError {
   return new ProductError(
     'INVALID_REQUEST',
     `the CPI request cannot be read: ${cause}; write one {"method", "arguments", "context"} to it, as a director does`,

@@ -10,9 +10,9 @@ import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../cluster/api/testing/temporary-directory.ts';
 import { startTlsServer } from '../kubernetes/testing/tls-server.ts';
-import { answer } from './answer.ts';
+import { answerRequest } from './answer.ts';
 import type { CpiResponse } from './protocol.ts';
-import type { Session } from './session.ts';
+import type { OpenCall } from './session.ts';
 import { quickLooks } from './testing/quick-looks.ts';
 import { createVmArguments, testCloud } from './testing/test-cloud.ts';
 
@@ -67,7 +67,7 @@ suite('a server that refuses a Secret and quotes it tells the director nothing o
 
 test('what a successful call notes goes through the redactor, too', async (t) => {
   const { cloud } = await testCloud(t);
-  const session: Session = {
+  const session: OpenCall = {
     cloud,
     log: () => `the server said: ${base64(`{"mbus":"${mbus}"}`)} and ${password}\n`,
     secrets: () => Promise.resolve([]),
@@ -75,7 +75,7 @@ test('what a successful call notes goes through the redactor, too', async (t) =>
   };
   const request = { method: 'has_disk', arguments: ['disk-1'], context: {} };
 
-  const response = await answer(JSON.stringify(request), {
+  const response = await answerRequest(JSON.stringify(request), {
     readConfig: () => Promise.resolve(JSON.stringify({ agent: { mbus } })),
     openSession: () => Promise.resolve(session),
   });
@@ -89,15 +89,15 @@ test('what is said while a call waits goes through the redactor, too', async (t)
   const { cloud, node } = await testCloud(t);
   node.unschedulable = `no node, by a webhook that quotes ${password}`;
   const lines: string[] = [];
-  const session: Session = {
-    cloud: { ...cloud, clock: quickLooks, say: (line) => void lines.push(line) },
+  const session: OpenCall = {
+    cloud: { ...cloud, clock: quickLooks, reportProgress: (line) => void lines.push(line) },
     log: () => '',
     secrets: () => Promise.resolve([]),
     close: () => undefined,
   };
   const args = createVmArguments({ env: { bosh: { password } } });
 
-  await answer(JSON.stringify({ method: 'create_vm', arguments: args, context: {} }), {
+  await answerRequest(JSON.stringify({ method: 'create_vm', arguments: args, context: {} }), {
     readConfig: () => Promise.resolve('{}'),
     openSession: () => Promise.resolve(session),
   });

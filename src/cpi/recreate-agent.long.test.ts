@@ -4,7 +4,7 @@ import { startCountingJob } from '../agent/testing/counting-job.ts';
 import { reaches } from '../agent/testing/specs.ts';
 import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -18,7 +18,7 @@ import { deleteVm } from './vm/delete-vm.ts';
 /** The strategy `recreate` with our own agent: what create-env and the director do to move a disk's content. */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
-  let cloud: Cloud;
+  let cloud: CallContext;
 
   before(async () => {
     world = await EmbeddedWorld.start(ownAgent);

@@ -5,7 +5,7 @@ import { describeInNamespace, namespaceMode } from '../cluster/node/testing/in-n
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -22,7 +22,7 @@ const dnsRecords = '/var/vcap/instance/dns/records.json';
 /** The strategy `recreate` on the embedded node: real processes and mounts. */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
-  let cloud: Cloud;
+  let cloud: CallContext;
   let count = 0;
 
   before(async () => {

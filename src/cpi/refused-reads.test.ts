@@ -6,7 +6,7 @@ import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
 import { persistentVolumeClaims, volumeSnapshots } from '../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../kubernetes/snapshot.ts';
 import type { PersistentVolumeClaim } from '../kubernetes/volume.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { createDisk } from './disk/create-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';
@@ -58,12 +58,16 @@ function refusing(api: KubernetesApi, plurals?: readonly string[]): KubernetesAp
   };
 }
 
-const poorer = ({ cloud, api }: StorageCloud, plurals?: readonly string[]): Cloud => ({
+const poorer = ({ cloud, api }: StorageCloud, plurals?: readonly string[]): CallContext => ({
   ...cloud,
   api: refusing(api, plurals),
 });
 
-async function boundDisk({ api }: StorageCloud, cloud: Cloud, properties: object = {}): Promise<string> {
+async function boundDisk(
+  { api }: StorageCloud,
+  cloud: CallContext,
+  properties: object = {},
+): Promise<string> {
   const name = await createDisk(cloud, [64, { storage_class: 'now', ...properties }, null]);
   const reference = { resource: persistentVolumeClaims, namespace, name };
   while ((await api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound')

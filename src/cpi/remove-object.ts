@@ -2,14 +2,18 @@ import { isApiError } from '../kubernetes/api-error.ts';
 import type { ObjectReference } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { waitFor } from '../kubernetes/wait.ts';
-import type { Cloud } from './cloud.ts';
-import { deletionWords } from './last-words.ts';
+import type { CallContext } from './cloud.ts';
+import { describePendingDeletion } from './last-words.ts';
 import { whileNodeAnswers } from './node/look-at-node.ts';
 import { lostNodeError } from './node/lost-node-error.ts';
 import type { LostNode } from './node/node-state.ts';
 
 /** Asks for the deletion of exactly that object. One that is gone, or was made anew, is success. */
-export async function requestDeletion(cloud: Cloud, reference: ObjectReference, uid: string): Promise<void> {
+export async function requestDeletion(
+  cloud: CallContext,
+  reference: ObjectReference,
+  uid: string,
+): Promise<void> {
   try {
     await cloud.api.delete(reference, { preconditions: { uid }, propagationPolicy: 'Background' });
   } catch (error) {
@@ -17,7 +21,7 @@ export async function requestDeletion(cloud: Cloud, reference: ObjectReference, 
   }
 }
 
-export interface GoneOptions {
+export interface DeletionWaitOptions {
   readonly reference: ObjectReference;
   readonly uid: string;
   readonly deadlineSeconds: number;
@@ -33,19 +37,23 @@ export interface GoneOptions {
  * Waits until that object is gone; one of the same name with another uid is not it. Rejects with DEADLINE, and with
  * NODE_LOST as soon as it is clear that its node does not end it.
  */
-export async function waitUntilGone(cloud: Cloud, options: GoneOptions): Promise<void> {
+export async function waitForDeletion(cloud: CallContext, options: DeletionWaitOptions): Promise<void> {
   const { nodeName, what } = options;
-  if (nodeName === undefined) return waitForEnd(cloud, options);
+  if (nodeName === undefined) return waitForNotFound(cloud, options);
   const refuse = (lost: LostNode): Promise<void> =>
     Promise.reject(lostNodeError(`${what} is not gone`, lost, { stakes: [], isDeleting: true }));
   return whileNodeAnswers(cloud, {
     nodeName,
-    work: (signal) => waitForEnd(cloud, options, signal),
+    work: (signal) => waitForNotFound(cloud, options, signal),
     whenLost: options.whenLost ?? refuse,
   });
 }
 
-async function waitForEnd(cloud: Cloud, options: GoneOptions, signal?: AbortSignal): Promise<void> {
+async function waitForNotFound(
+  cloud: CallContext,
+  options: DeletionWaitOptions,
+  signal?: AbortSignal,
+): Promise<void> {
   const { reference, uid } = options;
   await waitFor<KubernetesObject, true>({
     ...(signal !== undefined && { signal }),
@@ -55,7 +63,7 @@ async function waitForEnd(cloud: Cloud, options: GoneOptions, signal?: AbortSign
     condition: (object) => (object === undefined || object.metadata.uid !== uid ? true : undefined),
     awaited: `${options.what} to be gone`,
     deadlineMs: options.deadlineSeconds * 1000,
-    lastWords: (last) => deletionWords(cloud, reference, last),
-    say: cloud.say,
+    lastWords: (last) => describePendingDeletion(cloud, reference, last),
+    onProgress: cloud.reportProgress,
   });
 }

@@ -5,19 +5,19 @@ import { secretsOfKubeconfig } from '../kubernetes/kubeconfig-secrets.ts';
  * The secret parts of a configuration or of a request's context, whatever their shape: it may not have been parsed.
  * Loads a YAML parser where a kubeconfig is such text, so call it only when there is a message to clear.
  */
-export async function secretsOf(config: unknown): Promise<unknown[]> {
-  const { agent, kubernetes, contexts, env, registry } = objectOf(config);
+export async function secretsOfConfig(config: unknown): Promise<unknown[]> {
+  const { agent, kubernetes, contexts, env, registry } = asObject(config);
   const inContexts = await Promise.all(
-    Object.values(objectOf(contexts)).map((context) => secretsOf(context)),
+    Object.values(asObject(contexts)).map((context) => secretsOfConfig(context)),
   );
-  const { password } = objectOf(registry);
-  const { kubeconfig, token, client_key: key } = objectOf(kubernetes);
+  const { password } = asObject(registry);
+  const { kubeconfig, token, client_key: key } = asObject(kubernetes);
   const ofAccess = [{ token, key }, ...(await secretsOfKubeconfig(kubeconfig))];
   return [agent, { password }, ...ofAccess, passwordsOf(env), ...inContexts.flat()];
 }
 
 const passwordsOf = (value: unknown): object => ({ password: urlPasswords(value) });
 
-function objectOf(value: unknown): Record<string, unknown> {
+function asObject(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,12 +1,12 @@
 import type { Access } from '../kubernetes/access.ts';
-import { serverAddress, usedCredentials } from '../kubernetes/access.ts';
+import { serverAddress, issuedCredentials } from '../kubernetes/access.ts';
 import { systemClock } from '../kubernetes/clock.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
 import { RestApi } from '../kubernetes/rest-api.ts';
 import type { RefusedRetryOptions } from '../kubernetes/retry-refused.ts';
-import { refusedRetrier } from '../kubernetes/retry-refused.ts';
-import { accessOf } from './access.ts';
-import type { Cloud } from './cloud.ts';
+import { createConnectRetry } from '../kubernetes/retry-refused.ts';
+import { resolveClusterAccess } from './access.ts';
+import type { CallContext } from './cloud.ts';
 import { parseConfig } from './config.ts';
 import type { Deadlines } from './config/deadlines.ts';
 import { deadlineOfMethod } from './config/deadlines.ts';
@@ -26,8 +26,8 @@ export interface SessionOptions {
 }
 
 /** A verb's surroundings for one call; `close` lets the process end. */
-export interface Session {
-  readonly cloud: Cloud;
+export interface OpenCall {
+  readonly cloud: CallContext;
   /** What the verb noted so far. */
   readonly log: () => string;
   /** What else than the configuration is secret: the credentials that requests were sent with. */
@@ -36,16 +36,16 @@ export interface Session {
 }
 
 /** Parses the configuration and prepares the connection; no request is sent before a verb asks. */
-export async function openSession(options: SessionOptions): Promise<Session> {
+export async function openCall(options: SessionOptions): Promise<OpenCall> {
   const { file, context, contextName, environment } = options;
   const config = parseConfig(file, context, contextName);
-  const access = await accessOf(config, environment);
+  const access = await resolveClusterAccess(config, environment);
   const transport = await openTransport(access, { timeoutMs: config.deadlines.request * 1000 });
   const ended = new AbortController();
-  const retryRefused = refusedRetrier({
+  const retryRefused = createConnectRetry({
     ...retryLimits(options.method, config.deadlines),
     ...{ clock: systemClock, random: Math.random, signal: ended.signal },
-    onWaiting: () => options.say(waitingLine(access)),
+    onWaiting: () => options.say(connectWaitMessage(access)),
   });
   const directorUuid = typeof context['director_uuid'] === 'string' ? context['director_uuid'] : undefined;
   const notes: string[] = [];
@@ -62,11 +62,11 @@ export async function openSession(options: SessionOptions): Promise<Session> {
       // the global one: loading node:crypto costs a call more than a millisecond
       newUuid: () => crypto.randomUUID(),
       directorUuid,
-      note: (line) => void notes.push(`${line}\n`),
-      say: options.say,
+      log: (line) => void notes.push(`${line}\n`),
+      reportProgress: options.say,
     },
     log: () => notes.join(''),
-    secrets: () => usedCredentials(access),
+    secrets: () => issuedCredentials(access),
     close: () => {
       ended.abort();
       transport.close();
@@ -75,15 +75,12 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 }
 
 /** For how long a server that refuses connections is tried: not beyond the deadline of the method that has begun now. */
-function retryLimits(
-  method: string,
-  deadlines: Deadlines,
-): Pick<RefusedRetryOptions, 'patienceMs' | 'until'> {
+function retryLimits(method: string, deadlines: Deadlines): Pick<RefusedRetryOptions, 'maxWaitMs' | 'until'> {
   const seconds = deadlineOfMethod(method, deadlines);
   const until = seconds === undefined ? undefined : systemClock.now() + seconds * 1000;
-  return { patienceMs: deadlines.connect * 1000, until };
+  return { maxWaitMs: deadlines.connect * 1000, until };
 }
 
 /** create-env prints lines that begin with these words (src/deploy/cpi/cpi-runner.ts). */
-const waitingLine = (access: Access): string =>
+const connectWaitMessage = (access: Access): string =>
   `waiting for the Kubernetes API at ${serverAddress(access)}, which refuses connections`;

@@ -12,7 +12,7 @@ import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { createVmArguments } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
-import { profiles, type Profile } from './vm/profile.ts';
+import { profiles, type SecurityProfile } from './vm/profile.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
 
 /** In every profile, an agent that knows disks by what mount(8) prints: list, unmount, migrate, restart and detach. */
@@ -33,7 +33,7 @@ describeInNamespace(import.meta.filename, () => {
       return said?.stdout === 'booted\n'.repeat(count) ? true : undefined;
     });
 
-  async function newVm(profile: Profile, cloud = world.cloud): Promise<string> {
+  async function newVm(profile: SecurityProfile, cloud = world.cloud): Promise<string> {
     const networks = { default: { type: 'manual', ip: `127.64.41.${profiles.indexOf(profile) + 1}` } };
     const [cid] = await createVm(
       cloud,
@@ -70,7 +70,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.rejects(promise, (error) => isProductError(error, 'DISK_BUSY'));
 
   test('mount(2) fails in a baseline VM and works in a sys-admin one; both have the capabilities of their name', async () => {
-    const rights = async (profile: Profile): Promise<string> => {
+    const rights = async (profile: SecurityProfile): Promise<string> => {
       const vm = await newVm(profile);
       const said = await world.inVm(
         vm,

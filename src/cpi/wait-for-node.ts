@@ -1,27 +1,27 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
-import { podLastWords } from '../kubernetes/pod-words.ts';
+import { describePodAndEvents } from '../kubernetes/pod-words.ts';
 import { waitFor } from '../kubernetes/wait.ts';
-import type { Cloud } from './cloud.ts';
+import type { CallContext } from './cloud.ts';
 import { claimEvents } from './last-words.ts';
 import { podReference } from './vm/find-vm.ts';
 
-const remedy = 'make room on a node that fits, add one, or ask for less: size, zone, node_selector';
+const schedulingHint = 'make room on a node that fits, add one, or ask for less: size, zone, node_selector';
 
 /**
  * Waits until a pod has a node, to the deadline whatever the scheduler says: an autoscaler may add nodes.
  * Rejects with UNSCHEDULABLE, which carries the scheduler's words, with DEADLINE where the scheduler has said
  * nothing, and with what `gone` gives where the pod went away.
  */
-export async function waitForNode(
-  cloud: Cloud,
+export async function waitForScheduling(
+  cloud: CallContext,
   pod: Pod,
-  gone: () => ProductError,
+  notFoundError: () => ProductError,
   signal?: AbortSignal,
 ): Promise<Pod> {
   const { name = '', uid, namespace = cloud.namespace } = pod.metadata;
   if (pod.spec.nodeName !== undefined) return pod;
-  let seen = pod;
+  let lastPod = pod;
   const waiting = waitFor<Pod, Pod>({
     ...(signal !== undefined && { signal }),
     api: cloud.api,
@@ -30,20 +30,23 @@ export async function waitForNode(
     known: pod,
     condition: (now) => {
       if (now === undefined || now.metadata.uid !== uid || now.metadata.deletionTimestamp !== undefined)
-        throw gone();
-      seen = now;
+        throw notFoundError();
+      lastPod = now;
       return now.spec.nodeName === undefined ? undefined : now;
     },
     awaited: `a node to take pod ${name}`,
     deadlineMs: cloud.config.deadlines.schedule * 1000,
     lastWords: async (last) => {
-      const onPod = await podLastWords(cloud.api, { namespace, name }, last);
-      return { state: [onPod, ...(await wordsOnClaims(cloud, namespace, pod))].join('; '), next: remedy };
+      const onPod = await describePodAndEvents(cloud.api, { namespace, name }, last);
+      return {
+        state: [onPod, ...(await describeClaims(cloud, namespace, pod))].join('; '),
+        next: schedulingHint,
+      };
     },
-    say: cloud.say,
+    onProgress: cloud.reportProgress,
   });
   return waiting.catch((error: unknown) => {
-    if (!isProductError(error, 'DEADLINE') || !isUnschedulable(seen)) throw error;
+    if (!isProductError(error, 'DEADLINE') || !isUnschedulable(lastPod)) throw error;
     throw new ProductError('UNSCHEDULABLE', error.message, { cause: error });
   });
 }
@@ -52,11 +55,11 @@ const isUnschedulable = ({ status }: Pod): boolean =>
   (status?.conditions ?? []).some(({ type, status: value }) => type === 'PodScheduled' && value === 'False');
 
 /** Why a claim has no volume stands in its own events: the scheduler says no more than that it is unbound. */
-async function wordsOnClaims(cloud: Cloud, namespace: string, { spec }: Pod): Promise<string[]> {
+async function describeClaims(cloud: CallContext, namespace: string, { spec }: Pod): Promise<string[]> {
   const names = (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
   const words = names.map(async (name) => {
     const events = await claimEvents(cloud, { namespace, name });
-    return events === '' ? [] : [`claim ${name}: ${events}${classRemedy(events)}`];
+    return events === '' ? [] : [`claim ${name}: ${events}${storageClassHint(events)}`];
   });
   return (await Promise.all(words)).flat();
 }
@@ -64,7 +67,7 @@ async function wordsOnClaims(cloud: Cloud, namespace: string, { spec }: Pod): Pr
 /**
  * By the words of the volume binder and of provisioners (kubernetes: pkg/controller/volume/persistentvolume).
  */
-function classRemedy(events: string): string {
+function storageClassHint(events: string): string {
   if (/storageclass\S* "[^"]*" not found/u.test(events))
     return ', so make that class: the class of a claim cannot be changed (storage_class in cloud_properties is for new disks)';
   return events.includes('no storage class is set')

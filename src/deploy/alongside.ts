@@ -1,5 +1,5 @@
 /** Does `work` while `background` goes on; both have ended when it settles, and the work's error comes first. */
-export async function alongside<T>(background: Promise<void>, work: () => Promise<T>): Promise<T> {
+export async function runInParallel<T>(background: Promise<void>, work: () => Promise<T>): Promise<T> {
   const [result, other] = await Promise.allSettled([work(), background]);
   if (result.status === 'rejected') throw result.reason;
   if (other.status === 'rejected') throw other.reason;

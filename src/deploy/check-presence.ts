@@ -15,7 +15,7 @@ import { hasRecordedVm } from './vm/has-recorded-vm.ts';
  * a CPI without has_disk. A VM without a disk may well be deleted: it is missed only when the CPI `isConfiguredOtherwise`
  * than when it was there. Resolves with the current disk where that alone is missing. Changes nothing.
  */
-export async function checkPresence(
+export async function assertDeploymentIsHere(
   run: Pick<Run, 'cloud' | 'state'>,
   isConfiguredOtherwise: () => Promise<boolean>,
 ): Promise<DiskRecord | undefined> {
@@ -44,7 +44,7 @@ export async function checkPresence(
  * Throws DISK_NOT_FOUND for a missing disk that the manifest wants: attaching it would fail once the VM was deleted. Its data may
  * be there still, so that no empty disk is made in its place unasked.
  */
-export function refuseLostDisk(
+export function assertDiskExists(
   { state, path }: Run['state'],
   lost: DiskRecord,
   wanted: WantedDisk | undefined,

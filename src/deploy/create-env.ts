@@ -1,6 +1,6 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
-import { deployInstance, targetOf } from './deploy-instance.ts';
-import { describeKeptDisk, keptDisk } from './disk/kept-disk.ts';
+import { deployInstance, deploymentTarget } from './deploy-instance.ts';
+import { describeKeptDisk, unusedCurrentDisk } from './disk/kept-disk.ts';
 import { planDisk } from './disk/plan-disk.ts';
 import { wantedDisk } from './disk/wanted-disk.ts';
 import { clearRun } from './install/installation-directory.ts';
@@ -11,8 +11,8 @@ import type { Run } from './run.ts';
 import { withSession, type Session } from './session.ts';
 import { checkCluster } from './state/check-cluster.ts';
 import { writeClusterNote, type ClusterIdentity } from './state/cluster-note.ts';
-import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
-import { recordedDigestOf } from './state/digest-note.ts';
+import { cpiConfigChanged, writeCpiNote } from './state/cpi-note.ts';
+import { matchingManifestDigest } from './state/digest-note.ts';
 import type { StateFile } from './state/state-file.ts';
 import { currentDisk } from './state/state-changes.ts';
 import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
@@ -42,7 +42,7 @@ export interface CreateEnvResult {
  */
 export async function createEnv(options: CreateEnvOptions, ports: EnvPorts): Promise<CreateEnvResult> {
   const result = await withSession(options, ports, async (session) => {
-    await holdToCluster(session.state, options.cluster);
+    await bindToCluster(session.state, options.cluster);
     return converge(session, options);
   });
   if (result === undefined) throw new Error('a session without a state file');
@@ -50,7 +50,7 @@ export async function createEnv(options: CreateEnvOptions, ports: EnvPorts): Pro
 }
 
 /** Noted before anything is asked of the cluster: a run that is killed leaves no VM that nobody knows the place of. */
-async function holdToCluster(
+async function bindToCluster(
   { path, state }: StateFile,
   cluster: ClusterIdentity | undefined,
 ): Promise<void> {
@@ -67,12 +67,12 @@ async function converge(
   try {
     const valid = await validateDeployment(stage, session, checkManifest);
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
-    const manifestSha = await recordedDigestOf(state, valid);
+    const manifestSha = await matchingManifestDigest(state, valid);
     const isForced = recreate || recreatePersistentDisks;
-    const isUnchanged = !isForced && isDeployed(state.state, { ...targetOf(valid), manifestSha });
+    const isUnchanged = !isForced && isDeployed(state.state, { ...deploymentTarget(valid), manifestSha });
     if (!isUnchanged) planDisk(state.state, wantedDisk(valid.manifest));
     const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
-      if (isUnchanged && (await isStillThere(run, valid))) return undefined;
+      if (isUnchanged && (await recordedVmIsCurrent(run, valid))) return undefined;
       const isKnownCluster = cluster !== undefined;
       const how = { renderer, isKnownCluster, recreatePersistentDisks };
       return { address: await deployInstance(session, valid, run, how) };
@@ -80,7 +80,7 @@ async function converge(
     if (deployed === undefined) {
       ports.write('No deployment, stemcell or release changes. Skipping deploy.\n');
       const summary = summarize(session, valid.manifest);
-      const { state: jobState, address } = await askAgent(session, valid.manifest);
+      const { state: jobState, address } = await readAgentState(session, valid.manifest);
       if (jobState === 'stopped') ports.write(stoppedJobs(summary.instance));
       return { changed: false, ...summary, state: jobState, address };
     }
@@ -94,40 +94,40 @@ async function converge(
  * Whether the recorded VM needs nothing. Beside it there may be another one, of a run that was killed in create_vm before the
  * bosh CLI made the recorded one: that one is deleted.
  */
-async function isStillThere(run: Run, { manifest }: ValidDeployment): Promise<boolean> {
+async function recordedVmIsCurrent(run: Run, { manifest }: ValidDeployment): Promise<boolean> {
   if (!(await hasRecordedVm(run))) {
     run.warn(`VM '${run.state.state.current_vm_cid}' is gone from the cluster; it is created again`);
     return false;
   }
   const { properties } = manifest.cloudProvider;
   // other credentials of the same place
-  if (await isConfiguredOtherwise(run.state, properties)) await writeCpiNote(run.state, properties);
-  await deletePendingVmOrWarn(run, manifest, askedAgain);
+  if (await cpiConfigChanged(run.state, properties)) await writeCpiNote(run.state, properties);
+  await deletePendingVmOrWarn(run, manifest, retryAdvice);
   return true;
 }
 
 /** The recorded VM may have the address with which the other one is asked for, and then each run is refused. */
-const askedAgain = '; each run asks for it again, until one with --recreate has replaced the recorded VM';
+const retryAdvice = '; each run asks for it again, until one with --recreate has replaced the recorded VM';
 
-const askBudget = 1000;
+const agentTimeoutMs = 1000;
 
 /** What is said of an instance whose jobs stop-env has stopped. */
 export const stoppedJobs = (instance: string): string =>
   `The jobs of instance '${instance}' are stopped, and this run has left them so; start-env with the same manifest and flags starts them\n`;
 
-function askAgent({ state, ports, options }: Session, manifest: Manifest): Promise<InstanceState> {
+function readAgentState({ state, ports, options }: Session, manifest: Manifest): Promise<InstanceState> {
   const { clock } = ports;
   return readInstanceState({
     manifest,
     statePath: state.path,
     clock,
     signal: options.signal,
-    budget: askBudget,
+    budget: agentTimeoutMs,
   });
 }
 
 function summarize({ state, ports }: Session, manifest: Manifest) {
-  const kept = keptDisk(state.state, wantedDisk(manifest));
+  const kept = unusedCurrentDisk(state.state, wantedDisk(manifest));
   if (kept !== undefined) ports.write(`${describeKeptDisk(kept)}\n`);
   return {
     manifest,

@@ -30,7 +30,7 @@ test('deletes VM, disk, stemcell, installation and last the state file', async (
 
   assert.deepEqual(cloud.calls(), ['has_disk', 'has_vm', 'delete_vm', 'delete_disk', 'delete_stemcell']);
   assert.deepEqual(agent.verbs, shutDownVerbs);
-  assert.deepEqual([cloud.vms(), cloud.disks(), result.deleted, result.unansweredDisks], [[], [], true, []]);
+  assert.deepEqual([cloud.vms(), cloud.disks(), result.deleted, result.unconfirmedDisks], [[], [], true, []]);
   await assert.rejects(stat(options.statePath), { code: 'ENOENT' });
   assert.deepEqual(await readdir(join(options.workspace, 'installations')), []);
   const text = ports.output().replaceAll(/\(\d\d:\d\d:\d\d\)/g, '(t)');
@@ -95,9 +95,9 @@ test('a create_vm that failed and left nothing is nothing to delete: no VM is ma
   await assert.rejects(stat(`${options.statePath}.pending`), { code: 'ENOENT' });
   await cloud.forgetRequests();
 
-  const { unansweredVm } = await deleteEnv(options, ports);
+  const { unconfirmedVm } = await deleteEnv(options, ports);
 
-  assert.deepEqual([cloud.calls(), unansweredVm, ports.warnings], [['delete_stemcell'], undefined, []]);
+  assert.deepEqual([cloud.calls(), unconfirmedVm, ports.warnings], [['delete_stemcell'], undefined, []]);
 });
 
 for (const [what, failure] of [
@@ -129,7 +129,7 @@ test('a VM that an interrupted run may have left and that cannot be found again 
 
   const result = await deleteEnv(options, ports);
 
-  assert.equal(`vm-${result.unansweredVm}`, vm);
+  assert.equal(`vm-${result.unconfirmedVm}`, vm);
   assert.match(ports.warnings.join(), /may be left over/);
   assert.equal(result.deleted, true);
 });

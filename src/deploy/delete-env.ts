@@ -1,14 +1,14 @@
 import { isProductError } from '../errors/product-error.ts';
 import { removeTree } from '../platform/remove-tree.ts';
-import { checkPresence } from './check-presence.ts';
+import { assertDeploymentIsHere } from './check-presence.ts';
 import { deleteUnusedDisks } from './disk/deploy-disk.ts';
-import { within } from './error-chain.ts';
+import { withContext } from './error-chain.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { Run } from './run.ts';
 import { withSession, type Session } from './session.ts';
 import type { Stage, Step } from './stage/stage.ts';
 import { removeClusterNote } from './state/cluster-note.ts';
-import { isConfiguredOtherwise, removeCpiNote } from './state/cpi-note.ts';
+import { cpiConfigChanged, removeCpiNote } from './state/cpi-note.ts';
 import { removeDigestNote } from './state/digest-note.ts';
 import type { DiskRecord } from './state/deployment-state.ts';
 import type { PendingDisk } from './state/pending-file.ts';
@@ -28,22 +28,22 @@ export interface DeleteEnvResult {
   /** False when there was no state file: nothing was deployed, nothing was done. */
   readonly deleted: boolean;
   /** The agent id of a VM that an interrupted run asked for, and that the CPI could not find again: it may exist. */
-  readonly unansweredVm: string | undefined;
+  readonly unconfirmedVm: string | undefined;
   /** Disks that an interrupted run asked for and never heard of: the cloud may hold them, unclaimed. */
-  readonly unansweredDisks: readonly PendingDisk[];
+  readonly unconfirmedDisks: readonly PendingDisk[];
 }
 
 /**
  * Deletes VM, disks, stemcells, the local CPI installation and last the state file (bosh-cli cmd/deployment_deleter.go).
- * What the cloud no longer has is skipped (OTHER_CLUSTER when that is VM and disks, see checkPresence); interrupted or killed
+ * What the cloud no longer has is skipped (OTHER_CLUSTER when that is VM and disks, see assertDeploymentIsHere); interrupted or killed
  * anywhere, the next run goes on.
  */
 export async function deleteEnv(options: DeleteEnvOptions, ports: EnvPorts): Promise<DeleteEnvResult> {
-  const forgetAbsent = options.force === true;
-  const result = await withSession(options, ports, (session) => removeAll(session, forgetAbsent), {
+  const ignoreMissing = options.force === true;
+  const result = await withSession(options, ports, (session) => removeAll(session, ignoreMissing), {
     existing: true,
   });
-  return result ?? { deleted: false, unansweredVm: undefined, unansweredDisks: [] };
+  return result ?? { deleted: false, unconfirmedVm: undefined, unconfirmedDisks: [] };
 }
 
 async function removeAll(session: Session, forgetAbsent: boolean): Promise<DeleteEnvResult> {
@@ -53,13 +53,15 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
   return withCpi(session, { valid, stemcellApiVersion }, async (run) => {
     // Without a VM it may be a run that was killed after it had deleted the disk.
     if (!forgetAbsent && state.state.current_vm_cid !== '')
-      await checkPresence(run, () => isConfiguredOtherwise(state, valid.manifest.cloudProvider.properties));
-    await within('Deleting deployment', () =>
+      await assertDeploymentIsHere(run, () =>
+        cpiConfigChanged(state, valid.manifest.cloudProvider.properties),
+      );
+    await withContext('Deleting deployment', () =>
       stage.performComplex('deleting deployment', (group) => deleteDeployment(session, valid, run, group)),
     );
     await deleteUnusedDisks(run, stage);
     await deleteUnusedStemcells(run, stage);
-    const { vm, disks: unansweredDisks } = pending.pending;
+    const { vm, disks: unconfirmedDisks } = pending.pending;
     await stage.perform('Uninstalling local artifacts for CPI and deployment', async () => {
       await removeTree(directory.root, { within: directory.installations });
       await pending.remove();
@@ -68,7 +70,7 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
       await removeCpiNote(state.path);
       await removeDigestNote(state.path);
     });
-    return { deleted: true, unansweredVm: vm?.agent_id, unansweredDisks };
+    return { deleted: true, unconfirmedVm: vm?.agent_id, unconfirmedDisks };
   });
 }
 

@@ -1,16 +1,16 @@
 import { hasEmbeddedAgent } from '../bosh/stemcell/embedded-agent.ts';
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
 import { openReleases } from './archive/open-releases.ts';
-import { checkPresence, refuseLostDisk } from './check-presence.ts';
+import { assertDeploymentIsHere, assertDiskExists } from './check-presence.ts';
 import { wantedDisk } from './disk/wanted-disk.ts';
-import { within } from './error-chain.ts';
-import { refuseLostAddress } from './instance/refuse-lost-address.ts';
+import { withContext } from './error-chain.ts';
+import { assertAgentReachableAfterMove } from './instance/refuse-lost-address.ts';
 import { checkTemplates } from './instance/render-templates.ts';
 import { replaceInstance } from './instance/replace-instance.ts';
-import { refuseOtherAgent } from './instance/whose-agent.ts';
+import { assertAgentMatches } from './instance/whose-agent.ts';
 import type { Run } from './run.ts';
 import type { Session } from './session.ts';
-import { isConfiguredOtherwise, writeCpiNote } from './state/cpi-note.ts';
+import { cpiConfigChanged, writeCpiNote } from './state/cpi-note.ts';
 import { writeDigestNote } from './state/digest-note.ts';
 import { clearDeployed, recordDeployed } from './state/state-changes.ts';
 import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
@@ -18,7 +18,7 @@ import type { ValidDeployment } from './validate/validate-deployment.ts';
 import { checkVm } from './vm/check-vm.ts';
 import { vmSpecification } from './vm/vm-specification.ts';
 
-export interface HowToDeploy {
+export interface DeployOptions {
   readonly renderer: TemplateRenderer;
   /** The caller knows the cluster that the CPI speaks to. */
   readonly isKnownCluster: boolean;
@@ -33,7 +33,7 @@ export async function deployInstance(
   session: Session,
   valid: ValidDeployment,
   run: Run,
-  { renderer, isKnownCluster, recreatePersistentDisks }: HowToDeploy,
+  { renderer, isKnownCluster, recreatePersistentDisks }: DeployOptions,
 ): Promise<string | undefined> {
   const { stage, state, ports, options, directory } = session;
   const { stemcell } = valid;
@@ -41,11 +41,11 @@ export async function deployInstance(
   const skipDrain = options.skipDrain === true;
   renderer.preload();
   await checkCpi(run, stemcell.summary);
-  const isElsewhere = async () => !isKnownCluster && (await isConfiguredOtherwise(state, properties));
-  const lostDisk = await checkPresence(run, isElsewhere);
-  if (lostDisk !== undefined) refuseLostDisk(state, lostDisk, wantedDisk(valid.manifest));
-  await refuseLostAddress(run, valid.manifest);
-  await refuseOtherAgent(run, valid.manifest.cloudProvider.mbus);
+  const isElsewhere = async () => !isKnownCluster && (await cpiConfigChanged(state, properties));
+  const lostDisk = await assertDeploymentIsHere(run, isElsewhere);
+  if (lostDisk !== undefined) assertDiskExists(state, lostDisk, wantedDisk(valid.manifest));
+  await assertAgentReachableAfterMove(run, valid.manifest);
+  await assertAgentMatches(run, valid.manifest.cloudProvider.mbus);
   const releases = await openReleases(
     valid.releases,
     valid.manifest.instanceGroup.jobs.map(({ release }) => release),
@@ -60,12 +60,12 @@ export async function deployInstance(
   const diskCids = state.state.disks.map(({ cid }) => cid);
   await checkVm(run, vmSpecification(valid.manifest, record, diskCids));
   const address = await stage.performComplex('deploying', (group) =>
-    within('Deploying', async () => {
+    withContext('Deploying', async () => {
       await state.change(clearDeployed);
       const reached = await replaceInstance(run, group, {
         ...{ valid, record, skipDrain, templates, recreatePersistentDisks },
       });
-      const deployed = targetOf(valid).releases.map(({ name, version }) => ({
+      const deployed = deploymentTarget(valid).releases.map(({ name, version }) => ({
         id: ports.uuid(),
         name,
         version,
@@ -80,7 +80,7 @@ export async function deployInstance(
 }
 
 /** What isDeployed compares with the state, but the manifest's digest. */
-export function targetOf({ stemcell, releases }: ValidDeployment) {
+export function deploymentTarget({ stemcell, releases }: ValidDeployment) {
   return {
     stemcell: stemcell.summary,
     releases: releases.map(({ summary }) => summary),

@@ -34,7 +34,7 @@ test('killed before or after any CPI call of a first deploy, the next run has on
         // Nothing in the contract lets a deployer find a disk whose answer was lost: it is known to be missing instead.
         const lost = method === 'create_disk' ? 1 : 0;
         const known = await readKnownResources(options.statePath);
-        assert.equal(known?.unansweredDisks.length, lost);
+        assert.equal(known?.unconfirmedDisks.length, lost);
         assert.equal(cloud.disks().length, method === 'create_disk' && kind === 'kill-after' ? 2 : 1);
       });
     }

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
-import { removeDrafts } from '../platform/draft.ts';
+import { removeTemporaryFiles } from '../platform/draft.ts';
 import { replaceFile, syncDirectory } from '../platform/replace-file.ts';
 
 /** replaceFile with FILE_NOT_WRITABLE where the system refuses it, as on a full disk. */
@@ -23,7 +23,7 @@ export function notWritable(path: string, error: unknown): unknown {
 /** Removes the file, durably, with drafts that killed runs left of it; an absent one is fine. */
 export async function removeDurably(path: string): Promise<void> {
   await rm(path, { force: true });
-  removeDrafts(path);
+  removeTemporaryFiles(path);
   syncDirectory(dirname(path));
 }
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProductError, isProductError } from '../errors/product-error.ts';
-import { errorChain, within } from './error-chain.ts';
+import { errorChain, withContext } from './error-chain.ts';
 
 test('an error names its steps from the outermost inwards and keeps the innermost code', async () => {
-  const failing = within('Deploying', () =>
-    within("Creating instance 'g/0'", () => Promise.reject(new ProductError('VM_NOT_FOUND', 'no VM'))),
+  const failing = withContext('Deploying', () =>
+    withContext("Creating instance 'g/0'", () => Promise.reject(new ProductError('VM_NOT_FOUND', 'no VM'))),
   );
 
   const error: unknown = await failing.catch((caught: unknown) => caught);
@@ -18,7 +18,7 @@ test('a programmer error passes unchanged', async () => {
   const bug = new TypeError('undefined is not a function');
 
   await assert.rejects(
-    within('Deploying', () => Promise.reject(bug)),
+    withContext('Deploying', () => Promise.reject(bug)),
     bug,
   );
 });

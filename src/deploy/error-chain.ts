@@ -4,7 +4,7 @@ import { ProductError, isProductError } from '../errors/product-error.ts';
  * Runs `action` and puts `step` in front of what it fails with, so that an error reads from the outermost step inwards
  * as bosh's do. The code of the innermost error stays; programmer errors pass unchanged.
  */
-export async function within<T>(step: string, action: () => Promise<T>): Promise<T> {
+export async function withContext<T>(step: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();
   } catch (error) {

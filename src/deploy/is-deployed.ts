@@ -7,7 +7,7 @@ interface NameAndVersion {
   readonly version: string;
 }
 
-export interface Target {
+export interface DeployTarget {
   readonly manifestSha: string;
   readonly stemcell: StemcellIdentity;
   readonly releases: readonly NameAndVersion[];
@@ -15,7 +15,10 @@ export interface Target {
 
 /** True when the last deploy ended well and was of the same manifest, stemcell and releases (bosh-cli
  * deployment/record.go, which takes any stemcell of that name and version for the same). */
-export function isDeployed(state: DeploymentState, { manifestSha, stemcell, releases }: Target): boolean {
+export function isDeployed(
+  state: DeploymentState,
+  { manifestSha, stemcell, releases }: DeployTarget,
+): boolean {
   const deployed = currentStemcell(state);
   return (
     state.current_manifest_sha === manifestSha &&

@@ -81,7 +81,7 @@ test(
     for (const note of [noteOf(foreign), noteOf(own, { started: `${identifyProcess(own)?.started}0` })]) {
       await writeFile(lockPath, note);
       const lock = await acquire();
-      assert.equal(lock.orphan, undefined);
+      assert.equal(lock.leftoverProcess, undefined);
       await lock.release();
     }
   },

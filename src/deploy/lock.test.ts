@@ -63,6 +63,6 @@ test('a lock whose run was killed is taken over, with the program it left runnin
 
   const lock = await acquireLock(path);
 
-  assert.equal(lock.orphan?.pid, child.pid);
+  assert.equal(lock.leftoverProcess?.pid, child.pid);
   await lock.release();
 });

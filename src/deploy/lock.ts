@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { link, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
-import { draftPath, removeDrafts } from '../platform/draft.ts';
+import { temporaryPath, removeTemporaryFiles } from '../platform/draft.ts';
 import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
 import { parsePathSegment } from '../platform/path-segment.ts';
 import { readOwnFile } from '../platform/read-file.ts';
@@ -24,7 +24,7 @@ interface LockRecord extends ProcessIdentity {
 /** Held by one run at a time, and noted in a file beside the state file; a run that was killed holds it no longer. */
 export interface DeploymentLock {
   /** What the run before this one had started and what is still running, when it was killed meanwhile. */
-  readonly orphan: RunningChild | undefined;
+  readonly leftoverProcess: RunningChild | undefined;
   /**
    * Notes the running child, so that the next run can find it should this one be killed. That it ended is not noted: who reads
    * the note looks whether it lives, and a full disk takes no answer away.
@@ -52,11 +52,11 @@ export async function acquireLock(statePath: string, { clock, locks }: LockOptio
     const record: LockRecord = { ...self, since: clock.now().toISOString() };
     const former = await readLock(path);
     if (former !== undefined && isAlive(former)) throw locked(statePath, former);
-    const orphan = livingChild(former);
-    if (former === undefined) await claim(path, { ...record, child: orphan }, statePath);
+    const orphan = runningChild(former);
+    if (former === undefined) await createExclusive(path, { ...record, child: orphan }, statePath);
     else write(path, { ...record, child: orphan });
     return {
-      orphan,
+      leftoverProcess: orphan,
       recordChild: (pid, errand) => {
         const child = identifyProcess(pid);
         if (child !== undefined) write(path, { ...record, child: { ...child, ...errand } });
@@ -73,7 +73,7 @@ export async function acquireLock(statePath: string, { clock, locks }: LockOptio
 }
 
 /** A run that has just taken it may not have noted itself yet, and one in another pid namespace is not seen to live. */
-const noteBudget = { tries: 50, pause: 20 };
+const noteRetry = { tries: 50, pause: 20 };
 
 async function takeKernelLock(
   path: string,
@@ -84,9 +84,9 @@ async function takeKernelLock(
     const lock = await takeFileLock(locks, lockName(path));
     if (lock !== undefined) return lock;
     const holder = await readLock(path);
-    if (tries === noteBudget.tries || (holder !== undefined && isAlive(holder)))
+    if (tries === noteRetry.tries || (holder !== undefined && isAlive(holder)))
       throw locked(statePath, holder);
-    await clock.sleep(noteBudget.pause);
+    await clock.sleep(noteRetry.pause);
   }
 }
 
@@ -105,10 +105,10 @@ function write(path: string, content: LockRecord): void {
 }
 
 /** Of two runs that find no note one makes it. */
-async function claim(path: string, content: LockRecord, statePath: string): Promise<void> {
-  const draft = draftPath(path);
+async function createExclusive(path: string, content: LockRecord, statePath: string): Promise<void> {
+  const draft = temporaryPath(path);
   try {
-    removeDrafts(path);
+    removeTemporaryFiles(path);
     writeNew(draft, JSON.stringify(content));
     await link(draft, path);
   } catch (error) {
@@ -121,7 +121,7 @@ async function claim(path: string, content: LockRecord, statePath: string): Prom
 }
 
 /** What may be killed: this user's own, and still the process that was noted, not a later one of that id. */
-function livingChild(record: LockRecord | undefined): RunningChild | undefined {
+function runningChild(record: LockRecord | undefined): RunningChild | undefined {
   const child = record?.child;
   return child !== undefined && isAlive(child) && isOwn(child) ? child : undefined;
 }

@@ -23,8 +23,8 @@ test('begins with short pauses and doubles them up to the longest', async () => 
   const result = await poll(async () => ((tries += 1) === 7 ? 'done' : undefined), {
     clock,
     signal: undefined,
-    budget: 10_000,
-    longestPause: 100,
+    timeoutMs: 10_000,
+    maxDelayMs: 100,
   });
 
   assert.equal(result, 'done');
@@ -38,8 +38,8 @@ test('tries once more at the end of the budget and then gives up', async () => {
   const result = await poll(async () => void (tries += 1), {
     clock,
     signal: undefined,
-    budget: 50,
-    longestPause: 500,
+    timeoutMs: 50,
+    maxDelayMs: 500,
   });
 
   assert.equal(result, undefined);
@@ -53,8 +53,8 @@ test('an interrupt ends it', async () => {
   const polling = poll(async () => interrupt.abort(), {
     clock,
     signal: interrupt.signal,
-    budget: 50,
-    longestPause: 500,
+    timeoutMs: 50,
+    maxDelayMs: 500,
   });
 
   await assert.rejects(polling, (error) => isProductError(error, 'INTERRUPTED'));

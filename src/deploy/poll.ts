@@ -5,9 +5,9 @@ export interface PollOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
   /** Milliseconds. */
-  readonly budget: number;
+  readonly timeoutMs: number;
   /** Longest pause between two tries, in milliseconds. */
-  readonly longestPause: number;
+  readonly maxDelayMs: number;
 }
 
 const firstPause = 20;
@@ -20,9 +20,9 @@ export async function poll<T>(
   attempt: () => Promise<T | undefined>,
   options: PollOptions,
 ): Promise<T | undefined> {
-  const { clock, signal, budget, longestPause } = options;
-  const end = clock.now().getTime() + budget;
-  for (let pause = firstPause; ; pause = Math.min(pause * 2, longestPause)) {
+  const { clock, signal, timeoutMs, maxDelayMs } = options;
+  const end = clock.now().getTime() + timeoutMs;
+  for (let pause = firstPause; ; pause = Math.min(pause * 2, maxDelayMs)) {
     throwIfInterrupted(signal);
     const left = end - clock.now().getTime();
     const result = await attempt();

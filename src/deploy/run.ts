@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import type { Cloud } from './cpi/cloud.ts';
+import type { CpiClient } from './cpi/cloud.ts';
 import type { AgentClient } from '../bosh/agent-client/agent-client.ts';
 import type { EnvOptions } from './options.ts';
 import type { PendingFile } from './state/pending-file.ts';
@@ -10,7 +10,7 @@ export type AgentRun = Pick<Run, 'agent' | 'state' | 'clock' | 'signal' | 'comma
 
 /** What every step of one run works with. */
 export interface Run {
-  readonly cloud: Cloud;
+  readonly cloud: CpiClient;
   readonly agent: AgentClient;
   readonly state: StateFile;
   readonly pending: PendingFile;

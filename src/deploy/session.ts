@@ -8,11 +8,11 @@ import {
   prepareInstallation,
   type InstallationDirectory,
 } from './install/installation-directory.ts';
-import { makeOwnFolder } from '../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../platform/own-folder.ts';
 import { acquireLock } from './lock.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { ChildWatch } from './process/child-watch.ts';
-import { settleOrphan } from './process/settle-orphan.ts';
+import { waitForLeftoverProcess } from './process/settle-orphan.ts';
 import { PrintedStage } from './stage/printed-stage.ts';
 import type { Stage } from './stage/stage.ts';
 import { PendingFile } from './state/pending-file.ts';
@@ -37,7 +37,7 @@ export async function withSession<T>(
   options: EnvOptions,
   ports: EnvPorts,
   action: (session: Session) => Promise<T>,
-  { existing = false }: { readonly existing?: boolean } = {},
+  { existing: requireExisting = false }: { readonly existing?: boolean } = {},
 ): Promise<T | undefined> {
   const { write, clock } = ports;
   const manifestPath = resolve(options.manifestPath);
@@ -45,18 +45,18 @@ export async function withSession<T>(
   write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
   await checkPaths(manifestPath, statePath);
   // what is installed there runs as this user
-  const workspace = await makeOwnFolder(resolve(options.workspace), { mayBeLink: true });
+  const workspace = await ensurePrivateDirectory(resolve(options.workspace), { mayBeLink: true });
   const lock = await acquireLock(statePath, { clock, locks: join(workspace, 'locks') });
   try {
-    await settleOrphan(lock.orphan, { clock, signal: options.signal, write });
-    if (existing && (await readState(statePath)) === undefined) {
+    await waitForLeftoverProcess(lock.leftoverProcess, { clock, signal: options.signal, write });
+    if (requireExisting && (await readState(statePath)) === undefined) {
       write('No deployment state file found.\n');
       return undefined;
     }
-    await refuseLegacyState(manifestPath, statePath);
+    await assertNoLegacyState(manifestPath, statePath);
     const stage = new PrintedStage({ clock, write, signal: options.signal });
     const children: ChildWatch = {
-      started: (pid, errand) => lock.recordChild(pid, errand),
+      onStart: (pid, errand) => lock.recordChild(pid, errand),
     };
     const absolute = { ...options, workspace, manifestPath, statePath };
     const files = await openFiles(absolute, ports);
@@ -83,7 +83,7 @@ async function openFiles(
 }
 
 /** bosh migrates its state file of before 2015; we do not, and must not take such a deployment for a new one. */
-async function refuseLegacyState(manifestPath: string, statePath: string): Promise<void> {
+async function assertNoLegacyState(manifestPath: string, statePath: string): Promise<void> {
   const legacy = join(dirname(manifestPath), 'bosh-deployments.yml');
   if ((await readState(statePath)) !== undefined || !existsSync(legacy)) return;
   throw new ProductError(
@@ -93,8 +93,8 @@ async function refuseLegacyState(manifestPath: string, statePath: string): Promi
 }
 
 async function checkPaths(manifestPath: string, statePath: string): Promise<void> {
-  await orMissing(access(manifestPath), 'FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
-  await orMissing(
+  await undefinedIfMissing(access(manifestPath), 'FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
+  await undefinedIfMissing(
     realpath(dirname(statePath)),
     'STATE_INVALID',
     `There is no folder for the deployment state file '${statePath}'`,
@@ -103,7 +103,7 @@ async function checkPaths(manifestPath: string, statePath: string): Promise<void
   await readState(statePath);
 }
 
-async function orMissing(check: Promise<unknown>, code: ErrorCode, message: string): Promise<void> {
+async function undefinedIfMissing(check: Promise<unknown>, code: ErrorCode, message: string): Promise<void> {
   await check.catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     throw new ProductError(code, message, { cause: error });

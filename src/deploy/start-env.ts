@@ -1,5 +1,5 @@
-import { within } from './error-chain.ts';
-import { withScript } from './instance/failed-script.ts';
+import { withContext } from './error-chain.ts';
+import { withScriptErrors } from './instance/failed-script.ts';
 import { waitUntilRunning } from './instance/update-instance.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import { withAgent, type AgentAction } from './with-agent.ts';
@@ -15,11 +15,11 @@ const startJobs: AgentAction = async (run, stage, { updateWatchTime: watchTime }
   const { agent } = run;
   const script = (name: 'pre-start' | 'post-start'): Promise<void> =>
     stage.perform(`Running the ${name} scripts '${instance}'`, () =>
-      withScript(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name)),
+      withScriptErrors(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name)),
     );
   await script('pre-start');
   await stage.perform(`Starting the agent '${instance}'`, () =>
-    within('Starting the agent', () => agent.start()),
+    withContext('Starting the agent', () => agent.start()),
   );
   await stage.perform(`Waiting for instance '${instance}' to be running`, () =>
     waitUntilRunning(run, { instance, watchTime }),

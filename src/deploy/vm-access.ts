@@ -4,7 +4,7 @@ import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
 import type { Socks5Proxy } from '../bosh/agent-client/socks5-connect.ts';
 import { loadManifest } from '../bosh/manifest/load-manifest.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isOther, otherAgent } from './instance/whose-agent.ts';
+import { isDifferentAgent, otherAgentError } from './instance/whose-agent.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import { readState } from './state/state-file.ts';
 
@@ -54,7 +54,8 @@ export async function openVm(
   const client = (until: AbortSignal): AgentClient =>
     createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, proxy, signal: until });
   const { agentId: answering } = await client(signal).getState();
-  if (isOther(answering, state.current_agent_id)) throw otherAgent(answering, { vmCid, agentId, mbus }, '');
+  if (isDifferentAgent(answering, state.current_agent_id))
+    throw otherAgentError(answering, { vmCid, agentId, mbus }, '');
   return { name, vmCid, client };
 }
 

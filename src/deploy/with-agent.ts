@@ -1,9 +1,9 @@
 import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
 import type { Manifest } from '../bosh/manifest/manifest.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { within } from './error-chain.ts';
+import { withContext } from './error-chain.ts';
 import { oldAgentBudget, waitForAgent } from './instance/wait-for-agent.ts';
-import { answeringOtherAgent, otherAgent } from './instance/whose-agent.ts';
+import { findForeignAgentId, otherAgentError } from './instance/whose-agent.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import type { AgentRun } from './run.ts';
 import { withSession, type Session } from './session.ts';
@@ -43,11 +43,12 @@ async function actOn(session: Session, name: string, action: AgentAction): Promi
   const run = { agent, state, clock, signal, warn, commandInVm };
   await stage.performComplex(name, async (group) => {
     await group.perform(`Waiting for the agent on VM '${vmCid}'`, () =>
-      within('Agent unreachable', () => waitForAgent(run, oldAgentBudget)),
+      withContext('Agent unreachable', () => waitForAgent(run, oldAgentBudget)),
     );
-    const other = await answeringOtherAgent(run);
+    const other = await findForeignAgentId(run);
     const { current_agent_id: agentId = '' } = state.state;
-    if (other !== undefined) throw otherAgent(other, { vmCid, agentId, mbus }, ' and nothing was changed');
+    if (other !== undefined)
+      throw otherAgentError(other, { vmCid, agentId, mbus }, ' and nothing was changed');
     await action(run, group, manifest);
   });
 }

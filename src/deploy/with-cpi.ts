@@ -10,7 +10,7 @@ import type { Run } from './run.ts';
 import type { Session } from './session.ts';
 import type { ValidInstallation } from './validate/validate-deployment.ts';
 
-export interface CpiUse {
+export interface InstalledCpi {
   readonly valid: ValidInstallation;
   readonly stemcellApiVersion: number;
 }
@@ -22,7 +22,7 @@ export interface CpiUse {
  */
 export async function withCpi<T>(
   session: Session,
-  { valid, stemcellApiVersion }: CpiUse,
+  { valid, stemcellApiVersion }: InstalledCpi,
   action: (run: Run, renderer: TemplateRenderer) => Promise<T>,
 ): Promise<T> {
   const { stage, directory, ports, options, state, pending, children } = session;
@@ -48,7 +48,7 @@ export async function withCpi<T>(
         deadline: options.cpiDeadline ?? defaultCpiDeadline,
         grace: options.interruptGrace ?? defaultInterruptGrace,
         signal,
-        onStart: (pid, method) => children.started(pid, { doing: `CPI call '${method}'`, disposable: false }),
+        onStart: (pid, method) => children.onStart(pid, { doing: `CPI call '${method}'`, disposable: false }),
         onWaiting: warn,
       }),
     });

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Way } from './director-file.ts';
+import type { AccessMode } from './director-file.ts';
 import { accountName, clusterNamespace } from './director-facts.ts';
 import { shellWord } from '../platform/shell-word.ts';
 
@@ -13,7 +13,7 @@ export interface ScriptParts {
   /** The package's own folder. */
   readonly root: string;
   readonly target: Target;
-  readonly way: Way;
+  readonly way: AccessMode;
   readonly kubeconfig: string;
   readonly context: string | undefined;
   readonly namespace: string;

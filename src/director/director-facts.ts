@@ -1,6 +1,6 @@
 import { isSameAddress } from '../bosh/manifest/ip-range.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
-import { pinningNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
+import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
 import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
 import type { Node } from '../kubernetes/node.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
@@ -17,7 +17,7 @@ import {
 } from '../kubernetes/resources.ts';
 import type { Service } from '../kubernetes/service.ts';
 import type { StorageClass } from '../kubernetes/volume.ts';
-import type { Right } from './needed-rights.ts';
+import type { Permission } from './needed-rights.ts';
 
 /**
  * The verbs of the API that `director init` uses: it reads, asks for reviews and creates in dry runs only.
@@ -59,11 +59,11 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
       api.version(),
       exists(api, { resource: namespaces, name: namespace }),
       exists(api, { resource: serviceAccounts, namespace, name: accountName }),
-      allowed(api.list<StorageClass>(storageClasses)),
-      readPinning(api),
-      allowed(api.list<Node>(nodes)),
-      allowed(api.list<Pod>(pods)),
-      allowed(api.list<Service>(services)),
+      isAllowed(api.list<StorageClass>(storageClasses)),
+      readFixedIpSupport(api),
+      isAllowed(api.list<Node>(nodes)),
+      isAllowed(api.list<Pod>(pods)),
+      isAllowed(api.list<Service>(services)),
     ]);
   return {
     version,
@@ -72,7 +72,7 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
     // namespace
     hasNamespace: hasNamespace ?? true,
     hasAccount: hasAccount ?? false,
-    privilegedRefusal: (hasNamespace ?? true) ? await refusalOfPrivilegedPod(api, namespace) : '',
+    privilegedRefusal: (hasNamespace ?? true) ? await privilegedPodRejection(api, namespace) : '',
     classes: classes?.items,
     pinning,
     nodes: allNodes?.items,
@@ -82,7 +82,10 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
 }
 
 /** The rights among these that the user does not have. */
-export async function readDeniedRights(api: DirectorApi, rights: readonly Right[]): Promise<Right[]> {
+export async function readDeniedRights(
+  api: DirectorApi,
+  rights: readonly Permission[],
+): Promise<Permission[]> {
   const answers = await Promise.all(
     rights.map(async (right) => {
       const review = {
@@ -103,7 +106,7 @@ export async function readDeniedRights(api: DirectorApi, rights: readonly Right[
  * What the API says to a Service with that address; '' where it takes one, or one has it already, as the
  * facts show.
  */
-export async function refusalOfClusterIp(
+export async function clusterIpRejection(
   api: DirectorApi,
   { services: present, hasNamespace, namespace }: DirectorFacts,
   address: string,
@@ -124,7 +127,7 @@ export async function refusalOfClusterIp(
 }
 
 /** A pod of the CPI's profile `privileged`, with the folder of the node that an attachment mounts. */
-async function refusalOfPrivilegedPod(api: DirectorApi, namespace: string): Promise<string | undefined> {
+async function privilegedPodRejection(api: DirectorApi, namespace: string): Promise<string | undefined> {
   const pod: Pod = {
     ...{ apiVersion: 'v1', kind: 'Pod' },
     metadata: { generateName: 'director-init-', namespace },
@@ -144,8 +147,8 @@ async function refusalOfPrivilegedPod(api: DirectorApi, namespace: string): Prom
   }
 }
 
-async function readPinning(api: DirectorApi): Promise<DirectorFacts['pinning']> {
-  const found = pinningNetwork(await api.groups());
+async function readFixedIpSupport(api: DirectorApi): Promise<DirectorFacts['pinning']> {
+  const found = fixedIpNetwork(await api.groups());
   if (found !== undefined) return found;
   const daemonSet = { resource: daemonSets, namespace: 'kube-system', name: 'static-ip' };
   return (await exists(api, daemonSet)) === true ? 'static-ip' : undefined;
@@ -156,7 +159,7 @@ async function exists(
   reference: { resource: Resource; namespace?: string; name: string },
 ): Promise<boolean | undefined> {
   try {
-    return (await allowed(api.get(reference))) === undefined ? undefined : true;
+    return (await isAllowed(api.get(reference))) === undefined ? undefined : true;
   } catch (error) {
     if (isApiError(error, 404)) return false;
     throw error;
@@ -164,7 +167,7 @@ async function exists(
 }
 
 /** Undefined where the user may not. */
-async function allowed<T>(answer: Promise<T>): Promise<T | undefined> {
+async function isAllowed<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
   } catch (error) {

@@ -6,8 +6,8 @@ import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/fields.ts';
 
 /** How the operator's machine reaches the director. */
-export const ways = ['tunnel', 'nodeport', 'loadbalancer', 'direct'] as const;
-export type Way = (typeof ways)[number];
+export const accessModes = ['tunnel', 'nodeport', 'loadbalancer', 'direct'] as const;
+export type AccessMode = (typeof accessModes)[number];
 
 /** What `director.json` in the folder of a director says: where it is and what `director init` wrote. */
 export interface DirectorFile {
@@ -15,7 +15,7 @@ export interface DirectorFile {
   readonly cluster: ClusterIdentity;
   /** Context of that kubeconfig; absent: its current one. */
   readonly context?: string;
-  readonly way: Way;
+  readonly way: AccessMode;
   /** The director's own namespace first, then those of its VMs and disks. */
   readonly namespaces: readonly string[];
   /** CIDRs of the manual networks of the director and its cloud-config. */
@@ -52,7 +52,7 @@ export async function writeDirectorFile(directory: string, file: DirectorFile): 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
-const isOutside = (value: unknown): boolean =>
+const isExternalAddress = (value: unknown): boolean =>
   isObject(value) &&
   isText(value['host']) &&
   [value['director'], value['credhub']].every((port) => Number.isInteger(port));
@@ -64,11 +64,11 @@ function isDirectorFile(value: unknown): value is DirectorFile {
     isObject(cluster) &&
     [cluster.server, cluster.kubeconfig, address].every(isText) &&
     [cluster.uid, cluster.ca_sha256, context].every((each) => each === undefined || isText(each)) &&
-    ways.some((each) => each === way) &&
+    accessModes.some((each) => each === way) &&
     isTextList(namespaces) &&
     (namespaces as string[]).length > 0 &&
     isTextList(networks) &&
-    (outside === undefined || isOutside(outside)) &&
+    (outside === undefined || isExternalAddress(outside)) &&
     isObject(written) &&
     Object.values(written).every(isText)
   );

@@ -6,12 +6,12 @@ import { formatBytes, parseMilli } from '../kubernetes/quantity.ts';
 import type { Service } from '../kubernetes/service.ts';
 import { volumeAnnotations } from '../kubernetes/volume.ts';
 import { accountName, clusterNamespace, type DirectorFacts } from './director-facts.ts';
-import type { Way } from './director-file.ts';
+import type { AccessMode } from './director-file.ts';
 import type { DirectorStemcell } from './director-stemcell.ts';
-import { describeRight, type Right } from './needed-rights.ts';
+import { describePermission, type Permission } from './needed-rights.ts';
 
 /** One line of the table that `director init` prints. */
-export interface Finding {
+export interface Check {
   readonly check: string;
   /** `unknown`: this user may not look. */
   readonly result: 'ok' | 'missing' | 'unknown';
@@ -22,8 +22,8 @@ export interface Finding {
 }
 
 /** The director that the operator wants. */
-export interface DirectorWish {
-  readonly way: Way;
+export interface DirectorSpec {
+  readonly way: AccessMode;
   readonly namespace: string;
   readonly hasStaticVolumes: boolean;
   /** The operator says that the plugin static-ip is there. */
@@ -42,8 +42,8 @@ export interface DirectorWish {
 }
 
 /** What was asked of the API beside the facts. */
-export interface DirectorAnswers {
-  readonly denied: readonly Right[];
+export interface DirectorOptions {
+  readonly denied: readonly Permission[];
   /** What the API says to a Service with the address; '' where it takes one. */
   readonly clusterIpRefusal: string;
 }
@@ -53,10 +53,10 @@ const oldestMinor = 30;
 
 /** All findings about a director in a cluster, in the order of the table. Pure. */
 export function directorFindings(
-  wish: DirectorWish,
+  wish: DirectorSpec,
   facts: DirectorFacts,
-  answers: DirectorAnswers,
-): Finding[] {
+  answers: DirectorOptions,
+): Check[] {
   return [
     kubernetesFinding(facts.version),
     rightsFinding(answers.denied),
@@ -64,14 +64,14 @@ export function directorFindings(
     podSecurityFinding(wish, facts),
     classFinding(wish, facts),
     pinningFinding(wish, facts),
-    roomFinding(wish, facts),
-    wish.way === 'direct' ? ownAddressFinding(wish, facts) : clusterIpFinding(wish, facts, answers),
+    capacityCheck(wish, facts),
+    wish.way === 'direct' ? internalIpCheck(wish, facts) : clusterIpFinding(wish, facts, answers),
     ...(wish.nodePorts.length === 0 ? [] : [nodePortFinding(wish, facts)]),
     vmStemcellFinding(wish),
   ];
 }
 
-function kubernetesFinding(version: string): Finding {
+function kubernetesFinding(version: string): Check {
   const check = 'Kubernetes';
   const [, major, minor] = /^v(\d+)\.(\d+)/u.exec(version) ?? [];
   if (Number(major) > 1 || Number(minor) >= oldestMinor) return { check, result: 'ok', detail: version };
@@ -82,11 +82,11 @@ function kubernetesFinding(version: string): Finding {
 /** More names help nobody. */
 const shownRights = 3;
 
-function rightsFinding(denied: readonly Right[]): Finding {
+function rightsFinding(denied: readonly Permission[]): Check {
   const check = 'Rights';
   if (denied.length === 0)
     return { check, result: 'ok', detail: 'may make the account, its roles and its token' };
-  const names = denied.slice(0, shownRights).map(describeRight).join(', ');
+  const names = denied.slice(0, shownRights).map(describePermission).join(', ');
   const more = denied.length > shownRights ? ` and ${denied.length - shownRights} more` : '';
   const detail =
     `may not ${names}${more}; use the kubeconfig of an administrator, or have one run ` +
@@ -95,7 +95,7 @@ function rightsFinding(denied: readonly Right[]): Finding {
 }
 
 /** manifests/cluster makes the account in one namespace alone. */
-function accountFindings({ namespace }: DirectorWish, { hasAccount }: DirectorFacts): Finding[] {
+function accountFindings({ namespace }: DirectorSpec, { hasAccount }: DirectorFacts): Check[] {
   if (hasAccount || namespace === clusterNamespace) return [];
   const detail =
     `namespace '${namespace}' has no service account '${accountName}': apply a copy of manifests/rbac with that namespace ` +
@@ -103,7 +103,7 @@ function accountFindings({ namespace }: DirectorWish, { hasAccount }: DirectorFa
   return [{ check: 'Account', result: 'missing', detail, isNeeded: true }];
 }
 
-function podSecurityFinding({ namespace }: DirectorWish, facts: DirectorFacts): Finding {
+function podSecurityFinding({ namespace }: DirectorSpec, facts: DirectorFacts): Check {
   const check = 'Pod Security';
   const { hasNamespace, privilegedRefusal } = facts;
   if (!hasNamespace)
@@ -120,7 +120,7 @@ function podSecurityFinding({ namespace }: DirectorWish, facts: DirectorFacts): 
   return { check, result: 'missing', detail, isNeeded: true };
 }
 
-function classFinding({ hasStaticVolumes }: DirectorWish, { classes }: DirectorFacts): Finding {
+function classFinding({ hasStaticVolumes }: DirectorSpec, { classes }: DirectorFacts): Check {
   const check = 'Storage class';
   if (hasStaticVolumes) return { check, result: 'ok', detail: 'static volumes of manifests/cluster' };
   if (classes === undefined)
@@ -144,7 +144,7 @@ function classFinding({ hasStaticVolumes }: DirectorWish, { classes }: DirectorF
   return { check, result: 'missing', detail, isNeeded: true };
 }
 
-function pinningFinding({ way, hasStaticIp }: DirectorWish, { pinning }: DirectorFacts): Finding {
+function pinningFinding({ way, hasStaticIp }: DirectorSpec, { pinning }: DirectorFacts): Check {
   const check = 'Fixed addresses';
   if (pinning !== undefined) return { check, result: 'ok', detail: pinning };
   if (hasStaticIp) return { check, result: 'ok', detail: 'static-ip, by --static-ip' };
@@ -155,7 +155,7 @@ function pinningFinding({ way, hasStaticIp }: DirectorWish, { pinning }: Directo
   return { check, result: 'missing', detail, isNeeded: true };
 }
 
-function roomFinding({ requests }: DirectorWish, facts: DirectorFacts): Finding {
+function capacityCheck({ requests }: DirectorSpec, facts: DirectorFacts): Check {
   const check = 'Room on nodes';
   const { nodes, pods } = facts;
   if (nodes === undefined || pods === undefined)
@@ -166,8 +166,8 @@ function roomFinding({ requests }: DirectorWish, facts: DirectorFacts): Finding 
   const fitting = free.find(({ cpu, memory }) => cpu >= requests.cpu && memory >= requests.memory);
   if (fitting !== undefined)
     return { check, result: 'ok', detail: `${fitting.name} has ${describe(fitting)} free` };
-  const largest = free.toSorted((one, other) => Number(other.memory - one.memory))[0];
-  const best = largest === undefined ? 'no node is ready' : `${largest.name} has ${describe(largest)}`;
+  const roomiest = free.toSorted((one, other) => Number(other.memory - one.memory))[0];
+  const best = roomiest === undefined ? 'no node is ready' : `${roomiest.name} has ${describe(roomiest)}`;
   const detail =
     `no node has ${describe(requests)} free, ${best}; add a node, or lower cpu and memory in ops/cpi.yml, ` +
     'else create-env waits for an autoscaler';
@@ -199,7 +199,7 @@ function freeOn(node: Node, pods: readonly Pod[]): { cpu: bigint; memory: bigint
   return { cpu: free('cpu'), memory: free('memory') };
 }
 
-function ownAddressFinding({ internalIp, ownVm }: DirectorWish, { pods, services }: DirectorFacts): Finding {
+function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }: DirectorFacts): Check {
   const check = 'Address';
   if (pods === undefined)
     return { check, result: 'unknown', detail: `you may not see who has ${internalIp}` };
@@ -207,29 +207,29 @@ function ownAddressFinding({ internalIp, ownVm }: DirectorWish, { pods, services
     ({ status, metadata }) =>
       isSameAddress(status?.podIP ?? '', internalIp) && (ownVm === undefined || metadata.name !== ownVm),
   );
-  if (pod !== undefined) return takenBy(check, internalIp, `pod ${fullName(pod)}`, '--internal-ip');
+  if (pod !== undefined) return ownerOf(check, internalIp, `pod ${fullName(pod)}`, '--internal-ip');
   const service = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
   if (service !== undefined)
-    return takenBy(check, internalIp, `Service ${fullName(service)}`, '--internal-ip');
+    return ownerOf(check, internalIp, `Service ${fullName(service)}`, '--internal-ip');
   return { check, result: 'ok', detail: `${internalIp} is free` };
 }
 
 function clusterIpFinding(
-  { internalIp, ownVm }: DirectorWish,
+  { internalIp, ownVm }: DirectorSpec,
   { services }: DirectorFacts,
-  { clusterIpRefusal }: DirectorAnswers,
-): Finding {
+  { clusterIpRefusal }: DirectorOptions,
+): Check {
   const check = 'Address';
   const holder = services?.find(({ spec }) => isSameAddress(spec.clusterIP ?? '', internalIp));
   if (holder !== undefined && isOf(holder, ownVm))
     return { check, result: 'ok', detail: `${internalIp} is the director's already` };
-  if (holder !== undefined) return takenBy(check, internalIp, `Service ${fullName(holder)}`, '--internal-ip');
+  if (holder !== undefined) return ownerOf(check, internalIp, `Service ${fullName(holder)}`, '--internal-ip');
   if (clusterIpRefusal === '') return { check, result: 'ok', detail: `${internalIp}, of a Service, is free` };
   const detail = `${internalIp} cannot be a Service's (${clusterIpRefusal}): give a free one by --internal-ip`;
   return { check, result: 'missing', detail, isNeeded: true };
 }
 
-function nodePortFinding({ nodePorts, ownVm }: DirectorWish, { services }: DirectorFacts): Finding {
+function nodePortFinding({ nodePorts, ownVm }: DirectorSpec, { services }: DirectorFacts): Check {
   const check = 'Node ports';
   if (services === undefined)
     return { check, result: 'unknown', detail: `you may not see who has ${nodePorts.join(', ')}` };
@@ -243,7 +243,7 @@ function nodePortFinding({ nodePorts, ownVm }: DirectorWish, { services }: Direc
 }
 
 /** The director itself may have a stemcell with our agent, as create-env speaks to it by HTTPS. */
-function vmStemcellFinding({ vmStemcell }: DirectorWish): Finding {
+function vmStemcellFinding({ vmStemcell }: DirectorSpec): Check {
   const check = 'Stemcell of VMs';
   const { path, title, hasOurAgent, isNamed } = vmStemcell;
   if (!hasOurAgent) return { check, result: 'ok', detail: `${title} of '${path}', with upstream's agent` };
@@ -259,7 +259,7 @@ const isOf = ({ metadata }: Service, vm: string | undefined): boolean =>
 const fullName = ({ metadata }: Pod | Service): string =>
   `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 
-function takenBy(check: string, address: string, by: string, flag: string): Finding {
+function ownerOf(check: string, address: string, by: string, flag: string): Check {
   const detail = `${address} is taken by ${by}: give another one by ${flag}`;
   return { check, result: 'missing', detail, isNeeded: true };
 }

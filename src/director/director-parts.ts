@@ -9,14 +9,14 @@ import { isObject } from '../platform/fields.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import { parseMilli } from '../kubernetes/quantity.ts';
 import type { Target } from './commands-script.ts';
-import type { Way } from './director-file.ts';
+import type { AccessMode } from './director-file.ts';
 import { readDirectorStemcell, type DirectorStemcell } from './director-stemcell.ts';
 
-export interface PartsRequest {
+export interface ArtifactOptions {
   /** The package's own folder. */
   readonly root: string;
   readonly target: Target;
-  readonly way: Way;
+  readonly way: AccessMode;
   readonly hasStaticVolumes: boolean;
   /** VMs keep the certificate of NATS that they begin with. */
   readonly hasLastingNatsCredentials: boolean;
@@ -28,7 +28,7 @@ export interface PartsRequest {
 }
 
 /** What a director is made of on this machine. */
-export interface DirectorParts {
+export interface Artifacts {
   /** Texts of the ops files by their paths in the folder, in the order of their use. */
   readonly opsFiles: Readonly<Record<string, string>>;
   readonly cloudConfig: string;
@@ -46,7 +46,7 @@ export interface DirectorParts {
  * Reads and checks them. FILE_NOT_FOUND, STEMCELL_INVALID, RELEASE_INVALID or ARCHIVE_INVALID name the file
  * that is wrong.
  */
-export async function readParts(request: PartsRequest): Promise<DirectorParts> {
+export async function readParts(request: ArtifactOptions): Promise<Artifacts> {
   const { root, stemcell, release, target } = request;
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-director-'));
   try {
@@ -89,7 +89,7 @@ export function opsFileNames(
     way,
     hasStaticVolumes,
     hasLastingNatsCredentials,
-  }: Pick<PartsRequest, 'way' | 'hasStaticVolumes' | 'hasLastingNatsCredentials'>,
+  }: Pick<ArtifactOptions, 'way' | 'hasStaticVolumes' | 'hasLastingNatsCredentials'>,
   operatingSystem: string,
 ): string[] {
   return [

@@ -44,7 +44,7 @@ export function directorVariables(
   path: string,
 ): Variables {
   const host = isIPv6(place.host) ? `[${place.host}]` : place.host;
-  const need = (...names: readonly string[]): string => valueOf(store, names, path);
+  const need = (...names: readonly string[]): string => requireVariable(store, names, path);
   const bosh = {
     BOSH_ENVIRONMENT: `https://${host}:${place.director}`,
     BOSH_CLIENT: 'admin',
@@ -72,16 +72,16 @@ export async function readDirectorAgent(
 ): Promise<{ readonly mbus: string; readonly password: string; readonly ca: string }> {
   const path = varsStorePath(directory);
   const store = await readStore(path);
-  const password = valueOf(store, ['mbus_bootstrap_password'], path);
+  const password = requireVariable(store, ['mbus_bootstrap_password'], path);
   const host = isIPv6(address) ? `[${address}]` : address;
   return {
     mbus: `https://mbus:${encodeURIComponent(password)}@${host}:6868`,
     password,
-    ca: valueOf(store, ['mbus_bootstrap_ssl', 'ca'], path),
+    ca: requireVariable(store, ['mbus_bootstrap_ssl', 'ca'], path),
   };
 }
 
-function valueOf(store: JsonObject, names: readonly string[], path: string): string {
+function requireVariable(store: JsonObject, names: readonly string[], path: string): string {
   const value = names.reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), store);
   const place = `/${names.join('/')}`;
   if (typeof value !== 'string' || value === '')

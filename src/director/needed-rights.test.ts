@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { join } from 'node:path';
-import { describeRight, neededRights, readRoles } from './needed-rights.ts';
+import { describePermission, neededRights, readRoles } from './needed-rights.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const namespace = 'bosh';
 
 test('a tunnel needs what its role gives: get of pods and Services, too, by which it finds a name', async () => {
   const rights = neededRights({ namespace, way: 'tunnel', hasAccount: true }, await readRoles(root));
-  assert.deepEqual(rights.map(describeRight).toSorted(), [
+  assert.deepEqual(rights.map(describePermission).toSorted(), [
     "create pods/portforward in 'bosh'",
     "create serviceaccounts/token in 'bosh'",
     "get pods in 'bosh'",
@@ -22,5 +22,5 @@ test('a tunnel needs what its role gives: get of pods and Services, too, by whic
 
 test('the rights of the tunnel are needed for the tunnel alone', async () => {
   const rights = neededRights({ namespace, way: 'nodeport', hasAccount: true }, await readRoles(root));
-  assert.deepEqual(rights.map(describeRight), ["create serviceaccounts/token in 'bosh'"]);
+  assert.deepEqual(rights.map(describePermission), ["create serviceaccounts/token in 'bosh'"]);
 });

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import type { Way } from './director-file.ts';
+import type { AccessMode } from './director-file.ts';
 
 /** ResourceAttributes of authorization.k8s.io/v1. */
-export interface Right {
+export interface Permission {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
@@ -14,7 +14,7 @@ export interface Right {
 
 export interface RightsQuestion {
   readonly namespace: string;
-  readonly way: Way;
+  readonly way: AccessMode;
   /** The account and its roles are there: an administrator made them. */
   readonly hasAccount: boolean;
 }
@@ -50,9 +50,9 @@ export async function readRoles(root: string): Promise<Roles> {
 export function neededRights(
   { namespace, way, hasAccount }: RightsQuestion,
   { account, tunnel }: Roles,
-): Right[] {
+): Permission[] {
   const core = { group: '', namespace };
-  const token: Right = { ...core, verb: 'create', resource: 'serviceaccounts', subresource: 'token' };
+  const token: Permission = { ...core, verb: 'create', resource: 'serviceaccounts', subresource: 'token' };
   return [
     token,
     ...(way === 'tunnel' ? rightsOf(namespace, tunnel) : []),
@@ -60,7 +60,7 @@ export function neededRights(
   ];
 }
 
-function rightsToInstall(namespace: string): Right[] {
+function rightsToInstall(namespace: string): Permission[] {
   const rbac = 'rbac.authorization.k8s.io';
   const admission = 'admissionregistration.k8s.io';
   return [
@@ -76,7 +76,7 @@ function rightsToInstall(namespace: string): Right[] {
   ].map((each) => ({ verb: 'create', ...each }));
 }
 
-function rightsOf(namespace: string, roles: readonly RoleDocument[]): Right[] {
+function rightsOf(namespace: string, roles: readonly RoleDocument[]): Permission[] {
   return roles.flatMap(({ kind, rules = [] }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) =>
@@ -94,7 +94,7 @@ function rightsOf(namespace: string, roles: readonly RoleDocument[]): Right[] {
 }
 
 /** As an error names it: `create pods/exec in 'bosh'`. */
-export function describeRight({ verb, resource, subresource, namespace }: Right): string {
+export function describePermission({ verb, resource, subresource, namespace }: Permission): string {
   const name = subresource === undefined ? resource : `${resource}/${subresource}`;
   return `${verb} ${name}${namespace === undefined ? '' : ` in '${namespace}'`}`;
 }

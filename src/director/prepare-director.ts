@@ -9,16 +9,16 @@ import { readDirectorFile, type DirectorFile } from './director-file.ts';
 import {
   readDeniedRights,
   readDirectorFacts,
-  refusalOfClusterIp,
+  clusterIpRejection,
   type DirectorApi,
   type DirectorFacts,
 } from './director-facts.ts';
-import { directorFindings, freeClusterIp, type DirectorWish, type Finding } from './director-findings.ts';
-import { readParts, requestsIn, type DirectorParts, type PartsRequest } from './director-parts.ts';
+import { directorFindings, freeClusterIp, type DirectorSpec, type Check } from './director-findings.ts';
+import { readParts, requestsIn, type Artifacts, type ArtifactOptions } from './director-parts.ts';
 import { neededRights, readRoles } from './needed-rights.ts';
 
 /** What the operator asks for, checked as far as it can be without a cluster. All paths are absolute. */
-export interface DirectorRequest extends PartsRequest {
+export interface DirectorRequest extends ArtifactOptions {
   readonly directory: string;
   readonly context: string | undefined;
   readonly namespace: string;
@@ -42,7 +42,7 @@ export interface DirectorCluster {
 type Variables = Readonly<Record<string, string | null | undefined>>;
 
 export interface PreparedDirector {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly Check[];
   /** Texts of the files of the folder, by their paths in it. */
   readonly files: Readonly<Record<string, string>>;
   readonly file: Omit<DirectorFile, 'written'>;
@@ -58,13 +58,13 @@ export async function prepareDirector(
   { api, identity, ca }: DirectorCluster,
 ): Promise<PreparedDirector> {
   const { directory, namespace, way } = request;
-  const former = await readDirectorFile(directory);
-  refuseOtherCluster(directory, former, identity);
+  const previous = await readDirectorFile(directory);
+  assertSameCluster(directory, previous, identity);
   const parts = await readParts(request);
   const facts = await readDirectorFacts(api, namespace);
-  const addresses = chooseAddresses(request, former, facts);
+  const addresses = chooseAddresses(request, previous, facts);
   const { internalIp } = addresses;
-  const wish: DirectorWish = {
+  const spec: DirectorSpec = {
     ...{ way, namespace, internalIp },
     ...{ hasStaticVolumes: request.hasStaticVolumes, hasStaticIp: request.hasStaticIp },
     requests: requestsIn(parts.opsFiles['ops/cpi.yml'] ?? ''),
@@ -73,9 +73,9 @@ export async function prepareDirector(
     ownVm: (await readKnownResources(join(directory, 'state.json')))?.vmCid,
   };
   const question = { namespace, way, hasAccount: facts.hasAccount };
-  const findings = directorFindings(wish, facts, {
+  const findings = directorFindings(spec, facts, {
     denied: await readDeniedRights(api, neededRights(question, await readRoles(request.root))),
-    clusterIpRefusal: way === 'direct' ? '' : await refusalOfClusterIp(api, facts, internalIp),
+    clusterIpRefusal: way === 'direct' ? '' : await clusterIpRejection(api, facts, internalIp),
   });
   const variables = {
     ...addressVariables(request, addresses),
@@ -93,7 +93,7 @@ export async function prepareDirector(
       cluster: identity,
       ...(context !== undefined && { context }),
       ...{ way, namespaces: [namespace], networks: [...new Set(networks)], address: internalIp },
-      ...outsideOf(request, addresses, parts),
+      ...externalAddress(request, addresses, parts),
     },
   };
 }
@@ -137,17 +137,17 @@ const accessVariables = (
 });
 
 /** Where a Service of NodePort or LoadBalancer has the director and CredHub. */
-function outsideOf(
+function externalAddress(
   { way }: DirectorRequest,
   { outside }: Addresses,
-  { nodePorts }: DirectorParts,
+  { nodePorts }: Artifacts,
 ): Pick<DirectorFile, 'outside'> {
   if (outside === undefined || way === 'tunnel' || way === 'direct') return {};
   const portOf = (port: number): number => (way === 'nodeport' ? (nodePorts[port] ?? port) : port);
   return { outside: { host: outside, director: portOf(25555), credhub: portOf(8844) } };
 }
 
-function refuseOtherCluster(
+function assertSameCluster(
   directory: string,
   former: DirectorFile | undefined,
   identity: ClusterIdentity,
@@ -179,7 +179,7 @@ function nodeAddress({ nodes = [] }: DirectorFacts): string | undefined {
 
 function directorFiles(
   request: DirectorRequest & { readonly kubeconfig: string },
-  { opsFiles, cloudConfig, vmStemcell, stemcellFolders }: DirectorParts,
+  { opsFiles, cloudConfig, vmStemcell, stemcellFolders }: Artifacts,
   variables: Variables,
 ): Record<string, string> {
   const script = commandsScript({

@@ -54,9 +54,9 @@ test('a run that is killed at any write leaves a folder that the next run comple
       if (hasFormer) await writeDirectory(directory, filesOf('first'), file);
       await runKilled(t, directory, count, when);
 
-      const { kept } = await writeDirectory(directory, filesOf('last'), file);
+      const { keptFiles } = await writeDirectory(directory, filesOf('last'), file);
 
-      assert.deepEqual(kept, [], place);
+      assert.deepEqual(keptFiles, [], place);
       for (const [path, text] of Object.entries(filesOf('last')))
         assert.equal(await readFile(join(directory, path), 'utf8'), text, place);
       const names = (await readdir(directory, { recursive: true })).toSorted();
@@ -69,8 +69,8 @@ test('an edit after a killed run is kept', async (t) => {
   await runKilled(t, directory, 3, 'after');
   await writeFile(join(directory, 'vars.yml'), 'run: edited\n');
 
-  const { kept } = await writeDirectory(directory, filesOf('last'), file);
+  const { keptFiles } = await writeDirectory(directory, filesOf('last'), file);
 
-  assert.deepEqual(kept, ['vars.yml']);
+  assert.deepEqual(keptFiles, ['vars.yml']);
   assert.equal(await readFile(join(directory, 'vars.yml'), 'utf8'), 'run: edited\n');
 });

@@ -4,18 +4,18 @@ import { removeDurably, writeDurably } from '../deploy/durable-file.ts';
 import { readBesideState } from '../deploy/state/read-beside-state.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/fields.ts';
-import { makeOwnFolder } from '../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../platform/own-folder.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { readDirectorFile, writeDirectorFile, type DirectorFile } from './director-file.ts';
 
 /** By path, each digest that a killed run may have left. */
-type Intent = Readonly<Record<string, readonly string[]>>;
+type WriteJournal = Readonly<Record<string, readonly string[]>>;
 
 /** What became of the files of a folder, by their paths in it. */
 export interface WrittenDirectory {
   readonly written: readonly string[];
   /** The operator edited them; they are as they were. */
-  readonly kept: readonly string[];
+  readonly keptFiles: readonly string[];
 }
 
 /**
@@ -29,15 +29,15 @@ export async function writeDirectory(
   files: Readonly<Record<string, string>>,
   file: Omit<DirectorFile, 'written'>,
 ): Promise<WrittenDirectory> {
-  const folder = await makeOwnFolder(directory);
-  for (const path of Object.keys(files)) await makeOwnFolder(dirname(join(folder, path)));
-  const former = await readDirectorFile(folder);
+  const folder = await ensurePrivateDirectory(directory);
+  for (const path of Object.keys(files)) await ensurePrivateDirectory(dirname(join(folder, path)));
+  const previousDigests = await readDirectorFile(folder);
   const intended = await readIntent(folder);
   const digests = mapValues(files, digestOf);
   const kept: string[] = [];
   for (const path of Object.keys(files)) {
     const found = await readOwnFile(join(folder, path));
-    const own = [former?.written[path], ...(intended[path] ?? []), digests[path]];
+    const own = [previousDigests?.written[path], ...(intended[path] ?? []), digests[path]];
     if (found !== undefined && !own.includes(digestOf(found))) kept.push(path);
   }
   const isKept = (path: string): boolean => kept.includes(path);
@@ -50,11 +50,11 @@ export async function writeDirectory(
   for (const [path, text] of fresh) await writeDurably(join(folder, path), text);
   // a kept file stays known as edited: its digest is still that of what init wrote
   const written = mapValues(digests, (digest, path) =>
-    isKept(path) ? (former?.written[path] ?? digest) : digest,
+    isKept(path) ? (previousDigests?.written[path] ?? digest) : digest,
   );
   await writeDirectorFile(folder, { ...file, written });
   await removeDurably(intentPath(folder));
-  return { written: fresh.map(([path]) => path), kept };
+  return { written: fresh.map(([path]) => path), keptFiles: kept };
 }
 
 const mapValues = <A, B>(
@@ -68,9 +68,9 @@ const digestOf = (text: string): string => createHash('sha256').update(text).dig
 /** Digests of what a run was about to write; there only while one is at it, or after a killed one. */
 const intentPath = (folder: string): string => join(folder, 'director.json.intent');
 
-async function readIntent(folder: string): Promise<Intent> {
+async function readIntent(folder: string): Promise<WriteJournal> {
   const path = intentPath(folder);
-  const isIntent = (value: unknown): value is Intent =>
+  const isIntent = (value: unknown): value is WriteJournal =>
     isObject(value) && Object.values(value).every(Array.isArray);
   const invalid = (cause?: unknown): ProductError =>
     new ProductError('DIRECTORY_INVALID', `File '${path}' is not what 'director init' writes; remove it`, {

@@ -1,7 +1,7 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
 import { readTextFile } from './read-text-file.ts';
 import type { Credentials, CredentialSource } from './credentials.ts';
-import type { HeaderLines } from './impersonation.ts';
+import type { Headers } from './impersonation.ts';
 
 /** How to reach one Kubernetes API and as whom. Holds secrets: never log it. */
 export interface Access {
@@ -18,7 +18,7 @@ export interface Access {
   /** Asked for each request; wins over all of the above. */
   readonly credentials?: CredentialSource;
   /** Sent with each request: as whom the holder of the credentials acts. Absent: as itself. */
-  readonly impersonation?: HeaderLines;
+  readonly impersonation?: Headers;
   /** URL of the HTTP proxy that tunnels to the server. Secret: may carry a password. */
   readonly proxy?: string;
   /** The name that the server's certificate is checked against, when it is not the URL's host. */
@@ -28,7 +28,7 @@ export interface Access {
 }
 
 /** Of a server's URL that is none. */
-export const mustBeHttps =
+export const httpsRequired =
   'must be an https URL: over plain http anyone on the way reads the credentials; where that is a kubectl proxy, name the server behind it';
 
 /** Who the next request speaks as. Rejects with INVALID_CONFIG where that cannot be found out. */
@@ -43,7 +43,7 @@ export async function credentialsOf(access: Access): Promise<Credentials> {
  * What requests were sent with so far, to be cut out of messages: tokens of files and plugins, too. Asks no plugin; empty where the
  * credentials cannot be had, since no request was sent with them then.
  */
-export async function usedCredentials(access: Access): Promise<Pick<Credentials, 'token' | 'key'>[]> {
+export async function issuedCredentials(access: Access): Promise<Pick<Credentials, 'token' | 'key'>[]> {
   try {
     const used = await (access.credentials?.issued() ?? credentialsOf(access).then((only) => [only]));
     return used.map(({ token, key }) => ({ token, key }));
@@ -57,7 +57,7 @@ export async function usedCredentials(access: Access): Promise<Pick<Credentials,
  * The headers that say who we are and as whom we act; every request carries them, whatever sends it. Throws INVALID_CONFIG for
  * a token that no header can hold: a line break in it would begin another header.
  */
-export function identityHeaders({ impersonation }: Access, { token }: Credentials): HeaderLines {
+export function identityHeaders({ impersonation }: Access, { token }: Credentials): Headers {
   if (token === undefined) return { ...impersonation };
   if (!/^[\x20-\x7E]*$/u.test(token))
     throw new ProductError(
@@ -73,10 +73,10 @@ export function identityHeaders({ impersonation }: Access, { token }: Credential
  */
 export function identityHeadersInBun(access: Access, credentials: Credentials): Record<string, string> {
   const headers = Object.entries(identityHeaders(access, credentials));
-  return Object.fromEntries(headers.map(([name, value]) => [name, oneLine(value)]));
+  return Object.fromEntries(headers.map(([name, value]) => [name, assertHeaderValue(value)]));
 }
 
-function oneLine(value: string | string[]): string {
+function assertHeaderValue(value: string | string[]): string {
   if (typeof value === 'string') return value;
   throw new ProductError(
     'INVALID_CONFIG',

@@ -2,13 +2,13 @@
 export type PinningNetwork = 'calico' | 'kube-ovn';
 
 /** Kube-OVN first: Calico's groups may be there for its policies alone. */
-const marks: readonly (readonly [string, PinningNetwork])[] = [
+const indicatorResources: readonly (readonly [string, PinningNetwork])[] = [
   ['kubeovn.io', 'kube-ovn'],
   ['crd.projectcalico.org', 'calico'],
   ['projectcalico.org', 'calico'],
 ];
 
 /** The network that the API groups of a cluster speak for; undefined where none does. Pure. */
-export function pinningNetwork(groups: readonly string[]): PinningNetwork | undefined {
-  return marks.find(([group]) => groups.includes(group))?.[1];
+export function fixedIpNetwork(groups: readonly string[]): PinningNetwork | undefined {
+  return indicatorResources.find(([group]) => groups.includes(group))?.[1];
 }

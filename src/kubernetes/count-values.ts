@@ -1,5 +1,5 @@
 /** Of one answer or one list; 500 large pods have some hundred thousand. */
-export const mostValues = 4 * 1024 * 1024;
+export const maxJsonValues = 4 * 1024 * 1024;
 
 /**
  * How many values a JSON text may have, without parsing it: `{}` takes thirty times its text's memory, so that the length of a

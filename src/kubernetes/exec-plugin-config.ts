@@ -70,11 +70,11 @@ function clusterInfo({ fields }: NamedEntry): object {
   const extension = Array.isArray(extensions)
     ? (extensions as { name?: unknown; extension?: unknown }[]).find(({ name }) => name === extensionName)
     : undefined;
-  const told = ['server', 'tls-server-name', 'certificate-authority-data', 'proxy-url'].filter(
+  const environment = ['server', 'tls-server-name', 'certificate-authority-data', 'proxy-url'].filter(
     (name) => known[name] !== undefined && known[name] !== null,
   );
   return {
-    ...Object.fromEntries(told.map((name) => [name, known[name]])),
+    ...Object.fromEntries(environment.map((name) => [name, known[name]])),
     ...(extension !== undefined && { config: extension.extension }),
   };
 }

@@ -9,7 +9,7 @@ import type { Access } from './access.ts';
 import type { CredentialSource } from './credentials.ts';
 import { resolveAccess } from './kubeconfig-access.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
-import { usedCredentials } from './access.ts';
+import { issuedCredentials } from './access.ts';
 import { openTransport } from './open-transport.ts';
 import { startTlsServer } from './testing/tls-server.ts';
 
@@ -116,7 +116,7 @@ test('a token that the server refuses is asked for anew, and the request is sent
   assert.equal(stream.status, 200);
   assert.deepEqual(seen, ['Bearer old', 'Bearer new', 'Bearer new']);
   // both are to be cut out of messages
-  const used = await usedCredentials(accessed);
+  const used = await issuedCredentials(accessed);
   assert.deepEqual(
     used.map(({ token }) => token),
     ['old', 'new'],

@@ -5,20 +5,20 @@ import type { ExecPlugin } from './exec-plugin-config.ts';
 import { pemProblem } from './pem.ts';
 import { runPlugin } from './run-plugin.ts';
 
-export interface PluginSurroundings {
+export interface PluginContext {
   /** Of the plugin's process, under its own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
 
-interface Issued {
+interface IssuedCredentials {
   readonly credentials: Credentials;
   /** Milliseconds since the epoch; undefined: as long as this process lives. */
   readonly expiresAt: number | undefined;
 }
 
 /** A token that ends during a request is refused, so it is renewed a little before. */
-const marginMs = 10_000;
+const expiryMarginMs = 10_000;
 
 /**
  * The credentials of an exec plugin (client-go: plugin/pkg/client/auth/exec): run when the first request needs them,
@@ -26,11 +26,11 @@ const marginMs = 10_000;
  */
 export function pluginCredentials(
   plugin: ExecPlugin,
-  { environment, clock }: PluginSurroundings,
+  { environment, clock }: PluginContext,
 ): CredentialSource {
-  let issued: Promise<Issued> | undefined;
+  let issued: Promise<IssuedCredentials> | undefined;
   const all: Credentials[] = [];
-  const issue = (): Promise<Issued> => {
+  const issue = (): Promise<IssuedCredentials> => {
     const running = runPlugin(plugin, environment).then((output) => readIssued(plugin, output));
     issued = running;
     running.then(
@@ -45,7 +45,7 @@ export function pluginCredentials(
     current: async () => {
       const former = issued;
       const present = await former;
-      if (present !== undefined && (present.expiresAt ?? Infinity) - marginMs > clock.now()) {
+      if (present !== undefined && (present.expiresAt ?? Infinity) - expiryMarginMs > clock.now()) {
         return present.credentials;
       }
       return (await (issued === undefined || issued === former ? issue() : issued)).credentials;
@@ -62,32 +62,32 @@ export function pluginCredentials(
 }
 
 /** The ExecCredential that a plugin printed. It is never quoted: it holds the credentials. */
-function readIssued(plugin: ExecPlugin, output: string): Issued {
+function readIssued(plugin: ExecPlugin, output: string): IssuedCredentials {
   const { apiVersion, kind, status } = parseObject(plugin, output);
   if (kind !== 'ExecCredential' || apiVersion !== plugin.apiVersion) {
-    throw wrongOutput(plugin, `is no ExecCredential of ${plugin.apiVersion}`);
+    throw invalidOutput(plugin, `is no ExecCredential of ${plugin.apiVersion}`);
   }
-  if (!isObject(status)) throw wrongOutput(plugin, 'has no status');
+  if (!isObject(status)) throw invalidOutput(plugin, 'has no status');
   const text = (key: string): string | undefined => {
     const value = status[key] ?? undefined;
     if (value === undefined || typeof value === 'string') return value === '' ? undefined : value;
-    throw wrongOutput(plugin, `has a status.${key} that is no string`);
+    throw invalidOutput(plugin, `has a status.${key} that is no string`);
   };
   const token = text('token');
   const certificate = text('clientCertificateData');
   const key = text('clientKeyData');
   if ((certificate === undefined) !== (key === undefined)) {
-    throw wrongOutput(plugin, 'has only one of clientCertificateData and clientKeyData');
+    throw invalidOutput(plugin, 'has only one of clientCertificateData and clientKeyData');
   }
   for (const [name, pemKind, pem] of [
     ['clientCertificateData', 'certificate', certificate],
     ['clientKeyData', 'key', key],
   ] as const) {
     const problem = pem && pemProblem(pem, pemKind);
-    if (problem !== undefined) throw wrongOutput(plugin, `has a status.${name} that ${problem}`);
+    if (problem !== undefined) throw invalidOutput(plugin, `has a status.${name} that ${problem}`);
   }
   if (token === undefined && certificate === undefined) {
-    throw wrongOutput(plugin, 'has neither a token nor a client certificate');
+    throw invalidOutput(plugin, 'has neither a token nor a client certificate');
   }
   return { credentials: { token, certificate, key }, expiresAt: expiry(plugin, text('expirationTimestamp')) };
 }
@@ -95,7 +95,7 @@ function readIssued(plugin: ExecPlugin, output: string): Issued {
 function expiry(plugin: ExecPlugin, timestamp: string | undefined): number | undefined {
   if (timestamp === undefined) return undefined;
   const time = Date.parse(timestamp);
-  if (Number.isNaN(time)) throw wrongOutput(plugin, 'has an expirationTimestamp that is no time');
+  if (Number.isNaN(time)) throw invalidOutput(plugin, 'has an expirationTimestamp that is no time');
   return time;
 }
 
@@ -106,10 +106,10 @@ function parseObject(plugin: ExecPlugin, output: string): Record<string, unknown
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw wrongOutput(plugin, 'is no JSON object');
+  throw invalidOutput(plugin, 'is no JSON object');
 }
 
-function wrongOutput(plugin: ExecPlugin, problem: string): ProductError {
+function invalidOutput(plugin: ExecPlugin, problem: string): ProductError {
   return new ProductError(
     'INVALID_CONFIG',
     `kubeconfig: what ${plugin.key}.command printed ${problem}; correct the plugin, or name another one`,

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Access } from './access.ts';
 import { serverAddress } from './access.ts';
-import { answerTooLong, unreachable } from './transport-failure.ts';
+import { answerTooLong, unreachableError } from './transport-failure.ts';
 import { longestMessage, openWebSocket } from './web-socket.ts';
 
 export interface ExecSocket {
@@ -30,7 +30,7 @@ export async function openExecSocket(access: Access, path: string): Promise<Exec
     socket.terminate();
   });
   socket.on('close', () => messages.push(null));
-  socket.on('error', (error) => messages.destroy(unreachable(serverAddress(access), error)));
+  socket.on('error', (error) => messages.destroy(unreachableError(serverAddress(access), error)));
   return {
     opened,
     messages,

@@ -2,8 +2,8 @@ import { isProductError } from '../errors/product-error.ts';
 import type { Access } from './access.ts';
 import { credentialsOf, identityHeadersInBun, serverAddress } from './access.ts';
 import type { Credentials } from './credentials.ts';
-import { keyPairProblem } from './key-pair.ts';
-import { answerTooLong, longestAnswer, unreachable } from './transport-failure.ts';
+import { checkKeyPair } from './key-pair.ts';
+import { answerTooLong, maxResponseBytes, unreachableError } from './transport-failure.ts';
 import type {
   Transport,
   TransportOptions,
@@ -98,7 +98,7 @@ export class FetchTransport implements Transport {
     let length = 0;
     for await (const chunk of this.#chunks(response, request, timeout)) {
       length += chunk.length;
-      if (length > longestAnswer) throw answerTooLong(this.#address);
+      if (length > maxResponseBytes) throw answerTooLong(this.#address);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks).toString('utf8');
@@ -126,8 +126,8 @@ export class FetchTransport implements Transport {
     if (request.signal?.aborted === true) {
       return request.signal.reason;
     }
-    if (timeout.aborted) return unreachable(this.#address, timeout.reason);
-    return (isUnopened(error) && keyPairProblem(this.#credentials)) || unreachable(this.#address, error);
+    if (timeout.aborted) return unreachableError(this.#address, timeout.reason);
+    return (isUnopened(error) && checkKeyPair(this.#credentials)) || unreachableError(this.#address, error);
   }
 }
 

@@ -1,7 +1,7 @@
 import { isApiError } from './api-error.ts';
 
 /** What a request for one object resolves with; undefined where the object is not there (404). */
-export async function ifThere<T>(request: Promise<T>): Promise<T | undefined> {
+export async function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
   } catch (error) {

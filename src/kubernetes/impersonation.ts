@@ -2,20 +2,20 @@ import type { NamedEntry } from './kubeconfig.ts';
 import { invalidKubeconfig, optionalString } from './kubeconfig.ts';
 
 /** Headers by name in lower case; a list is one line for each value. */
-export type HeaderLines = Readonly<Record<string, string | string[]>>;
+export type Headers = Readonly<Record<string, string | string[]>>;
 
 const user = 'as';
-const withoutUser = ['as-groups', 'as-uid', 'as-user-extra'] as const;
+const userRequired = ['as-groups', 'as-uid', 'as-user-extra'] as const;
 
 /**
  * The headers that say as whom a kubeconfig's user acts: `as`, `as-groups`, `as-uid`, `as-user-extra` (client-go:
  * transport/round_trippers.go, impersonatingRoundTripper). The others without `as` are refused as by client-go
  * (tools/clientcmd/validation.go): the API would answer them with the rights of the credentials.
  */
-export function impersonationHeaders({ key, fields }: NamedEntry): HeaderLines {
+export function impersonationHeaders({ key, fields }: NamedEntry): Headers {
   const name = optionalString(fields, user, `${key}.${user}`);
   if (name === undefined) {
-    const other = withoutUser.find((field) => !isEmpty(fields[field]));
+    const other = userRequired.find((field) => !isEmpty(fields[field]));
     if (other === undefined) return {};
     throw invalidKubeconfig(`${key}.${other}`, 'needs a user to act as: give `as`, too');
   }
@@ -36,7 +36,7 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** A server reads the names without regard to case, so that two keys may be one. */
-function extraHeaders(value: unknown, place: string): HeaderLines {
+function extraHeaders(value: unknown, place: string): Headers {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalidKubeconfig(place, 'must be a mapping of lists');
   const headers = new Map<string, string[]>();

@@ -29,11 +29,11 @@ export function inClusterAccess(options: InClusterOptions): Access {
     server:
       options.server ??
       environmentServer(options.environment) ??
-      writtenServer(options.apiServerFile ?? apiServerFile) ??
+      serverFromFile(options.apiServerFile ?? apiServerFile) ??
       'https://kubernetes.default.svc',
-    ca: readMounted(directory, 'ca.crt'),
+    ca: readServiceAccountFile(directory, 'ca.crt'),
     tokenFile: join(directory, 'token'),
-    namespace: readMounted(directory, 'namespace').trim(),
+    namespace: readServiceAccountFile(directory, 'namespace').trim(),
   };
 }
 
@@ -41,7 +41,7 @@ function environmentServer(environment: InClusterOptions['environment']): string
   return serverAt(environment['KUBERNETES_SERVICE_HOST'], environment['KUBERNETES_SERVICE_PORT']);
 }
 
-function writtenServer(path: string): string | undefined {
+function serverFromFile(path: string): string | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
@@ -58,7 +58,7 @@ function serverAt(host = '', port = ''): string | undefined {
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-function readMounted(directory: string, name: string): string {
+function readServiceAccountFile(directory: string, name: string): string {
   const path = join(directory, name);
   try {
     return readFileSync(path, 'utf8');

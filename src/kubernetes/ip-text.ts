@@ -4,14 +4,14 @@ export type Family = 'IPv4' | 'IPv6';
 
 /** The family of an address; undefined for a text that is none. */
 export function familyOf(text: string): Family | undefined {
-  const { isIPv4, isIPv6 } = net();
+  const { isIPv4, isIPv6 } = zeroBits();
   if (isIPv4(text)) return 'IPv4';
   return isIPv6(text) && !text.includes('%') ? 'IPv6' : undefined;
 }
 
 /** One spelling for each address, so that two can be compared: RFC 5952 for IPv6. */
 export function canonicalAddress(address: string): string {
-  return net().isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
+  return zeroBits().isIPv6(address) ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
 }
 
 /** Bits of an address: 32 or 128. */
@@ -54,4 +54,4 @@ export function addressOf(bits: string, family: Family): string {
 }
 
 /** Loaded at the first use: it costs a call of the CPI's executable milliseconds. */
-const net = (): typeof Net => process.getBuiltinModule('node:net');
+const zeroBits = (): typeof Net => process.getBuiltinModule('node:net');

@@ -1,7 +1,7 @@
 import { ProductError } from '../errors/product-error.ts';
 
 /** An object has 1.5 MiB at most, as etcd takes it, in JSON some more. */
-const longestLine = 16 * 1024 * 1024;
+const maxLineChars = 16 * 1024 * 1024;
 
 /**
  * The JSON value of each line of a stream; a last line without its end is dropped, since it was cut. KUBERNETES_API for a line
@@ -9,26 +9,26 @@ const longestLine = 16 * 1024 * 1024;
  */
 export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator {
   const decoder = new TextDecoder();
-  let pending: string[] = [];
+  let buffer: string[] = [];
   let length = 0;
   for await (const chunk of chunks) {
     const text = decoder.decode(chunk, { stream: true });
     const lines = text.split('\n');
     const rest = lines.pop() ?? '';
     for (const line of lines) {
-      const whole = pending.join('') + line;
-      pending = [];
+      const whole = buffer.join('') + line;
+      buffer = [];
       length = 0;
       if (whole.trim() !== '') {
         yield JSON.parse(whole);
       }
     }
-    pending.push(rest);
+    buffer.push(rest);
     length += rest.length;
-    if (length > longestLine)
+    if (length > maxLineChars)
       throw new ProductError(
         'KUBERNETES_API',
-        `the Kubernetes API sends a line of more than ${longestLine} characters in a watch; see whether the server is the one that the kubeconfig should name`,
+        `the Kubernetes API sends a line of more than ${maxLineChars} characters in a watch; see whether the server is the one that the kubeconfig should name`,
       );
   }
 }

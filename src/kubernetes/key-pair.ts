@@ -5,7 +5,7 @@ import type { Credentials } from './credentials.ts';
  * INVALID_CONFIG where a client certificate and its key are no pair, or one of them cannot be read; else
  * undefined. No runtime opens a connection with such ones, and each has other words for it.
  */
-export function keyPairProblem({ certificate, key }: Credentials): ProductError | undefined {
+export function checkKeyPair({ certificate, key }: Credentials): ProductError | undefined {
   if (certificate === undefined || key === undefined) return undefined;
   // not imported: it costs the CPI's executable six milliseconds
   const { X509Certificate, createPrivateKey } = process.getBuiltinModule('node:crypto');

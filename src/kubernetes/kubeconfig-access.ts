@@ -1,4 +1,4 @@
-import { type Access, mustBeHttps } from './access.ts';
+import { type Access, httpsRequired } from './access.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { Kubeconfig, NamedEntry } from './kubeconfig.ts';
@@ -7,7 +7,7 @@ import { pemProblem } from './pem.ts';
 import { readTextFile } from './read-text-file.ts';
 import { environmentProxy, proxyProblem } from './proxy.ts';
 
-export interface AccessChoice {
+export interface AccessOptions {
   /** Default: the kubeconfig's current-context. */
   readonly context?: string | undefined;
   /** Default: the context's namespace, then `default`. */
@@ -23,10 +23,10 @@ export interface AccessChoice {
 }
 
 /** Settings that would weaken TLS or need a program or a secret form that we do not speak. */
-const refusedInCluster = {
+const unsupportedClusterKeys = {
   'insecure-skip-tls-verify': 'is not accepted: TLS is always verified; give certificate-authority-data',
 };
-const refusedInUser = {
+const unsupportedUserKeys = {
   username: 'is not supported: use a token or a client certificate',
   password: 'is not supported: use a token or a client certificate',
   'auth-provider':
@@ -38,7 +38,7 @@ const impersonationKeys = ['as', 'as-groups', 'as-uid', 'as-user-extra'];
  * What a kubeconfig says about one context, with file references read (a token file stays a reference).
  * INVALID_CONFIG names the key that is missing, unreadable or refused.
  */
-export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice = {}): Promise<Access> {
+export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessOptions = {}): Promise<Access> {
   const context = pick(
     kubeconfig.contexts,
     choice.context ?? kubeconfig.currentContext,
@@ -47,12 +47,12 @@ export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice
   );
   const cluster = pickFrom(kubeconfig.clusters, context, 'cluster', 'clusters');
   const user = pickFrom(kubeconfig.users, context, 'user', 'users');
-  refuse(cluster, refusedInCluster);
-  refuse(user, refusedInUser);
+  rejectKeys(cluster, unsupportedClusterKeys);
+  rejectKeys(user, unsupportedUserKeys);
   const contextNamespace = optionalString(context.fields, 'namespace', `${context.key}.namespace`);
   return {
     ...clusterPart(cluster, choice),
-    ...(isGiven(user.fields['exec'])
+    ...(isSet(user.fields['exec'])
       ? await pluginPart(user, cluster, choice)
       : userPart(user, choice.directory)),
     ...(await impersonationPart(user)),
@@ -62,7 +62,7 @@ export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessChoice
 
 function clusterPart(
   cluster: NamedEntry,
-  { directory, environment = {} }: AccessChoice,
+  { directory, environment = {} }: AccessOptions,
 ): Pick<Access, 'server' | 'ca' | 'tlsServerName' | 'proxy'> {
   const ca = dataOrFile(cluster, 'certificate-authority', directory);
   const tlsServerName = field(cluster, 'tls-server-name');
@@ -85,10 +85,10 @@ function clusterPart(
 async function pluginPart(
   user: NamedEntry,
   cluster: NamedEntry,
-  { directory, environment = {}, clock = systemClock }: AccessChoice,
+  { directory, environment = {}, clock = systemClock }: AccessOptions,
 ): Promise<Pick<Access, 'credentials'>> {
   const other = ['token', 'tokenFile', 'client-certificate', 'client-certificate-data'].find((name) =>
-    isGiven(user.fields[name]),
+    isSet(user.fields[name]),
   );
   if (other !== undefined) throw invalidKubeconfig(user.key, `has both exec and ${other}; give one of them`);
   const [{ parseExecPlugin }, { pluginCredentials }] = await Promise.all([
@@ -125,7 +125,7 @@ function userPart(
 
 /** Loaded by those alone who act as another. */
 async function impersonationPart(user: NamedEntry): Promise<Pick<Access, 'impersonation'>> {
-  if (!impersonationKeys.some((name) => isGiven(user.fields[name]))) return {};
+  if (!impersonationKeys.some((name) => isSet(user.fields[name]))) return {};
   const { impersonationHeaders } = await import('./impersonation.ts');
   return { impersonation: impersonationHeaders(user) };
 }
@@ -141,7 +141,7 @@ function serverUrl(cluster: NamedEntry): string {
   }
   const url = new URL(value);
   if (url.protocol !== 'https:') {
-    throw invalidKubeconfig(key, mustBeHttps);
+    throw invalidKubeconfig(key, httpsRequired);
   }
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
     throw invalidKubeconfig(key, 'must hold host, port and path only');
@@ -226,9 +226,9 @@ function pick(
   return entry;
 }
 
-function refuse(entry: NamedEntry, refused: Readonly<Record<string, string>>): void {
+function rejectKeys(entry: NamedEntry, refused: Readonly<Record<string, string>>): void {
   for (const [name, reason] of Object.entries(refused)) {
-    if (isGiven(entry.fields[name])) {
+    if (isSet(entry.fields[name])) {
       throw invalidKubeconfig(`${entry.key}.${name}`, reason);
     }
   }
@@ -238,6 +238,6 @@ function field(entry: NamedEntry, name: string): string | undefined {
   return optionalString(entry.fields, name, `${entry.key}.${name}`);
 }
 
-function isGiven(value: unknown): boolean {
+function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false && value !== '';
 }

@@ -1,5 +1,5 @@
 import type { Access } from './access.ts';
-import type { AccessChoice } from './kubeconfig-access.ts';
+import type { AccessOptions } from './kubeconfig-access.ts';
 import { resolveAccess } from './kubeconfig-access.ts';
 import { isJsonText, parseKubeconfig } from './kubeconfig.ts';
 
@@ -7,7 +7,7 @@ import { isJsonText, parseKubeconfig } from './kubeconfig.ts';
  * From a kubeconfig (object, JSON text or YAML text) to an Access.
  * Only YAML text loads a YAML parser.
  */
-export async function loadAccess(source: unknown, choice: AccessChoice = {}): Promise<Access> {
+export async function loadAccess(source: unknown, choice: AccessOptions = {}): Promise<Access> {
   if (typeof source === 'string' && !isJsonText(source)) {
     const { parseKubeconfigYaml } = await import('./kubeconfig-yaml.ts');
     return resolveAccess(parseKubeconfigYaml(source), choice);

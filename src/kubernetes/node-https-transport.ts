@@ -3,10 +3,10 @@ import { Agent, request as httpsRequest } from 'node:https';
 import type { Access } from './access.ts';
 import { credentialsOf, identityHeaders, serverAddress } from './access.ts';
 import type { Credentials } from './credentials.ts';
-import type { HeaderLines } from './impersonation.ts';
-import { keyPairProblem } from './key-pair.ts';
+import type { Headers } from './impersonation.ts';
+import { checkKeyPair } from './key-pair.ts';
 import { nodeTls } from './node-tls.ts';
-import { answerTooLong, longestAnswer, unreachable } from './transport-failure.ts';
+import { answerTooLong, maxResponseBytes, unreachableError } from './transport-failure.ts';
 import type {
   Transport,
   TransportOptions,
@@ -38,7 +38,7 @@ export class NodeHttpsTransport implements Transport {
     let length = 0;
     for await (const chunk of this.#chunks(response, request, timeout)) {
       length += chunk.length;
-      if (length > longestAnswer) throw answerTooLong(this.#address);
+      if (length > maxResponseBytes) throw answerTooLong(this.#address);
       chunks.push(chunk);
     }
     return { ...head(response), body: Buffer.concat(chunks).toString('utf8') };
@@ -84,7 +84,7 @@ export class NodeHttpsTransport implements Transport {
   /** Kept alive as long as the client certificate stays the same. */
   #agentFor({ certificate, key }: Credentials): Agent {
     if (this.#agent === undefined || certificate !== this.#certificate) {
-      const problem = keyPairProblem({ certificate, key });
+      const problem = checkKeyPair({ certificate, key });
       if (problem !== undefined) throw problem;
       this.#agent?.destroy();
       this.#certificate = certificate;
@@ -113,7 +113,7 @@ export class NodeHttpsTransport implements Transport {
     if (request.signal?.aborted === true) {
       return request.signal.reason;
     }
-    return unreachable(this.#address, timeout.aborted ? timeout.reason : error);
+    return unreachableError(this.#address, timeout.aborted ? timeout.reason : error);
   }
 }
 
@@ -130,7 +130,7 @@ function flatHeaders(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-function requestHeaders(identity: HeaderLines, request: TransportRequest): HeaderLines {
+function requestHeaders(identity: Headers, request: TransportRequest): Headers {
   return {
     accept: 'application/json',
     ...identity,

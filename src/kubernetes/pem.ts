@@ -13,16 +13,16 @@ export function pemProblem(text: string, kind: PemKind): string | undefined {
   if (begun === 0) return 'does not hold PEM';
   const blocks = [...text.matchAll(block)].map(({ groups }) => ({ label: '', body: '', ...groups }));
   if (blocks.length < begun) return 'is cut off: a line -----BEGIN has no -----END behind it';
-  const wanted = blocks.filter(({ label }) => isOf(label, kind));
+  const wanted = blocks.filter(({ label }) => matchesKind(label, kind));
   const [first] = wanted;
   if (first === undefined) return `holds PEM, and no ${kind === 'key' ? 'private key' : 'certificate'}`;
   if (wanted.some(isEncrypted))
     return 'is encrypted, and there is no place for its passphrase: give the key as openssl pkey -in FILE prints it';
-  if (!wanted.every(({ body }) => isWhole(body))) return 'is cut off or damaged';
+  if (!wanted.every(({ body }) => isComplete(body))) return 'is cut off or damaged';
   return undefined;
 }
 
-function isOf(label: string, kind: PemKind): boolean {
+function matchesKind(label: string, kind: PemKind): boolean {
   return kind === 'key' ? /(?:^| )PRIVATE KEY$/u.test(label) : /(?:^| )CERTIFICATE$/u.test(label);
 }
 
@@ -32,7 +32,7 @@ function isEncrypted({ label, body }: { readonly label: string; readonly body: s
 }
 
 /** Whether it is one DER sequence of the length that its head says (X.690, 8.1.3). */
-function isWhole(body: string): boolean {
+function isComplete(body: string): boolean {
   const bytes = decode(body);
   if (bytes === undefined || bytes.charCodeAt(0) !== 0x30) return false;
   const short = bytes.charCodeAt(1);

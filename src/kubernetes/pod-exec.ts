@@ -40,7 +40,7 @@ export async function execInPod(access: Access, options: ExecOptions): Promise<E
   const clock = options.clock ?? systemClock;
   const socket = await openExecSocket(access, execPath(options));
   const finished = new AbortController();
-  const alarm = clock.sleep(options.deadlineMs, finished.signal).then(() => {
+  const timeout = clock.sleep(options.deadlineMs, finished.signal).then(() => {
     throw new ProductError(
       'DEADLINE',
       `waited ${options.deadlineMs / 1000} s for a command in container ${options.container} of pod ${options.namespace}/${options.pod}; see whether kubectl exec answers there, then run the call again`,
@@ -55,9 +55,9 @@ export async function execInPod(access: Access, options: ExecOptions): Promise<E
     return collect(socket.messages, options);
   };
   try {
-    return await Promise.race([run(), alarm]);
+    return await Promise.race([run(), timeout]);
   } finally {
-    alarm.catch(() => undefined);
+    timeout.catch(() => undefined);
     finished.abort();
     socket.terminate();
   }

@@ -5,7 +5,7 @@ import { serverAddress, type Access } from './access.ts';
 import { isMissingResource } from './api-error.ts';
 import { resourcePath } from './resource-path.ts';
 import { pods } from './resources.ts';
-import { unreachable } from './transport-failure.ts';
+import { unreachableError } from './transport-failure.ts';
 import { openWebSocket } from './web-socket.ts';
 
 export interface PodPort {
@@ -27,9 +27,9 @@ export interface PodPortOptions {
 const subprotocol = 'v4.channel.k8s.io';
 /** Channels of one forwarded port (kubernetes: cri-streaming pkg/streaming/portforward/websocket.go). */
 const channel = { data: 0, error: 1 } as const;
-const takenMs = 30_000;
+const acceptTimeoutMs = 30_000;
 /** What is kept of a runtime's message. */
-const longestFault = 2000;
+const maxErrorBytes = 2000;
 
 /**
  * A connection to a port of a pod's loopback address, through the API server (pods/portforward). Resolves
@@ -62,7 +62,7 @@ export async function openPodPort(
     stream.destroy();
     throw isMissingResource(error) ? notForwarding(access) : error;
   }
-  const alarm = setTimeout(() => stream.destroy(notTaken(target)), takenMs);
+  const alarm = setTimeout(() => stream.destroy(notAcceptedError(target)), acceptTimeoutMs);
   try {
     await stream.taken;
     return stream;
@@ -78,8 +78,8 @@ function notForwarding(access: Access): ProductError {
   );
 }
 
-function notTaken(target: PodPort): ProductError {
-  const waited = `waited ${takenMs / 1000} s for the node of pod ${target.namespace}/${target.pod} to forward port ${target.port}`;
+function notAcceptedError(target: PodPort): ProductError {
+  const waited = `waited ${acceptTimeoutMs / 1000} s for the node of pod ${target.namespace}/${target.pod} to forward port ${target.port}`;
   return new ProductError('DEADLINE', `${waited}; see whether that node is Ready, then connect again`);
 }
 
@@ -111,12 +111,12 @@ class PodPortStream extends Duplex {
       this.#receive(data);
       if (this.#announced.size === 2) resolve();
     });
-    socket.on('error', (error) => this.#fail(unreachable(serverAddress(options.access), error)));
+    socket.on('error', (error) => this.#fail(unreachableError(serverAddress(options.access), error)));
     socket.on('close', (code) => {
-      const fault = this.#faultAt(code);
-      if (fault === undefined) this.push(null);
-      else this.#fail(fault);
-      reject(this.errored ?? this.#failure ?? fault ?? closedEarly(options.target));
+      const remoteError = this.#faultAt(code);
+      if (remoteError === undefined) this.push(null);
+      else this.#fail(remoteError);
+      reject(this.errored ?? this.#failure ?? remoteError ?? closedEarly(options.target));
     });
   }
 
@@ -160,7 +160,7 @@ class PodPortStream extends Duplex {
     if (!this.#announced.has(number)) {
       this.#announced.add(number);
     } else if (number === channel.error) {
-      this.#fault = (this.#fault + content.toString('utf8')).slice(0, longestFault);
+      this.#fault = (this.#fault + content.toString('utf8')).slice(0, maxErrorBytes);
     } else if (number === channel.data && content.length > 0) {
       this.#hasData = true;
       if (this.#quiet !== undefined) this.#restartQuiet();
@@ -182,7 +182,10 @@ class PodPortStream extends Duplex {
     if (this.#fault !== '') return closed(target, this.#fault);
     if (code === 1000) return undefined;
     if (!this.#hasData && this.#announced.size === 2) return closedEarly(target);
-    return unreachable(serverAddress(access), new Error(`the connection ended with WebSocket code ${code}`));
+    return unreachableError(
+      serverAddress(access),
+      new Error(`the connection ended with WebSocket code ${code}`),
+    );
   }
 }
 

@@ -36,15 +36,15 @@ export function addAmounts(requests: readonly Amounts[]): Amounts {
 }
 
 /** Names of the resources that do not suffice, as the scheduler writes them: `Insufficient cpu`. */
-export function insufficient(
+export function missingResources(
   requests: Amounts,
-  taken: Amounts,
+  used: Amounts,
   allocatable: Readonly<Record<string, string>>,
 ): string[] {
   return [...requests]
     .filter(([name, amount]) => {
       const capacity = parseMilli(allocatable[name] ?? '0') ?? 0n;
-      return amount > 0n && amount + (taken.get(name) ?? 0n) > capacity;
+      return amount > 0n && amount + (used.get(name) ?? 0n) > capacity;
     })
     .map(([name]) => `Insufficient ${name}`);
 }

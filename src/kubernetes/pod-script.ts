@@ -12,8 +12,8 @@ export interface ScriptOptions extends Omit<ExecOptions, 'command' | 'stdin'> {
 }
 
 /** On the wire the end of a script that came to it with 0; none of ours ends with it otherwise. */
-export const doneExit = 20;
-const sayDone = `trap '[ "$?" -ne 0 ] || exit ${doneExit}' EXIT\n`;
+export const successExit = 20;
+const successTrailer = `trap '[ "$?" -ne 0 ] || exit ${successExit}' EXIT\n`;
 
 /**
  * Runs a shell script in a container and waits for its end, as `execInPod` does. Exit code 0 is the script's own: an API server
@@ -22,11 +22,14 @@ const sayDone = `trap '[ "$?" -ne 0 ] || exit ${doneExit}' EXIT\n`;
  */
 export async function runScript(access: Access, options: ScriptOptions): Promise<ExecResult> {
   const [shell, flag, script, ...words] = options.command;
-  const result = await execInPod(access, { ...options, command: [shell, flag, sayDone + script, ...words] });
+  const result = await execInPod(access, {
+    ...options,
+    command: [shell, flag, successTrailer + script, ...words],
+  });
   if (result.exitCode === 0)
     throw new ProductError(
       'KUBERNETES_UNREACHABLE',
       `a command in pod ${options.namespace}/${options.pod} was ended before it had said how it went; run the call again`,
     );
-  return result.exitCode === doneExit ? { ...result, exitCode: 0 } : result;
+  return result.exitCode === successExit ? { ...result, exitCode: 0 } : result;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubernetesApi } from './api.ts';
 import type { EventRecord } from './pod-words.ts';
-import { describePod, podLastWords } from './pod-words.ts';
+import { describePod, describePodAndEvents } from './pod-words.ts';
 
 const spec = { containers: [] };
 const container = { image: 'i', imageID: '', ready: false, restartCount: 0 };
@@ -68,7 +68,7 @@ test('what the pod says already is not repeated by its events, and what several 
   ];
   const api = { list: async () => ({ items }) } as unknown as KubernetesApi;
   const words = (conditions: object[]): Promise<string> =>
-    podLastWords(
+    describePodAndEvents(
       api,
       { namespace: 'bosh', name: 'vm-1' },
       {

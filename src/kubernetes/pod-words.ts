@@ -53,7 +53,7 @@ function describeContainer({ name, state, lastState, restartCount }: ContainerSt
 }
 
 /** Whose events; with `uid` of that object alone, not of a former one of its name. */
-export interface EventSubject {
+export interface EventObject {
   readonly namespace: string;
   readonly name: string;
   readonly kind: string;
@@ -63,7 +63,7 @@ export interface EventSubject {
 /** The last few events of an object, oldest first, as one line; without those whose message is a part of `said`. */
 export async function describeEvents(
   api: KubernetesApi,
-  { namespace, name, kind, uid }: EventSubject,
+  { namespace, name, kind, uid }: EventObject,
   said = '',
 ): Promise<string> {
   const selectors = [`involvedObject.name=${name}`, `involvedObject.kind=${kind}`];
@@ -90,7 +90,11 @@ function countsByText(sorted: readonly EventRecord[]): ReadonlyMap<string, numbe
 }
 
 /** The same; empty without the right to list them, since what is known without them matters more. */
-export async function knownEvents(api: KubernetesApi, object: EventSubject, said = ''): Promise<string> {
+export async function describeEventsIfAllowed(
+  api: KubernetesApi,
+  object: EventObject,
+  said = '',
+): Promise<string> {
   try {
     return await describeEvents(api, object, said);
   } catch (error) {
@@ -100,13 +104,13 @@ export async function knownEvents(api: KubernetesApi, object: EventSubject, said
 }
 
 /** Last words for a wait on a pod: its state, then what its events say beside it if the role may list them. */
-export async function podLastWords(
+export async function describePodAndEvents(
   api: KubernetesApi,
   pod: { readonly namespace: string; readonly name: string },
   last: Pod | undefined,
 ): Promise<string> {
   const state = last === undefined ? 'there is no such pod' : describePod(last);
-  const events = await knownEvents(api, { ...pod, kind: 'Pod', uid: last?.metadata.uid }, state);
+  const events = await describeEventsIfAllowed(api, { ...pod, kind: 'Pod', uid: last?.metadata.uid }, state);
   return events === '' ? state : `${state}; events: ${events}`;
 }
 

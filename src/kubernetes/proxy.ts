@@ -81,9 +81,9 @@ const isIpv6 = (text: string): boolean =>
 /** As a number; undefined for whatever is not four decimals without leading zeros. */
 function ipv4(text: string): number | undefined {
   const parts = text.split('.');
-  const isOne =
+  const isProxySet =
     parts.length === 4 && parts.every((part) => /^(0|[1-9]\d{0,2})$/u.test(part) && Number(part) < 256);
-  return isOne ? parts.reduce((sum, part) => sum * 256 + Number(part), 0) : undefined;
+  return isProxySet ? parts.reduce((sum, part) => sum * 256 + Number(part), 0) : undefined;
 }
 
 const hostOf = (url: URL): string => url.hostname.toLowerCase().replace(/^\[(.*)\]$/u, '$1');

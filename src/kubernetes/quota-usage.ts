@@ -7,7 +7,7 @@ import type { PersistentVolumeClaim } from './volume.ts';
 /** Thousandths by the name that a quota gives to it. */
 export type Usage = ReadonlyMap<string, bigint>;
 
-const one = 1000n;
+const single = 1000n;
 const computeNames = ['cpu', 'memory', 'ephemeral-storage'];
 /** Kinds that a quota may name without `count/`. */
 const plainCounts = ['configmaps', 'persistentvolumeclaims', 'resourcequotas', 'secrets', 'services'];
@@ -18,8 +18,8 @@ const plainCounts = ['configmaps', 'persistentvolumeclaims', 'resourcequotas', '
  */
 export function objectUsage(resource: string, object: KubernetesObject): Usage {
   const counted: [string, bigint][] = [
-    [`count/${resource}`, one],
-    ...(plainCounts.includes(resource) ? [[resource, one] as [string, bigint]] : []),
+    [`count/${resource}`, single],
+    ...(plainCounts.includes(resource) ? [[resource, single] as [string, bigint]] : []),
   ];
   return new Map([...counted, ...ofKind(resource, object)]);
 }
@@ -50,7 +50,7 @@ function ofKind(resource: string, object: KubernetesObject): [string, bigint][] 
 function podUsage({ spec, status }: Pod): [string, bigint][] {
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return [];
   return [
-    ['pods', one],
+    ['pods', single],
     ...extendedOf(spec).map((name): [string, bigint] => [`requests.${name}`, total(spec, 'requests', name)]),
     ...computeNames.flatMap((name): [string, bigint][] => {
       const requested = total(spec, 'requests', name);
@@ -77,14 +77,14 @@ function extendedOf({ containers, initContainers = [] }: Pod['spec']): string[] 
 function total({ containers, initContainers = [] }: Pod['spec'], part: 'requests' | 'limits', name: string) {
   const amount = ({ resources }: Container): bigint => amountOf(resources?.[part] ?? {}, name);
   let sidecars = 0n;
-  let most = 0n;
+  let max = 0n;
   for (const container of initContainers) {
     const now = sidecars + amount(container);
-    if (now > most) most = now;
+    if (now > max) max = now;
     if (container.restartPolicy === 'Always') sidecars = now;
   }
   const running = containers.reduce((sum, container) => sum + amount(container), sidecars);
-  return running > most ? running : most;
+  return running > max ? running : max;
 }
 
 function claimUsage({ spec }: PersistentVolumeClaim): [string, bigint][] {
@@ -97,15 +97,15 @@ function claimUsage({ spec }: PersistentVolumeClaim): [string, bigint][] {
       ? []
       : ([
           [`${prefix}requests.storage`, requested],
-          [`${prefix}persistentvolumeclaims`, one],
+          [`${prefix}persistentvolumeclaims`, single],
         ] as [string, bigint][])),
   ];
 }
 
 function serviceUsage({ spec: { type, ports = [] } }: Service): [string, bigint][] {
-  const count = BigInt(ports.length) * one;
+  const count = BigInt(ports.length) * single;
   return [
-    ['services.loadbalancers', type === 'LoadBalancer' ? one : 0n],
+    ['services.loadbalancers', type === 'LoadBalancer' ? single : 0n],
     ['services.nodeports', type === 'NodePort' || type === 'LoadBalancer' ? count : 0n],
   ];
 }

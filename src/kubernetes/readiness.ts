@@ -13,7 +13,7 @@ export type ReadinessState = 'ready' | 'starting' | 'forbidden';
  * `/readyz` too, which the role system:public-info-viewer gives to all whom it knows; from then on `/readyz` fails until all
  * is read (kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, staging/src/k8s.io/apiserver/pkg/server/healthz.go).
  */
-export class Readiness {
+export class ApiReadiness {
   readonly #transport: Transport;
   readonly #clock: Clock;
   #readyAt: number | undefined;
@@ -25,7 +25,7 @@ export class Readiness {
   }
 
   /** True where a 403 to what was sent at that time counts: the server had said before that it is ready, or never says. */
-  wasKnown(sentAt: number): boolean {
+  wasReady(sentAt: number): boolean {
     const age = this.#readyAt === undefined ? -1 : sentAt - this.#readyAt;
     return this.#isForbidden || (age >= 0 && age < validMs);
   }

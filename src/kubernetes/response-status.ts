@@ -1,9 +1,9 @@
-import { countValues, mostValues } from './count-values.ts';
+import { countValues, maxJsonValues } from './count-values.ts';
 import type { ApiRequest } from './api-error.ts';
 import { ApiError } from './api-error.ts';
 import type { Status } from './object.ts';
-import { isAboutSecrets, withoutQuotation } from './secret-status.ts';
-import { wholeWords } from '../errors/redact/whole-words.ts';
+import { isAboutSecrets, redactSecretStatus } from './secret-status.ts';
+import { truncateAtWord } from '../errors/redact/whole-words.ts';
 
 /** apimachinery pkg/api/errors/errors.go, NewGenericServerResponse. */
 const reasons: Readonly<Record<number, string>> = {
@@ -30,12 +30,12 @@ const reasons: Readonly<Record<number, string>> = {
  */
 export function responseError(status: number, body: string, request: ApiRequest): ApiError {
   const { method, path } = request;
-  const said = parseStatus(body) ?? plainStatus(status, body);
-  return new ApiError(isAboutSecrets(request) ? withoutQuotation(said) : said, { method, path });
+  const said = parseStatus(body) ?? statusFromText(status, body);
+  return new ApiError(isAboutSecrets(request) ? redactSecretStatus(said) : said, { method, path });
 }
 
 function parseStatus(body: string): Status | undefined {
-  if (body.length > mostValues && countValues(body) > mostValues) return undefined;
+  if (body.length > maxJsonValues && countValues(body) > maxJsonValues) return undefined;
   try {
     const value: unknown = JSON.parse(body);
     return isFailure(value) ? value : undefined;
@@ -59,8 +59,8 @@ function isFailure(value: unknown): value is Status {
 }
 
 /** A proxy in front of the API server answers with its own page. */
-function plainStatus(code: number, body: string): Status {
-  const firstLine = wholeWords(body.trim().split('\n', 1)[0] ?? '', 200);
+function statusFromText(code: number, body: string): Status {
+  const firstLine = truncateAtWord(body.trim().split('\n', 1)[0] ?? '', 200);
   return {
     kind: 'Status',
     apiVersion: 'v1',

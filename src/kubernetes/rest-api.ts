@@ -11,14 +11,14 @@ import type {
 } from './api.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
-import { countValues, mostValues } from './count-values.ts';
+import { countValues, maxJsonValues } from './count-values.ts';
 import { readJsonLines } from './json-lines.ts';
 import type { KubernetesObject, ObjectList } from './object.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isApiError } from './api-error.ts';
 import { resourcePath } from './resource-path.ts';
 import { responseError } from './response-status.ts';
-import { refusedRetrier } from './retry-refused.ts';
+import { createConnectRetry } from './retry-refused.ts';
 import type { RetryRefused } from './retry-refused.ts';
 import { requestSender } from './send-request.ts';
 import type { SendRequest } from './send-request.ts';
@@ -37,11 +37,11 @@ export interface RestApiOptions {
 const writeQuery = { fieldManager: 'bosh-kubernetes', fieldValidation: 'Strict' };
 const pageSize = 500;
 /** Of one list: some 500,000 objects, and characters of all pages. */
-const mostPages = 1000;
-const longestList = 64 * 1024 * 1024;
+const maxPages = 1000;
+const maxListBytes = 64 * 1024 * 1024;
 
 /** Characters of the Status that refuses a watch; it has some hundred. */
-const longestRefusal = 1024 * 1024;
+const maxErrorBytes = 1024 * 1024;
 
 /**
  * The Kubernetes API over HTTPS. Retries what is safe to retry (`retry.ts`), and what a server that is just starting
@@ -53,7 +53,7 @@ export class RestApi implements KubernetesApi {
   #latestDate: string | undefined;
 
   constructor({ transport, clock = systemClock, random = Math.random, retryRefused }: RestApiOptions) {
-    const retry = retryRefused ?? refusedRetrier({ clock, random, patienceMs: 1000 });
+    const retry = retryRefused ?? createConnectRetry({ clock, random, maxWaitMs: 1000 });
     this.#transport = this.#noting(transport, retry);
     this.#send = requestSender(this.#transport, clock, random);
   }
@@ -216,11 +216,11 @@ export class RestApi implements KubernetesApi {
       });
       length += body.length;
       // a list that has fewer characters has fewer values, and is not counted
-      if (length > mostValues) values += countValues(body);
-      if (pages > mostPages || length > longestList || values > mostValues)
+      if (length > maxJsonValues) values += countValues(body);
+      if (pages > maxPages || length > maxListBytes || values > maxJsonValues)
         throw new ProductError(
           'KUBERNETES_API',
-          `the Kubernetes API sends a list of ${resource.plural} that does not end, or with more than ${mostValues} values; see whether the server is the one that the kubeconfig should name`,
+          `the Kubernetes API sends a list of ${resource.plural} that does not end, or with more than ${maxJsonValues} values; see whether the server is the one that the kubeconfig should name`,
         );
       const page = JSON.parse(body) as ObjectList<T>;
       for (const item of page.items) items.push(item);
@@ -233,10 +233,10 @@ export class RestApi implements KubernetesApi {
 
   async #json<T>(request: TransportRequest): Promise<T> {
     const response = await this.#send(request);
-    if (response.body.length > mostValues && countValues(response.body) > mostValues)
+    if (response.body.length > maxJsonValues && countValues(response.body) > maxJsonValues)
       throw new ProductError(
         'KUBERNETES_API',
-        `the Kubernetes API answers with more than ${mostValues} values; see whether the server is the one that the kubeconfig should name`,
+        `the Kubernetes API answers with more than ${maxJsonValues} values; see whether the server is the one that the kubeconfig should name`,
       );
     return JSON.parse(response.body) as T;
   }
@@ -275,7 +275,7 @@ async function readText(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   let text = '';
   for await (const chunk of chunks) {
     text += decoder.decode(chunk, { stream: true });
-    if (text.length > longestRefusal) break;
+    if (text.length > maxErrorBytes) break;
   }
   return text + decoder.decode();
 }

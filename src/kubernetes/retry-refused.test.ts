@@ -5,7 +5,7 @@ import { isProductError } from '../errors/product-error.ts';
 import { openTransport } from './open-transport.ts';
 import { configMaps } from './resources.ts';
 import { RestApi } from './rest-api.ts';
-import { refusedRetrier, type RefusedRetryOptions } from './retry-refused.ts';
+import { createConnectRetry, type RefusedRetryOptions } from './retry-refused.ts';
 import { startTlsServer } from './testing/tls-server.ts';
 
 /** An API server that listens from `listensAt` on, by a clock that only sleepers move, and a client of it. */
@@ -34,7 +34,13 @@ async function startLater(t: TestContext, listensAt: number, options: Partial<Re
   };
   const transport = await openTransport(access);
   const onWaiting = (): void => void notices.push(now - began);
-  const retryRefused = refusedRetrier({ clock, random: () => 0, patienceMs: 90_000, onWaiting, ...options });
+  const retryRefused = createConnectRetry({
+    clock,
+    random: () => 0,
+    maxWaitMs: 90_000,
+    onWaiting,
+    ...options,
+  });
   const api = new RestApi({ transport, clock, random: () => 0, retryRefused });
   t.after(async () => {
     api.close();
@@ -100,7 +106,7 @@ test("nothing is tried after the caller's own deadline, or after the end of the 
 test('a name that does not resolve is an error at once', async () => {
   const access = { server: 'https://nowhere.invalid:6443', token: 'x', namespace: 'n' };
   const clock = { now: () => 0, sleep: () => Promise.reject(new Error('waited')) };
-  const retryRefused = refusedRetrier({ clock, random: () => 0, patienceMs: 90_000 });
+  const retryRefused = createConnectRetry({ clock, random: () => 0, maxWaitMs: 90_000 });
   const api = new RestApi({ transport: await openTransport(access), retryRefused });
   await assert.rejects(api.get(reference), /its name cannot be resolved/u);
 });

@@ -9,7 +9,7 @@ export interface RefusedRetryOptions {
   /**
    * How long the server may refuse connections, counted from the first refused one since it last took one.
    */
-  readonly patienceMs: number;
+  readonly maxWaitMs: number;
   /** The caller's own deadline: no attempt begins after this time of the clock. */
   readonly until?: number | undefined;
   /** Ends the retries. */
@@ -26,15 +26,15 @@ export type RetryRefused = <T>(attempt: () => Promise<T>) => Promise<T>;
 
 const firstPauseMs = 100;
 const longestPauseMs = 2000;
-const noticeMs = 5000;
+const reportAfterMs = 5000;
 
 /**
  * A refused connection reached nobody, so every verb is tried again: the API server of a control plane that
  * restarts is away for 20 to 60 s. All attempts through one RetryRefused share one patience: what cleans up
  * after a failed request does not wait again.
  */
-export function refusedRetrier(options: RefusedRetryOptions): RetryRefused {
-  const { clock, random, patienceMs, until = Infinity, signal } = options;
+export function createConnectRetry(options: RefusedRetryOptions): RetryRefused {
+  const { clock, random, maxWaitMs, until = Infinity, signal } = options;
   let refusedSince: number | undefined;
   let notify = options.onWaiting;
   return async (attempt) => {
@@ -51,9 +51,9 @@ export function refusedRetrier(options: RefusedRetryOptions): RetryRefused {
         }
         refusedSince ??= beganAt;
         const now = clock.now();
-        const leftMs = Math.min(refusedSince + patienceMs, until) - now;
-        if (leftMs <= 0 || signal?.aborted === true) throw triedFor(error, now - refusedSince);
-        if (now - refusedSince >= noticeMs) {
+        const leftMs = Math.min(refusedSince + maxWaitMs, until) - now;
+        if (leftMs <= 0 || signal?.aborted === true) throw retryExhausted(error, now - refusedSince);
+        if (now - refusedSince >= reportAfterMs) {
           notify?.();
           notify = undefined;
         }
@@ -63,7 +63,7 @@ export function refusedRetrier(options: RefusedRetryOptions): RetryRefused {
   };
 }
 
-function triedFor(error: unknown, milliseconds: number): unknown {
+function retryExhausted(error: unknown, milliseconds: number): unknown {
   const seconds = Math.round(milliseconds / 1000);
   if (seconds === 0 || !(error instanceof ProductError)) return error;
   return new ProductError(error.code, `${error.message} (tried for ${seconds} s)`, { cause: error.cause });

@@ -1,24 +1,24 @@
-import { isPassingStatus } from './passing-status.ts';
+import { isTransientStatus } from './passing-status.ts';
 import type { TransportFailure } from './transport-failure.ts';
 import type { TransportRequest } from './transport.ts';
 
 /** How one try of a request ended without a result. */
-export type Setback =
+export type RetryReason =
   | { readonly status: number; readonly retryAfter: string | undefined }
   | { readonly failure: TransportFailure };
 
-export interface TryRecord {
+export interface RetryAttempt {
   readonly method: TransportRequest['method'];
   /** 1 for the first try. */
   readonly tries: number;
-  readonly setback: Setback;
+  readonly setback: RetryReason;
 }
 
 const maximumTries = 6;
 const maximumRetryAfterSeconds = 30;
 const baseDelayMs = 100;
 /** Which statuses the API server sends with a Retry-After only where it did nothing. */
-const refusing: ReadonlySet<number> = new Set([500, 503, 504]);
+const retryableStatuses: ReadonlySet<number> = new Set([500, 503, 504]);
 
 /**
  * Milliseconds to wait before the next try, or undefined when there is to be none.
@@ -32,7 +32,7 @@ const refusing: ReadonlySet<number> = new Set([500, 503, 504]);
  *
  * `random` is in [0, 1) and spreads callers out.
  */
-export function retryDelay({ method, tries, setback }: TryRecord, random: number): number | undefined {
+export function retryDelay({ method, tries, setback }: RetryAttempt, random: number): number | undefined {
   if (tries >= maximumTries) {
     return undefined;
   }
@@ -41,8 +41,9 @@ export function retryDelay({ method, tries, setback }: TryRecord, random: number
     return mayRepeatFailure(setback.failure, method) ? backOff : undefined;
   }
   const seconds = parseRetryAfter(setback.retryAfter);
-  const saysUndone = setback.status === 429 || (seconds !== undefined && refusing.has(setback.status));
-  if (!saysUndone && !(method === 'GET' && isPassingStatus(setback.status))) {
+  const notExecuted =
+    setback.status === 429 || (seconds !== undefined && retryableStatuses.has(setback.status));
+  if (!notExecuted && !(method === 'GET' && isTransientStatus(setback.status))) {
     return undefined;
   }
   if (seconds !== undefined && seconds > maximumRetryAfterSeconds) {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { ProductError } from '../errors/product-error.ts';
 import type { ExecPlugin } from './exec-plugin-config.ts';
-import { wholeWords } from '../errors/redact/whole-words.ts';
+import { truncateAtWord } from '../errors/redact/whole-words.ts';
 
 const timeoutMs = 60_000;
 const maximumBytes = 1024 * 1024;
@@ -46,7 +46,7 @@ interface RunError extends Error {
 }
 
 function pluginFailure(plugin: ExecPlugin, error: RunError, stderr: string): ProductError {
-  const last = wholeWords(stderr.trim().split('\n').at(-1) ?? '', 200);
+  const last = truncateAtWord(stderr.trim().split('\n').at(-1) ?? '', 200);
   const words = [
     `kubeconfig: ${plugin.key}.command (${plugin.command}) ${causeOf(error)}`,
     ...(last === '' ? [] : [`it said: ${last}`]),

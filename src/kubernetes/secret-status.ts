@@ -8,7 +8,7 @@ export function isAboutSecrets({ path }: ApiRequest): boolean {
 
 const name = '[a-z0-9][a-z0-9.-]{0,252}';
 /** Of Kubernetes' own messages what tells an operator or our code the cause; each holds nothing but names. */
-const known: readonly string[] = [
+const safeMessages: readonly string[] = [
   `(?:User "[\\w.:@/-]{1,253}" )?cannot \\w{1,30} resource "secrets" in API group ""(?: in the namespace "${name}"| at the cluster scope)?`,
   `exceeded quota: ${name}`,
   `admission webhook "${name}" denied`,
@@ -23,11 +23,11 @@ const known: readonly string[] = [
  * A failure of such a request without the server's free text: code, reason, names and fields stay. Whatever a webhook, a proxy or the
  * server itself quotes of the Secret ends here, also where this process does not know it as a secret.
  */
-export function withoutQuotation({ code, reason, message = '', details }: Status): Status {
-  const told = known.flatMap((pattern) => new RegExp(pattern, 'u').exec(message)?.[0] ?? []);
-  const causes = (details?.causes ?? []).flatMap(({ reason: why, field }) =>
+export function redactSecretStatus({ code, reason, message = '', details }: Status): Status {
+  const told = safeMessages.flatMap((pattern) => new RegExp(pattern, 'u').exec(message)?.[0] ?? []);
+  const causes = (details?.causes ?? []).flatMap(({ reason: cause, field }) =>
     field !== undefined && /^[\w.[\]"/-]{1,253}$/u.test(field)
-      ? [{ field, ...(isReason(why) && { reason: why }) }]
+      ? [{ field, ...(isReason(cause) && { reason: cause }) }]
       : [],
   );
   return {

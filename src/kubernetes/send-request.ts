@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
-import { Readiness } from './readiness.ts';
+import { ApiReadiness } from './readiness.ts';
 import { responseError } from './response-status.ts';
-import type { Setback } from './retry.ts';
+import type { RetryReason } from './retry.ts';
 import { retryDelay } from './retry.ts';
 import { transportFailure } from './transport-failure.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
@@ -10,8 +10,8 @@ import type { Transport, TransportRequest, TransportResponse } from './transport
  * How long a server may refuse a request that says that it is starting, or refuses to say. The roles, which are what
  * it reads first, it has read some seconds after it listens.
  */
-const patienceMs = { starting: 30_000, forbidden: 10_000 } as const;
-const startPauseMs = 500;
+const maxWaitMs = { starting: 30_000, forbidden: 10_000 } as const;
+const initialDelayMs = 500;
 
 /** Resolves with a response of 2xx; rejects with the ApiError of another one, or with how the connection failed. */
 export type SendRequest = (request: TransportRequest) => Promise<TransportResponse>;
@@ -22,20 +22,20 @@ export type SendRequest = (request: TransportRequest) => Promise<TransportRespon
  * so the request is sent once more before the 403 counts.
  */
 export function requestSender(transport: Transport, clock: Clock, random: () => number): SendRequest {
-  const readiness = new Readiness(transport, clock);
+  const readiness = new ApiReadiness(transport, clock);
   return async (request) => {
     let refusedAt: number | undefined;
     for (let tries = 1; ;) {
       const sentAt = clock.now();
-      const outcome = await tryOnce(transport, request);
+      const outcome = await attempt(transport, request);
       if (outcome.response !== undefined) return outcome.response;
-      if (isForbidden(outcome.setback) && !readiness.wasKnown(sentAt)) {
+      if (isForbidden(outcome.setback) && !readiness.wasReady(sentAt)) {
         // from the first refusal: until then the server may not even have listened
         refusedAt ??= clock.now();
         const state = await readiness.look();
         if (state === 'ready') continue;
-        if (clock.now() - refusedAt < patienceMs[state]) {
-          await clock.sleep(startPauseMs);
+        if (clock.now() - refusedAt < maxWaitMs[state]) {
+          await clock.sleep(initialDelayMs);
           continue;
         }
         if (state === 'forbidden') readiness.giveUp();
@@ -50,9 +50,9 @@ export function requestSender(transport: Transport, clock: Clock, random: () => 
 
 type Outcome =
   | { readonly response: TransportResponse }
-  | { readonly response?: undefined; readonly setback: Setback; readonly error: unknown };
+  | { readonly response?: undefined; readonly setback: RetryReason; readonly error: unknown };
 
-async function tryOnce(transport: Transport, request: TransportRequest): Promise<Outcome> {
+async function attempt(transport: Transport, request: TransportRequest): Promise<Outcome> {
   try {
     const response = await transport.request(request);
     if (response.status >= 200 && response.status < 300) return { response };
@@ -65,4 +65,4 @@ async function tryOnce(transport: Transport, request: TransportRequest): Promise
   }
 }
 
-const isForbidden = (setback: Setback): boolean => 'status' in setback && setback.status === 403;
+const isForbidden = (setback: RetryReason): boolean => 'status' in setback && setback.status === 403;

@@ -18,7 +18,7 @@ const failureOfCode: Readonly<Record<string, TransportFailure>> = {
 };
 
 /** What happened, and what to do about it. */
-const wordsOfFailure: Readonly<Record<TransportFailure, readonly [cause: string, next: string]>> = {
+const messageOfFailure: Readonly<Record<TransportFailure, readonly [cause: string, next: string]>> = {
   refused: ['the connection was refused', 'see whether the cluster runs'],
   dns: ['its name cannot be resolved', 'correct the server, or the DNS of this machine'],
   tls: [
@@ -30,17 +30,17 @@ const wordsOfFailure: Readonly<Record<TransportFailure, readonly [cause: string,
   other: ['the request failed', 'see whether the server is the one that the kubeconfig should name'],
 };
 
-const plainWords = [
+const plainHttpMessage = [
   'what answers there does not speak TLS',
   'see whether that port is the one for https, and not one for plain http',
 ] as const;
 
 /** The error of a transport, from what its runtime threw. `address` is host:port. */
-export function unreachable(address: string, cause: unknown): ProductError {
+export function unreachableError(address: string, cause: unknown): ProductError {
   const failure = classify(cause);
   const code = codeOf(cause);
   const detail = code === undefined ? '' : ` (${code})`;
-  const [words, next] = answersInPlain(cause) ? plainWords : wordsOfFailure[failure];
+  const [words, next] = respondsInPlainHttp(cause) ? plainHttpMessage : messageOfFailure[failure];
   return new ProductError(
     'KUBERNETES_UNREACHABLE',
     `the Kubernetes API at ${address} could not be reached: ${words}${detail}; ${next}`,
@@ -49,10 +49,10 @@ export function unreachable(address: string, cause: unknown): ProductError {
 }
 
 /** Bytes of one answer: a list of ten thousand pods has about half of it. */
-export const longestAnswer = 64 * 1024 * 1024;
+export const maxResponseBytes = 64 * 1024 * 1024;
 
 /** The error for an answer of more bytes. */
-export function answerTooLong(address: string, limit = longestAnswer): ProductError {
+export function answerTooLong(address: string, limit = maxResponseBytes): ProductError {
   return new ProductError(
     'KUBERNETES_UNREACHABLE',
     `the Kubernetes API at ${address} sends more than ${limit} bytes as one answer; see whether the server is the one that the kubeconfig should name`,
@@ -84,7 +84,7 @@ function classify(cause: unknown): TransportFailure {
 }
 
 /** By the words of Node's OpenSSL, and of Bun. */
-function answersInPlain(cause: unknown): boolean {
+function respondsInPlainHttp(cause: unknown): boolean {
   return cause instanceof Error && /wrong version number|speak TLS on this port/u.test(cause.message);
 }
 

@@ -7,7 +7,7 @@ import type { KubernetesApi, WatchEvent, WatchQuery } from './api.ts';
 import type { KubernetesObject } from './object.ts';
 import { pods } from './resources.ts';
 import { ManualClock } from './testing/manual-clock.ts';
-import { unreachable } from './transport-failure.ts';
+import { unreachableError } from './transport-failure.ts';
 import { waitFor } from './wait.ts';
 
 const reference = { resource: pods, namespace: 'bosh', name: 'vm-1' };
@@ -72,7 +72,7 @@ test('what is waited for is said after five seconds and when it changes, without
     deadlineMs: 25_000,
     condition: () => undefined,
     lastWords: () => ({ state: states.shift() ?? 'late', next: 'repeat the call' }),
-    say: (line) => lines.push(line),
+    onProgress: (line) => lines.push(line),
     clock,
   });
   for (let looks = 0; looks < 4; looks += 1) {
@@ -91,8 +91,8 @@ test('what is waited for is said after five seconds and when it changes, without
 });
 
 const there = { metadata: { name: 'vm-1' } };
-const broken = unreachable('k8s:6443', Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
-const refused = unreachable('k8s:6443', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
+const broken = unreachableError('k8s:6443', Object.assign(new Error('reset'), { code: 'ECONNRESET' }));
+const refused = unreachableError('k8s:6443', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }));
 const endings: readonly {
   readonly when: string;
   readonly api: KubernetesApi;

@@ -1,18 +1,18 @@
-import { wholeWords } from '../errors/redact/whole-words.ts';
+import { truncateAtWord } from '../errors/redact/whole-words.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isApiError } from './api-error.ts';
 import type { KubernetesApi, ObjectReference } from './api.ts';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import type { KubernetesObject } from './object.ts';
-import { isPassingStatus } from './passing-status.ts';
+import { isTransientStatus } from './passing-status.ts';
 import { transportFailure } from './transport-failure.ts';
 
 /**
  * What Kubernetes says about an object that is waited for and, apart from it, what to do when the deadline
  * has passed.
  */
-export interface WaitWords {
+export interface WaitStatus {
   readonly state: string;
   readonly next: string;
 }
@@ -29,12 +29,12 @@ export interface WaitOptions<T extends KubernetesObject, R> {
   readonly awaited: string;
   readonly deadlineMs: number;
   /** Asked when the deadline has passed, and every five seconds before where there is a `say`. */
-  readonly lastWords?: (last: T | undefined) => Words | Promise<Words>;
+  readonly lastWords?: (last: T | undefined) => StatusText | Promise<StatusText>;
   /**
    * Told after five seconds what is waited for and its state, and again when that has changed: a line of at
    * most 1 KB.
    */
-  readonly say?: (line: string) => void;
+  readonly onProgress?: (line: string) => void;
   readonly clock?: Clock;
   /** Ends the wait, which then rejects with the signal's reason: nobody needs its result any more. */
   readonly signal?: AbortSignal;
@@ -43,14 +43,14 @@ export interface WaitOptions<T extends KubernetesObject, R> {
 }
 
 /** A text alone says no more than the state. */
-type Words = string | WaitWords;
+type StatusText = string | WaitStatus;
 
 const pauseMs = 200;
-const lookMs = 5_000;
+const progressIntervalMs = 5_000;
 /** create-env leaves lines of more than 1 KiB out (src/deploy/process/run-process.ts). */
 const longestLine = 900;
 /** How long an API server that has just started may refuse everybody: until it has read the roles. */
-const forbiddenMs = 30_000;
+const forbiddenGraceMs = 30_000;
 
 /**
  * Waits by watch until `condition` gives a value; resolves at once when the present state does.
@@ -60,20 +60,25 @@ const forbiddenMs = 30_000;
  */
 export async function waitFor<T extends KubernetesObject, R>(options: WaitOptions<T, R>): Promise<R> {
   const clock = options.clock ?? systemClock;
-  const over = new AbortController();
+  const expired = new AbortController();
   const finished = new AbortController();
-  const alarm = clock.sleep(options.deadlineMs, finished.signal).then(() => {
-    over.abort();
+  const timer = clock.sleep(options.deadlineMs, finished.signal).then(() => {
+    expired.abort();
   });
-  const seen: Seen<T> = { last: undefined, trouble: undefined, wasAllowed: false, forbiddenSince: undefined };
+  const seen: LastState<T> = {
+    last: undefined,
+    lastError: undefined,
+    wasAllowed: false,
+    forbiddenSince: undefined,
+  };
   const deadline = Symbol('deadline');
-  const watching = watchUntil(options, clock, over.signal, seen);
-  const saying = sayWhileWaiting(options, clock, finished.signal, seen);
+  const watching = watchUntil(options, clock, expired.signal, seen);
+  const saying = reportProgress(options, clock, finished.signal, seen);
   const given = options.signal;
-  const abort = (): void => over.abort();
+  const abort = (): void => expired.abort();
   given?.addEventListener('abort', abort, { once: true });
   try {
-    const result = await Promise.race([watching, saying, alarm.then((): typeof deadline => deadline)]);
+    const result = await Promise.race([watching, saying, timer.then((): typeof deadline => deadline)]);
     given?.throwIfAborted();
     if (result !== deadline && result !== undefined) {
       return result.value;
@@ -81,16 +86,16 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
   } finally {
     given?.removeEventListener('abort', abort);
     finished.abort();
-    over.abort();
+    expired.abort();
     // what it meets after its end was decided is nobody's concern
     for (const ended of [watching, saying]) ended.catch(() => undefined);
   }
   throw await deadlineError(options, seen);
 }
 
-interface Seen<T> {
+interface LastState<T> {
   last: T | undefined;
-  trouble: Error | undefined;
+  lastError: Error | undefined;
   wasAllowed: boolean;
   forbiddenSince: number | undefined;
 }
@@ -99,15 +104,15 @@ async function watchUntil<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
   clock: Clock,
   signal: AbortSignal,
-  seen: Seen<T>,
+  seen: LastState<T>,
 ): Promise<{ value: R } | undefined> {
   let { known } = options;
   while (!signal.aborted) {
     const result = await watchOnce(options, signal, seen, known).catch((error: unknown) => {
-      if (!isPassing(error) && !isForbiddenForNow(error, seen, clock.now())) {
+      if (!isTransientError(error) && !isForbiddenForNow(error, seen, clock.now())) {
         throw error;
       }
-      seen.trouble = error;
+      seen.lastError = error;
       return undefined;
     });
     if (result !== undefined) {
@@ -122,7 +127,7 @@ async function watchUntil<T extends KubernetesObject, R>(
 async function watchOnce<T extends KubernetesObject, R>(
   { api, reference, condition }: WaitOptions<T, R>,
   signal: AbortSignal,
-  seen: Seen<T>,
+  seen: LastState<T>,
   known: T | undefined,
 ): Promise<{ value: R } | undefined> {
   const check = (object: T | undefined): { value: R } | undefined => {
@@ -131,7 +136,7 @@ async function watchOnce<T extends KubernetesObject, R>(
     return value === undefined ? undefined : { value };
   };
   const hear = (object: T | undefined): { value: R } | undefined => {
-    seen.trouble = undefined;
+    seen.lastError = undefined;
     seen.wasAllowed = true;
     seen.forbiddenSince = undefined;
     return check(object);
@@ -160,70 +165,70 @@ async function watchOnce<T extends KubernetesObject, R>(
  * Whether it is one of the troubles that a restarting API server, or a proxy before it, makes; a wait's
  * deadline bounds them.
  */
-export function isPassing(error: unknown): error is Error {
+export function isTransientError(error: unknown): error is Error {
   const failure = transportFailure(error);
   return (
     (failure !== undefined && failure !== 'tls') ||
-    (isApiError(error) && (error.code === 410 || isPassingStatus(error.code)))
+    (isApiError(error) && (error.code === 410 || isTransientStatus(error.code)))
   );
 }
 
 function isForbiddenForNow(
   error: unknown,
-  seen: Pick<Seen<KubernetesObject>, 'wasAllowed' | 'forbiddenSince'>,
+  seen: Pick<LastState<KubernetesObject>, 'wasAllowed' | 'forbiddenSince'>,
   now: number,
 ): error is Error {
   if (!seen.wasAllowed || !isApiError(error, 403)) return false;
   seen.forbiddenSince ??= now;
-  return now - seen.forbiddenSince < forbiddenMs;
+  return now - seen.forbiddenSince < forbiddenGraceMs;
 }
 
 /**
  * Says the state as it changes until the signal aborts; after that it stays pending. What cannot be asked now
  * is not said.
  */
-async function sayWhileWaiting<T extends KubernetesObject, R>(
+async function reportProgress<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
   clock: Clock,
   signal: AbortSignal,
-  seen: Seen<T>,
+  seen: LastState<T>,
 ): Promise<never> {
   let said = '';
-  while (options.say !== undefined && !signal.aborted) {
-    await clock.sleep(lookMs, signal);
+  while (options.onProgress !== undefined && !signal.aborted) {
+    await clock.sleep(progressIntervalMs, signal);
     if (signal.aborted) break;
     const state = (await stateWhileWaiting(options, seen))?.replaceAll(/\s+/gu, ' ');
     // an event that came once more is nothing new
     const news = state?.replaceAll(/ \(x\d+\)/gu, '');
-    if (state === undefined || news === undefined || news === said || isOver(signal)) continue;
-    options.say(wholeWords(`waiting for ${options.awaited}: ${state}`, longestLine));
+    if (state === undefined || news === undefined || news === said || isExpired(signal)) continue;
+    options.onProgress(truncateAtWord(`waiting for ${options.awaited}: ${state}`, longestLine));
     said = news;
   }
   return new Promise<never>(() => undefined);
 }
 
 /** Asked again after an await, which the compiler takes no note of. */
-const isOver = (signal: AbortSignal): boolean => signal.aborted;
+const isExpired = (signal: AbortSignal): boolean => signal.aborted;
 
 async function stateWhileWaiting<T extends KubernetesObject, R>(
   { lastWords: words, reference }: WaitOptions<T, R>,
-  { trouble, last }: Seen<T>,
+  { lastError, last }: LastState<T>,
 ): Promise<string | undefined> {
-  if (trouble !== undefined) return trouble.message;
+  if (lastError !== undefined) return lastError.message;
   try {
     const said = await words?.(last);
     if (said === undefined)
       return last === undefined ? `no such object in ${reference.resource.plural} yet` : 'not so yet';
     return typeof said === 'string' ? said : said.state;
   } catch (error) {
-    if (isPassing(error) || isApiError(error, 403)) return undefined;
+    if (isTransientError(error) || isApiError(error, 403)) return undefined;
     throw error;
   }
 }
 
 async function deadlineError<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
-  seen: Seen<T>,
+  seen: LastState<T>,
 ): Promise<ProductError> {
   const seconds = Math.round(options.deadlineMs / 100) / 10;
   const words = await describeLast(options, seen);
@@ -232,22 +237,22 @@ async function deadlineError<T extends KubernetesObject, R>(
 
 async function describeLast<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
-  seen: Seen<T>,
+  seen: LastState<T>,
 ): Promise<string> {
-  if (seen.trouble !== undefined) return `; last known: ${withStep(seen.trouble.message)}`;
+  if (seen.lastError !== undefined) return `; last known: ${withHint(seen.lastError.message)}`;
   try {
     const words = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
     return `; last known: ${typeof words === 'string' ? words : `${words.state}; ${words.next}`}`;
   } catch (error) {
     // the deadline is the news; that its explanation could not be fetched comes after it
-    return `; last known: not available (${withStep(error instanceof Error ? error.message : String(error))})`;
+    return `; last known: not available (${withHint(error instanceof Error ? error.message : String(error))})`;
   }
 }
 
 const runAgain = 'run the call again';
 
 /** Some errors name that step themselves. */
-const withStep = (message: string): string =>
+const withHint = (message: string): string =>
   message.endsWith(runAgain) ? message : `${message}; when that is mended, ${runAgain}`;
 
 const stateOf = ({ resource }: ObjectReference, last: KubernetesObject | undefined): string =>

@@ -7,7 +7,7 @@ import type { ApiError, ApiRequest } from './api-error.ts';
 import { nodeTls } from './node-tls.ts';
 import { openTransport } from './open-transport.ts';
 import { responseError } from './response-status.ts';
-import { transportFailure, unreachable } from './transport-failure.ts';
+import { transportFailure, unreachableError } from './transport-failure.ts';
 
 export interface OpenedSocket {
   readonly socket: Socket;
@@ -32,7 +32,7 @@ export async function openWebSocket(
   const socket = new WebSocket(url, [subprotocol], await socketOptions(access));
   socket.binaryType = 'nodebuffer';
   const opened = whenOpened(socket, access, path).catch(async (error: unknown) => {
-    throw (await askAgain(access, path, error)) ?? error;
+    throw (await readRefusal(access, path, error)) ?? error;
   });
   // both sides of a failure see it; whoever does not listen must not crash the process
   opened.catch(() => undefined);
@@ -43,7 +43,7 @@ function whenOpened(socket: Socket, access: Access, path: string): Promise<void>
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   socket.on('open', resolve);
   socket.on('error', (error) => {
-    reject(unreachable(serverAddress(access), error));
+    reject(unreachableError(serverAddress(access), error));
   });
   socket.on('unexpected-response', (_request, response: IncomingMessage) => {
     textUpTo(response, longestRefusal).then(
@@ -52,7 +52,7 @@ function whenOpened(socket: Socket, access: Access, path: string): Promise<void>
         socket.terminate();
       },
       (error: unknown) => {
-        reject(unreachable(serverAddress(access), error));
+        reject(unreachableError(serverAddress(access), error));
       },
     );
   });
@@ -64,7 +64,7 @@ function whenOpened(socket: Socket, access: Access, path: string): Promise<void>
  * nothing, because the API server wants an upgrade for it (apimachinery pkg/util/proxy/upgradeaware.go,
  * UpgradeRequired).
  */
-async function askAgain(access: Access, path: string, error: unknown): Promise<ApiError | undefined> {
+async function readRefusal(access: Access, path: string, error: unknown): Promise<ApiError | undefined> {
   if (transportFailure(error) !== 'other') {
     return undefined;
   }

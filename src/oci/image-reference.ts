@@ -3,7 +3,7 @@ const reference =
   /^(?<name>[a-zA-Z0-9][a-zA-Z0-9.-]*(?::[0-9]+)?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)(?<tag>:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@(?<digest>sha256:[0-9a-f]{64}))?$/u;
 
 /** Name and digest of what nodes pull; undefined for what is no image reference. */
-export function readImageReference(
+export function parseImageReference(
   text: string,
 ): { readonly name: string; readonly digest: string | undefined } | undefined {
   const { name, digest } = reference.exec(text)?.groups ?? {};

@@ -6,12 +6,12 @@ import { basename, dirname, join } from 'node:path';
  * Where a new text of that file is written before it takes the file's place. No other user can know the name before; open it
  * with `wx`, which follows no link.
  */
-export function draftPath(path: string): string {
+export function temporaryPath(path: string): string {
   return `${path}.${randomBytes(8).toString('hex')}.new`;
 }
 
 /** Removes the drafts of that file that killed runs left: this user's own files. Not while another run writes the same file. */
-export function removeDrafts(path: string): void {
+export function removeTemporaryFiles(path: string): void {
   const [folder, prefix] = [dirname(path), `${basename(path)}.`];
   for (const name of readdirSync(folder)) {
     if (!name.startsWith(prefix) || !/^[0-9a-f]{16}\.new$/.test(name.slice(prefix.length))) continue;

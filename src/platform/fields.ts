@@ -12,14 +12,14 @@ export class Fields {
   readonly #longest: number;
 
   /** Faults, each with the path of its field, are added to `faults`. Texts have at most `longest` characters. */
-  constructor(map: JsonObject, path: string, faults: string[], longest = Infinity) {
+  constructor(map: JsonObject, path: string, problems: string[], maxLength = Infinity) {
     this.#map = map;
     this.#path = path;
-    this.#faults = faults;
-    this.#longest = longest;
+    this.#faults = problems;
+    this.#longest = maxLength;
   }
 
-  fault(name: string, what: string): void {
+  report(name: string, what: string): void {
     this.#faults.push(`${this.#path}${name} ${what}`);
   }
 
@@ -30,7 +30,7 @@ export class Fields {
 
   /** '' where it is missing or wrong, which is then a fault. */
   text(name: string): string {
-    if (this.value(name) === undefined) this.fault(name, 'is missing');
+    if (this.value(name) === undefined) this.report(name, 'is missing');
     return this.optionalText(name) ?? '';
   }
 
@@ -39,14 +39,14 @@ export class Fields {
     if (value === undefined) return undefined;
     if (typeof value === 'string' && value !== '' && value.length <= this.#longest) return value;
     const most = this.#longest === Infinity ? '' : ` of at most ${this.#longest} characters`;
-    this.fault(name, `must be a text${most}, not empty, and in quotes where it is all digits`);
+    this.report(name, `must be a text${most}, not empty, and in quotes where it is all digits`);
     return undefined;
   }
 
-  items(name: string): readonly Fields[] {
+  objects(name: string): readonly Fields[] {
     const value = this.value(name) ?? [];
     if (Array.isArray(value)) return value.map((entry, index) => this.item(name, index, entry));
-    this.fault(name, 'must be a list');
+    this.report(name, 'must be a list');
     return [];
   }
 
@@ -54,22 +54,22 @@ export class Fields {
     const value = this.value(name);
     if (value === undefined) return {};
     if (isObject(value)) return value;
-    this.fault(name, 'must be an object of names and values');
+    this.report(name, 'must be an object of names and values');
     return {};
   }
 
-  texts(name: string): readonly string[] | undefined {
+  strings(name: string): readonly string[] | undefined {
     const value = this.value(name);
     if (value === undefined) return undefined;
     const texts = Array.isArray(value) ? value.filter((text) => typeof text === 'string') : [];
     if (Array.isArray(value) && texts.length === value.length) return texts;
-    this.fault(name, 'must be a list of texts');
+    this.report(name, 'must be a list of texts');
     return [];
   }
 
   item(name: string, index: number, entry: unknown): Fields {
     const path = `${name}[${index}]`;
-    if (!isObject(entry)) this.fault(path, 'must be an object of names and values');
+    if (!isObject(entry)) this.report(path, 'must be an object of names and values');
     return new Fields(isObject(entry) ? entry : {}, `${this.#path}${path}.`, this.#faults, this.#longest);
   }
 

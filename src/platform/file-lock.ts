@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ProductError } from '../errors/product-error.ts';
-import { makeOwnFolder } from './own-folder.ts';
+import { ensurePrivateDirectory } from './own-folder.ts';
 import type { PathSegment } from './path-segment.ts';
 
 export interface FileLock {
@@ -18,7 +18,7 @@ const busy = 5;
  * lock, or take it away.
  */
 export async function takeFileLock(folder: string, name: PathSegment): Promise<FileLock | undefined> {
-  await makeOwnFolder(folder);
+  await ensurePrivateDirectory(folder);
   const path = join(folder, name);
   let database: DatabaseSync | undefined;
   try {

@@ -7,7 +7,10 @@ const closeOnExec = 0o2000000;
  * /dev/null, in the place of each other descriptor that a child would inherit. Node marks those as not to be inherited only
  * up to the first gap, and a shell such as dash cannot close one above 9.
  */
-export function withoutInherited<T>(stdio: readonly [T, T, T], empty: number): (T | 'ignore' | number)[] {
+export function stdioWithoutInheritedFds<T>(
+  stdio: readonly [T, T, T],
+  empty: number,
+): (T | 'ignore' | number)[] {
   const all: (T | 'ignore' | number)[] = [...stdio];
   for (const descriptor of inheritedDescriptors()) {
     // libuv leaves a descriptor above 2 as it is where it is told to ignore it

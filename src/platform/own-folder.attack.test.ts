@@ -3,7 +3,7 @@ import { chmod, chown, lchown, mkdir, mkdtemp, readdir, rm, symlink } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { makeOwnFolder } from './own-folder.ts';
+import { ensurePrivateDirectory } from './own-folder.ts';
 
 const other = 4001;
 const skip = process.getuid?.() === 0 ? false : 'needs root: it makes folders of another user';
@@ -24,8 +24,14 @@ async function places(t: TestContext): Promise<{ theirs: string; own: string }> 
 describe('another user makes what lies above the workspace', { skip }, () => {
   test('the folder, so that it can exchange the workspace later', async (t) => {
     const { theirs, own } = await places(t);
-    await assert.rejects(makeOwnFolder(join(theirs, 'workspace')), notTrusted(/belongs to user 4001/u));
-    await assert.rejects(makeOwnFolder(join(theirs, 'a', 'workspace')), notTrusted(/belongs to user 4001/u));
+    await assert.rejects(
+      ensurePrivateDirectory(join(theirs, 'workspace')),
+      notTrusted(/belongs to user 4001/u),
+    );
+    await assert.rejects(
+      ensurePrivateDirectory(join(theirs, 'a', 'workspace')),
+      notTrusted(/belongs to user 4001/u),
+    );
     assert.deepEqual([await readdir(theirs), await readdir(own)], [[], []]);
   });
 
@@ -35,10 +41,16 @@ describe('another user makes what lies above the workspace', { skip }, () => {
     await symlink(own, link);
     await lchown(link, other, other);
     const options = { mayBeLink: true };
-    await assert.rejects(makeOwnFolder(link, options), notTrusted(/symbolic link of user 4001/u));
-    await assert.rejects(makeOwnFolder(join(link, 'workspace')), notTrusted(/symbolic link of user 4001/u));
+    await assert.rejects(ensurePrivateDirectory(link, options), notTrusted(/symbolic link of user 4001/u));
+    await assert.rejects(
+      ensurePrivateDirectory(join(link, 'workspace')),
+      notTrusted(/symbolic link of user 4001/u),
+    );
     await symlink(theirs, join(own, 'workspace'));
-    await assert.rejects(makeOwnFolder(join(own, 'workspace'), options), notTrusted(/belongs to user 4001/u));
+    await assert.rejects(
+      ensurePrivateDirectory(join(own, 'workspace'), options),
+      notTrusted(/belongs to user 4001/u),
+    );
     assert.deepEqual(await readdir(own), ['workspace']);
   });
 
@@ -47,10 +59,16 @@ describe('another user makes what lies above the workspace', { skip }, () => {
     const shared = join(own, 'shared');
     await mkdir(shared);
     await chmod(shared, 0o777);
-    await assert.rejects(makeOwnFolder(join(shared, 'workspace')), notTrusted(/chmod go-w '.*shared'/u));
+    await assert.rejects(
+      ensurePrivateDirectory(join(shared, 'workspace')),
+      notTrusted(/chmod go-w '.*shared'/u),
+    );
     await chown(shared, 0, other);
     await chmod(shared, 0o770);
-    await assert.rejects(makeOwnFolder(join(shared, 'workspace')), notTrusted(/chmod go-w '.*shared'/u));
+    await assert.rejects(
+      ensurePrivateDirectory(join(shared, 'workspace')),
+      notTrusted(/chmod go-w '.*shared'/u),
+    );
   });
 });
 
@@ -59,8 +77,8 @@ test('a folder of the user is used by its path without links, below /tmp too, an
   t.after(() => rm(folder, { recursive: true }));
   await mkdir(join(folder, 'real'), { mode: 0o700 });
   await symlink('real', join(folder, 'link'));
-  const made = await makeOwnFolder(join(folder, 'link', 'a', 'workspace'));
+  const made = await ensurePrivateDirectory(join(folder, 'link', 'a', 'workspace'));
   assert.equal(made, join(folder, 'real', 'a', 'workspace'));
-  assert.equal(await makeOwnFolder(join(folder, 'link'), { mayBeLink: true }), join(folder, 'real'));
-  await assert.rejects(makeOwnFolder(join(folder, 'link')), notTrusted(/is a symbolic link/u));
+  assert.equal(await ensurePrivateDirectory(join(folder, 'link'), { mayBeLink: true }), join(folder, 'real'));
+  await assert.rejects(ensurePrivateDirectory(join(folder, 'link')), notTrusted(/is a symbolic link/u));
 });

@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 
 /** As many as Linux follows. */
-const mostLinks = 40;
+const maxLinks = 40;
 
 /**
  * Makes a folder that only this user enters, with the folders above it, or checks one that is there. Resolves with its path without
@@ -12,7 +12,7 @@ const mostLinks = 40;
  * kept there, or run, or locked: the folder is another user's or others can write in it, a folder above it is, or a link on
  * the way is another user's. Root is trusted, and whose program this is.
  */
-export async function makeOwnFolder(
+export async function ensurePrivateDirectory(
   folder: string,
   { mayBeLink = false }: { readonly mayBeLink?: boolean } = {},
 ): Promise<string> {
@@ -50,21 +50,26 @@ async function resolveTrusted(folder: string): Promise<string> {
           folder,
           `is reached by '${next}', a symbolic link of user ${found.uid}; remove that`,
         );
-      if (++links > mostLinks) throw notTrusted(folder, `is reached by links that go round, as '${next}'`);
+      if (++links > maxLinks) throw notTrusted(folder, `is reached by links that go round, as '${next}'`);
       const target = await readlink(next);
       segments.unshift(...target.split('/'));
       if (isAbsolute(target)) at = '/';
       continue;
     }
     // the last one is judged by the caller, more strictly
-    if (segments.some((segment) => segment !== '')) refuseOpen(folder, next, found, trusted);
+    if (segments.some((segment) => segment !== '')) assertNotWritableByOthers(folder, next, found, trusted);
     at = next;
   }
   return at;
 }
 
 /** In a sticky folder (/tmp) nobody moves what another user made. */
-function refuseOpen(folder: string, above: string, { uid, gid, mode }: Stats, trusted: Set<number>): void {
+function assertNotWritableByOthers(
+  folder: string,
+  above: string,
+  { uid, gid, mode }: Stats,
+  trusted: Set<number>,
+): void {
   if (!trusted.has(uid))
     throw notTrusted(folder, `is in '${above}', which belongs to user ${uid}; choose a folder of your own`);
   const isSticky = (mode & 0o1000) !== 0;
@@ -77,8 +82,8 @@ function refuseOpen(folder: string, above: string, { uid, gid, mode }: Stats, tr
 function trustedOwners(): Set<number> {
   const program = statSync(process.argv[1] ?? process.execPath).uid;
   const unmapped = Number(readFileSync('/proc/sys/kernel/overflowuid', 'utf8'));
-  const isWholeMap = /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'utf8'));
-  return new Set([process.geteuid?.() ?? 0, 0, program, ...(isWholeMap ? [] : [unmapped])]);
+  const isFullIdMap = /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync('/proc/self/uid_map', 'utf8'));
+  return new Set([process.geteuid?.() ?? 0, 0, program, ...(isFullIdMap ? [] : [unmapped])]);
 }
 
 const isLink = async (path: string): Promise<boolean> => (await entryAt(path))?.isSymbolicLink() === true;

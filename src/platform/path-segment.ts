@@ -4,14 +4,14 @@ declare const brand: unique symbol;
 export type PathSegment = string & { readonly [brand]: 'PathSegment' };
 
 /** A file system takes 255 bytes; the rest is for what we add: `.tgz`, the name of a draft. */
-const longest = 200;
+const maxBytes = 200;
 
 /**
  * The one way from a text of a file (a name, version, fingerprint, id) to a part of a path. Undefined for a text that is empty,
  * `.` or `..`, too long, or that has a slash, a backslash or a control character.
  */
 export function parsePathSegment(text: string): PathSegment | undefined {
-  if (text === '' || text === '.' || text === '..' || Buffer.byteLength(text) > longest) return undefined;
+  if (text === '' || text === '.' || text === '..' || Buffer.byteLength(text) > maxBytes) return undefined;
   return isSegment(text) ? text : undefined;
 }
 
@@ -22,7 +22,7 @@ const isSegment = (text: string): text is PathSegment => !/[/\\\u0000-\u001f\u00
  * A text of our own making (a constant, a digest, a random id); one that is no segment is a fault of the
  * program.
  */
-export function ownPathSegment(text: string): PathSegment {
+export function pathSegment(text: string): PathSegment {
   const segment = parsePathSegment(text);
   if (segment === undefined) throw new Error(segmentProblem(text));
   return segment;

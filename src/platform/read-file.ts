@@ -3,11 +3,11 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { ProductError } from '../errors/product-error.ts';
 
 /** More than any of our own files has; what is larger is not one. */
-const largest = 64 * 1024 * 1024;
+const maxBytes = 64 * 1024 * 1024;
 
 export interface OwnFileOptions {
   /** Take from the file's mode what gives group and others any right. */
-  readonly narrow?: boolean;
+  readonly tightenMode?: boolean;
 }
 
 /**
@@ -16,7 +16,7 @@ export interface OwnFileOptions {
  */
 export async function readOwnFile(
   path: string,
-  { narrow = false }: OwnFileOptions = {},
+  { tightenMode = false }: OwnFileOptions = {},
 ): Promise<string | undefined> {
   return readOpened(path, async (file, found) => {
     if (found.uid !== process.geteuid?.())
@@ -24,7 +24,7 @@ export async function readOwnFile(
         path,
         `belongs to user ${found.uid}, not to user ${process.geteuid?.()} who runs this; run as that user, or look at it and change its owner`,
       );
-    if (narrow && (found.mode & 0o077) !== 0) await file.chmod(found.mode & 0o700);
+    if (tightenMode && (found.mode & 0o077) !== 0) await file.chmod(found.mode & 0o700);
   });
 }
 
@@ -44,7 +44,7 @@ async function readOpened(
     if (found.isDirectory()) throw isDirectory(path);
     if (!found.isFile()) throw notTrusted(path, `is no regular file; remove it`);
     await check(file, found);
-    if (found.size > largest)
+    if (found.size > maxBytes)
       throw notTrusted(path, `has ${found.size} bytes, which no such file has; remove it`);
     return await file.readFile('utf8');
   } finally {

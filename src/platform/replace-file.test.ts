@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { draftPath } from './draft.ts';
+import { temporaryPath } from './draft.ts';
 import { replaceFile } from './replace-file.ts';
 
 async function scratch(t: TestContext): Promise<string> {
@@ -40,8 +40,8 @@ test('drafts that killed runs left go with the next write, and nothing else does
   const path = join(directory, 'file');
   const kept = ['file.new', 'file.0123456789abcdef.new.yml', 'other.0123456789abcdef.new', 'file.2024.new'];
   for (const name of kept) await writeFile(join(directory, name), '');
-  await mkdir(draftPath(path));
-  const left = draftPath(path);
+  await mkdir(temporaryPath(path));
+  const left = temporaryPath(path);
   await writeFile(left, 'half');
   replaceFile(path, 'new');
   const names = await readdir(directory);
@@ -61,7 +61,7 @@ const withoutRoot = process.getuid?.() === 0 ? false : 'needs root, to be anothe
 
 test("another user's file of a draft's name is left alone", { skip: withoutRoot }, async (t) => {
   const directory = await scratch(t);
-  const draft = draftPath(join(directory, 'file'));
+  const draft = temporaryPath(join(directory, 'file'));
   await writeFile(draft, '');
   await chown(draft, 65534, 65534);
   replaceFile(join(directory, 'file'), 'new');

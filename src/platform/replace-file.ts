@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { draftPath, removeDrafts } from './draft.ts';
+import { temporaryPath, removeTemporaryFiles } from './draft.ts';
 import { withPath } from './write-file.ts';
 
 /**
@@ -9,8 +9,8 @@ import { withPath } from './write-file.ts';
  * Not for two writers of the same path at a time.
  */
 export function replaceFile(path: string, content: string | Uint8Array, mode = 0o600): void {
-  removeDrafts(path);
-  const draft = draftPath(path);
+  removeTemporaryFiles(path);
+  const draft = temporaryPath(path);
   try {
     writeNew(draft, content, mode);
     renameSync(draft, path);

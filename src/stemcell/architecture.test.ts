@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { architectureOf, checkOwnAgent } from './architecture.ts';
+import { architectureOf, assertAgentRunsHere } from './architecture.ts';
 
 test("a machine's architecture by the name that images use", () => {
   assert.equal(architectureOf({ platform: 'linux', arch: 'x64' }), 'amd64');
@@ -12,12 +12,12 @@ test("a machine's architecture by the name that images use", () => {
 });
 
 test('where our agent cannot be made, that is said with the way out', () => {
-  checkOwnAgent({ platform: 'linux', arch: 'x64' });
+  assertAgentRunsHere({ platform: 'linux', arch: 'x64' });
   for (const machine of [
     { platform: 'linux', arch: 'arm64' },
     { platform: 'darwin', arch: 'x64' },
   ])
-    assert.throws(() => checkOwnAgent(machine), {
+    assert.throws(() => assertAgentRunsHere(machine), {
       code: 'STEMCELL_BUILD_UNSUPPORTED',
       message: new RegExp(`this is ${machine.platform} on ${machine.arch}: .*--agent FILE`, 'u'),
     });

@@ -21,7 +21,7 @@ export function architectureOf({ arch }: Machine): Architecture {
 }
 
 /** Our agent's executable is made for Linux on x86-64 alone (scripts/build-executable.ts). STEMCELL_BUILD_UNSUPPORTED. */
-export function checkOwnAgent({ platform, arch }: Machine): void {
+export function assertAgentRunsHere({ platform, arch }: Machine): void {
   if (platform === 'linux' && arch === 'x64') return;
   throw new ProductError(
     'STEMCELL_BUILD_UNSUPPORTED',

@@ -6,7 +6,7 @@ import { addImage } from '../oci/layout/add-image.ts';
 import type { DebianRoot } from './debian/debian-root.ts';
 import type { Architecture } from './architecture.ts';
 import type { IdentityRequest } from './identify.ts';
-import { identify } from './identify.ts';
+import { resolveIdentity } from './identify.ts';
 import { imageConfig, labelsOf, stemcellLabels } from './image-config.ts';
 import type { Profile } from './profile.ts';
 import type { PublishedStemcell } from './publish.ts';
@@ -40,7 +40,7 @@ export interface DebianStemcellRequest extends IdentityRequest {
  */
 export async function buildDebianStemcell(request: DebianStemcellRequest): Promise<PublishedStemcell> {
   const { output, suite, profile, root, epoch, architecture, signal } = request;
-  const identity = identify(request, {
+  const identity = resolveIdentity(request, {
     name: `bosh-kubernetes-debian-${suite}-${profile}`,
     operatingSystem: `debian-${suite}`,
     content: await contentDigest(request),

@@ -11,7 +11,7 @@ import { addImage } from '../oci/layout/add-image.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
 import { mediaTypes } from '../oci/media-types.ts';
 import { convertStemcell } from './convert-stemcell.ts';
-import { lookAlikeRoot, lookAlikeStemcell } from './testing/look-alike.ts';
+import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
 import { digestOf, workshop } from './testing/workshop.ts';
 
 test('what is no regular file is refused, as it cannot be read twice', async (t) => {
@@ -27,7 +27,7 @@ test('what is no regular file is refused, as it cannot be read twice', async (t)
 
 test('a stemcell that was changed, cut off or is for machines is refused, and nothing is left', async (t) => {
   const { directory, fails } = await workshop(t);
-  const image = gzipSync(await lookAlikeRoot());
+  const image = gzipSync(await sampleBoshRoot());
   const wrong = await lookAlikeStemcell(directory, { digest: '0'.repeat(40) });
   await fails(wrong, { code: 'DIGEST_MISMATCH', message: /\.tgz': its image.*stemcell\.MF says 0{40}/ });
   const sha256 = digestOf(Buffer.from('other'));
@@ -70,7 +70,9 @@ test('a stemcell that was changed, cut off or is for machines is refused, and no
 
 test('what a root may not hold is refused, and nothing is left', async (t) => {
   const { directory, fails } = await workshop(t);
-  const image = gzipSync(await lookAlikeRoot({ header: { name: '../../etc/cron.d/x', size: 1 }, body: 'x' }));
+  const image = gzipSync(
+    await sampleBoshRoot({ header: { name: '../../etc/cron.d/x', size: 1 }, body: 'x' }),
+  );
   await fails(await lookAlikeStemcell(directory, { image }), {
     code: 'ARCHIVE_INVALID',
     message: /entry '\.\.\/\.\.\/etc\/cron\.d\/x' lies outside/,
@@ -96,7 +98,7 @@ async function layoutOf(path: string, tars: readonly Uint8Array[], architecture 
 
 test('a layout of which an upper layer takes the agent or the shell away is refused', async (t) => {
   const { directory, convert, fails } = await workshop(t);
-  const root = await lookAlikeRoot();
+  const root = await sampleBoshRoot();
   const empty = (name: string) => packTar([{ header: { name, size: 0 } }]);
   const layout = async (upper: Uint8Array): Promise<string> =>
     layoutOf(join(directory, digestOf(upper).slice(7)), [root, upper]);
@@ -111,7 +113,7 @@ test('a layout of which an upper layer takes the agent or the shell away is refu
 
 test('of a layout with two images the one is converted that is named', async (t) => {
   const { directory, convert, fails } = await workshop(t);
-  const root = await lookAlikeRoot();
+  const root = await sampleBoshRoot();
   const [layout, other] = ['layout', 'other'].map((name) => join(directory, name)) as [string, string];
   await layoutOf(layout, [root]);
   await layoutOf(other, [root, await packTar([{ header: { name: 'etc/other', size: 0 } }])]);
@@ -142,7 +144,7 @@ test('of a layout with two images the one is converted that is named', async (t)
 
 test('an image for an architecture of which there are no stemcells is refused', async (t) => {
   const { directory, fails } = await workshop(t);
-  const layout = await layoutOf(join(directory, 'layout'), [await lookAlikeRoot()], 's390x');
+  const layout = await layoutOf(join(directory, 'layout'), [await sampleBoshRoot()], 's390x');
   const message = /has an image for linux\/s390x, and stemcells are for amd64 and arm64/u;
   await fails(layout, { code: 'IMAGE_INVALID', message }, 'x');
 });
@@ -205,7 +207,7 @@ test('the tar of a container image is named, with what makes a folder in OCI lay
       await writeFile(path, pack(await tarOf(...files)));
       await fails(path, { code: 'INVALID_ARGUMENT', message }, 'x');
     }
-  const root = await lookAlikeRoot();
+  const root = await sampleBoshRoot();
   await writeFile(path, Buffer.concat([(await tarOf('manifest.json', 'blobs/')).subarray(0, 1024), root]));
   assert.equal(
     (await convert(path, { operatingSystem: 'x' })).name,
@@ -233,7 +235,7 @@ test('what is no stemcell at all, or stands in the way, is named', async (t) => 
 test('a conversion that is interrupted after its first megabyte leaves nothing', async (t) => {
   const { directory, convert } = await workshop(t);
   const size = 64 * megabyte;
-  const root = await lookAlikeRoot({ header: { name: './usr/large', size }, body: randomBytes(size) });
+  const root = await sampleBoshRoot({ header: { name: './usr/large', size }, body: randomBytes(size) });
   const image = gzipSync(root, { level: 0 });
   const tar = join(directory, 'root.tar');
   await writeFile(tar, root);

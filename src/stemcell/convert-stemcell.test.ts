@@ -8,12 +8,12 @@ import { packTar } from 'modern-tar';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 import { openLayout } from '../oci/layout/open-layout.ts';
 import type { PublishedStemcell } from './publish.ts';
-import { lookAlikeRoot, lookAlikeStemcell } from './testing/look-alike.ts';
+import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
 import { digestOf, workshop } from './testing/workshop.ts';
 
 test('a stemcell for containers becomes an image of the same bytes and a light stemcell that names it', async (t) => {
   const { directory, convert } = await workshop(t);
-  const tar = await lookAlikeRoot();
+  const tar = await sampleBoshRoot();
   const archivePath = await lookAlikeStemcell(directory, { image: gzipSync(tar) });
   const made = await convert(archivePath);
   const image = await openLayout(made.layout);
@@ -69,13 +69,13 @@ test('a root with files at its top is a root', async (t) => {
   const source = join(directory, 'root.tar');
   const files = ['.dockerenv', 'stemcell', 'notes'].map((name) => ({ header: { name, size: 0 } }));
   const first = (await packTar(files)).subarray(0, files.length * 512);
-  await writeFile(source, Buffer.concat([first, await lookAlikeRoot()]));
+  await writeFile(source, Buffer.concat([first, await sampleBoshRoot()]));
   assert.equal((await convert(source, { operatingSystem: 'x' })).name, 'root');
 });
 
 test('a root as a tar, compressed or not, is the same root', async (t) => {
   const { directory, convert, fails } = await workshop(t);
-  const tar = await lookAlikeRoot();
+  const tar = await sampleBoshRoot();
   const plain = join(directory, 'My Root.tar');
   const packed = join(directory, 'root.tar.gz');
   await writeFile(plain, tar);
@@ -99,7 +99,7 @@ test('a root as a tar, compressed or not, is the same root', async (t) => {
 
 test('a root, a stemcell and its image may be in zstd', async (t) => {
   const { directory, convert } = await workshop(t);
-  const tar = await lookAlikeRoot();
+  const tar = await sampleBoshRoot();
   const zstdLayer = async ({ layout }: PublishedStemcell): Promise<Buffer> => {
     const image = await openLayout(layout);
     const [layer] = image.layers;

@@ -6,12 +6,12 @@ import { addPackedLayer, addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
 import type { Architecture } from './architecture.ts';
-import type { IdentityRequest, SourceFacts } from './identify.ts';
-import { identify } from './identify.ts';
+import type { IdentityRequest, SourceMetadata } from './identify.ts';
+import { resolveIdentity } from './identify.ts';
 import { imageConfig, labelsOf } from './image-config.ts';
 import type { PublishedStemcell, StemcellParts } from './publish.ts';
 import { publishStemcell } from './publish.ts';
-import { watchBoshRoot } from './source/bosh-root.ts';
+import { createRootInspector } from './source/bosh-root.ts';
 import { copyLayout } from './source/copy-layout.ts';
 import type { Source } from './source/find-kind.ts';
 import { findKind } from './source/find-kind.ts';
@@ -24,7 +24,7 @@ export interface ConversionRequest extends IdentityRequest {
   /** Of the root; a folder in OCI layout says it itself, and of several images it is the one for this. */
   readonly architecture: Architecture;
   /** Whether somebody asked for that architecture: a layout whose only image is for another one is refused then. */
-  readonly isAsked?: boolean;
+  readonly isArchitectureRequired?: boolean;
   /** Name of the image in a folder in OCI layout; absent: the only one. */
   readonly reference?: string | undefined;
   /** Seconds since 1970, of the image. */
@@ -60,7 +60,7 @@ type Compressed = Exclude<Source, { kind: 'layout' }>;
 
 async function fromLayout(blobs: BlobWriter, request: ConversionRequest): Promise<StemcellParts> {
   const { manifest, facts } = await copyLayout(blobs, request);
-  return { ...identify(request, facts), manifest, files: {} };
+  return { ...resolveIdentity(request, facts), manifest, files: {} };
 }
 
 async function fromStemcell(
@@ -68,7 +68,7 @@ async function fromStemcell(
   request: ConversionRequest,
   compression: Compressed['compression'],
 ): Promise<StemcellParts> {
-  const root = watchBoshRoot();
+  const root = createRootInspector();
   const { manifest, image } = await streamStemcell(request.source, { compression }, (bytes) =>
     addPackedLayer(blobs, {
       bytes: freeAsItPasses(bytes, request.signal),
@@ -77,7 +77,7 @@ async function fromStemcell(
     }),
   );
   root.check(`'${request.source}'`);
-  return partsOf(blobs, request, image, manifest);
+  return splitName(blobs, request, image, manifest);
 }
 
 async function fromRoot(
@@ -88,24 +88,24 @@ async function fromRoot(
   const what = `'${request.source}'`;
   const name = basename(request.source).replace(/(\.tar)?(\.(t?gz|t?zst))?$/, '') || 'stemcell';
   // before all of it is read: nothing in it will say
-  identify(request, { name, content: '', architecture: request.architecture });
-  const root = watchBoshRoot();
+  resolveIdentity(request, { name, content: '', architecture: request.architecture });
+  const root = createRootInspector();
   const bytes = freeAsItPasses(readStream(request.source), request.signal);
   const source = { bytes, what, path: request.source, onEntry: root.nextLayer() };
   const layer = await (compression === 'none' ? addTarLayer(blobs, source) : addPackedLayer(blobs, source));
   root.check(what);
-  return partsOf(blobs, request, layer, { name });
+  return splitName(blobs, request, layer, { name });
 }
 
 /** A root of one layer. Stock ones start /sbin/init where nobody gives the container a command. */
-async function partsOf(
+async function splitName(
   blobs: BlobWriter,
   request: ConversionRequest,
   layer: Layer,
-  facts: Pick<SourceFacts, 'name' | 'version' | 'operatingSystem'>,
+  facts: Pick<SourceMetadata, 'name' | 'version' | 'operatingSystem'>,
 ): Promise<StemcellParts> {
   const { architecture } = request;
-  const identity = identify(request, { ...facts, content: layer.diffId, architecture });
+  const identity = resolveIdentity(request, { ...facts, content: layer.diffId, architecture });
   const config = imageConfig({
     layers: [{ ...layer, createdBy: 'bosh-kubernetes stemcell build' }],
     architecture,

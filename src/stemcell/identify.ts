@@ -12,7 +12,7 @@ export interface IdentityRequest {
 }
 
 /** What is known of a source. */
-export interface SourceFacts extends IdentityRequest {
+export interface SourceMetadata extends IdentityRequest {
   readonly name: string;
   /** `sha256:<hex>`; names a version where nothing else does, so that other content is another version. */
   readonly content: string;
@@ -21,7 +21,7 @@ export interface SourceFacts extends IdentityRequest {
 }
 
 /** Names a stemcell and its image. INVALID_ARGUMENT where nothing says what its operating system is. */
-export function identify(request: IdentityRequest, facts: SourceFacts): StemcellIdentity {
+export function resolveIdentity(request: IdentityRequest, facts: SourceMetadata): StemcellIdentity {
   const operatingSystem = request.operatingSystem ?? facts.operatingSystem;
   if (operatingSystem === undefined)
     throw new ProductError(

@@ -9,7 +9,7 @@ import { scratchDirectory } from '../bosh/testing/scratch.ts';
 import { mediaTypes } from '../oci/media-types.ts';
 import { convertStemcell } from './convert-stemcell.ts';
 import { publishStemcell } from './publish.ts';
-import { lookAlikeRoot, lookAlikeStemcell } from './testing/look-alike.ts';
+import { sampleBoshRoot, lookAlikeStemcell } from './testing/look-alike.ts';
 
 const run = promisify(execFile);
 
@@ -65,7 +65,7 @@ test('a file in the way is named, be it above', async (t) => {
 test('a build that fails takes the folders away that it made, and no other', async (t) => {
   const { directory, build } = await bench(t);
   const agentless = join(directory, 'root.tar');
-  await writeFile(agentless, await lookAlikeRoot({ header: { name: '../x', size: 0 } }));
+  await writeFile(agentless, await sampleBoshRoot({ header: { name: '../x', size: 0 } }));
   const before = await readdir(directory);
   await assert.rejects(build('deep/a/b', agentless));
   assert.deepEqual(await readdir(directory), before);

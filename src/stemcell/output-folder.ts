@@ -8,36 +8,36 @@ import { isRunning } from './is-running.ts';
  * The folder, links followed, in whose place a stemcell's can appear. FILE_EXISTS says what is in the way: content, a file
  * there or above it, a mount point, or another build that is making it.
  */
-export async function checkOutput(directory: string): Promise<string> {
-  const place = await realPlace(directory);
+export async function assertOutputFree(directory: string): Promise<string> {
+  const place = await realPathOfMissing(directory);
   const content = await readdir(place).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    if (error.code === 'ENOTDIR') throw inTheWay(`'${await fileAt(place)}' is a file`);
+    if (error.code === 'ENOTDIR') throw outputExists(`'${await existingFileAbove(place)}' is a file`);
     throw error;
   });
   if (content !== undefined && content.length > 0)
-    throw inTheWay(`'${directory}' is there already and is not empty; remove it`);
+    throw outputExists(`'${directory}' is there already and is not empty; remove it`);
   if (content !== undefined && (await isMountPoint(place)))
-    throw inTheWay(`'${directory}' is a mount point, which no finished folder can take the place of`);
+    throw outputExists(`'${directory}' is a mount point, which no finished folder can take the place of`);
   const running = (await partialsOf(place)).find(({ pid }) => pid !== process.pid && isRunning(pid));
   if (running !== undefined)
-    throw inTheWay(`Another build, process ${running.pid}, is making '${directory}': wait for it`);
+    throw outputExists(`Another build, process ${running.pid}, is making '${directory}': wait for it`);
   return place;
 }
 
 /** The error for an output that cannot be made. */
-export function inTheWay(problem: string): ProductError {
+export function outputExists(problem: string): ProductError {
   return new ProductError('FILE_EXISTS', `${problem}, or name another folder with --output`);
 }
 
-export interface PartialFolder {
+export interface StagingFolder {
   readonly path: string;
   /** Takes it away, with the folders above it that were made for it. */
   remove(): Promise<void>;
 }
 
 /** An empty folder beside the place, this process's own; what killed builds left there goes. */
-export async function makePartial(place: string): Promise<PartialFolder> {
+export async function createStagingFolder(place: string): Promise<StagingFolder> {
   const parent = dirname(place);
   for (const { path, pid } of await partialsOf(place))
     if (pid === process.pid || !isRunning(pid)) await removeTree(path, { within: parent });
@@ -70,7 +70,7 @@ async function partialsOf(
 }
 
 /** Where a folder of that name is, or would be made: the rename at the end takes the place of no symbolic link. */
-async function realPlace(directory: string): Promise<string> {
+async function realPathOfMissing(directory: string): Promise<string> {
   try {
     return await realpath(directory);
   } catch (error) {
@@ -80,18 +80,18 @@ async function realPlace(directory: string): Promise<string> {
     const parent = dirname(directory);
     const names = await readdir(parent).catch((): string[] => []);
     if (names.includes(basename(directory)))
-      throw inTheWay(`'${directory}' is a symbolic link to what is not there; remove it`);
-    return parent === directory ? directory : join(await realPlace(parent), basename(directory));
+      throw outputExists(`'${directory}' is a symbolic link to what is not there; remove it`);
+    return parent === directory ? directory : join(await realPathOfMissing(parent), basename(directory));
   }
 }
 
 /** The path, or that above it, which is there. */
-async function fileAt(path: string): Promise<string> {
+async function existingFileAbove(path: string): Promise<string> {
   try {
     await stat(path);
     return path;
   } catch {
-    return fileAt(dirname(path));
+    return existingFileAbove(dirname(path));
   }
 }
 

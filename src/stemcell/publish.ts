@@ -5,7 +5,7 @@ import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import type { Descriptor } from '../oci/image-source.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';
 import type { BlobWriter } from '../oci/layout/write-blob.ts';
-import { checkOutput, inTheWay, makePartial } from './output-folder.ts';
+import { assertOutputFree, outputExists, createStagingFolder } from './output-folder.ts';
 import { writeFile } from '../platform/write-file.ts';
 
 export interface StemcellIdentity {
@@ -39,7 +39,7 @@ export interface StemcellParts extends StemcellIdentity {
 
 /**
  * Writes a stemcell into a folder that appears whole or not at all: the image in OCI layout, the light archive that names
- * it by digest, and the files. FILE_EXISTS says what stands in the way (checkOutput); the signal's reason where it is aborted before
+ * it by digest, and the files. FILE_EXISTS says what stands in the way (assertOutputFree); the signal's reason where it is aborted before
  * the folder appears. A killed run leaves a folder beside it that the next one replaces.
  */
 export async function publishStemcell(
@@ -47,8 +47,8 @@ export async function publishStemcell(
   signal: AbortSignal,
   make: (blobs: BlobWriter) => Promise<StemcellParts>,
 ): Promise<PublishedStemcell> {
-  const place = await checkOutput(directory);
-  const made = await makePartial(place);
+  const place = await assertOutputFree(directory);
+  const made = await createStagingFolder(place);
   const partial = made.path;
   try {
     const { files, reference, ...parts } = await writeLayout(join(partial, layoutFolder), async (blobs) => {
@@ -71,6 +71,6 @@ export async function publishStemcell(
   } catch (error) {
     await made.remove();
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;
-    throw inTheWay(`'${directory}' was made by another build meanwhile; remove it`);
+    throw outputExists(`'${directory}' was made by another build meanwhile; remove it`);
   }
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ArchiveEntry } from '../bosh/archive/pack-archive.ts';
-import { byBytes } from '../bosh/archive/pack-archive.ts';
+import { compareBytes } from '../bosh/archive/pack-archive.ts';
 import type { Profile } from './profile.ts';
 import { profileSettings } from './profile.ts';
 
@@ -59,7 +59,7 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
   if (davcli !== undefined) entries.push(...(await program('bosh-blobstore-dav', davcli)));
   if (monit !== undefined) entries.push(...(await program('monit', monit)));
   else if (isOwnAgent) entries.push(text(`${bosh}/bin/monit`, monitCommand, 0o755));
-  return entries.toSorted((a, b) => byBytes(a.name, b.name));
+  return entries.toSorted((a, b) => compareBytes(a.name, b.name));
 }
 
 const monitCommand = `#!/bin/sh

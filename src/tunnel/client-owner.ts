@@ -16,7 +16,7 @@ export interface Connection {
 /**
  * A table is read in pieces: a connection that others' coming and going hid in one reading is in the next.
  */
-const readings = 3;
+const maxReads = 3;
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 
 /** Whose the other end of a connection is: the user of its process, and the inode of its socket. */
@@ -48,9 +48,9 @@ export function findClientOwners(
     return parseOwners(texts.join('\n'));
   };
   return async (connection) => {
-    for (let reading = 0; reading < readings; reading += 1) {
+    for (let reading = 0; reading < maxReads; reading += 1) {
       last = next ??= read();
-      const owner = ownerAmong(await next, connection);
+      const owner = ownerOfSocket(await next, connection);
       if (owner !== undefined) return owner;
     }
     return undefined;
@@ -62,7 +62,7 @@ export function findClientOwners(
  * shows as root's, whoever closed it: it has no owner here.
  */
 export const ownerInTable = (table: string, connection: Connection): ClientSocket | undefined =>
-  ownerAmong(parseOwners(table), connection);
+  ownerOfSocket(parseOwners(table), connection);
 
 function parseOwners(table: string): Owners {
   const owners = new Map<string, ClientSocket | undefined>();
@@ -74,9 +74,9 @@ function parseOwners(table: string): Owners {
   return owners;
 }
 
-function ownerAmong(owners: Owners, { client, server }: Connection): ClientSocket | undefined {
-  const remotes = spellings(server);
-  for (const local of spellings(client))
+function ownerOfSocket(owners: Owners, { client, server }: Connection): ClientSocket | undefined {
+  const remotes = addressForms(server);
+  for (const local of addressForms(client))
     for (const remote of remotes) {
       const owner = owners.get(`${local} ${remote}`);
       if (owner !== undefined) return owner;
@@ -85,16 +85,16 @@ function ownerAmong(owners: Owners, { client, server }: Connection): ClientSocke
 }
 
 /** An IPv4 address is in the table of IPv6 where the client's socket is one of IPv6. */
-export function spellings({ address, port }: SocketEnd): string[] {
+export function addressForms({ address, port }: SocketEnd): string[] {
   const ipv4 = address.replace(/^::ffff:/iu, '');
   if (isIPv6(ipv4)) return [];
-  const word = words(Buffer.from(ipv4.split('.').map(Number)));
+  const word = hexGroups(Buffer.from(ipv4.split('.').map(Number)));
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
-  return [`${word}:${hex}`, `${'0'.repeat(16)}${words(Buffer.from([0, 0, 0xff, 0xff]))}${word}:${hex}`];
+  return [`${word}:${hex}`, `${'0'.repeat(16)}${hexGroups(Buffer.from([0, 0, 0xff, 0xff]))}${word}:${hex}`];
 }
 
 /** Four bytes in network order as the kernel prints them: a number of this machine. */
-const words = (bytes: Buffer): string =>
+const hexGroups = (bytes: Buffer): string =>
   (endianness() === 'LE' ? bytes.readUInt32LE() : bytes.readUInt32BE())
     .toString(16)
     .toUpperCase()

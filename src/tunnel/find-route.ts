@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { ProductError } from '../errors/product-error.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
-import { ifThere } from '../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../kubernetes/if-there.ts';
 import type { PodPort } from '../kubernetes/pod-port.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { endpointSlices, pods, services } from '../kubernetes/resources.ts';
@@ -12,7 +12,7 @@ import {
   type ServicePort,
 } from '../kubernetes/service.ts';
 import type { NameMap, ServiceName } from './name-map.ts';
-import { isLoopbackAddress, plainAddress, type Networks } from './networks.ts';
+import { isLoopbackAddress, normalizeAddress, type Networks } from './networks.ts';
 import type { Destination } from './socks5.ts';
 
 /** How a destination is reached: through the API server, or from this machine at these addresses. */
@@ -37,18 +37,18 @@ export interface RouteOptions {
  * machine's DNS gives such an address.
  */
 export async function findRoute({ host, port }: Destination, options: RouteOptions): Promise<Route> {
-  if (isIP(host) !== 0) return routeToAddress(plainAddress(host), port, options);
+  if (isIP(host) !== 0) return routeToAddress(normalizeAddress(host), port, options);
   const mapped = options.names(host);
   if (mapped !== undefined) return routeToService(mapped, port, options);
   const inCluster = parseClusterName(host, options);
   if (inCluster?.kind === 'svc') return routeToService(inCluster, port, options);
   if (inCluster?.kind === 'pod') return routeToPodName(inCluster, port, options);
-  const addresses = (await options.resolve(host)).map(plainAddress);
+  const addresses = (await options.resolve(host)).map(normalizeAddress);
   const routes = await Promise.all(addresses.map((address) => routeToAddress(address, port, options)));
   return routes.find(({ kind }) => kind === 'pod') ?? { kind: 'direct', addresses, port };
 }
 
-const refused = (message: string): ProductError => new ProductError('TUNNEL_REFUSED', message);
+const refusedError = (message: string): ProductError => new ProductError('TUNNEL_REFUSED', message);
 
 interface ClusterName extends ServiceName {
   readonly kind: 'svc' | 'pod';
@@ -61,7 +61,7 @@ function parseClusterName(host: string, { namespaces }: RouteOptions): ClusterNa
   if (kind !== 'svc' && kind !== 'pod') return undefined;
   if (namespaces.includes(namespace)) return { kind, namespace, name };
   if (domain !== '' && domain !== 'cluster.local') return undefined;
-  throw refused(
+  throw refusedError(
     `${host} is in namespace '${namespace}', which the tunnel does not serve; start it with --namespace ${namespace}`,
   );
 }
@@ -74,7 +74,7 @@ async function routeToAddress(address: string, port: number, options: RouteOptio
   const service = await findService(address, options);
   if (service !== undefined) return routeToService(service, port, options);
   if (!options.networks.has(address)) return direct;
-  throw refused(
+  throw refusedError(
     `No running pod of namespace ${options.namespaces.join(', ')} has the address ${address}; see which have one: kubectl get pods -o wide`,
   );
 }
@@ -95,7 +95,7 @@ async function findPod(
         .filter((pod) => pod.status?.phase === 'Running' && pod.spec.hostNetwork !== true)
         .filter(({ status }) =>
           [{ ip: status?.podIP ?? '' }, ...(status?.podIPs ?? [])].some(
-            ({ ip }) => plainAddress(ip) === address,
+            ({ ip }) => normalizeAddress(ip) === address,
           ),
         )
         .map(({ metadata }) => ({ namespace, pod: metadata.name ?? '' }));
@@ -114,7 +114,7 @@ async function findService(
       return items
         .filter(({ spec }) =>
           [spec.clusterIP, ...(spec.clusterIPs ?? [])].some(
-            (ip) => ip !== undefined && plainAddress(ip) === address,
+            (ip) => ip !== undefined && normalizeAddress(ip) === address,
           ),
         )
         .map(({ metadata }) => ({ namespace, name: metadata.name ?? '' }));
@@ -131,10 +131,10 @@ async function routeToPodName(
   // as the cluster's DNS has it: 10-244-0-6.NAMESPACE.pod
   for (const address of [name.replaceAll('-', '.'), name.replaceAll('-', ':')])
     if (isIP(address) !== 0)
-      return routeToAddress(plainAddress(address), port, { ...options, namespaces: [namespace] });
-  const pod = await ifThere(options.api.get<Pod>({ resource: pods, namespace, name }));
+      return routeToAddress(normalizeAddress(address), port, { ...options, namespaces: [namespace] });
+  const pod = await ignoreNotFound(options.api.get<Pod>({ resource: pods, namespace, name }));
   if (pod?.status?.phase === 'Running') return { kind: 'pod', namespace, pod: name, port };
-  throw refused(
+  throw refusedError(
     `Pod ${namespace}/${name} ${pod === undefined ? 'is not there' : 'does not run'}; see kubectl get pods -n ${namespace}`,
   );
 }
@@ -144,20 +144,20 @@ async function routeToService(
   port: number,
   options: RouteOptions,
 ): Promise<Route> {
-  const service = await ifThere(options.api.get<Service>({ resource: services, namespace, name }));
+  const service = await ignoreNotFound(options.api.get<Service>({ resource: services, namespace, name }));
   if (service === undefined)
-    throw refused(
+    throw refusedError(
       `Namespace '${namespace}' has no Service '${name}'; see kubectl get services -n ${namespace}`,
     );
   const { spec } = service;
   if (spec.type === 'ExternalName')
-    throw refused(
+    throw refusedError(
       `Service ${namespace}/${name} has no pods: it stands for ${spec.externalName}; connect to that`,
     );
   const tcp = (spec.ports ?? []).filter(({ protocol = 'TCP' }) => protocol === 'TCP');
   const served = tcp.find((each) => each.port === port);
   if (served === undefined && spec.clusterIP !== 'None')
-    throw refused(
+    throw refusedError(
       `Service ${namespace}/${name} has no TCP port ${port}; it has ${tcp.map((each) => each.port).join(', ') || 'none'}`,
     );
   const { items } = await options.api.list<EndpointSlice>(endpointSlices, {
@@ -169,7 +169,7 @@ async function routeToService(
     const pod = readyPod(slice);
     if (target !== undefined && pod !== undefined) return { kind: 'pod', namespace, pod, port: target };
   }
-  throw refused(
+  throw refusedError(
     `No pod behind Service ${namespace}/${name} is ready; see kubectl get endpointslices,pods -n ${namespace}`,
   );
 }

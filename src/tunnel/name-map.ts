@@ -8,9 +8,9 @@ export interface ServiceName {
 /** Which Service stands behind a name that the operator mapped; undefined for any other name. */
 export type NameMap = (host: string) => ServiceName | undefined;
 
-const label = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
-const form = new RegExp(
-  `^(?<wild>\\*\\.)?(?<domain>${label}(\\.${label})*)=(?<name>${label})(\\.(?<namespace>${label}))?$`,
+const labelPattern = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
+const entryPattern = new RegExp(
+  `^(?<wild>\\*\\.)?(?<domain>${labelPattern}(\\.${labelPattern})*)=(?<name>${labelPattern})(\\.(?<namespace>${labelPattern}))?$`,
   'u',
 );
 
@@ -21,7 +21,7 @@ const form = new RegExp(
 export function parseNameMap(entries: readonly string[], namespaces: readonly string[]): NameMap {
   const [first = ''] = namespaces;
   const parsed = entries.map((entry) => {
-    const { wild, domain, name, namespace = first } = form.exec(entry.toLowerCase())?.groups ?? {};
+    const { wild, domain, name, namespace = first } = entryPattern.exec(entry.toLowerCase())?.groups ?? {};
     if (domain === undefined || name === undefined)
       throw new ProductError(
         'INVALID_ARGUMENT',

@@ -36,7 +36,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
  * One spelling for each address; an IPv4 address in the form of IPv6 (`::ffff:10.0.0.1`) is dialled as IPv4
  * and counts as it.
  */
-export function plainAddress(address: string): string {
+export function normalizeAddress(address: string): string {
   if (!isIPv6(address)) return address;
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [, high = '', low = ''] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/u.exec(canonical) ?? [];

@@ -23,7 +23,7 @@ async function receive<T>(
   for (;;) {
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) {
-      await more(socket, signal);
+      await waitForData(socket, signal);
       continue;
     }
     bytes = Buffer.concat([bytes, chunk]);
@@ -39,18 +39,18 @@ async function receive<T>(
   }
 }
 
-async function more(socket: Socket, signal: AbortSignal): Promise<void> {
-  const refused = (what: string): ProductError =>
+async function waitForData(socket: Socket, signal: AbortSignal): Promise<void> {
+  const refusedError = (what: string): ProductError =>
     new ProductError('INVALID_ARGUMENT', `A client was refused: ${what}`);
-  if (signal.aborted) throw refused('it did not say in time where it wants to go');
+  if (signal.aborted) throw refusedError('it did not say in time where it wants to go');
   if (socket.readableEnded || socket.destroyed)
-    throw refused('it ended before it had said where it wants to go');
+    throw refusedError('it ended before it had said where it wants to go');
   const heard = new AbortController();
   const either = AbortSignal.any([signal, heard.signal]);
   try {
     await Promise.race(['readable', 'end', 'close'].map((event) => once(socket, event, { signal: either })));
   } catch (error) {
-    if (signal.aborted) throw refused('it did not say in time where it wants to go');
+    if (signal.aborted) throw refusedError('it did not say in time where it wants to go');
     throw error;
   } finally {
     heard.abort();

@@ -55,7 +55,7 @@ export function parseRequest(bytes: Uint8Array): Parsed<Destination> {
   if (command !== undefined && command !== connect)
     return wrong(`it asks for SOCKS5 command ${command}; CONNECT alone is served`, unknownCommand);
   if (type === undefined) return partial;
-  const span = spanOf(type, bytes[4]);
+  const span = addressLength(type, bytes[4]);
   if (span === undefined) return wrong(`it names an address of the unknown type ${type}`, unknownAddressType);
   if (span === 'partial' || bytes.length < span.end + 2) return partial;
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -74,7 +74,7 @@ const wrong = (why: string, code: number): Parsed<Destination> => ({
 });
 
 /** Where the address is in a request; undefined for a type that is none. */
-function spanOf(
+function addressLength(
   type: number,
   nameLength: number | undefined,
 ): { readonly start: number; readonly end: number } | 'partial' | undefined {

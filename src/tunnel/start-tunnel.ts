@@ -44,8 +44,8 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
     socket.on('error', () => undefined);
     void serve(socket, options, told);
   });
-  const told: Told = {
-    failures: new Failures(options.log),
+  const told: FailureState = {
+    failures: new FailureLog(options.log),
     refusedUsers: new Set(),
     hasToldOfContainers: false,
   };
@@ -53,7 +53,7 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
   try {
     await once(server, 'listening');
   } catch (error) {
-    throw portNotTaken(options.port, error);
+    throw portUnavailable(options.port, error);
   }
   return {
     port: (server.address() as AddressInfo).port,
@@ -66,7 +66,7 @@ export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
   };
 }
 
-function portNotTaken(port: number, error: unknown): unknown {
+function portUnavailable(port: number, error: unknown): unknown {
   if (!(error instanceof Error && 'code' in error)) return error;
   const why =
     error.code === 'EADDRINUSE'
@@ -80,17 +80,17 @@ function portNotTaken(port: number, error: unknown): unknown {
 }
 
 /** What the log has already. */
-interface Told {
-  readonly failures: Failures;
+interface FailureState {
+  readonly failures: FailureLog;
   readonly refusedUsers: Set<number>;
   hasToldOfContainers: boolean;
 }
 
-async function serve(socket: Socket, options: TunnelOptions, told: Told): Promise<void> {
+async function serve(socket: Socket, options: TunnelOptions, told: FailureState): Promise<void> {
   const { failures } = told;
   const connection = connectionOf(socket);
   try {
-    if (!(await isOwn(connection, options, told))) return void socket.destroy();
+    if (!(await isAllowedClient(connection, options, told))) return void socket.destroy();
     const destination = await receiveRequest(socket, AbortSignal.timeout(options.handshakeMs ?? 10_000));
     const remote = await connectOrRefuse(socket, destination, options, failures);
     if (remote === undefined) return;
@@ -122,10 +122,10 @@ function connectionOf({
  * Each other user is told of once, and so are containers: one that connects again and again does not fill the
  * log.
  */
-async function isOwn(
+async function isAllowedClient(
   connection: Connection,
   { clientOwner, ownSocket, uid, log }: TunnelOptions,
-  told: Told,
+  told: FailureState,
 ): Promise<boolean> {
   if (clientOwner === undefined) return true;
   const owner = await clientOwner(connection);
@@ -150,7 +150,7 @@ async function connectOrRefuse(
   socket: Socket,
   destination: Destination,
   { connect }: TunnelOptions,
-  failures: Failures,
+  failures: FailureLog,
 ): Promise<Duplex | undefined> {
   try {
     const remote = await connect(destination);
@@ -179,7 +179,7 @@ function replyOf(error: unknown): number {
 const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** What fails again in the same way, as a client that waits for a VM makes it do, is told once. */
-class Failures {
+class FailureLog {
   readonly #log: (line: string) => void;
   readonly #told = new Map<string, string>();
 

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import { spellings, type Connection } from './client-owner.ts';
+import { addressForms, type Connection } from './client-owner.ts';
 
 /**
  * How many bytes of a connection that this process serves have not reached its client's system yet, by
  * /proc/net/tcp (proc(5)); undefined where that is not known.
  */
 export async function unsentBytes({ client, server }: Connection): Promise<number | undefined> {
-  const locals = new Set(spellings(server));
-  const remotes = new Set(spellings(client));
+  const locals = new Set(addressForms(server));
+  const remotes = new Set(addressForms(client));
   for (const path of ['/proc/net/tcp', '/proc/net/tcp6']) {
     for (const line of (await readFile(path, 'utf8')).split('\n')) {
       const [, local = '', remote = '', , queues = ''] = line.trim().split(/\s+/u);

@@ -5,7 +5,7 @@ import { copyFile, readdir, readFile, rename, rm, stat, writeFile } from 'node:f
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { addressAnnotation } from '../../src/cni/address/asked-addresses.ts';
-import { ownConflist } from '../../src/cni/install/conflist-directory.ts';
+import { managedConflistName } from '../../src/cni/install/conflist-directory.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { events, pods } from '../../src/kubernetes/resources.ts';
@@ -112,7 +112,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
     const file = (node: ClusterNode, ...path: readonly string[]): string =>
       join(node.machine.directory, 'cni', ...path);
     const conflist = (node: ClusterNode): string => file(node, 'net.d', conflistName);
-    const own = (node: ClusterNode): string => file(node, 'net.d', ownConflist);
+    const own = (node: ClusterNode): string => file(node, 'net.d', managedConflistName);
     const executable = (node: ClusterNode): string => file(node, 'bin', 'static-ip');
     /** What the nodes had before. */
     const kept = new Map<ClusterNode, string>();

@@ -45,7 +45,7 @@ describe('nodes', () => {
 
   /** No heartbeat comes any more, and the cluster has noticed it. */
   async function lose(): Promise<void> {
-    simulated.freeze(silent);
+    simulated.stopHeartbeat(silent);
     const { status } = await world.api.get<Node>({ resource: nodes, name: silent });
     const longAgo = new Date(Date.now() - 60_000).toISOString().replace(/\.\d+Z$/u, 'Z');
     const conditions = (status?.conditions ?? []).map((condition) =>
@@ -73,7 +73,7 @@ describe('nodes', () => {
     const { error } = await world.request('delete_vm', [vm], deadlines);
     assert.equal(error, null, error?.message);
     assert.equal(await world.call('has_vm', vm), false);
-    await simulated.thaw(silent);
+    await simulated.resumeHeartbeat(silent);
   });
 
   /** Nobody there says that the disk is mounted: what an attach_disk leaves that is killed while it asks. */
@@ -110,7 +110,7 @@ describe('nodes', () => {
       assert.ok(error?.message.includes(stake), error?.message);
       assert.equal(await world.call('has_vm', vm), true);
     }
-    await simulated.thaw(silent);
+    await simulated.resumeHeartbeat(silent);
     // nothing runs there that could be asked to let go
     await world.api
       .delete({ resource: pods, namespace: world.namespace, name: `attach-${disk}` })

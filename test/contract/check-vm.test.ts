@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import type { Cloud } from '../../src/cpi/cloud.ts';
+import type { CallContext } from '../../src/cpi/cloud.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
 import { explainApiError } from '../../src/cpi/failure/explain-api-error.ts';
 import { createVmArguments } from '../../src/cpi/testing/test-cloud.ts';
@@ -38,7 +38,7 @@ before(async () => {
 });
 after(() => subject.end());
 
-const cloudWith = (kubernetes: object): Cloud => ({
+const cloudWith = (kubernetes: object): CallContext => ({
   api: subject.admin.api,
   exec: () => Promise.reject(new Error('nothing runs here')),
   config: parseConfig({ kubernetes, agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' } }, {}),
@@ -46,15 +46,15 @@ const cloudWith = (kubernetes: object): Cloud => ({
   clock: systemClock,
   newUuid: randomUUID,
   directorUuid: undefined,
-  note: () => undefined,
-  say: () => undefined,
+  log: () => undefined,
+  reportProgress: () => undefined,
 });
 
 const argumentsOf = (agentId: string, properties: object): unknown[] =>
   createVmArguments({ agentId, properties, networks: { default: { type: 'dynamic' } } });
 
 const small = { cpu: '1m' };
-const check = async (cloud: Cloud, properties: object, former: string | null): Promise<string[]> => {
+const check = async (cloud: CallContext, properties: object, former: string | null): Promise<string[]> => {
   const present = await names();
   try {
     return await checkVm(cloud, [...argumentsOf('next', properties), former]);
@@ -73,7 +73,7 @@ async function names(): Promise<string[]> {
 }
 
 /** The objects of a VM as create_vm makes them; whether it runs nobody asks. */
-async function standIn(cloud: Cloud, agentId: string): Promise<string> {
+async function standIn(cloud: CallContext, agentId: string): Promise<string> {
   const { api } = cloud;
   const parsed = parseVmRequest(cloud, argumentsOf(agentId, small));
   const plan = await planVm(cloud, parsed);
@@ -125,7 +125,7 @@ for (const attach of ['hot', 'recreate']) {
   });
 }
 
-async function planOf(cloud: Cloud): ReturnType<typeof planVm> {
+async function planOf(cloud: CallContext): ReturnType<typeof planVm> {
   return planVm(cloud, parseVmRequest(cloud, argumentsOf('more', small)));
 }
 

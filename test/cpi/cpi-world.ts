@@ -12,10 +12,10 @@ import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
 import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
 import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
 import type { ExecRequest, ExecSession, PodConsole } from '../../src/cluster/node/pod-console.ts';
-import type { Cloud } from '../../src/cpi/cloud.ts';
+import type { CallContext } from '../../src/cpi/cloud.ts';
 import { FakeNode } from '../../src/cpi/testing/fake-node.ts';
 import { mbusPassword, namespace } from '../../src/cpi/testing/test-cloud.ts';
-import { doneExit } from '../../src/kubernetes/pod-script.ts';
+import { successExit } from '../../src/kubernetes/pod-script.ts';
 import { ApiError } from '../../src/kubernetes/api-error.ts';
 import { parseKubeconfigYaml } from '../../src/kubernetes/kubeconfig-yaml.ts';
 import type { Artefact } from './artefact.ts';
@@ -26,7 +26,7 @@ export class CpiWorld {
   readonly api: LocalApi;
   readonly node: FakeNode;
   /** Who answers the server's exec route: the node, unless a suite plays its part. */
-  readonly commands: { exec: Cloud['exec'] };
+  readonly commands: { exec: CallContext['exec'] };
   readonly artefacts: ReadonlyMap<'executable' | 'bundle', Artefact>;
   /** The path of a config file for that API, with short deadlines. */
   readonly config: string;
@@ -117,7 +117,7 @@ function parseYaml(text: string): unknown {
 }
 
 /** The node behind the server's exec route. */
-function consoleOf(commands: Pick<Cloud, 'exec'>): PodConsole {
+function consoleOf(commands: Pick<CallContext, 'exec'>): PodConsole {
   return {
     logs: () => {
       throw new ApiError({
@@ -144,7 +144,7 @@ function consoleOf(commands: Pick<Cloud, 'exec'>): PodConsole {
         stdin: undefined,
         stdout: output,
         stderr: errors,
-        exited: Promise.resolve({ exitCode: exitCode === 0 ? doneExit : exitCode }),
+        exited: Promise.resolve({ exitCode: exitCode === 0 ? successExit : exitCode }),
         resize: () => undefined,
         kill: () => undefined,
       };

@@ -5,7 +5,7 @@ import { parseNetworks } from '../../src/cpi/address/networks.ts';
 import { signatures } from '../../src/cpi/call/signatures.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
-import type { Json, Place } from '../../src/cpi/input.ts';
+import type { Json, Location } from '../../src/cpi/input.ts';
 import { methods, unsupportedMethods } from '../../src/cpi/methods.ts';
 import { parseNetworkRequest } from '../../src/cpi/network/network-request.ts';
 import { createStemcell } from '../../src/cpi/stemcell/create-stemcell.ts';
@@ -20,7 +20,7 @@ import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 const sections = sectionsOf(await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8'));
 const job = await kubernetesCpiJob();
 after(() => job.close());
-const place: Place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
+const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
 const config = parseConfig({}, {});
 
 function section(heading: string): Section {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { localMethods, methods } from '../../src/cpi/methods.ts';
+import { offlineMethods, methods } from '../../src/cpi/methods.ts';
 import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import { interceptingApi } from '../../src/cpi/testing/intercepting-api.ts';
@@ -77,7 +77,7 @@ const bound = ({ spec, ...claim }: PersistentVolumeClaim): PersistentVolumeClaim
   spec: { volumeName: 'volume-1', ...spec },
 });
 
-for (const scenario of verbScenarios.filter(({ method }) => !localMethods.includes(method))) {
+for (const scenario of verbScenarios.filter(({ method }) => !offlineMethods.includes(method))) {
   test(`${scenario.name}: asks for nothing that grows with what others have`, async (t) => {
     const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config }, [networkPolicyKind]);
     const args = await scenario.prepare(cloud);

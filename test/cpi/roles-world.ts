@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { eventually } from '../../src/agent/testing/eventually.ts';
 import type { Attributes } from '../../src/cluster/api/access/attributes.ts';
-import { breakDown } from '../../src/cluster/api/access/policy-rule.ts';
+import { breakdownRule } from '../../src/cluster/api/access/policy-rule.ts';
 import type { PolicyRule } from '../../src/cluster/api/access/policy-rule.ts';
 import { localProvisioner } from '../../src/cluster/api/bootstrap.ts';
 import { requestAttributes } from '../../src/cluster/api/http/request-attributes.ts';
 import { loadCredentials } from '../../src/cluster/api/pki/credentials.ts';
 import type { ApiServer } from '../../src/cluster/api/start-api-server.ts';
 import { methods } from '../../src/cpi/methods.ts';
-import { openSession } from '../../src/cpi/session.ts';
+import { openCall } from '../../src/cpi/session.ts';
 import { idleAgent } from '../../src/cpi/testing/agents.ts';
 import { EmbeddedWorld } from '../../src/cpi/testing/embedded-world.ts';
 import { networkPolicyKind } from '../../src/cpi/testing/foreign-kinds.ts';
@@ -98,7 +98,7 @@ export class RolesWorld {
         agent: 1,
       },
     };
-    const session = await openSession({
+    const session = await openCall({
       file,
       context: {},
       contextName: undefined,
@@ -189,6 +189,6 @@ export function rightsOf(manifests: readonly Manifest[]): Right[] {
   return manifests
     .flatMap(readManifest)
     .flatMap(({ rules = [], metadata }) =>
-      rules.flatMap(breakDown).map((rule) => ({ namespace: metadata.namespace, rule })),
+      rules.flatMap(breakdownRule).map((rule) => ({ namespace: metadata.namespace, rule })),
     );
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Attributes } from '../../src/cluster/api/access/attributes.ts';
-import { decide } from '../../src/cluster/api/access/authorize.ts';
-import { ruleAllows } from '../../src/cluster/api/access/policy-rule.ts';
-import { accountGroups, accountUserName } from '../../src/cluster/api/access/user.ts';
+import { evaluate } from '../../src/cluster/api/access/authorize.ts';
+import { ruleMatches } from '../../src/cluster/api/access/policy-rule.ts';
+import { serviceAccountGroups, serviceAccountUsername } from '../../src/cluster/api/access/user.ts';
 import { describeInNamespace } from '../../src/cluster/node/testing/in-namespace.ts';
 import { methods } from '../../src/cpi/methods.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
@@ -33,11 +33,11 @@ describeInNamespace(import.meta.filename, () => {
     test('every method was called', () => assertAllCalled(world()));
 
     test('nothing that it asked for was refused', () => {
-      const name = accountUserName(namespace, 'bosh-cpi');
-      const user = { name, groups: [...accountGroups(namespace), 'system:authenticated'] };
+      const name = serviceAccountUsername(namespace, 'bosh-cpi');
+      const user = { name, groups: [...serviceAccountGroups(namespace), 'system:authenticated'] };
       const { registry } = world().world.api;
       assert(world().requests.length > 50);
-      const refused = world().requests.filter((attributes) => !decide(registry, user, attributes).allowed);
+      const refused = world().requests.filter((attributes) => !evaluate(registry, user, attributes).allowed);
       assert.deepEqual(refused, []);
     });
 
@@ -72,7 +72,7 @@ function assertAllUsed({ requests }: RolesWorld, manifests: readonly Manifest[])
   const unused = rightsOf(manifests)
     .filter(
       ({ namespace: where, rule }) =>
-        !requests.some((wanted) => ruleAllows(rule, wanted) && isIn(where, wanted)),
+        !requests.some((wanted) => ruleMatches(rule, wanted) && isIn(where, wanted)),
     )
     .map(({ rule: { verbs = [], resources = [] } }) => `${verbs.join()} ${resources.join()}`);
   assert.deepEqual(

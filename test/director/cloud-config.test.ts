@@ -8,11 +8,11 @@ import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
 import { parseNetworks } from '../../src/cpi/address/networks.ts';
 import { parseConfig } from '../../src/cpi/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
-import type { Json, Place } from '../../src/cpi/input.ts';
+import type { Json, Location } from '../../src/cpi/input.ts';
 import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
 
 const folder = new URL('../../manifests/cloud-config/', import.meta.url).pathname;
-const place: Place = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };
+const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud-config' };
 const variables = { internal_cidr: '10.88.0.0/16', internal_gw: '10.88.0.1', internal_ip: '10.88.0.7' };
 
 interface Named {

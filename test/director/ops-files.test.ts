@@ -11,7 +11,7 @@ import { makeServerCertificate } from '../../src/bosh/testing/certificates.ts';
 import { parseNetworks } from '../../src/cpi/address/networks.ts';
 import { type CpiConfig, parseConfig } from '../../src/cpi/config.ts';
 import { parseDiskProperties } from '../../src/cpi/disk/claim.ts';
-import type { Place } from '../../src/cpi/input.ts';
+import type { Location } from '../../src/cpi/input.ts';
 import type { ServiceRequest } from '../../src/cpi/service/service-request.ts';
 import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
@@ -244,7 +244,7 @@ function configOf({ kubernetes = {}, registry = {} }: Properties): Promise<CpiCo
 
 /** The CPI's own readers take what the files say, on the operator's machine and on the director's. */
 async function assertAccepted(rendered: Rendered, order: readonly string[]): Promise<void> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: order.join(' ') };
+  const place: Location = { code: 'INVALID_ARGUMENT', path: order.join(' ') };
   const { cloud_provider: provider, networks } = rendered;
   const [director, outside] = await Promise.all([
     configOf(rendered.instance_groups[0]?.properties ?? {}),

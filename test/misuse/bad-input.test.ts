@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { builtCommandLine } from '../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../src/cli/built-command-line.ts';
 import { root } from '../crash/support/cpi-variant.ts';
 import { assertSucceeded } from '../crash/support/converged.ts';
 import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';
@@ -166,7 +166,7 @@ test('a home that the system can never have is refused, too', async () => {
 
 test('a reader that goes away ends the run at a safe point', async () => {
   const script = '"$0" "$1" up "$2" | head -1';
-  const words = ['-c', script, process.execPath, builtCommandLine(root), line.manifestPath];
+  const words = ['-c', script, process.execPath, mainModulePath(root), line.manifestPath];
   const { stdout, stderr } = await promisify(execFile)('/bin/sh', words, {
     env: { PATH: process.env['PATH'], BOSH_KUBERNETES_HOME: line.home },
   });

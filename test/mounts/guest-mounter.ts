@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { MountOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { MountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
 import type { Mounter } from '../../src/volumes/driver/mount/mounter.ts';
 import type { MounterSubject } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
 import type { Guest } from './guest.ts';
@@ -14,12 +14,12 @@ export function guestMounter(guest: Guest): Mounter {
     mount: (order, target) => guest.call('mount', [order, target, deadline]),
     unmount: (target) => guest.call('unmount', [target, deadline]),
     probe: (target, deadlineSeconds) => guest.call('probe', [target, deadlineSeconds]),
-    mounted: (folder) => guest.call('mounted', [folder]),
+    listMounts: (folder) => guest.call('mounted', [folder]),
   };
 }
 
 /** For the suite of all Mounters. */
-export function guestSubject(guest: Guest, order: MountOrder, missing: MountOrder): MounterSubject {
+export function guestSubject(guest: Guest, order: MountSpec, missing: MountSpec): MounterSubject {
   return {
     mounter: guestMounter(guest),
     folder: join(volumes, 'suite'),

@@ -5,7 +5,7 @@ import { mkdir, open, readdir, readFile, type FileHandle } from 'node:fs/promise
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { MountOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { MountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
 import type { MountHealth } from '../../src/volumes/driver/mount/mounter.ts';
 import { ShareMounter } from '../../src/volumes/driver/mount/share-mounter.ts';
 
@@ -13,7 +13,7 @@ const mounter = new ShareMounter({ unmountSeconds: 2 });
 const opened: FileHandle[] = [];
 const waiting: ChildProcess[] = [];
 
-export const mount = (order: MountOrder, target: string, deadline: number): Promise<void> =>
+export const mount = (order: MountSpec, target: string, deadline: number): Promise<void> =>
   mounter.mount(order, target, AbortSignal.timeout(deadline));
 
 export const unmount = (target: string, deadline: number): Promise<void> =>
@@ -22,7 +22,7 @@ export const unmount = (target: string, deadline: number): Promise<void> =>
 export const probe = (target: string, deadlineSeconds: number): Promise<MountHealth> =>
   mounter.probe(target, deadlineSeconds);
 
-export const mounted = (folder: string): Promise<readonly string[]> => mounter.mounted(folder);
+export const mounted = (folder: string): Promise<readonly string[]> => mounter.listMounts(folder);
 
 export const makeFolder = async (path: string): Promise<void> =>
   void (await mkdir(path, { recursive: true, mode: 0o711 }));
@@ -74,7 +74,7 @@ async function running(name: string): Promise<number[]> {
 }
 
 /** Mounts in a process that is killed with SIGKILL while mount(8) waits for the server; mount(8) stays. */
-export async function mountInKilledProcess(order: MountOrder, target: string): Promise<number> {
+export async function mountInKilledProcess(order: MountSpec, target: string): Promise<number> {
   const steps = JSON.stringify(join(import.meta.dirname, 'guest-steps.ts'));
   const program = `(await import(${steps})).mount(${JSON.stringify(order)}, ${JSON.stringify(target)}, 60000)`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'ignore' });

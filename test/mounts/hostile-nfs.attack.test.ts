@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { NfsOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { NfsMountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
 import { guestMounter, volumes } from './guest-mounter.ts';
 import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
 
@@ -21,17 +21,17 @@ after(() => guest?.stop());
 
 const others = join(import.meta.dirname, 'other-servers.ts');
 const inTime = AbortSignal.timeout(600_000);
-const anyVersion: NfsOrder = {
+const anyVersion: NfsMountSpec = {
   kind: 'nfs',
   host: serverHost,
   path: '/plain',
   readOnly: false,
-  cachesAttributes: false,
+  attributeCaching: false,
 };
-const share: NfsOrder = { ...anyVersion, version: '4.2' };
+const share: NfsMountSpec = { ...anyVersion, version: '4.2' };
 const ids = { uid: shareUser.uid, gid: shareUser.gid };
 /** A server that passes requests on to the real one. */
-const relay: NfsOrder = { ...share, host: '127.0.0.2' };
+const relay: NfsMountSpec = { ...share, host: '127.0.0.2' };
 
 async function target(name: string): Promise<string> {
   const path = join(volumes, name);
@@ -42,7 +42,7 @@ async function target(name: string): Promise<string> {
 const mountsAt = (path: string): Promise<string[]> => guest.call('mountedFrom', [path], others);
 
 /** Mounts an order, and resolves with where from; the mount is gone afterwards. */
-async function mountedFrom(order: NfsOrder): Promise<readonly string[]> {
+async function mountedFrom(order: NfsMountSpec): Promise<readonly string[]> {
   const path = await target('mounted');
   await guestMounter(guest).mount(order, path, inTime);
   const from = await mountsAt(path);
@@ -51,7 +51,7 @@ async function mountedFrom(order: NfsOrder): Promise<readonly string[]> {
   return from;
 }
 
-async function refused(order: NfsOrder, code: string, message: RegExp): Promise<void> {
+async function refused(order: NfsMountSpec, code: string, message: RegExp): Promise<void> {
   const path = await target('refused');
   await assert.rejects(guestMounter(guest).mount(order, path, inTime), (error: NodeJS.ErrnoException) => {
     assert.equal(error.code, code, error.message);
@@ -62,7 +62,7 @@ async function refused(order: NfsOrder, code: string, message: RegExp): Promise<
 }
 
 test('a link in a share of NFS 4 leads a mount nowhere else', { skip }, async () => {
-  const orders: NfsOrder[] = [
+  const orders: NfsMountSpec[] = [
     { ...share, path: '/plain/link' },
     { ...share, path: '/plain/link/.', ids },
     { ...share, path: '/plain/own-link', version: '4.0' },
@@ -75,7 +75,7 @@ test('a link in a share of NFS 4 leads a mount nowhere else', { skip }, async ()
 
 test('a link in a share of NFS 3 leads nowhere else, though mountd follows it', { skip }, async () => {
   await guest.call('startKernelServer', [], others);
-  const local: NfsOrder = { ...share, host: '127.0.0.1', path: '/mnt/server/plain', version: '3' };
+  const local: NfsMountSpec = { ...share, host: '127.0.0.1', path: '/mnt/server/plain', version: '3' };
   const link = { ...local, path: '/mnt/server/plain/link' };
   await refused(link, 'LINK_IN_SHARE', /symbolic link/u);
   await refused({ ...link, ids }, 'LINK_IN_SHARE', /symbolic link/u);
@@ -109,7 +109,7 @@ test('shares are mounted by name and address, whole and in part, by IPv4 and IPv
 test('a server that passes on to another one gets no mount of it, and hands out none', { skip }, async () => {
   await guest.call('startRelay', [relay.host, serverHost], others);
   const first = await target('first');
-  const orders: (readonly [NfsOrder, NfsOrder])[] = [
+  const orders: (readonly [NfsMountSpec, NfsMountSpec])[] = [
     [relay, share],
     [
       { ...share, version: '4.1' },

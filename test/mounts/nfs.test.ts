@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { NfsOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { NfsMountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
 import { mounterSuite } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
 import type { CertificationCases } from './certify.ts';
 import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';
@@ -15,17 +15,17 @@ before(async () => {
 });
 after(() => guest?.stop());
 
-const plain: NfsOrder = {
+const plain: NfsMountSpec = {
   kind: 'nfs',
   host: serverHost,
   path: '/plain',
   version: '4.2',
   readOnly: false,
-  cachesAttributes: false,
+  attributeCaching: false,
 };
 const ids = { uid: shareUser.uid, gid: shareUser.gid };
 /** In a folder that only shareUser enters, on a server that takes root for nobody. */
-const mapped: NfsOrder = { ...plain, path: '/private', ids };
+const mapped: NfsMountSpec = { ...plain, path: '/private', ids };
 const certify = join(import.meta.dirname, 'certify.ts');
 const inTime = AbortSignal.timeout(600_000);
 
@@ -112,7 +112,7 @@ test('a share that cannot be mounted is refused with its reason', { skip }, asyn
   for (const [code, order] of reasons) {
     await assert.rejects(guestMounter(guest).mount(order, path, inTime), hasCode(code), code);
     // a part of a mount is listed, too, so that it is found after a crash
-    assert.deepEqual(await guestMounter(guest).mounted(volumes), 'ids' in order ? [path] : []);
+    assert.deepEqual(await guestMounter(guest).listMounts(volumes), 'ids' in order ? [path] : []);
     await guestMounter(guest).unmount(path, inTime);
     assert.deepEqual(await linesOf(path), [], code);
   }

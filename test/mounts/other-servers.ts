@@ -6,7 +6,7 @@ import { appendFile, copyFile, mkdir, mkdtemp, readFile, symlink, writeFile } fr
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { MountOrder, NfsOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { MountSpec, NfsMountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
 import type { ShareMounterOptions } from '../../src/volumes/driver/mount/share-mounter.ts';
 import { ShareMounter } from '../../src/volumes/driver/mount/share-mounter.ts';
 import { startDriver } from '../../src/volumes/driver/start-driver.ts';
@@ -69,7 +69,7 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
     return log.filter((line) => line.includes('driver-server.watch"')).length;
   } finally {
     await driver.stop();
-    const left = await mounter.mounted(join(folder, 'mounts'));
+    const left = await mounter.listMounts(join(folder, 'mounts'));
     await Promise.all(left.map((path) => mounter.unmount(path, AbortSignal.timeout(60_000))));
   }
 }
@@ -78,7 +78,7 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
  * Has a name server that never answers resolve names, begins mounts from four such names, and mounts `order`: returns how
  * many of the four have ended then.
  */
-export async function mountBesideNames(order: NfsOrder, target: string): Promise<number> {
+export async function mountBesideNames(order: NfsMountSpec, target: string): Promise<number> {
   const asked = new Set<string>();
   const server = createSocket('udp4', (question) => asked.add(question.toString('latin1', 12)));
   await new Promise<void>((resolve) => void server.bind(53, '127.0.0.4', resolve));
@@ -141,7 +141,7 @@ export async function makeDeepLink(share: string): Promise<void> {
 }
 
 /** Mounts with other options than the suite's mounter. */
-export const mountWith = (options: ShareMounterOptions, order: MountOrder, target: string): Promise<void> =>
+export const mountWith = (options: ShareMounterOptions, order: MountSpec, target: string): Promise<void> =>
   new ShareMounter(options).mount(order, target, AbortSignal.timeout(60_000));
 
 /** Source and address of the NFS mounts at `path`, as the kernel has them. */

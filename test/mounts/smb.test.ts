@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { SmbOrder } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { SmbMountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
 import { mounterSuite } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
 import type { CertificationCases } from './certify.ts';
 import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';
@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => guest?.stop());
 
-const share: SmbOrder = {
+const share: SmbMountSpec = {
   kind: 'smb',
   share: `//${serverHost}/share`,
   username: shareUser.name,

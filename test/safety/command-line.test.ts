@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { builtCommandLine } from '../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../src/cli/built-command-line.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { killHard, mountsOf, processesOf } from '../support/machine.ts';
 import { missing } from './safety-host.ts';
@@ -54,7 +54,7 @@ test(
     }
 
     function command(...words: string[]): Promise<{ code: number; output: string }> {
-      const main = builtCommandLine(checkout);
+      const main = mainModulePath(checkout);
       const environment = { PATH: process.env['PATH'], HOME: directory, BOSH_KUBERNETES_HOME: home };
       const options = { cwd: directory, env: environment, timeout: 120_000 };
       return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { eventually } from '../../src/agent/testing/eventually.ts';
-import { builtCommandLine } from '../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../src/cli/built-command-line.ts';
 import { entryScript } from '../../src/cpi/vm/entry-script.ts';
 import { createTestAuthority } from '../../src/kubernetes/testing/certificates.ts';
 import { openLayout } from '../../src/oci/layout/open-layout.ts';
@@ -32,7 +32,7 @@ let directory = '';
 
 /** Runs `bosh-kubernetes stemcell` and resolves with what it printed. */
 async function stemcell(cache: string, ...words: readonly string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [builtCommandLine(checkout), 'stemcell', ...words], {
+  const { stdout } = await run(process.execPath, [mainModulePath(checkout), 'stemcell', ...words], {
     env: { ...process.env, XDG_CACHE_HOME: join(directory, cache) },
     timeout: 580_000,
   });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
-import { builtCommandLine } from '../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../src/cli/built-command-line.ts';
 import { until } from '../support/until.ts';
 
 const checkout = join(import.meta.dirname, '..', '..');
@@ -24,7 +24,7 @@ interface Running {
 
 /** `bosh-kubernetes stemcell` with folders of the test for whatever it keeps. */
 function stemcell(t: TestContext, directory: string, words: readonly string[]): Running {
-  const child = spawn(process.execPath, [builtCommandLine(checkout), 'stemcell', ...words], {
+  const child = spawn(process.execPath, [mainModulePath(checkout), 'stemcell', ...words], {
     env: { PATH: process.env['PATH'], HOME: directory, TMPDIR: join(directory, 'tmp') },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

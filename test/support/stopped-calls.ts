@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { disksOf } from '../../src/cpi/vm/pod-record.ts';
+import { recordedDiskCids } from '../../src/cpi/vm/pod-record.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
@@ -34,8 +34,8 @@ export async function stopAttach({ cpi, one, other, disk, use, ...cluster }: Two
   });
   assert.match(error?.message ?? '', /another call has detached it/u);
   const pod = await podOf(cluster, one);
-  assert.deepEqual([pod.metadata.uid, disksOf(pod), pod.status?.phase], [uid, [], 'Running']);
-  assert.deepEqual(disksOf(await podOf(cluster, other)), [disk]);
+  assert.deepEqual([pod.metadata.uid, recordedDiskCids(pod), pod.status?.phase], [uid, [], 'Running']);
+  assert.deepEqual(recordedDiskCids(await podOf(cluster, other)), [disk]);
 }
 
 /**
@@ -51,8 +51,8 @@ export async function stopDetach({ cpi, one, other, disk, use, ...cluster }: Two
   assert.match(error?.message ?? '', /was attached again to VM/u);
   const refused = await cpi.ask('attach_disk', [other, disk]);
   assert.match(refused.error?.message ?? '', new RegExp(`is attached to VM '${one}'`, 'u'));
-  assert.deepEqual(disksOf(await podOf(cluster, one)), [disk]);
-  assert.deepEqual(disksOf(await podOf(cluster, other)), []);
+  assert.deepEqual(recordedDiskCids(await podOf(cluster, one)), [disk]);
+  assert.deepEqual(recordedDiskCids(await podOf(cluster, other)), []);
 }
 
 /**

@@ -3,7 +3,7 @@ import { isObject } from '../settings/json.ts';
 import type { JsonObject } from '../settings/json.ts';
 
 /** The text at a position of an argument list; AGENT_ARGUMENT_INVALID where there is none. */
-export function textArgument(list: readonly unknown[], position: number, name: string): string {
+export function stringArg(list: readonly unknown[], position: number, name: string): string {
   const value = list[position];
   if (typeof value === 'string' && value !== '') return value;
   throw invalid(position, name, 'a text');

@@ -7,7 +7,7 @@ import type { Directories } from '../directories.ts';
 import { collectLogs, parseLogSelection } from '../file/collect-logs.ts';
 import type { SshAccount, SshAccounts } from '../user/ssh-accounts.ts';
 import type { Action } from './action.ts';
-import { objectArgument, textArgument } from './arguments.ts';
+import { objectArgument, stringArg } from './arguments.ts';
 
 /**
  * `bundle_logs [{owning_user, log_type, filters}]` -> `{logs_tar_path, sha512}`: a tar.gz in the VM that the
@@ -23,8 +23,8 @@ export function bundleLogs(options: {
     async run(list) {
       const { directories, sshAccounts } = options;
       const { owning_user: user, log_type: type, filters } = objectArgument(list, 0, 'request');
-      const selection = parseLogSelection(textArgument([type], 0, 'log_type'), filters, directories);
-      const owner = await ownerOf(user, sshAccounts);
+      const selection = parseLogSelection(stringArg([type], 0, 'log_type'), filters, directories);
+      const owner = await lookUpOwner(user, sshAccounts);
       const path = join(directories.temporary, `bundled-logs-${randomUUID()}.tgz`);
       try {
         await collectLogs(selection, path, directories);
@@ -40,7 +40,7 @@ export function bundleLogs(options: {
 }
 
 /** True for a path that {@link bundleLogs} makes. */
-export function isBundle(path: string, { temporary }: Directories): boolean {
+export function isBundlePath(path: string, { temporary }: Directories): boolean {
   const prefix = join(temporary, 'bundled-logs-');
   return (
     path.startsWith(prefix) &&
@@ -52,11 +52,12 @@ export function isBundle(path: string, { temporary }: Directories): boolean {
 export async function removeBundlesOf({ userId }: SshAccount, directories: Directories): Promise<void> {
   for (const name of await readdir(directories.temporary)) {
     const path = join(directories.temporary, name);
-    if (isBundle(path, directories) && (await lstat(path)).uid === userId) await rm(path, { force: true });
+    if (isBundlePath(path, directories) && (await lstat(path)).uid === userId)
+      await rm(path, { force: true });
   }
 }
 
-async function ownerOf(user: unknown, sshAccounts: SshAccounts): Promise<SshAccount | undefined> {
+async function lookUpOwner(user: unknown, sshAccounts: SshAccounts): Promise<SshAccount | undefined> {
   if (user === undefined || user === null || user === '') return undefined;
   const account = typeof user === 'string' ? await sshAccounts.find(user) : undefined;
   if (account !== undefined) return account;

@@ -1,10 +1,10 @@
 import type { BlobStore } from '../blob/blob-store.ts';
 import { compilePackage } from '../compile/compile-package.ts';
 import type { PackagingPorts } from '../compile/run-packaging.ts';
-import { packagesOf, safeName } from '../spec/apply-spec.ts';
+import { parsePackages, parsePathElement } from '../spec/apply-spec.ts';
 import type { SpecFile } from '../spec/spec-file.ts';
 import type { Action } from './action.ts';
-import { textArgument } from './arguments.ts';
+import { stringArg } from './arguments.ts';
 
 export interface CompilePackageOptions extends PackagingPorts {
   readonly blobs: BlobStore;
@@ -18,12 +18,12 @@ export function compilePackageAction(options: CompilePackageOptions): Action {
     cancellable: true,
     async run(list, signal) {
       const source = {
-        blobId: textArgument(list, 0, 'blob id'),
-        digest: textArgument(list, 1, 'digest'),
-        name: safeName(list[2], 'argument 3 (name)'),
-        version: textArgument(list, 3, 'version'),
+        blobId: stringArg(list, 0, 'blob id'),
+        digest: stringArg(list, 1, 'digest'),
+        name: parsePathElement(list[2], 'argument 3 (name)'),
+        version: stringArg(list, 3, 'version'),
       };
-      const dependencies = packagesOf(list[4], 'dependencies');
+      const dependencies = parsePackages(list[4], 'dependencies');
       const applied = await options.specFile.read();
       const { blobId, sha1 } = await compilePackage(options, { source, dependencies, applied }, signal);
       return { result: { blobstore_id: blobId, sha1 } };

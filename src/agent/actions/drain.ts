@@ -6,7 +6,7 @@ import type { ScriptPorts } from '../script/job-script.ts';
 import { parseApplySpec } from '../spec/apply-spec.ts';
 import type { SpecFile } from '../spec/spec-file.ts';
 import type { Action } from './action.ts';
-import { objectArgument, textArgument } from './arguments.ts';
+import { objectArgument, stringArg } from './arguments.ts';
 
 export interface DrainOptions extends ScriptPorts {
   readonly supervisor: JobSupervisor;
@@ -20,7 +20,7 @@ export function drain(options: DrainOptions): Action {
     mode: 'asynchronous',
     cancellable: true,
     async run(list, signal) {
-      const type = textArgument(list, 0, 'drain type');
+      const type = stringArg(list, 0, 'drain type');
       const next = list[1] === undefined ? undefined : parseApplySpec(objectArgument(list, 1, 'new spec'));
       const current = await options.specFile.read();
       const parameters = drainParameters(type, current, next);

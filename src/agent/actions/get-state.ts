@@ -44,16 +44,16 @@ export function getState(options: GetStateOptions): Action {
 }
 
 function processStatus(
-  { definition, name, state, live, trouble }: ProcessStatus,
+  { definition, name, state, live, trouble: diagnostics }: ProcessStatus,
   now: number,
 ): Record<string, unknown> {
   // not of upstream: what the deployer tells where an instance does not come up
   const more =
-    trouble === undefined
+    diagnostics === undefined
       ? {}
       : {
-          ...{ job: definition.job, problem: trouble.problem },
-          ...{ last_exit: trouble.lastExit, output: trouble.output },
+          ...{ job: definition.job, problem: diagnostics.problem },
+          ...{ last_exit: diagnostics.lastExit, output: diagnostics.output },
         };
   if (live === undefined) return { name, state, uptime: {}, mem: { percent: 0 }, cpu: { total: 0 }, ...more };
   const seconds = Math.max(1, Math.floor((now - live.startedAt) / 1000));

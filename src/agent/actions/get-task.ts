@@ -2,26 +2,26 @@ import type { Clock } from '../clock.ts';
 import { errorText } from '../file/error-code.ts';
 import type { TaskOutcome, TaskQueue } from '../task/task-queue.ts';
 import type { Action } from './action.ts';
-import { textArgument } from './arguments.ts';
+import { stringArg } from './arguments.ts';
 
 // a caller that asks is held this long, so that it learns of the end at once and not at its next poll
-const waitMilliseconds = 200;
+const longPollMs = 200;
 
 /** `get_task [id]` -> the running task, its value, or its exception. */
 export function getTask(tasks: TaskQueue, clock: Clock): Action {
   return {
     mode: 'synchronous',
     async run(list) {
-      const id = textArgument(list, 0, 'task id');
+      const id = stringArg(list, 0, 'task id');
       const answered = new AbortController();
-      await Promise.race([tasks.finished(id), clock.sleep(waitMilliseconds, answered.signal)]);
+      await Promise.race([tasks.finished(id), clock.sleep(longPollMs, answered.signal)]);
       answered.abort();
-      return answerOf(id, tasks.outcome(id));
+      return toResponse(id, tasks.outcome(id));
     },
   };
 }
 
-function answerOf(id: string, outcome: TaskOutcome): unknown {
+function toResponse(id: string, outcome: TaskOutcome): unknown {
   switch (outcome.state) {
     case 'running':
       return { agent_task_id: id, state: 'running' };

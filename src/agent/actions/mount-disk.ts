@@ -1,13 +1,13 @@
 import type { PersistentDisks } from '../disk/persistent-disks.ts';
 import type { Action } from './action.ts';
-import { textArgument } from './arguments.ts';
+import { stringArg } from './arguments.ts';
 
 /** `mount_disk [cid]` -> `{}`: the disk is on /var/vcap/store, or beside it while another one is there. */
 export function mountDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
     async run(list) {
-      await disks.mount(textArgument(list, 0, 'disk cid'));
+      await disks.mount(stringArg(list, 0, 'disk cid'));
       return {};
     },
   };

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import type { Action } from './action.ts';
-import { textArgument } from './arguments.ts';
-import { isBundle } from './bundle-logs.ts';
+import { stringArg } from './arguments.ts';
+import { isBundlePath } from './bundle-logs.ts';
 
 /**
  * `remove_file [path]` -> path, also of a file that is gone. Unlike upstream's agent
@@ -14,8 +14,8 @@ export function removeFile(directories: Directories): Action {
   return {
     mode: 'synchronous',
     async run(list) {
-      const path = textArgument(list, 0, 'path');
-      if (!isBundle(path, directories)) {
+      const path = stringArg(list, 0, 'path');
+      if (!isBundlePath(path, directories)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',
           'remove_file removes only files that bundle_logs made',

@@ -1,13 +1,13 @@
 import type { PersistentDisks } from '../disk/persistent-disks.ts';
 import type { Action } from './action.ts';
-import { textArgument } from './arguments.ts';
+import { stringArg } from './arguments.ts';
 
 /** `remove_persistent_disk [cid]` -> `{}`: forgets a disk that is not mounted. */
 export function removePersistentDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
     async run(list) {
-      await disks.remove(textArgument(list, 0, 'disk cid'));
+      await disks.remove(stringArg(list, 0, 'disk cid'));
       return {};
     },
   };

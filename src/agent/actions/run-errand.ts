@@ -6,7 +6,7 @@ import { outputTail } from '../file/output-tail.ts';
 import { describeExit } from '../process/program.ts';
 import { hasScript, runJobScript } from '../script/job-script.ts';
 import type { ScriptPorts } from '../script/job-script.ts';
-import { safeName } from '../spec/apply-spec.ts';
+import { parsePathElement } from '../spec/apply-spec.ts';
 import type { SpecFile } from '../spec/spec-file.ts';
 import type { Action } from './action.ts';
 
@@ -26,7 +26,7 @@ export function runErrand(options: RunErrandOptions): Action {
       const [first] = (await options.specFile.read()).jobs;
       if (first === undefined)
         throw new ProductError('AGENT_SCRIPT_FAILED', 'no job is applied that could be run as an errand');
-      const job = list[0] === undefined ? first.name : safeName(list[0], 'argument 1 (job)');
+      const job = list[0] === undefined ? first.name : parsePathElement(list[0], 'argument 1 (job)');
       if (!(await hasScript(job, 'run', options.directories)))
         throw new ProductError('AGENT_SCRIPT_FAILED', `job '${job}' is no errand: it has no bin/run`);
       return runInFiles(options, job, signal);

@@ -1,15 +1,15 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { JobStart } from '../job-start.ts';
+import type { JobStarter } from '../job-start.ts';
 import { runScripts } from '../script/run-scripts.ts';
 import type { RunScriptsPorts } from '../script/run-scripts.ts';
 import { isObject } from '../settings/json.ts';
 import type { SpecFile } from '../spec/spec-file.ts';
 import type { Action } from './action.ts';
-import { textArgument } from './arguments.ts';
+import { stringArg } from './arguments.ts';
 
 export interface RunScriptOptions extends RunScriptsPorts {
   readonly specFile: SpecFile;
-  readonly jobStart: JobStart;
+  readonly jobStart: JobStarter;
 }
 
 // the names that a director and create-env ask for; anything else could name a file outside `bin`
@@ -21,15 +21,15 @@ export function runScript(options: RunScriptOptions): Action {
   return {
     mode: 'asynchronous',
     async run(list, signal) {
-      const name = textArgument(list, 0, 'script name');
+      const name = stringArg(list, 0, 'script name');
       if (!scripts.has(name)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',
           `there is no script '${name}': it is one of ${[...scripts].join(', ')}`,
         );
       }
-      const environment = environmentOf(list[1]);
-      if (needsStore.has(name)) await options.jobStart.requireDisks();
+      const environment = parseEnv(list[1]);
+      if (needsStore.has(name)) await options.jobStart.assertDisksMounted();
       const jobs = (await options.specFile.read()).jobs.map((job) => job.name);
       await runScripts(options, { name, jobs, environment }, signal);
       return {};
@@ -37,7 +37,7 @@ export function runScript(options: RunScriptOptions): Action {
   };
 }
 
-function environmentOf(argument: unknown): Readonly<Record<string, string>> {
+function parseEnv(argument: unknown): Readonly<Record<string, string>> {
   const env = isObject(argument) ? argument['env'] : undefined;
   if (!isObject(env)) return {};
   return Object.fromEntries(

@@ -5,7 +5,7 @@ import type { JsonObject } from '../settings/json.ts';
 import type { SshAccounts } from '../user/ssh-accounts.ts';
 import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh/ssh-user.ts';
 import type { Action } from './action.ts';
-import { objectArgument, textArgument } from './arguments.ts';
+import { objectArgument, stringArg } from './arguments.ts';
 import { removeBundlesOf } from './bundle-logs.ts';
 
 export interface SshOptions {
@@ -25,7 +25,7 @@ export function ssh(options: SshOptions): Action {
   return {
     mode: 'synchronous',
     async run(list) {
-      const command = textArgument(list, 0, 'command');
+      const command = stringArg(list, 0, 'command');
       const parameters = objectArgument(list, 1, 'parameters');
       if (command === 'setup') return setUp(parameters, options);
       if (command === 'cleanup') return cleanUp(parameters, options);

@@ -1,11 +1,11 @@
 import type { PersistentDisks } from '../disk/persistent-disks.ts';
 import type { Action } from './action.ts';
-import { textArgument } from './arguments.ts';
+import { stringArg } from './arguments.ts';
 
 /** `unmount_disk [cid]` -> `{message}`; a disk in use is an error that names who uses it. */
 export function unmountDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
-    run: async (list) => ({ message: await disks.unmount(textArgument(list, 0, 'disk cid')) }),
+    run: async (list) => ({ message: await disks.unmount(stringArg(list, 0, 'disk cid')) }),
   };
 }

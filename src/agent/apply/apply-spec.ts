@@ -1,7 +1,7 @@
 import { programsOf } from '../../bosh/monit/monit-service.ts';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { JobSupervisor } from '../monit/job-supervisor.ts';
-import { ownerOf } from '../monit/launch.ts';
+import { resolveOwner } from '../monit/launch.ts';
 import { readMonitFiles } from '../monit/monit-file.ts';
 import type { MonitFile } from '../monit/monit-file.ts';
 import type { ApplySpec } from '../spec/apply-spec.ts';
@@ -31,7 +31,7 @@ export async function applySpec(spec: ApplySpec, options: ApplyOptions): Promise
   await installSpec(spec, options);
   const files = await readMonitFiles(spec, directories);
   checkOwners(files, options.identities);
-  await options.supervisor.replace(files.flatMap((file) => file.services));
+  await options.supervisor.load(files.flatMap((file) => file.services));
   await enableSpec(spec, files, options);
   await options.specFile.write(spec);
   options.supervisor.hold('spec', undefined);
@@ -50,11 +50,11 @@ export async function restoreSpec(spec: ApplySpec, options: ApplyOptions): Promi
   if (spec.configurationHash === '') return;
   await installSpec(spec, options);
   const files = await readMonitFiles(spec, options.directories);
-  await options.supervisor.replace(files.flatMap((file) => file.services));
+  await options.supervisor.load(files.flatMap((file) => file.services));
   await enableSpec(spec, files, options);
 }
 
 function checkOwners(files: readonly MonitFile[], identities: Identities): void {
   for (const service of files.flatMap((file) => file.services))
-    for (const program of programsOf(service)) ownerOf(program, service.job, identities);
+    for (const program of programsOf(service)) resolveOwner(program, service.job, identities);
 }

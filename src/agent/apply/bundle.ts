@@ -40,14 +40,14 @@ export async function isInstalled(bundle: Bundle): Promise<boolean> {
 /** Installs a bundle unless it is there: `fill` gets an empty folder, which becomes the bundle in one step. */
 export async function installBundle(
   bundle: Bundle,
-  fill: (directory: string) => Promise<void>,
+  populate: (directory: string) => Promise<void>,
 ): Promise<void> {
   if (await isInstalled(bundle)) return;
   const parent = join(bundle.installPath, '..');
   const partial = join(parent, `${partialPrefix}${randomUUID()}`);
   await mkdir(partial, { recursive: true, mode: 0o755 });
   try {
-    await fill(partial);
+    await populate(partial);
     await rename(partial, bundle.installPath);
   } catch (error) {
     await removeTree(partial);

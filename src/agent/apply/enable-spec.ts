@@ -1,12 +1,12 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { useStandIn } from '../bpm/use-stand-in.ts';
+import { linkBpmReplacement } from '../bpm/use-stand-in.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
 import { writeDurableFile } from '../file/durable-file.ts';
 import type { MonitFile } from '../monit/monit-file.ts';
 import type { ApplySpec } from '../spec/apply-spec.ts';
-import { giveToVcap } from '../user/vcap-group.ts';
+import { chownToVcap } from '../user/vcap-group.ts';
 import type { Identities } from '../user/identities.ts';
 import { linkBundles } from './bundle.ts';
 import { makeJobDirectories } from './job-directories.ts';
@@ -26,9 +26,9 @@ export async function enableSpec(
   for (const job of spec.jobs) await makeJobDirectories(job.name, directories, identities);
   await linkBundles(directories.packages, bundles.packages);
   for (const job of bundles.jobs) await linkJobPackages(job.installPath, bundles.packages);
-  for (const job of bundles.jobs) await useStandIn(job, directories);
+  for (const job of bundles.jobs) await linkBpmReplacement(job, directories);
   await linkBundles(directories.jobs, bundles.jobs);
-  for (const path of [directories.jobs, directories.packages]) await giveToVcap(path, identities);
+  for (const path of [directories.jobs, directories.packages]) await chownToVcap(path, identities);
   await writeMonitFiles(monitFiles, directories);
   await writeInstanceFiles(spec, directories);
 }

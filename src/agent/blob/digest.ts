@@ -11,7 +11,7 @@ import { ProductError } from '../../errors/product-error.ts';
  */
 export async function verifyDigests(path: string, digest: string, what: string): Promise<void> {
   const digests = parseDigests(digest);
-  const actual = await fileDigests(
+  const actual = await digestFile(
     path,
     digests.map(({ algorithm }) => algorithm),
   );
@@ -27,17 +27,17 @@ export async function verifyDigests(path: string, digest: string, what: string):
 
 /** The bare sha1 of a file, as upstream's agent answers for the blobs that it makes. */
 export async function sha1OfFile(path: string): Promise<string> {
-  const sha1 = (await fileDigests(path, ['sha1'])).get('sha1');
+  const sha1 = (await digestFile(path, ['sha1'])).get('sha1');
   if (sha1 === undefined) throw new Error('no sha1 was computed');
   return sha1;
 }
 
 /** A file's SHA-512 with its prefix, as bundle_logs answers it. */
 export async function sha512OfFile(path: string): Promise<string> {
-  return `sha512:${(await fileDigests(path, ['sha512'])).get('sha512')}`;
+  return `sha512:${(await digestFile(path, ['sha512'])).get('sha512')}`;
 }
 
-async function fileDigests(
+async function digestFile(
   path: string,
   algorithms: readonly DigestAlgorithm[],
 ): Promise<ReadonlyMap<DigestAlgorithm, string>> {

@@ -42,7 +42,7 @@ test('reads a process with nothing but its program, and one with all', () => {
     [all.isPrivileged, all.shutdownSignal, all.volumes],
     [true, 'SIGINT', ['/var/vcap/data/a']],
   );
-  assert.deepEqual(all.withoutEffect, ['capabilities SYS_RESOURCE, CHOWN', 'limits.processes']);
+  assert.deepEqual(all.unsupported, ['capabilities SYS_RESOURCE, CHOWN', 'limits.processes']);
 });
 
 test('leaves out items of args that are empty after templating, and keeps quoted ones, as bpm does', () => {

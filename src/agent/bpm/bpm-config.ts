@@ -1,4 +1,4 @@
-import { Problems, rootField } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
 import type { Field } from '../../bosh/yaml/field.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
@@ -23,11 +23,11 @@ export interface BpmProcessConfig {
   readonly isPrivileged: boolean;
   readonly shutdownSignal: 'SIGTERM' | 'SIGINT';
   /** What is asked for and has no effect without a container. */
-  readonly withoutEffect: readonly string[];
+  readonly unsupported: readonly string[];
 }
 
 /** Paths that `additional_volumes` are judged by. */
-export interface VolumeBounds {
+export interface VolumePolicy {
   /** `/var/vcap` */
   readonly base: string;
   /** The job's own folders in data and store, which are no additional volumes. */
@@ -41,9 +41,9 @@ export interface VolumeBounds {
 export function parseBpmConfig(
   text: string,
   file: string,
-  bounds: VolumeBounds,
+  bounds: VolumePolicy,
 ): readonly BpmProcessConfig[] {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const root = rootField(
     parseYaml(text, file, 'AGENT_BPM_CONFIG_INVALID', { largeNumbers: 'text' }),
     problems,
@@ -57,7 +57,7 @@ export function parseBpmConfig(
 }
 
 /** Why a path cannot be an additional volume; undefined where it can. */
-export function volumeProblem(path: string, { base, own }: VolumeBounds): string | undefined {
+export function validateVolumePath(path: string, { base, own }: VolumePolicy): string | undefined {
   if (path.includes('//') || /(^|\/)\.\.?(\/|$)/.test(path) || path.endsWith('/')) {
     return `the path of a volume must be canonical, and '${path}' is not`;
   }
@@ -68,7 +68,7 @@ export function volumeProblem(path: string, { base, own }: VolumeBounds): string
 /** The names by which a shell passes variables on. */
 export const isVariableName = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
-function parseProcess(field: Field, bounds: VolumeBounds): BpmProcessConfig {
+function parseProcess(field: Field, bounds: VolumePolicy): BpmProcessConfig {
   const limits = field.get('limits');
   const unsafe = field.get('unsafe');
   const capabilities = field.get('capabilities').texts();
@@ -97,7 +97,7 @@ function parseProcess(field: Field, bounds: VolumeBounds): BpmProcessConfig {
     volumes: volumes.flatMap(({ path, isMountOnly }) => (isMountOnly ? [] : [path])),
     isPrivileged: unsafe.get('privileged').boolean() ?? false,
     shutdownSignal: parseSignal(field.get('shutdown_signal')),
-    withoutEffect: [
+    unsupported: [
       ...(capabilities.length === 0 ? [] : [`capabilities ${capabilities.join(', ')}`]),
       ...(hasProcessLimit ? ['limits.processes'] : []),
     ],
@@ -106,10 +106,10 @@ function parseProcess(field: Field, bounds: VolumeBounds): BpmProcessConfig {
 
 function parseVolume(
   field: Field,
-  bounds: VolumeBounds,
+  bounds: VolumePolicy,
 ): { readonly path: string; readonly isMountOnly: boolean } {
   const path = field.get('path').requiredText();
-  const problem = path === '' ? undefined : volumeProblem(path, bounds);
+  const problem = path === '' ? undefined : validateVolumePath(path, bounds);
   if (problem !== undefined) field.get('path').problem(problem);
   return { path, isMountOnly: field.get('mount_only').boolean() ?? false };
 }

@@ -13,19 +13,19 @@ import type { DirectoryHandle } from '../file/directory-handle.ts';
 import { isTemporaryName, writeDurableFile } from '../file/durable-file.ts';
 import { errorCode, errorText } from '../file/error-code.ts';
 import { isThere } from '../file/is-there.ts';
-import { processOfPidFile } from '../monit/pid-file.ts';
-import { isGone } from '../process/is-gone.ts';
+import { findByPidFile } from '../monit/pid-file.ts';
+import { waitUntilGone } from '../process/is-gone.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
 import type { BpmProcessConfig } from './bpm-config.ts';
-import { startHeld } from './held-program.ts';
+import { startGated } from './held-program.ts';
 import type { HeldProgram, HeldProgramRequest } from './held-program.ts';
 import type { ProcessName } from './parse-command.ts';
 import { openPidFolder } from './pid-folder.ts';
 import { prepareFolders } from './prepare-folders.ts';
 import type { JobUser, ProcessLogs } from './prepare-folders.ts';
 import { resourceLimits } from './resource-limits.ts';
-import { withLock } from './with-lock.ts';
+import { withFileLock } from './with-lock.ts';
 
 /** What a command of bpm touches of the machine. */
 export interface BpmPorts {
@@ -66,7 +66,7 @@ export class BpmProcess {
   }
 
   async status(): Promise<BpmStatus> {
-    const { live } = await processOfPidFile(this.#pidPath, this.#ports.table, {});
+    const { live } = await findByPidFile(this.#pidPath, this.#ports.table, {});
     if (live !== undefined) return { kind: 'running', live };
     return { kind: (await isThere(this.#pidPath)) ? 'failed' : 'stopped' };
   }
@@ -79,8 +79,8 @@ export class BpmProcess {
       const logs = await this.#prepare(config, pids);
       if (logs === undefined) return;
       try {
-        const held = await this.#begin(config, { logs, pids, output: [logs.stdout.fd, logs.stderr.fd] });
-        await held.go();
+        const held = await this.#spawn(config, { logs, pids, output: [logs.stdout.fd, logs.stderr.fd] });
+        await held.release();
         held.child.unref();
       } finally {
         await closeLogs(logs);
@@ -97,15 +97,15 @@ export class BpmProcess {
       // as with bpm, which says no more of it
       if (logs === undefined) return 0;
       try {
-        const held = await this.#begin(config, { logs, pids, output: ['pipe', 'pipe'] });
+        const held = await this.#spawn(config, { logs, pids, output: ['pipe', 'pipe'] });
         const { child } = held;
         const { stdout, stderr } = this.#ports;
         const copies = [
           copyOutput(child.stdout, logs.stdout, stdout),
           copyOutput(child.stderr, logs.stderr, stderr),
         ];
-        const code = await untilEnded(held);
-        await this.#clear(pids);
+        const code = await waitForExit(held);
+        await this.#cleanUp(pids);
         await Promise.all(copies);
         return code;
       } finally {
@@ -118,13 +118,13 @@ export class BpmProcess {
    * Stops it: its signal, after 15 seconds SIGQUIT, 2 seconds later SIGKILL, and that also for what it leaves
    * in its session. `configured` reads its part of bpm.yml, which a process that does not run needs not have.
    */
-  async stop(configured: () => Promise<BpmProcessConfig>): Promise<void> {
+  async stop(loadConfig: () => Promise<BpmProcessConfig>): Promise<void> {
     await this.#locked(async (pids) => {
       const { kind, live } = await this.status();
       if (kind === 'stopped') return;
-      const config = await configured();
-      if (live !== undefined) await this.#end(live, config.shutdownSignal);
-      await this.#clear(pids);
+      const config = await loadConfig();
+      if (live !== undefined) await this.#terminate(live, config.shutdownSignal);
+      await this.#cleanUp(pids);
     });
   }
 
@@ -140,14 +140,14 @@ export class BpmProcess {
   async #prepare(config: BpmProcessConfig, pids: DirectoryHandle): Promise<ProcessLogs | undefined> {
     const { directories, identities } = this.#ports;
     if ((await this.status()).kind === 'running') return undefined;
-    await this.#clear(pids);
-    await this.#require(this.#workdir(config), 'working directory');
-    if (config.executable.startsWith('/')) await this.#require(config.executable, 'executable');
+    await this.#cleanUp(pids);
+    await this.#assertExecutable(this.#workdir(config), 'working directory');
+    if (config.executable.startsWith('/')) await this.#assertExecutable(config.executable, 'executable');
     return prepareFolders(this.#name, config, directories, jobUser(identities));
   }
 
   /** Runs its hook, and starts what waits for its go. */
-  async #begin(
+  async #spawn(
     config: BpmProcessConfig,
     run: {
       readonly logs: ProcessLogs;
@@ -157,12 +157,12 @@ export class BpmProcess {
   ): Promise<HeldProgram> {
     const environment = this.#environment(config);
     if (config.preStart !== undefined) await this.#runHook(config.preStart, environment, run.logs);
-    const held = await startHeld({
+    const held = await startGated({
       ...{ file: config.executable, arguments: config.arguments, environment, output: run.output },
       directory: this.#workdir(config),
       owner: config.isPrivileged ? undefined : jobUser(this.#ports.identities),
       limits: await resourceLimits(config),
-      mayGainRights: config.isPrivileged,
+      allowSetuid: config.isPrivileged,
     });
     await writeDurableFile(join(run.pids.descriptorPath, this.#pidName), `${held.pid}\n`, 0o644);
     return held;
@@ -185,7 +185,7 @@ export class BpmProcess {
     };
   }
 
-  async #require(path: string, what: string): Promise<void> {
+  async #assertExecutable(path: string, what: string): Promise<void> {
     try {
       await access(path);
     } catch (error) {
@@ -213,21 +213,21 @@ export class BpmProcess {
     if (problem !== undefined) throw failed(`${this.what}: its pre_start hook ${file} failed: ${problem}`);
   }
 
-  async #end(live: LiveProcess, signal: NodeJS.Signals): Promise<void> {
+  async #terminate(live: LiveProcess, signal: NodeJS.Signals): Promise<void> {
     const { table, stderr } = this.#ports;
     await table.signal(live, signal);
-    if (await isGone(this.#ports, live, shutdownMilliseconds)) return;
+    if (await waitUntilGone(this.#ports, live, shutdownMilliseconds)) return;
     stderr.write(`bpm: ${this.what} did not end within 15 seconds of ${signal}\n`);
     await table.signal(live, 'SIGQUIT');
-    if (await isGone(this.#ports, live, quitMilliseconds)) return;
+    if (await waitUntilGone(this.#ports, live, quitMilliseconds)) return;
     await table.signal(live, 'SIGKILL');
-    if (await isGone(this.#ports, live, killMilliseconds)) return;
+    if (await waitUntilGone(this.#ports, live, killMilliseconds)) return;
     throw failed(`${this.what} (pid ${live.pid}) lives on after SIGKILL`);
   }
 
   /** Ends what a process that has ended left in its session, and removes its pid file. */
-  async #clear(pids: DirectoryHandle): Promise<void> {
-    const pid = await recordedPid(pids, this.#pidName);
+  async #cleanUp(pids: DirectoryHandle): Promise<void> {
+    const pid = await readPidFile(pids, this.#pidName);
     // a number that is used again is another process's
     const isEnded = pid !== undefined && (await this.#ports.table.find(pid)) === undefined;
     if (isEnded) await this.#endSession(pid);
@@ -241,7 +241,7 @@ export class BpmProcess {
     const { table, clock } = this.#ports;
     const deadline = clock.now() + killMilliseconds;
     for (;;) {
-      const left = (await table.usages()).filter((one) => one.sessionId === sessionId);
+      const left = (await table.list()).filter((one) => one.sessionId === sessionId);
       if (left.length === 0) return;
       if (clock.now() > deadline) {
         throw failed(
@@ -257,7 +257,7 @@ export class BpmProcess {
   async #locked<T>(work: (pids: DirectoryHandle) => Promise<T>): Promise<T> {
     const name = parsePathSegment(`${this.#name.job}.${this.#name.process}`);
     if (name === undefined) throw failed(`the name ${this.what} is too long`);
-    return withLock(name, this.#ports, async () => {
+    return withFileLock(name, this.#ports, async () => {
       await using pids = await openPidFolder(this.#name.job, this.#ports);
       return await work(pids);
     });
@@ -269,8 +269,8 @@ function jobUser(identities: Identities): JobUser | undefined {
   const userId = identities.userId('vcap');
   const groupId = userId === undefined ? undefined : identities.primaryGroupId(userId);
   if (userId === undefined || groupId === undefined) throw failed('there is no user vcap');
-  if (identities.mayUseUser(userId) && identities.mayUseGroup(groupId)) return { userId, groupId };
-  if (identities.single) return undefined;
+  if (identities.canActAsUser(userId) && identities.canActAsGroup(groupId)) return { userId, groupId };
+  if (identities.hasSingleId) return undefined;
   throw new ProductError(
     'AGENT_OWNER_UNAVAILABLE',
     'bpm must be run as root of a VM in which vcap can be used; try: sudo -i',
@@ -278,7 +278,7 @@ function jobUser(identities: Identities): JobUser | undefined {
 }
 
 /** The pid of a pid file; undefined where there is none. */
-async function recordedPid(folder: DirectoryHandle, name: string): Promise<number | undefined> {
+async function readPidFile(folder: DirectoryHandle, name: string): Promise<number | undefined> {
   try {
     await using file = await folder.file(name, 'read');
     const text = (await file.readFile('latin1')).trim();
@@ -295,14 +295,14 @@ async function closeLogs({ stdout, stderr }: ProcessLogs): Promise<void> {
 }
 
 /** Lets a program begin and waits for its end; signals that end this one are passed on to it. */
-async function untilEnded(held: HeldProgram): Promise<number> {
+async function waitForExit(held: HeldProgram): Promise<number> {
   const { child } = held;
   const ended = once(child, 'exit');
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM'] as const;
   for (const signal of signals) process.on(signal, forward);
   try {
-    await held.go();
+    await held.release();
     const [code, signal]: unknown[] = await ended;
     return typeof code === 'number' ? code : 128 + (constants.signals[String(signal) as NodeJS.Signals] ?? 0);
   } finally {

@@ -13,7 +13,7 @@ export interface HeldProgramRequest {
   /** Arguments of prlimit(1). */
   readonly limits: readonly string[];
   /** Whether set-user-id programs may give it more rights. */
-  readonly mayGainRights: boolean;
+  readonly allowSetuid: boolean;
   /** Descriptors, or `pipe`. */
   readonly output: readonly [stdout: number | 'pipe', stderr: number | 'pipe'];
 }
@@ -23,26 +23,26 @@ export interface HeldProgram {
   /** Of the program: what waits in its place becomes it. */
   readonly pid: number;
   /** Lets it begin. */
-  go(): Promise<void>;
+  release(): Promise<void>;
 }
 
 // a caller that is killed before it says go leaves nothing behind: the other end is closed then; the folder
 // is entered as the program's user, who may have put a link in its place
-const untilTold = 'cd -- "$1" || exit 1; unset OLDPWD; shift; read -r _ <&3 || exit 1; exec 3<&-; exec "$@"';
+const waitScript = 'cd -- "$1" || exit 1; unset OLDPWD; shift; read -r _ <&3 || exit 1; exec 3<&-; exec "$@"';
 
 /**
  * Starts a program in a session of its own that waits until it is told to go, so that its pid is on the disk
  * before it does anything. Everything here runs as the program's own user already, with its environment.
  */
-export async function startHeld(request: HeldProgramRequest): Promise<HeldProgram> {
-  const { owner, output, mayGainRights } = request;
+export async function startGated(request: HeldProgramRequest): Promise<HeldProgram> {
+  const { owner, output, allowSetuid } = request;
   const command = [
     ...['/usr/bin/prlimit', ...request.limits, '--'],
-    ...(mayGainRights ? [] : ['/usr/bin/setpriv', '--no-new-privs', '--']),
+    ...(allowSetuid ? [] : ['/usr/bin/setpriv', '--no-new-privs', '--']),
     ...[request.file, ...request.arguments],
   ];
   const stdio: StdioOptions = ['ignore', ...output, 'pipe'];
-  const child = spawn('/bin/sh', ['-c', untilTold, 'sh', request.directory, ...command], {
+  const child = spawn('/bin/sh', ['-c', waitScript, 'sh', request.directory, ...command], {
     env: { ...request.environment },
     cwd: '/',
     stdio,
@@ -51,14 +51,14 @@ export async function startHeld(request: HeldProgramRequest): Promise<HeldProgra
   });
   await once(child, 'spawn');
   const { pid } = child;
-  const word = child.stdio[3];
-  if (pid === undefined || !isWritable(word)) throw new Error('a program was started without its pipe');
+  const gate = child.stdio[3];
+  if (pid === undefined || !isWritable(gate)) throw new Error('a program was started without its pipe');
   // it may be killed while it waits; then its pid is not there, which a look at it tells
-  word.on('error', () => undefined);
+  gate.on('error', () => undefined);
   return {
     child,
     pid,
-    go: () => new Promise((resolve) => word.end('go\n', resolve)),
+    release: () => new Promise((resolve) => gate.end('go\n', resolve)),
   };
 }
 

@@ -21,7 +21,7 @@ export type BpmCommand =
       readonly variables: readonly string[];
     } & ProcessName);
 
-const ofContainers = ['logs', 'shell', 'trace'];
+const containerOnlyCommands = ['logs', 'shell', 'trace'];
 
 /** Reads the arguments of `bpm`; AGENT_BPM_FAILED says what is wrong with them. */
 export function parseCommand(list: readonly string[]): BpmCommand {
@@ -44,7 +44,7 @@ export function parseCommand(list: readonly string[]): BpmCommand {
       throw failed('no command is given; bpm help shows them');
     default:
       throw failed(
-        ofContainers.includes(name)
+        containerOnlyCommands.includes(name)
           ? `the bpm of the embedded node has no '${name}'; bpm help shows what it has`
           : `unknown command "${name}" for "bpm"`,
       );
@@ -75,10 +75,10 @@ function processName(job: string | undefined, process: string): ProcessName {
   if (job === undefined) throw failed('must specify a job');
   // bpm's flags take -p=NAME, too
   const name = process.replace(/^=/, '');
-  return { job: segment(job), process: segment(name === '' ? job : name) };
+  return { job: pathSegment(job), process: pathSegment(name === '' ? job : name) };
 }
 
-function segment(text: string): PathSegment {
+function pathSegment(text: string): PathSegment {
   const parsed = parsePathSegment(text);
   if (parsed === undefined) throw failed(segmentProblem(text));
   return parsed;

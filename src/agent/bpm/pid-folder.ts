@@ -4,7 +4,7 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
-import { withLock } from './with-lock.ts';
+import { withFileLock } from './with-lock.ts';
 
 const safeMode = 0o755;
 // the locks of processes have a point in their names
@@ -21,19 +21,19 @@ export async function openPidFolder(
 ): Promise<DirectoryHandle> {
   await using run = await DirectoryHandle.open(ports.directories.run);
   await run.makeDirectory('bpm', 0o700);
-  if (!isSafe(await run.kindOf('bpm'))) await secure(run, ports);
+  if (!isSafe(await run.kindOf('bpm'))) await takeOwnership(run, ports);
   await using bpm = await run.directory('bpm');
   await bpm.makeDirectory(job, 0o700);
   return await bpm.directory(job);
 }
 
-async function secure(
+async function takeOwnership(
   run: DirectoryHandle,
   ports: { readonly directories: Directories; readonly clock: Clock },
 ): Promise<void> {
   const name = parsePathSegment(lockName);
   if (name === undefined) throw new Error(`${lockName} is no name of a file`);
-  await withLock(name, ports, async () => {
+  await withFileLock(name, ports, async () => {
     if (isSafe(await run.kindOf('bpm'))) return;
     await using bpm = await run.directory('bpm');
     // another mode until it is empty: killed before, the next one begins again

@@ -47,7 +47,7 @@ export async function prepareFolders(
     ...(config.persistentDisk ? [join(store, job)] : []),
   ];
   for (const path of own) {
-    await using folder = await openOrMake(path, 0o700);
+    await using folder = await openOrCreate(path, 0o700);
     if (user !== undefined) await folder.give(user.userId, user.groupId);
   }
   await using folder = await DirectoryHandle.open(join(log, job));
@@ -63,7 +63,7 @@ export async function prepareFolders(
 /** A folder that is there is closed to others, as bpm does; what is no folder is only given away. */
 async function prepareVolume(path: string, user: JobUser | undefined): Promise<void> {
   try {
-    await using folder = await openOrMake(path, 0o700);
+    await using folder = await openOrCreate(path, 0o700);
     await folder.give(user?.userId, user?.groupId, 0o700);
   } catch (error) {
     if (!isProductError(error, 'AGENT_PATH_UNSAFE')) throw error;
@@ -73,13 +73,13 @@ async function prepareVolume(path: string, user: JobUser | undefined): Promise<v
 }
 
 /** Opens a folder; one that is not there gets this mode, and folders above it can be entered by all. */
-async function openOrMake(path: string, mode: number): Promise<DirectoryHandle> {
+async function openOrCreate(path: string, mode: number): Promise<DirectoryHandle> {
   try {
     return await DirectoryHandle.open(path);
   } catch (error) {
     if (errorCode(error) !== 'ENOENT' || path === '/') throw error;
   }
-  await using parent = await openOrMake(dirname(path), 0o755);
+  await using parent = await openOrCreate(dirname(path), 0o755);
   await parent.makeDirectory(basename(path), mode);
   return await parent.directory(basename(path));
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, readFile, readdir, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { systemClock } from '../clock.ts';
-import { identitiesOf } from '../user/identities.ts';
+import { parseIdentities } from '../user/identities.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { BpmScene } from '../testing/bpm-scene.ts';
 import { eventually } from '../testing/eventually.ts';
@@ -195,7 +195,7 @@ test('runs an errand to its end, and says how it ended', options, async (t) => {
 
 test('where there is one user, that one runs all', options, async (t) => {
   const scene = await BpmScene.open(t);
-  scene.identities = identitiesOf({
+  scene.identities = parseIdentities({
     ...{ passwd: 'vcap:x:1000:1000::/home/vcap:/bin/sh\n', group: 'vcap:x:1000:\n' },
     ...{ userMap: '0 1000 1\n', groupMap: '0 1000 1\n', user: 0, userGroup: 0 },
   });
@@ -249,7 +249,7 @@ const ready = (scene: BpmScene, name: string): Promise<true> =>
 
 /** The pids of a session. */
 async function inSession(id: number): Promise<readonly number[]> {
-  return (await procProcessTable.usages()).flatMap(({ pid, sessionId }) => (sessionId === id ? [pid] : []));
+  return (await procProcessTable.list()).flatMap(({ pid, sessionId }) => (sessionId === id ? [pid] : []));
 }
 
 test('a start removes what a killed bpm left of its own pid file alone', options, async (t) => {

@@ -5,8 +5,8 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { openPlainFile } from '../file/directory-handle.ts';
 import { errorCode } from '../file/error-code.ts';
-import { isVariableName, parseBpmConfig, volumeProblem } from './bpm-config.ts';
-import type { BpmProcessConfig, VolumeBounds } from './bpm-config.ts';
+import { isVariableName, parseBpmConfig, validateVolumePath } from './bpm-config.ts';
+import type { BpmProcessConfig, VolumePolicy } from './bpm-config.ts';
 import { BpmProcess } from './bpm-process.ts';
 import type { BpmPorts } from './bpm-process.ts';
 import { parseCommand } from './parse-command.ts';
@@ -52,17 +52,21 @@ async function run(command: BpmCommand, ports: BpmPorts): Promise<number> {
       return 0;
     }
     case 'start': {
-      const config = await configOf(command, ports);
-      tellWhatIsLeftOut(command, config, ports);
+      const config = await requireConfig(command, ports);
+      warnUnsupported(command, config, ports);
       await new BpmProcess(command, ports).start(config);
       return 0;
     }
     case 'stop':
-      await new BpmProcess(command, ports).stop(() => configOf(command, ports));
+      await new BpmProcess(command, ports).stop(() => requireConfig(command, ports));
       return 0;
     case 'run': {
-      const config = withFlags(await configOf(command, ports), command, boundsOf(command.job, ports));
-      tellWhatIsLeftOut(command, config, ports);
+      const config = withFlags(
+        await requireConfig(command, ports),
+        command,
+        volumePolicy(command.job, ports),
+      );
+      warnUnsupported(command, config, ports);
       const code = await new BpmProcess(command, ports).run(config);
       if (code !== 0) ports.stderr.write(`Error: failed to run job-process: exit status ${code}\n`);
       return code;
@@ -70,15 +74,15 @@ async function run(command: BpmCommand, ports: BpmPorts): Promise<number> {
   }
 }
 
-function tellWhatIsLeftOut({ job, process }: ProcessName, config: BpmProcessConfig, ports: BpmPorts): void {
-  const user = config.isPrivileged || ports.identities.single ? 'root' : 'vcap';
-  const without = ['container', ...config.withoutEffect].join(', ');
+function warnUnsupported({ job, process }: ProcessName, config: BpmProcessConfig, ports: BpmPorts): void {
+  const user = config.isPrivileged || ports.identities.hasSingleId ? 'root' : 'vcap';
+  const without = ['container', ...config.unsupported].join(', ');
   ports.stderr.write(
     `bpm: ${job}/${process} runs as ${user} in the VM itself; left out on the embedded node: ${without}\n`,
   );
 }
 
-async function configOf(name: ProcessName, ports: BpmPorts): Promise<BpmProcessConfig> {
+async function requireConfig(name: ProcessName, ports: BpmPorts): Promise<BpmProcessConfig> {
   const path = configPath(name.job, ports);
   const processes = await readConfig(name.job, ports);
   if (processes === undefined) throw failed(`failed to parse job configuration: there is no ${path}`);
@@ -98,7 +102,7 @@ async function readConfig(
   try {
     await using file = await openPlainFile(path, 'read');
     if ((await file.stat()).size > configLimit) throw failed(`${path} is larger than 1 MiB`);
-    return parseBpmConfig(await file.readFile('utf8'), path, boundsOf(job, ports));
+    return parseBpmConfig(await file.readFile('utf8'), path, volumePolicy(job, ports));
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
@@ -108,7 +112,7 @@ async function readConfig(
 const configPath = (job: PathSegment, { directories }: BpmPorts): string =>
   join(directories.jobs, job, 'config', 'bpm.yml');
 
-function boundsOf(job: PathSegment, { directories }: BpmPorts): VolumeBounds {
+function volumePolicy(job: PathSegment, { directories }: BpmPorts): VolumePolicy {
   const { base, data, store } = directories;
   return { base, own: [join(data, job), join(store, job)] };
 }
@@ -119,7 +123,7 @@ const volumeOptions = new Set(['writable', 'mount_only', 'allow_executions', 'sh
 function withFlags(
   config: BpmProcessConfig,
   { volumes, variables }: Extract<BpmCommand, { kind: 'run' }>,
-  bounds: VolumeBounds,
+  bounds: VolumePolicy,
 ): BpmProcessConfig {
   const added = volumes.flatMap((text) => {
     const [path = '', options, ...rest] = text.split(':');
@@ -127,7 +131,7 @@ function withFlags(
     const wrong = names.find((name) => !volumeOptions.has(name));
     if (rest.length > 0) throw failed(`invalid volume definition (format: <path>[:<options>]): ${text}`);
     if (wrong !== undefined) throw failed(`invalid volume option: ${wrong}`);
-    const problem = volumeProblem(path, bounds);
+    const problem = validateVolumePath(path, bounds);
     if (problem !== undefined) throw failed(problem);
     return names.includes('mount_only') ? [] : [path];
   });

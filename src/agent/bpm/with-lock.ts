@@ -9,7 +9,7 @@ const pollMilliseconds = 50;
 /**
  * Does something while no other command of bpm that takes the lock of this name does. The kernel keeps it.
  */
-export async function withLock<T>(
+export async function withFileLock<T>(
   name: PathSegment,
   { directories, clock }: { readonly directories: Directories; readonly clock: Clock },
   work: () => Promise<T>,

@@ -42,11 +42,11 @@ export async function runPackaging(
   await rm(log, { recursive: true, force: true });
   await mkdir(log, { recursive: true, mode: 0o750 });
   const paths = { stdout: join(log, 'packaging.stdout.log'), stderr: join(log, 'packaging.stderr.log') };
-  const exit = await runInto(ports, request, paths, signal);
+  const exit = await runPackagingScript(ports, request, paths, signal);
   if (exit.code !== 0) throw await packagingFailed(request, exit, paths, ports.identities);
 }
 
-async function runInto(
+async function runPackagingScript(
   ports: PackagingPorts,
   request: PackagingRequest,
   paths: { readonly stdout: string; readonly stderr: string },

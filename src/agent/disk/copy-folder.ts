@@ -7,11 +7,11 @@ import { errorText } from '../file/error-code.ts';
 
 const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
-const closedByReader = new Set(['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
+const sigpipeStatus = new Set(['EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 interface Ended {
   readonly code: number | null;
-  readonly words: string;
+  readonly stderr: string;
 }
 
 /**
@@ -21,7 +21,7 @@ interface Ended {
  * followed. Until all is there only root comes into the target: a job user could put a link in the unpacker's way.
  */
 export async function copyFolder(source: string, target: string): Promise<void> {
-  await closeToOthers(source, target);
+  await restrictToRoot(source, target);
   const pack = spawn('tar', ['-C', source, '--numeric-owner', '--sparse', '-cf', '-', '.'], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -39,20 +39,20 @@ export async function copyFolder(source: string, target: string): Promise<void> 
     ended(pack),
     ended(unpack),
   ]);
-  for (const { code, words } of [unpacked, packed]) {
-    if (code !== 0) throw failed(source, target, words);
+  for (const { code, stderr } of [unpacked, packed]) {
+    if (code !== 0) throw failed(source, target, stderr);
   }
   // the unpacker has seen the archive's end, and need not read the padding behind it
-  if (broken !== undefined && !closedByReader.has(broken.code ?? '')) {
+  if (broken !== undefined && !sigpipeStatus.has(broken.code ?? '')) {
     throw failed(source, target, broken.message);
   }
   const synced = await ended(
     spawn('sync', ['-f', target], { env: environment, stdio: ['ignore', 'ignore', 'pipe'] }),
   );
-  if (synced.code !== 0) throw failed(source, target, synced.words);
+  if (synced.code !== 0) throw failed(source, target, synced.stderr);
 }
 
-async function closeToOthers(source: string, target: string): Promise<void> {
+async function restrictToRoot(source: string, target: string): Promise<void> {
   try {
     await using directory = await DirectoryHandle.open(target);
     await directory.giveToRoot(undefined, 0o700);
@@ -67,7 +67,7 @@ async function ended(program: ReturnType<typeof spawn>): Promise<Ended> {
     program.once('close', resolve);
   });
   const [code, words] = await Promise.all([exit, program.stderr === null ? '' : text(program.stderr)]);
-  return { code, words: words.trim().slice(-1000) };
+  return { code, stderr: words.trim().slice(-1000) };
 }
 
 function failed(source: string, target: string, words: string): ProductError {

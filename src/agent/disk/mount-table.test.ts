@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
-import { isSameVolume, mountAt, parseMountinfo, volumeOf } from './mount-table.ts';
+import { isSameMountRoot, mountAt, parseMountinfo, locateOnFilesystem } from './mount-table.ts';
 
 const table = parseMountinfo(`21 1 0:20 / / rw - overlay overlay rw
 30 21 0:33 / /warden-cpi-dev rw,relatime shared:1 master:4 - tmpfs hub rw
@@ -12,24 +12,30 @@ const table = parseMountinfo(`21 1 0:20 / / rw - overlay overlay rw
 `);
 
 test('knows a folder of a volume again at its bind mount', () => {
-  const volume = volumeOf(table, '/warden-cpi-dev/disks/disk-1/store');
+  const volume = locateOnFilesystem(table, '/warden-cpi-dev/disks/disk-1/store');
   assert.deepEqual(volume?.root, '/volumes/pv 1/store');
-  assert.equal(isSameVolume(volume, mountAt(table, '/var/vcap/store')), true);
+  assert.equal(isSameMountRoot(volume, mountAt(table, '/var/vcap/store')), true);
   assert.equal(
-    isSameVolume(volumeOf(table, '/warden-cpi-dev/disks/disk-1'), mountAt(table, '/var/vcap/store')),
+    isSameMountRoot(
+      locateOnFilesystem(table, '/warden-cpi-dev/disks/disk-1'),
+      mountAt(table, '/var/vcap/store'),
+    ),
     false,
   );
   assert.equal(
-    isSameVolume(volumeOf(table, '/warden-cpi-dev/disks/disk-12'), mountAt(table, '/warden-cpi-dev')),
+    isSameMountRoot(
+      locateOnFilesystem(table, '/warden-cpi-dev/disks/disk-12'),
+      mountAt(table, '/warden-cpi-dev'),
+    ),
     false,
   );
 });
 
 test('the last of several mounts at one place is the one that shows', () => {
   assert.equal(mountAt(table, '/tmp/x')?.device, '0:41');
-  assert.equal(volumeOf(table, '/tmp/x/y')?.device, '0:41');
-  assert.deepEqual(volumeOf(table, '/'), { device: '0:20', root: '/' });
-  assert.equal(isSameVolume(undefined, undefined), false);
+  assert.equal(locateOnFilesystem(table, '/tmp/x/y')?.device, '0:41');
+  assert.deepEqual(locateOnFilesystem(table, '/'), { device: '0:20', root: '/' });
+  assert.equal(isSameMountRoot(undefined, undefined), false);
 });
 
 test('a mount is read-only by its own options, not by those of its file system', () => {

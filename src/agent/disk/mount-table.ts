@@ -40,7 +40,10 @@ export function mountAt(mounts: readonly Mount[], path: string): Mount | undefin
 }
 
 /** Which folder of which file system a path (without symbolic links) is: what a bind mount of it would show. */
-export function volumeOf(mounts: readonly Mount[], path: string): Pick<Mount, 'device' | 'root'> | undefined {
+export function locateOnFilesystem(
+  mounts: readonly Mount[],
+  path: string,
+): Pick<Mount, 'device' | 'root'> | undefined {
   const covers = (mount: Mount): boolean =>
     mount.mountPoint === '/' || mount.mountPoint === path || path.startsWith(`${mount.mountPoint}/`);
   let best: Mount | undefined;
@@ -54,7 +57,7 @@ export function volumeOf(mounts: readonly Mount[], path: string): Pick<Mount, 'd
 }
 
 /** True when both show the same folder of the same file system. */
-export function isSameVolume(
+export function isSameMountRoot(
   left: Pick<Mount, 'device' | 'root'> | undefined,
   right: Pick<Mount, 'device' | 'root'> | undefined,
 ): boolean {

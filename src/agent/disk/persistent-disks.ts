@@ -6,9 +6,9 @@ import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
 import { realFolder } from '../file/real-folder.ts';
 import type { Log } from '../log.ts';
 import type { ProcessTable } from '../process/process-table.ts';
-import { diskFolder } from './disk-folder.ts';
+import { resolveDiskDirectory } from './disk-folder.ts';
 import type { DiskHints } from './disk-hints.ts';
-import { isSameVolume, mountAt, volumeOf } from './mount-table.ts';
+import { isSameMountRoot, mountAt, locateOnFilesystem } from './mount-table.ts';
 import type { Mount, MountTable } from './mount-table.ts';
 
 export interface PersistentDisksOptions {
@@ -54,13 +54,13 @@ export class PersistentDisks {
     const { directories, mounts, log } = this.#options;
     const path = await this.#pathOf(cid);
     const table = await mounts.list();
-    const volume = volumeOf(table, path);
+    const volume = locateOnFilesystem(table, path);
     const store = mountAt(table, directories.store);
-    const isStore = store === undefined || isSameVolume(volume, store);
+    const isStore = store === undefined || isSameMountRoot(volume, store);
     const target = isStore ? directories.store : directories.storeMigrationTarget;
     const present = mountAt(table, target);
     if (present === undefined) await this.#bind(path, target);
-    else if (!isSameVolume(volume, present)) {
+    else if (!isSameMountRoot(volume, present)) {
       throw new ProductError(
         'AGENT_DISK_FAILED',
         `disk '${cid}' cannot be mounted: ${target} holds another disk`,
@@ -72,7 +72,7 @@ export class PersistentDisks {
 
   /** Unmounts a disk wherever the agent mounted it; answers upstream's sentence. Idempotent. */
   async unmount(cid: string): Promise<string> {
-    const targets = await this.#targetsOf(cid);
+    const targets = await this.#mountPointsOf(cid);
     for (const target of targets) await this.#unmountTarget(cid, target);
     if ((await this.#managed()) === cid) await rm(this.#managedPath, { force: true });
     if (targets.length === 0) return `Partition of disk ${cid} is not mounted`;
@@ -109,7 +109,7 @@ export class PersistentDisks {
   async list(): Promise<readonly string[]> {
     const mounted: string[] = [];
     for (const cid of (await this.#options.hints.paths()).keys()) {
-      if ((await this.#targetsOf(cid)).length > 0) mounted.push(cid);
+      if ((await this.#mountPointsOf(cid)).length > 0) mounted.push(cid);
     }
     return mounted;
   }
@@ -128,7 +128,7 @@ export class PersistentDisks {
     }
     try {
       const { store, storeMigrationTarget } = this.#options.directories;
-      const targets = await this.#targetsOf(cid);
+      const targets = await this.#mountPointsOf(cid);
       // a migration that was killed leaves the former disk read-only, and the new one beside the store, too
       if (targets.includes(store)) await this.#setReadOnly(cid, false);
       else await this.mount(cid);
@@ -146,7 +146,7 @@ export class PersistentDisks {
 
   async #cidAt(target: string): Promise<string> {
     for (const cid of (await this.#options.hints.paths()).keys()) {
-      if ((await this.#targetsOf(cid)).includes(target)) return cid;
+      if ((await this.#mountPointsOf(cid)).includes(target)) return cid;
     }
     throw new ProductError('AGENT_DISK_FAILED', `no disk is mounted on ${target}: mount both disks first`);
   }
@@ -166,12 +166,12 @@ export class PersistentDisks {
         `Persistent disk with volume id '${cid}' could not be found`,
       );
     }
-    const folder = await diskFolder(path);
+    const folder = await resolveDiskDirectory(path);
     if (folder.kind === 'folder') return folder.path;
     if (folder.kind === 'other') {
       throw new ProductError(
         'AGENT_DISK_FAILED',
-        `disk '${cid}' is refused: its '${basename(path)}' is ${folder.what}, which could lead to anything of this VM; look at what wrote to the disk`,
+        `disk '${cid}' is refused: its '${basename(path)}' is ${folder.found}, which could lead to anything of this VM; look at what wrote to the disk`,
       );
     }
     throw new ProductError(
@@ -181,19 +181,21 @@ export class PersistentDisks {
   }
 
   /** The mount points of ours that show this disk now. */
-  async #targetsOf(cid: string): Promise<readonly string[]> {
+  async #mountPointsOf(cid: string): Promise<readonly string[]> {
     const { directories, hints, mounts } = this.#options;
     const hint = (await hints.paths()).get(cid);
-    const folder = hint === undefined ? undefined : await diskFolder(hint);
+    const folder = hint === undefined ? undefined : await resolveDiskDirectory(hint);
     const path = folder?.kind === 'folder' ? folder.path : undefined;
     // after the path is there: what leads to it is in the table then
     const table = await mounts.list();
-    const volume = path === undefined ? undefined : volumeOf(table, path);
+    const volume = path === undefined ? undefined : locateOnFilesystem(table, path);
     const isManaged = (await this.#managed()) === cid;
     const shows = (target: string, mount: Mount | undefined): boolean => {
       if (mount === undefined) return false;
       // with the attachment gone only the note says whose mount the store is
-      return volume === undefined ? isManaged && target === directories.store : isSameVolume(volume, mount);
+      return volume === undefined
+        ? isManaged && target === directories.store
+        : isSameMountRoot(volume, mount);
     };
     return [directories.store, directories.storeMigrationTarget].filter((target) =>
       shows(target, mountAt(table, target)),
@@ -203,7 +205,7 @@ export class PersistentDisks {
   async #bind(path: string, target: string): Promise<void> {
     await this.#options.mounts.bind(path, target);
     const table = await this.#options.mounts.list();
-    if (isSameVolume(volumeOf(table, path), mountAt(table, target))) return;
+    if (isSameMountRoot(locateOnFilesystem(table, path), mountAt(table, target))) return;
     // a link that came after the check: what the kernel mounted tells
     if (mountAt(table, target) !== undefined) await this.#options.mounts.unmount(target);
     throw new ProductError(
@@ -217,7 +219,7 @@ export class PersistentDisks {
   }
 
   async #busy(cid: string, target: string): Promise<ProductError> {
-    const holders = await this.#options.table.holders((await realFolder(target)) ?? target);
+    const holders = await this.#options.table.openHandlesBelow((await realFolder(target)) ?? target);
     const who = holders.length === 0 ? 'a process that cannot be seen here' : holders.join('; ');
     return new ProductError(
       'DISK_BUSY',

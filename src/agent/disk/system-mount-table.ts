@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorCode, errorText } from '../file/error-code.ts';
 import { realFolder } from '../file/real-folder.ts';
-import { parseMountinfo, volumeOf } from './mount-table.ts';
+import { parseMountinfo, locateOnFilesystem } from './mount-table.ts';
 import type { Mount, MountTable } from './mount-table.ts';
 
 const run = promisify(execFile);
@@ -16,10 +16,10 @@ const environment = { PATH: searchPath, LC_ALL: 'C' };
  * The kernel's mounts, through mount(8) and umount(8). At the paths of `linkable` a link counts as a mount of what it
  * leads to: in a container that may not mount, the shims make one.
  */
-export const systemMountTable = (linkable: readonly string[]): MountTable => ({
+export const systemMountTable = (linkTargets: readonly string[]): MountTable => ({
   async list() {
     const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
-    const links = await Promise.all(linkable.map((path) => linkAsMount(mounts, path)));
+    const links = await Promise.all(linkTargets.map((path) => mountFromLink(mounts, path)));
     return [...mounts, ...links.filter((link) => link !== undefined)];
   },
 
@@ -66,10 +66,10 @@ export const systemMountTable = (linkable: readonly string[]): MountTable => ({
   },
 });
 
-async function linkAsMount(mounts: readonly Mount[], path: string): Promise<Mount | undefined> {
+async function mountFromLink(mounts: readonly Mount[], path: string): Promise<Mount | undefined> {
   if (!(await isLink(path))) return undefined;
   const leadsTo = await realFolder(path);
-  const volume = leadsTo === undefined ? undefined : volumeOf(mounts, leadsTo);
+  const volume = leadsTo === undefined ? undefined : locateOnFilesystem(mounts, leadsTo);
   return volume === undefined ? undefined : { ...volume, mountPoint: path, isReadOnly: false };
 }
 

@@ -4,7 +4,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { before, header, record, tarFrom } from '../../oci/testing/tar-blocks.ts';
+import { prependedBlocks, header, record, tarFrom } from '../../oci/testing/tar-blocks.ts';
 import { extractArchive } from './archive.ts';
 
 test(
@@ -19,7 +19,7 @@ test(
       ['a/'.repeat(10_000), /longer than 4096/],
     ];
     for (const [name, message] of attacks) {
-      await writeFile(archive, tarFrom(before('x', record('path', name)), header('a', '0', 0)));
+      await writeFile(archive, tarFrom(prependedBlocks('x', record('path', name)), header('a', '0', 0)));
       await assert.rejects(extractArchive(archive, out), { code: 'AGENT_ARCHIVE_INVALID', message });
     }
     const pipe = join(directory, 'pipe');

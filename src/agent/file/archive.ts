@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import { packTar, unpackTar } from 'modern-tar/fs';
-import { archiveLimits, EntryCounter, limitedTo, shownName } from '../../bosh/archive/archive-limits.ts';
+import { archiveLimits, EntryCounter, limitedTo, printableName } from '../../bosh/archive/archive-limits.ts';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { roomStep } from '../../errors/room-step.ts';
 import { ProductError } from '../../errors/product-error.ts';
@@ -29,7 +29,7 @@ export async function extractArchive(archive: string, directory: string, folder?
   const counter = new EntryCounter();
   const take = (entry: Entry): boolean => {
     const beyond = counter.add(entry.name, entry.linkname ?? '');
-    if (beyond !== undefined) throw new Error(`entry '${shownName(entry.name)}' ${beyond}`);
+    if (beyond !== undefined) throw new Error(`entry '${printableName(entry.name)}' ${beyond}`);
     const name = nameWithin(entry.name, folder);
     if (name === undefined) return false;
     if (entry.type !== 'symlink') return checkType(entry);

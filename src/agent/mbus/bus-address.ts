@@ -20,7 +20,7 @@ export function busAddressOf(settings: Settings, machine: string): BusAddress {
   const { url, user, password } = parseBus(settings.mbus);
   if (user === '' || password === '') throw invalid('the mbus URL has no user and password');
   return {
-    host: manualAddress(settings) ?? sharedHost(url, machine) ?? url.hostname.replace(/^\[|\]$/g, ''),
+    host: manualAddress(settings) ?? isSharedHost(url, machine) ?? url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? 443 : Number(url.port),
     user,
     password,
@@ -35,7 +35,7 @@ function manualAddress(settings: Settings): string | undefined {
 }
 
 /** 127.0.0.1 and what Debian gives a host name, 127.0.1.1, are no address of one VM alone. */
-function sharedHost(url: URL, machine: string): string | undefined {
+function isSharedHost(url: URL, machine: string): string | undefined {
   const isOfOneVm = machine.startsWith('127.') && machine !== '127.0.0.1' && machine !== '127.0.1.1';
   return url.hostname === '0.0.0.0' && isOfOneVm ? machine : undefined;
 }

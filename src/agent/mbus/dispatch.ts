@@ -23,7 +23,7 @@ export interface DispatchOptions {
 }
 
 // a task that ends within this time is done at the caller's first poll, which saves upstream's CLI a second
-const quickMilliseconds = 30;
+const inlineTaskMs = 30;
 
 /** Reads a request's body; undefined when it is not a JSON object with a method. */
 export function parseRequest(body: string): AgentRequest | undefined {
@@ -77,7 +77,7 @@ async function startTask(
     }
   }, action.cancellable ?? false);
   const answered = new AbortController();
-  await Promise.race([tasks.finished(id), clock.sleep(quickMilliseconds, answered.signal)]);
+  await Promise.race([tasks.finished(id), clock.sleep(inlineTaskMs, answered.signal)]);
   answered.abort();
   return { value: { agent_task_id: id, state: 'running' } };
 }

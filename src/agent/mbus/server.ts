@@ -38,7 +38,7 @@ export async function serveBus(options: BusOptions): Promise<BusServer> {
   const { port } = server.address() as AddressInfo;
   const servers = [server];
   // a port that is forwarded to a pod ends at its loopback
-  if (isOwnAddress(address.host)) {
+  if (isVmAddress(address.host)) {
     const local = newServer(options);
     try {
       await listen(local, { host: '127.0.0.1', port });
@@ -57,9 +57,9 @@ function newServer(options: BusOptions): Server {
   const server = createServer(
     { cert: certificate, key: privateKey, minVersion: 'TLSv1.2' },
     (request, response) => {
-      if (!isAllowed(request.headers.authorization)) return refuse(request, response);
+      if (!isAllowed(request.headers.authorization)) return unauthorized(request, response);
       route(options, request, response).catch((error: unknown) =>
-        fail(options.log, request, response, error),
+        internalError(options.log, request, response, error),
       );
     },
   );
@@ -71,7 +71,7 @@ function newServer(options: BusOptions): Server {
 /**
  * One of this VM alone: pods of the embedded cluster, whose addresses are loopback ones, share the machine's.
  */
-function isOwnAddress(host: string): boolean {
+function isVmAddress(host: string): boolean {
   return isIPv4(host) && host !== '0.0.0.0' && !host.startsWith('127.');
 }
 
@@ -104,12 +104,12 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse): void {
+function unauthorized(request: IncomingMessage, response: ServerResponse): void {
   response.writeHead(401, { 'www-authenticate': 'Basic realm="agent"', connection: 'close' }).end();
   request.resume();
 }
 
-function fail(log: Log, request: IncomingMessage, response: ServerResponse, error: unknown): void {
+function internalError(log: Log, request: IncomingMessage, response: ServerResponse, error: unknown): void {
   log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorText(error)}`);
   if (response.headersSent) response.destroy();
   // the deployer shows the text of this one, which no second try helps

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { directoriesOf } from '../directories.ts';
-import { IdentityFile } from './identity-file.ts';
+import { SupervisionStateFile } from './identity-file.ts';
 
 test('a restarted agent knows the processes and the marks of their start programs again', async (t) => {
   const base = await mkdtemp(join(tmpdir(), 'agent-'));
@@ -12,11 +12,11 @@ test('a restarted agent knows the processes and the marks of their start program
   const directories = directoriesOf(base);
   await mkdir(directories.monit);
   const known = { pid: 7, startTicks: 70 };
-  const former = new IdentityFile(directories);
+  const former = new SupervisionStateFile(directories);
   await former.load();
   await former.set('web', { known, mark: '1000' });
-  const load = async (): Promise<IdentityFile> => {
-    const file = new IdentityFile(directories);
+  const load = async (): Promise<SupervisionStateFile> => {
+    const file = new SupervisionStateFile(directories);
     await file.load();
     return file;
   };

@@ -15,7 +15,7 @@ export interface SupervisionRecord {
 }
 
 /** Which process each name was last, in monit/processes.json, so that a restarted agent knows them again. */
-export class IdentityFile {
+export class SupervisionStateFile {
   readonly #path: string;
   readonly #records = new Map<string, SupervisionRecord>();
   #writing: Promise<void> = Promise.resolve();

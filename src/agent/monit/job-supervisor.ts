@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connectedServices, inStartOrder, isBegunBy } from '../../bosh/monit/check-services.ts';
+import { dependencyGroups, sortByDependencies, isBegunBy } from '../../bosh/monit/check-services.ts';
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
@@ -11,13 +11,13 @@ import { newLaunchMark } from '../process/launch-mark.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Programs } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
-import { IdentityFile } from './identity-file.ts';
+import { SupervisionStateFile } from './identity-file.ts';
 import { launchProgram } from './launch.ts';
 import { ProgramOutput } from './program-output.ts';
 import type { Probes } from './probes.ts';
 import { jobStateOf } from './process-state.ts';
 import type { JobState, ProcessState } from './process-state.ts';
-import { ServiceChain } from './service-chain.ts';
+import { DependencyGroup } from './service-chain.ts';
 import type { ServiceAction } from './service-chain.ts';
 import { SupervisedService } from './supervised-service.ts';
 import type { ServiceProblem } from './supervised-service.ts';
@@ -63,18 +63,18 @@ export type ActionAnswer = 'accepted' | 'busy' | 'unknown';
  */
 export class JobSupervisor {
   readonly #stoppedPath: string;
-  readonly #identityFile: IdentityFile;
+  readonly #identityFile: SupervisionStateFile;
   readonly #output: ProgramOutput;
   readonly #ports: SupervisionPorts;
   /** In the order of the monit files. */
   #services: readonly SupervisedService[] = [];
-  #chains: readonly ServiceChain[] = [];
+  #chains: readonly DependencyGroup[] = [];
   readonly #problems = new Map<'spec' | 'disk', string>();
 
   constructor(options: JobSupervisorOptions) {
     const { directories, programs, identities, clock } = options;
     this.#stoppedPath = join(directories.monit, 'stopped');
-    this.#identityFile = new IdentityFile(directories);
+    this.#identityFile = new SupervisionStateFile(directories);
     this.#output = new ProgramOutput(directories.monitLog, options.log);
     this.#ports = {
       table: options.table,
@@ -97,10 +97,10 @@ export class JobSupervisor {
   }
 
   /** Takes these services over without starting any; a living one that is not among them is stopped first. */
-  async replace(definitions: readonly MonitService[]): Promise<void> {
+  async load(definitions: readonly MonitService[]): Promise<void> {
     await this.unmonitor();
     const kept = new Set(definitions.map((definition) => definition.name));
-    await settleAll(
+    await allSettledOrThrow(
       this.#chains.map((chain) =>
         chain.stop(chain.services.filter(({ definition }) => !kept.has(definition.name))),
       ),
@@ -113,9 +113,9 @@ export class JobSupervisor {
     });
     this.#services = services;
     const byDefinition = new Map(this.#services.map((service) => [service.definition, service]));
-    this.#chains = connectedServices(inStartOrder(definitions)).map(
+    this.#chains = dependencyGroups(sortByDependencies(definitions)).map(
       (group) =>
-        new ServiceChain(
+        new DependencyGroup(
           group.flatMap((one) => byDefinition.get(one) ?? []),
           this.#ports,
         ),
@@ -148,7 +148,7 @@ export class JobSupervisor {
   /** Stops every service and waits until they are gone; the decision is recorded first. */
   async stop(): Promise<void> {
     await writeDurableFile(this.#stoppedPath, '');
-    await settleAll(this.#chains.map((chain) => chain.stop()));
+    await allSettledOrThrow(this.#chains.map((chain) => chain.stop()));
   }
 
   /** Ends watching every service and leaves it as it is, before drain scripts run. */
@@ -192,12 +192,12 @@ export class JobSupervisor {
         problems: service.problems,
         pending: this.#chains.find(({ services }) => services.includes(service))?.pending(service),
         live: await service.find(),
-        trouble: await this.#troubleOf(service),
+        trouble: await this.#diagnosticsOf(service),
       })),
     );
   }
 
-  async #troubleOf(service: SupervisedService): Promise<ProcessStatus['trouble']> {
+  async #diagnosticsOf(service: SupervisedService): Promise<ProcessStatus['trouble']> {
     if (service.state !== 'starting' && service.state !== 'failing') return undefined;
     const { problem } = await service.read();
     return { problem, lastExit: service.lastExit, output: await this.#output.tail(service.definition.name) };
@@ -209,6 +209,6 @@ export class JobSupervisor {
 }
 
 /** Waits for all, then throws what went wrong first. */
-async function settleAll(work: readonly Promise<void>[]): Promise<void> {
+async function allSettledOrThrow(work: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
 }

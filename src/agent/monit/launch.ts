@@ -5,7 +5,7 @@ import type { Programs, StartedProgram } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
 
 // monit clears the environment and the file mode mask of what it starts (monit: src/env.c, src/util.h)
-const path = '/bin:/usr/bin:/sbin:/usr/sbin';
+const monitPath = '/bin:/usr/bin:/sbin:/usr/sbin';
 const monitUmask = 0o077;
 
 /**
@@ -25,12 +25,12 @@ export function launchProgram(
   mark?: string,
 ): StartedProgram {
   const [file, ...rest] = program.arguments;
-  const owner = ownerOf(program, service.job, ports.identities);
+  const owner = resolveOwner(program, service.job, ports.identities);
   return ports.programs.start({
     file,
     arguments: rest,
     environment: {
-      PATH: path,
+      PATH: monitPath,
       MONIT_SERVICE: service.name,
       MONIT_EVENT: event,
       MONIT_DESCRIPTION: event,
@@ -50,22 +50,21 @@ export function launchProgram(
  * of the same number), and not root's. AGENT_OWNER_UNAVAILABLE, naming job and reason, where a name is unknown or the
  * kernel would refuse the id. Called at apply, so that it is told before anything changed.
  */
-export function ownerOf(
+export function resolveOwner(
   program: MonitProgram,
   job: string,
   identities: Identities,
 ): { readonly userId?: number; readonly groupId?: number } {
   const { user, group } = program;
-  const userId = user === undefined ? undefined : numberOf(user, identities.userId(user));
+  const userId = user === undefined ? undefined : resolveId(user, identities.userId(user));
   const groupId =
-    group === undefined ? ownGroupOf(userId, identities) : numberOf(group, identities.groupId(group));
-  if (userId !== undefined && Number.isNaN(userId)) throw unavailable(job, `user '${user}'`, 'is unknown');
-  if (groupId !== undefined && Number.isNaN(groupId))
-    throw unavailable(job, `group '${group}'`, 'is unknown');
-  if (userId !== undefined && !identities.mayUseUser(userId))
-    throw notMapped(job, `user '${user}'`, identities);
-  if (groupId !== undefined && !identities.mayUseGroup(groupId))
-    throw notMapped(
+    group === undefined ? ownGroupOf(userId, identities) : resolveId(group, identities.groupId(group));
+  if (userId !== undefined && Number.isNaN(userId)) throw ownerError(job, `user '${user}'`, 'is unknown');
+  if (groupId !== undefined && Number.isNaN(groupId)) throw ownerError(job, `group '${group}'`, 'is unknown');
+  if (userId !== undefined && !identities.canActAsUser(userId))
+    throw idNotMappedError(job, `user '${user}'`, identities);
+  if (groupId !== undefined && !identities.canActAsGroup(groupId))
+    throw idNotMappedError(
       job,
       group === undefined ? `group ${groupId} of its user` : `group '${group}'`,
       identities,
@@ -81,17 +80,17 @@ function ownGroupOf(userId: number | undefined, identities: Identities): number 
   return userId === undefined ? undefined : (identities.primaryGroupId(userId) ?? userId);
 }
 
-function numberOf(text: string, named: number | undefined): number {
+function resolveId(text: string, named: number | undefined): number {
   return named ?? (/^[0-9]+$/.test(text) ? Number(text) : Number.NaN);
 }
 
-function notMapped(job: string, what: string, identities: Identities): ProductError {
-  const why = identities.single
+function idNotMappedError(job: string, what: string, identities: Identities): ProductError {
+  const why = identities.hasSingleId
     ? 'cannot be used: this VM runs with a single user id (the machine has no subordinate ids)'
     : 'cannot be used: its id is not mapped here, or the agent is not root';
-  return unavailable(job, what, why);
+  return ownerError(job, what, why);
 }
 
-function unavailable(job: string, what: string, why: string): ProductError {
+function ownerError(job: string, what: string, why: string): ProductError {
   return new ProductError('AGENT_OWNER_UNAVAILABLE', `job '${job}': the ${what} of its monit file ${why}`);
 }

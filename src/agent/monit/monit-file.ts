@@ -1,4 +1,4 @@
-import { inStartOrder } from '../../bosh/monit/check-services.ts';
+import { sortByDependencies } from '../../bosh/monit/check-services.ts';
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
 import { parseMonit } from '../../bosh/monit/parse-monit.ts';
 import { readMonitTexts } from '../../bosh/monit/read-monit-texts.ts';
@@ -31,6 +31,6 @@ export async function readMonitFiles(
       files.push({ name, text, services: parseMonit(text, job.name) });
     }
   }
-  inStartOrder(files.flatMap(({ services }) => services));
+  sortByDependencies(files.flatMap(({ services }) => services));
   return files;
 }

@@ -10,7 +10,7 @@ const slackMilliseconds = 2000;
 const readLimit = 64;
 
 /** What is known of a process beside its pidfile. */
-export interface PidEvidence {
+export interface KnownProcess {
   /** The process that was accepted before. */
   readonly known?: ProcessIdentity | undefined;
   /** The marks of the start programs that begin it. */
@@ -18,7 +18,7 @@ export interface PidEvidence {
 }
 
 /** The living process that a pidfile means, or why there is none. */
-export type PidFileReading =
+export type PidFileResult =
   | { readonly live: LiveProcess; readonly problem?: undefined }
   | { readonly live?: undefined; readonly problem: string };
 
@@ -32,13 +32,13 @@ interface PidFile {
 /**
  * Reads a pidfile, which often lies where job users write, so what it says is a claim: the agent would kill the process
  * that it names. A number used again by another process does not count. The process must be the one known from
- * before, or have begun before the file was written and be one that the file's writer may speak for ({@link mayName}).
+ * before, or have begun before the file was written and be one that the file's writer may speak for ({@link isTrustworthy}).
  */
-export async function processOfPidFile(
+export async function findByPidFile(
   path: string,
   table: ProcessTable,
-  evidence: PidEvidence,
-): Promise<PidFileReading> {
+  evidence: KnownProcess,
+): Promise<PidFileResult> {
   const file = await readPidFile(path);
   if (typeof file === 'string') return { problem: file };
   const pid = parsePid(file.text);
@@ -51,7 +51,7 @@ export async function processOfPidFile(
   if (known?.pid === pid || live.startedAt > file.stats.mtimeMs + slackMilliseconds) {
     return { problem: `pid ${pid} of its pidfile is another process by now` };
   }
-  if (mayName(file, live, evidence.marks ?? [])) return { live };
+  if (isTrustworthy(file, live, evidence.marks ?? [])) return { live };
   return {
     problem:
       `its pidfile belongs to user ${file.stats.uid}, and pid ${pid} is neither a process of that user nor one that its start program ` +
@@ -64,7 +64,7 @@ export async function processOfPidFile(
  * process that the start program began, and its owner one that he could signal himself. Root's ownership says nothing
  * there, since a job user can move a log of root that he writes through an inherited descriptor.
  */
-function mayName(file: PidFile, live: LiveProcess, marks: readonly string[]): boolean {
+function isTrustworthy(file: PidFile, live: LiveProcess, marks: readonly string[]): boolean {
   if (file.isOnlyRoots) return true;
   if (live.mark !== undefined && marks.includes(live.mark)) return true;
   return file.stats.uid !== 0 && live.userIds.includes(file.stats.uid);

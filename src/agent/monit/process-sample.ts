@@ -13,7 +13,7 @@ export interface ProcessSample {
 }
 
 /** The sample of a process among all; undefined where it does not live any more. */
-export function sampleOf(
+export function sampleTree(
   process: ProcessIdentity,
   usages: readonly ProcessUsage[],
   at: number,

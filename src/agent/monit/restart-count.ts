@@ -12,12 +12,12 @@ export class RestartCount {
   }
 
   /** Notes a restart; of several in one cycle one counts, as monit makes no more. */
-  note(): void {
+  recordRestart(): void {
     this.#isRestarted = true;
   }
 
   /** Begins the next cycle and answers the actions of the limits that are reached. */
-  cycle(): readonly MonitAction[] {
+  nextCycle(): readonly MonitAction[] {
     if (this.#limits.length === 0) return [];
     if (this.#isRestarted) this.#restarts++;
     this.#isRestarted = false;

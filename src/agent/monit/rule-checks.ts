@@ -5,7 +5,7 @@ import { errorText } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Probes } from './probes.ts';
-import { cpuPercent, sampleOf } from './process-sample.ts';
+import { cpuPercent, sampleTree } from './process-sample.ts';
 import type { ProcessSample } from './process-sample.ts';
 import { RuleState } from './rule-state.ts';
 import type { Finding } from './rule-state.ts';
@@ -26,11 +26,11 @@ export type RuleProblem =
   | 'Resource limit matched'
   | 'Timestamp changed';
 
-interface Checked {
+interface RuleEntry {
   readonly rule: MonitRule;
   readonly state: RuleState;
   /** What a test for changes saw last. */
-  seen: string | undefined;
+  lastValue: string | undefined;
 }
 
 /** The rules of one service, but for `does not exist`, which is about whether there is anything to check. */
@@ -38,7 +38,7 @@ export class RuleChecks {
   readonly #name: string;
   readonly #subject: MonitService['subject'];
   readonly #ports: RuleCheckPorts;
-  readonly #checked: readonly Checked[];
+  readonly #checked: readonly RuleEntry[];
   #sample: ProcessSample | undefined;
 
   constructor({ name, subject, rules }: MonitService, ports: RuleCheckPorts) {
@@ -47,7 +47,7 @@ export class RuleChecks {
     this.#ports = ports;
     this.#checked = rules
       .filter(({ test }) => test.kind !== 'nonexistent')
-      .map((rule) => ({ rule, state: new RuleState(rule), seen: undefined }));
+      .map((rule) => ({ rule, state: new RuleState(rule), lastValue: undefined }));
   }
 
   get problems(): readonly RuleProblem[] {
@@ -58,7 +58,7 @@ export class RuleChecks {
   reset(): void {
     for (const one of this.#checked) {
       one.state.reset();
-      one.seen = undefined;
+      one.lastValue = undefined;
     }
     this.#sample = undefined;
   }
@@ -67,13 +67,13 @@ export class RuleChecks {
    * Looks at every rule once and answers the actions that are due. `live` is the process of a check of a
    * process.
    */
-  async cycle(live: LiveProcess | undefined): Promise<readonly MonitAction[]> {
+  async evaluate(live: LiveProcess | undefined): Promise<readonly MonitAction[]> {
     const sample = await this.#takeSample(live);
     const due: MonitAction[] = [];
     for (const one of this.#checked) {
       const finding = await this.#look(one, live, sample);
       if (finding === undefined) continue;
-      const action = one.state.post(finding.finding);
+      const action = one.state.record(finding.finding);
       if (action === undefined) continue;
       this.#ports.log.info(`'${this.#name}': ${printRule(one.rule)}: ${finding.detail}`);
       due.push(action);
@@ -87,11 +87,11 @@ export class RuleChecks {
       ({ rule: { test } }) => test.kind === 'resource' || (test.kind === 'changed' && test.what === 'ppid'),
     );
     if (live === undefined || !isNeeded) return undefined;
-    return sampleOf(live, await this.#ports.table.usages(), this.#ports.clock.now());
+    return sampleTree(live, await this.#ports.table.list(), this.#ports.clock.now());
   }
 
   async #look(
-    one: Checked,
+    one: RuleEntry,
     live: LiveProcess | undefined,
     sample: ProcessSample | undefined,
   ): Promise<{ readonly finding: Finding; readonly detail: string } | undefined> {
@@ -104,15 +104,18 @@ export class RuleChecks {
     if (test.kind === 'resource') {
       const value = valueOf(test, probes, { sample, former: this.#sample });
       if (value === undefined) return undefined;
-      return { finding: compares(value, test) ? 'failed' : 'passed', detail: `it is ${value.toFixed(1)}` };
+      return { finding: compare(value, test) ? 'failed' : 'passed', detail: `it is ${value.toFixed(1)}` };
     }
     if (test.kind === 'nonexistent') return undefined;
     const now = await this.#changing(test.what, live, sample);
     if (now === undefined) return undefined;
-    const { seen } = one;
-    one.seen = now;
-    if (seen === undefined) return undefined;
-    return { finding: seen === now ? 'unchanged' : 'changed', detail: `${seen} before, ${now} now` };
+    const { lastValue } = one;
+    one.lastValue = now;
+    if (lastValue === undefined) return undefined;
+    return {
+      finding: lastValue === now ? 'unchanged' : 'changed',
+      detail: `${lastValue} before, ${now} now`,
+    };
   }
 
   async #changing(
@@ -189,11 +192,11 @@ function valueOf(
 }
 
 // one decimal counts, as with monit; what a division left beside it does not
-const tenths = (value: number): number => Math.floor(value * 10 + 1e-6);
+const roundToTenth = (value: number): number => Math.floor(value * 10 + 1e-6);
 
-function compares(value: number, { operator, limit }: ResourceTest): boolean {
-  const known = tenths(value);
-  const wanted = tenths(limit);
+function compare(value: number, { operator, limit }: ResourceTest): boolean {
+  const known = roundToTenth(value);
+  const wanted = roundToTenth(limit);
   switch (operator) {
     case '>':
       return known > wanted;

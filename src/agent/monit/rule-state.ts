@@ -3,8 +3,8 @@ import type { MonitAction, MonitRate, MonitRule } from '../../bosh/monit/monit-s
 /** What a look at a rule's test says; `changed` and `unchanged` are of tests for changes. */
 export type Finding = 'failed' | 'passed' | 'changed' | 'unchanged';
 
-const once: MonitRate = { count: 1, cycles: 1 };
-const longest = 64;
+const onceRate: MonitRate = { count: 1, cycles: 1 };
+const maxCycles = 64;
 
 /** How one rule has gone, cycle by cycle (monit: src/event.c, Event_post). */
 export class RuleState {
@@ -26,10 +26,10 @@ export class RuleState {
    * Notes what a cycle found and answers the action that is due now: in each cycle that fails once the rate
    * is reached, and the one of the recovery once. Nothing passes before something has failed.
    */
-  post(finding: Finding): MonitAction | undefined {
+  record(finding: Finding): MonitAction | undefined {
     const hasFailed = finding === 'failed' || finding === 'changed';
     if (this.#history.length === 0 && !hasFailed) return undefined;
-    this.#history = [hasFailed, ...this.#history].slice(0, longest);
+    this.#history = [hasFailed, ...this.#history].slice(0, maxCycles);
     const isNews = finding === 'changed' || finding !== this.#state;
     const mayChange = hasFailed || this.#state !== undefined;
     const changes = isNews && mayChange && this.#isReached(hasFailed);
@@ -41,7 +41,7 @@ export class RuleState {
 
   #isReached(hasFailed: boolean): boolean {
     const { rate, recovery } = this.#rule;
-    const { count, cycles } = hasFailed ? rate : (recovery?.rate ?? once);
+    const { count, cycles } = hasFailed ? rate : (recovery?.rate ?? onceRate);
     return this.#history.slice(0, cycles).filter((one) => one === hasFailed).length >= count;
   }
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FakeMachine, matched } from '../testing/fake-machine.ts';
-import type { ServiceChain } from './service-chain.ts';
+import type { DependencyGroup } from './service-chain.ts';
 
 const three = matched('web', 'depends on db') + matched('db') + matched('check', 'depends on web');
 
-const states = (chain: ServiceChain): string =>
+const states = (chain: DependencyGroup): string =>
   chain.services.map(({ definition, state }) => `${definition.name} ${state}`).join(', ');
 
-const serviceOf = (chain: ServiceChain, name: string): ServiceChain['services'][number] => {
+const serviceOf = (chain: DependencyGroup, name: string): DependencyGroup['services'][number] => {
   const found = chain.services.find(({ definition }) => definition.name === name);
   assert.ok(found !== undefined);
   return found;

@@ -27,7 +27,7 @@ interface Loop {
  * monit: what is asked for, a look whether each is up (every second), its rules (every cycle). Other chains
  * go on meanwhile.
  */
-export class ServiceChain {
+export class DependencyGroup {
   readonly services: readonly SupervisedService[];
   readonly #ports: SupervisionPorts;
   readonly #requests: Request[] = [];
@@ -45,7 +45,7 @@ export class ServiceChain {
   start(): void {
     for (const service of this.services) service.monitor();
     this.#requests.push({ service: undefined, action: 'start' });
-    this.#wake();
+    this.wake();
   }
 
   /** Watches again what was watched before the agent ended: what is down is started. */
@@ -54,14 +54,14 @@ export class ServiceChain {
       ({ definition, isLeftAlone }) => definition.mode !== 'manual' && !isLeftAlone,
     );
     for (const service of watched) service.monitor();
-    this.#wake();
+    this.wake();
   }
 
   /** Has an action done as soon as what goes on has ended; false where one waits for that service already. */
   request(service: SupervisedService, action: ServiceAction): boolean {
     if (this.#isStopping || this.#requests.some((one) => one.service === service)) return false;
     this.#requests.push({ service, action });
-    this.#wake();
+    this.wake();
     return true;
   }
 
@@ -96,7 +96,7 @@ export class ServiceChain {
     if (failures.length > 0) throw failures[0];
   }
 
-  #wake(): void {
+  wake(): void {
     this.#pause.abort();
     if (this.#loop !== undefined) return;
     const cancel = new AbortController();
@@ -110,13 +110,14 @@ export class ServiceChain {
       const [request] = this.#requests;
       if (request !== undefined) {
         const { service, action } = request;
-        if (service === undefined) await this.#begin(this.services, signal);
-        else await this.#guard(service, () => this.#control(service, action, signal));
+        if (service === undefined) await this.startAll(this.services, signal);
+        else await this.catchErrors(service, () => this.applyAction(service, action, signal));
         if (this.#requests[0] === request) this.#requests.shift();
         continue;
       }
       if (!this.services.some(({ isMonitored }) => isMonitored)) break;
-      for (const service of this.services) await this.#guard(service, () => this.#visit(service, signal));
+      for (const service of this.services)
+        await this.catchErrors(service, () => this.checkService(service, signal));
       if (this.#requests.length > 0 || signal.aborted) continue;
       this.#pause = new AbortController();
       await this.#ports.clock.sleep(pollMilliseconds, this.#pause.signal);
@@ -125,38 +126,39 @@ export class ServiceChain {
   }
 
   // a supervisor outlives whatever went wrong; the state says so until the next look succeeds
-  async #guard(service: SupervisedService, work: () => Promise<void>): Promise<void> {
+  async catchErrors(service: SupervisedService, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      service.noteFailure(errorText(error));
+      service.markFailed(errorText(error));
     }
   }
 
-  async #visit(service: SupervisedService, signal: AbortSignal): Promise<void> {
+  async checkService(service: SupervisedService, signal: AbortSignal): Promise<void> {
     if (!service.isMonitored || signal.aborted) return;
     const isDue = this.#ports.clock.now() >= (this.#nextCycle.get(service) ?? 0);
     if (isDue) {
       this.#beginCycle(service);
       await this.#ports.rotate(service.definition.name);
-      await this.#actAll(service, service.restarts.cycle(), signal);
-    } else if (!isQuick(service)) return;
+      await this.#actAll(service, service.restarts.nextCycle(), signal);
+    } else if (!isPolledEverySecond(service)) return;
     if (!service.isMonitored) return;
     const { live, problem } = await service.read();
-    if (problem !== undefined) return this.#answerAbsence(service, problem, signal);
-    await service.noteUp(live);
-    const recovery = service.existence?.post('passed');
-    if (recovery !== undefined) await this.#act(service, recovery, signal);
-    if (isDue) await this.#actAll(service, await service.checks.cycle(live), signal);
+    if (problem !== undefined) return this.#handleMissing(service, problem, signal);
+    await service.markUp(live);
+    const recovery = service.existence?.record('passed');
+    if (recovery !== undefined) await this.runAction(service, recovery, signal);
+    if (isDue) await this.#actAll(service, await service.checks.evaluate(live), signal);
   }
 
-  async #answerAbsence(service: SupervisedService, problem: string, signal: AbortSignal): Promise<void> {
+  async #handleMissing(service: SupervisedService, problem: string, signal: AbortSignal): Promise<void> {
     const { existence, definition } = service;
     const isRestarted = existence === undefined && definition.mode !== 'passive';
-    await service.noteDown(problem, isRestarted);
-    const action = existence?.post('failed');
-    if (action !== undefined) await this.#act(service, action, signal);
-    else if (isRestarted && service.mayStart()) await this.#act(service, { kind: 'restart' }, signal);
+    await service.markDown(problem, isRestarted);
+    const action = existence?.record('failed');
+    if (action !== undefined) await this.runAction(service, action, signal);
+    else if (isRestarted && service.isStartAllowed())
+      await this.runAction(service, { kind: 'restart' }, signal);
   }
 
   /** An action may end the watching, and with it what the others are for. */
@@ -167,7 +169,7 @@ export class ServiceChain {
   ): Promise<void> {
     for (const action of actions) {
       if (!service.isMonitored || signal.aborted) return;
-      await this.#act(service, action, signal);
+      await this.runAction(service, action, signal);
     }
   }
 
@@ -176,63 +178,63 @@ export class ServiceChain {
   }
 
   /** Does what a rule asks for. */
-  async #act(service: SupervisedService, action: MonitAction, signal: AbortSignal): Promise<void> {
+  async runAction(service: SupervisedService, action: MonitAction, signal: AbortSignal): Promise<void> {
     const { definition } = service;
     if (action.kind === 'alert') return;
     if (action.kind === 'exec') {
       const [file] = action.program.arguments;
-      this.#ports.log.info(`${service.what}: exec ${file}`);
+      this.#ports.log.info(`${service.label}: exec ${file}`);
       void this.#ports.launch(definition, action.program, 'Executed').exit.then((exit) => {
-        if (exit.code !== 0) this.#ports.log.error(`${service.what}: ${file} ${describeExit(exit)}`);
+        if (exit.code !== 0) this.#ports.log.error(`${service.label}: ${file} ${describeExit(exit)}`);
       });
       return;
     }
     if (action.kind !== 'unmonitor') {
-      if (action.kind !== 'stop') service.restarts.note();
+      if (action.kind !== 'stop') service.restarts.recordRestart();
       if (definition.mode === 'passive') return;
     }
-    await this.#control(service, action.kind, signal);
+    await this.applyAction(service, action.kind, signal);
   }
 
   /**
    * Does an action with what it means for services that depend on this one (monit: src/control.c,
    * control_service).
    */
-  async #control(service: SupervisedService, action: ServiceAction, signal: AbortSignal): Promise<void> {
+  async applyAction(service: SupervisedService, action: ServiceAction, signal: AbortSignal): Promise<void> {
     const dependants = this.#dependantsOf(service);
     switch (action) {
       case 'start': {
         const isRunning = (await service.find()) !== undefined;
-        if (!isRunning) await this.#halt(dependants);
-        return this.#begin(isRunning ? [service] : [service, ...dependants], signal);
+        if (!isRunning) await this.stopAll(dependants);
+        return this.startAll(isRunning ? [service] : [service, ...dependants], signal);
       }
       case 'restart':
-        await this.#halt([service, ...dependants]);
-        return this.#begin([service, ...dependants], signal);
+        await this.stopAll([service, ...dependants]);
+        return this.startAll([service, ...dependants], signal);
       case 'stop':
-        await this.#halt([service, ...dependants]);
-        return this.#leaveAlone([service, ...dependants]);
+        await this.stopAll([service, ...dependants]);
+        return this.#markUserStopped([service, ...dependants]);
       case 'unmonitor':
-        return this.#leaveAlone([service, ...dependants]);
+        return this.#markUserStopped([service, ...dependants]);
       case 'monitor':
-        for (const needed of [...this.#neededBy(service), service]) {
+        for (const needed of [...this.#dependenciesOf(service), service]) {
           needed.monitor();
-          await needed.leaveAlone(false);
+          await needed.setUserStopped(false);
         }
     }
   }
 
-  async #halt(services: readonly SupervisedService[]): Promise<void> {
+  async stopAll(services: readonly SupervisedService[]): Promise<void> {
     for (const service of services.toReversed()) {
       await service.stop();
       service.resetRules();
     }
   }
 
-  async #leaveAlone(services: readonly SupervisedService[]): Promise<void> {
+  async #markUserStopped(services: readonly SupervisedService[]): Promise<void> {
     for (const service of services) {
       service.unmonitor();
-      await service.leaveAlone(true);
+      await service.setUserStopped(true);
     }
   }
 
@@ -240,15 +242,15 @@ export class ServiceChain {
    * Starts services, and before each what it depends on; one that fails does not keep the next from being
    * tried.
    */
-  async #begin(services: readonly SupervisedService[], signal: AbortSignal): Promise<void> {
-    const wanted = new Set(services.flatMap((service) => [...this.#neededBy(service), service]));
+  async startAll(services: readonly SupervisedService[], signal: AbortSignal): Promise<void> {
+    const wanted = new Set(services.flatMap((service) => [...this.#dependenciesOf(service), service]));
     for (const service of wanted) {
       if (signal.aborted) return;
       service.monitor();
-      await service.leaveAlone(false);
+      await service.setUserStopped(false);
       const live = await service.find();
-      if (live === undefined) await this.#guard(service, () => service.start(signal));
-      else await service.noteUp(live);
+      if (live === undefined) await this.catchErrors(service, () => service.start(signal));
+      else await service.markUp(live);
       this.#beginCycle(service);
     }
   }
@@ -265,7 +267,7 @@ export class ServiceChain {
   }
 
   /** All that a service depends on, directly or not, in start order. */
-  #neededBy({ definition }: SupervisedService): readonly SupervisedService[] {
+  #dependenciesOf({ definition }: SupervisedService): readonly SupervisedService[] {
     const names = new Set(definition.dependsOn);
     const found = this.services.toReversed().filter((other) => {
       if (!names.has(other.definition.name)) return false;
@@ -277,6 +279,6 @@ export class ServiceChain {
 }
 
 /** Looked at every second, and not only once in a cycle: a look at a pidfile costs little. */
-function isQuick({ definition, existence }: SupervisedService): boolean {
+function isPolledEverySecond({ definition, existence }: SupervisedService): boolean {
   return definition.subject.kind === 'pidfile' && definition.every === 1 && existence === undefined;
 }

@@ -2,7 +2,7 @@ import { isProcess } from '../../bosh/monit/monit-service.ts';
 import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorText } from '../file/error-code.ts';
-import { isGone } from '../process/is-gone.ts';
+import { waitUntilGone } from '../process/is-gone.ts';
 import { describeExit } from '../process/program.ts';
 import type { ProgramExit, StartedProgram } from '../process/program.ts';
 import type { LiveProcess } from '../process/process-table.ts';
@@ -25,14 +25,14 @@ const pollMilliseconds = 100;
 /** What a stop program has when its process is gone; monit looks for that once a second. */
 const stopProgramMilliseconds = 5000;
 const killWaitMilliseconds = 5000;
-const settleMilliseconds = 2000;
+const startGraceMs = 2000;
 const defaultStopSeconds = 30;
 // after this long without an end a process counts as steady and its next restart is immediate again
 const steadyMilliseconds = 30_000;
 
 /**
  * One service of a monit file: how it is, and how it is started and stopped. Who decides that is
- * ServiceChain.
+ * DependencyGroup.
  */
 export class SupervisedService {
   readonly definition: MonitService;
@@ -124,21 +124,21 @@ export class SupervisedService {
   }
 
   /** Keeps over a restart of the agent that it is to be left alone, or that it is not. */
-  async leaveAlone(isLeftAlone: boolean): Promise<void> {
-    if (this.isLeftAlone !== isLeftAlone) await this.#remember({ isLeftAlone: isLeftAlone || undefined });
+  async setUserStopped(isUserStopped: boolean): Promise<void> {
+    if (this.isLeftAlone !== isUserStopped) await this.#remember({ isLeftAlone: isUserStopped || undefined });
   }
 
   /** False while the pause between two starts lasts. */
-  mayStart(): boolean {
+  isStartAllowed(): boolean {
     return this.#ports.clock.now() >= this.#nextStartAt;
   }
 
   /** Notes that it was found up, as this process where it is one. */
-  async noteUp(live: LiveProcess | undefined): Promise<void> {
+  async markUp(live: LiveProcess | undefined): Promise<void> {
     const { known } = this.#record;
     const isNew = live !== undefined && (known?.pid !== live.pid || known.startTicks !== live.startTicks);
     if (isNew || !this.#isSeen || this.#problems.size > 0) {
-      this.#ports.log.info(`${this.what}: running${live === undefined ? '' : ` as pid ${live.pid}`}`);
+      this.#ports.log.info(`${this.label}: running${live === undefined ? '' : ` as pid ${live.pid}`}`);
     }
     this.#isStarting = false;
     this.#isSeen = true;
@@ -150,12 +150,12 @@ export class SupervisedService {
   /**
    * Notes that it was found down; where a start follows that decides how it is, if it was never up before.
    */
-  async noteDown(problem: string, isStarted: boolean): Promise<void> {
+  async markDown(problem: string, isStarted: boolean): Promise<void> {
     this.#isSeen ||= !isStarted;
     if (this.#isSeen && !this.#problems.has('Does not exist')) {
       this.#problems.add('Does not exist');
       const pid = this.#record.known?.pid;
-      this.#ports.log.error(`${this.what}: ${pid === undefined ? problem : `pid ${pid} has ended`}`);
+      this.#ports.log.error(`${this.label}: ${pid === undefined ? problem : `pid ${pid} has ended`}`);
     }
     // its number may come back to the very process that is started next
     if (this.#record.known !== undefined) await this.#remember({ known: undefined });
@@ -167,13 +167,13 @@ export class SupervisedService {
   }
 
   /** Notes that an action on it went wrong. */
-  noteFailure(cause: string): void {
+  markFailed(cause: string): void {
     this.#problems.add('Execution failed');
-    this.#ports.log.error(`${this.what}: ${cause}`);
+    this.#ports.log.error(`${this.label}: ${cause}`);
   }
 
   /** `process 'web'` */
-  get what(): string {
+  get label(): string {
     const { name, subject } = this.definition;
     return `${isProcess(this.definition) ? 'process' : subject.kind} '${name}'`;
   }
@@ -183,12 +183,12 @@ export class SupervisedService {
    */
   async start(signal: AbortSignal): Promise<void> {
     const { start, subject } = this.definition;
-    if (start === undefined) return this.#noteAttempt();
+    if (start === undefined) return this.recordAttempt();
     if (await this.#comesUpByOther(start, signal)) return;
     // a start program that neither ended nor brought up its process must not do so beside the next one
     this.#starter?.program.signal('SIGKILL');
-    this.#ports.log.info(`${this.what}: starting`);
-    this.#noteAttempt();
+    this.#ports.log.info(`${this.label}: starting`);
+    this.recordAttempt();
     const starter = this.#begin(start, await this.#mark());
     if (subject.kind === 'host') return;
     this.#isStarting = true;
@@ -196,7 +196,7 @@ export class SupervisedService {
     let problem = 'no time to look';
     for (let wait = 25; this.#ports.clock.now() < deadline; wait = Math.min(wait * 2, 1000)) {
       const reading = await this.read();
-      if (reading.problem === undefined) return this.noteUp(reading.live);
+      if (reading.problem === undefined) return this.markUp(reading.live);
       if (signal.aborted) return;
       problem = reading.problem;
       if (starter.exit !== undefined && (starter.exit.code !== 0 || subject.kind === 'file')) break;
@@ -207,7 +207,7 @@ export class SupervisedService {
     this.#isSeen = true;
     this.#nextStartAt = this.#ports.clock.now() + restartDelay(this.#attempts);
     const why = starter.exit === undefined ? 'still runs' : describeExit(starter.exit);
-    this.noteFailure(`did not come up: its start program ${why}; ${problem}`);
+    this.markFailed(`did not come up: its start program ${why}; ${problem}`);
   }
 
   /**
@@ -216,7 +216,7 @@ export class SupervisedService {
    */
   async stop(): Promise<void> {
     if (isProcess(this.definition)) {
-      const live = await this.#settled();
+      const live = await this.#findAfterPendingStart();
       if (live !== undefined) await this.#end(live);
     } else await this.#runStopProgram();
     // what its pidfile names from now on was not started here
@@ -238,14 +238,14 @@ export class SupervisedService {
       .filter(({ exit }) => (exit?.code ?? 0) === 0);
     while (runs.some((run) => clock.now() < run.deadline(start.timeoutSeconds * 1000))) {
       const reading = await this.read();
-      if (reading.problem === undefined) await this.noteUp(reading.live);
+      if (reading.problem === undefined) await this.markUp(reading.live);
       if (reading.problem === undefined || signal.aborted) return true;
       await clock.sleep(pollMilliseconds, signal);
     }
     return signal.aborted;
   }
 
-  #noteAttempt(): void {
+  recordAttempt(): void {
     this.#attempts++;
     this.#startedAt = this.#ports.clock.now();
     this.#nextStartAt = this.#startedAt + restartDelay(this.#attempts);
@@ -256,7 +256,7 @@ export class SupervisedService {
     const mark = this.#record.mark ?? this.#ports.newMark();
     await this.#remember({ mark }).catch((error: unknown) => {
       // a full disk must not keep a job from running; only a restart of the agent would miss this
-      this.#ports.log.error(`${this.what}: its start is not recorded: ${errorText(error)}`);
+      this.#ports.log.error(`${this.label}: its start is not recorded: ${errorText(error)}`);
     });
     return mark;
   }
@@ -276,24 +276,24 @@ export class SupervisedService {
     const { stop, subject } = this.definition;
     const { table, log } = this.#ports;
     const isOwn = subject.kind === 'pidfile' || (live.mark !== undefined && this.#marks.includes(live.mark));
-    log.info(`${this.what}: stopping pid ${live.pid}`);
+    log.info(`${this.label}: stopping pid ${live.pid}`);
     const program = stop === undefined ? undefined : this.#ports.launch(this.definition, stop, 'Stopped');
     if (program === undefined && isOwn) await table.signal(live, 'SIGTERM');
-    if (await isGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
-      return this.#letEnd(program);
+    if (await waitUntilGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
+      return this.#waitForStopProgram(program);
     if (!isOwn) {
       // any user can have a process whose command line matches
       const cause = 'its start program did not begin it, so it is not killed';
-      throw new ProductError('AGENT_JOB_FAILED', `${this.what} (pid ${live.pid}) did not end: ${cause}`);
+      throw new ProductError('AGENT_JOB_FAILED', `${this.label} (pid ${live.pid}) did not end: ${cause}`);
     }
-    log.error(`${this.what}: pid ${live.pid} did not end in time, killing it`);
+    log.error(`${this.label}: pid ${live.pid} did not end in time, killing it`);
     await table.signal(live, 'SIGKILL');
-    if (await isGone(this.#ports, live, killWaitMilliseconds)) return;
-    throw new ProductError('AGENT_JOB_FAILED', `${this.what} (pid ${live.pid}) lives on after SIGKILL`);
+    if (await waitUntilGone(this.#ports, live, killWaitMilliseconds)) return;
+    throw new ProductError('AGENT_JOB_FAILED', `${this.label} (pid ${live.pid}) lives on after SIGKILL`);
   }
 
   /** Many a stop program removes the pidfile last: a start beside it would lose the new one. */
-  async #letEnd(program: StartedProgram | undefined): Promise<void> {
+  async #waitForStopProgram(program: StartedProgram | undefined): Promise<void> {
     if (program === undefined) return;
     const ended = new AbortController();
     await Promise.race([program.exit, this.#ports.clock.sleep(stopProgramMilliseconds, ended.signal)]);
@@ -304,7 +304,7 @@ export class SupervisedService {
     this.#starter?.program.signal('SIGKILL');
     const { stop } = this.definition;
     if (stop === undefined) return;
-    this.#ports.log.info(`${this.what}: stopping`);
+    this.#ports.log.info(`${this.label}: stopping`);
     const program = this.#ports.launch(this.definition, stop, 'Stopped');
     const ended = new AbortController();
     const late = this.#ports.clock
@@ -313,21 +313,21 @@ export class SupervisedService {
     const exit = await program.exit;
     ended.abort();
     await late;
-    if (exit.code !== 0) this.#ports.log.error(`${this.what}: its stop program ${describeExit(exit)}`);
+    if (exit.code !== 0) this.#ports.log.error(`${this.label}: its stop program ${describeExit(exit)}`);
   }
 
   /**
    * The living process; a start that was under way, or that outlived its timeout, is ended or waited for
    * first, so that nothing comes up later.
    */
-  async #settled(): Promise<LiveProcess | undefined> {
+  async #findAfterPendingStart(): Promise<LiveProcess | undefined> {
     const live = await this.find();
     const runs = [this, ...this.#others()].flatMap((one) => one.#starter ?? []);
     const startRuns = runs.some(({ exit }) => exit === undefined);
     if (live !== undefined || !(this.#isStarting || startRuns)) return live;
     this.#starter?.program.signal('SIGKILL');
     this.#isStarting = false;
-    const deadline = this.#ports.clock.now() + settleMilliseconds;
+    const deadline = this.#ports.clock.now() + startGraceMs;
     while (this.#ports.clock.now() < deadline) {
       const late = await this.find();
       if (late !== undefined) return late;

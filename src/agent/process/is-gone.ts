@@ -4,7 +4,7 @@ import type { ProcessIdentity, ProcessTable } from './process-table.ts';
 const pollMilliseconds = 100;
 
 /** True as soon as that very process is gone, false when it still lives after `milliseconds`. */
-export async function isGone(
+export async function waitUntilGone(
   ports: { readonly table: ProcessTable; readonly clock: Clock },
   identity: ProcessIdentity,
   milliseconds: number,

@@ -14,13 +14,13 @@ const goneCodes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL']);
 export const procProcessTable: ProcessTable = {
   async find(pid) {
     // held open it stays the folder of this process, even when its number is used again meanwhile
-    const folder = await gone(open(`/proc/${pid}`, 'r'));
+    const folder = await ifProcessExists(open(`/proc/${pid}`, 'r'));
     if (folder === undefined) return undefined;
     try {
-      const stat = parseProcStat((await readGone(`/proc/self/fd/${folder.fd}/stat`)) ?? '');
-      const status = await readGone(`/proc/self/fd/${folder.fd}/status`);
+      const stat = parseProcStat((await readProcFile(`/proc/self/fd/${folder.fd}/stat`)) ?? '');
+      const status = await readProcFile(`/proc/self/fd/${folder.fd}/status`);
       const [, real, saved] = /^Uid:\t([0-9]+)\t[0-9]+\t([0-9]+)\t/m.exec(status ?? '') ?? [];
-      const limits = await readGone(`/proc/self/fd/${folder.fd}/limits`);
+      const limits = await readProcFile(`/proc/self/fd/${folder.fd}/limits`);
       if (stat === undefined || stat.state === 'Z' || stat.state === 'X' || real === undefined)
         return undefined;
       return {
@@ -38,9 +38,9 @@ export const procProcessTable: ProcessTable = {
     }
   },
 
-  async usages() {
+  async list() {
     const found = (await pids()).map(async (pid) => {
-      const stat = parseProcStat((await readGone(`/proc/${pid}/stat`)) ?? '');
+      const stat = parseProcStat((await readProcFile(`/proc/${pid}/stat`)) ?? '');
       if (stat === undefined || stat.state === 'Z' || stat.state === 'X') return [];
       return {
         pid: Number(pid),
@@ -56,7 +56,8 @@ export const procProcessTable: ProcessTable = {
 
   async matching(pattern) {
     const found = (await pids()).map(async (pid) => {
-      const words = (await readGone(`/proc/${pid}/cmdline`))?.replace(/\0+$/, '').replaceAll('\0', ' ') ?? '';
+      const words =
+        (await readProcFile(`/proc/${pid}/cmdline`))?.replace(/\0+$/, '').replaceAll('\0', ' ') ?? '';
       return words !== '' && pattern.test(words) ? [Number(pid)] : [];
     });
     return (await Promise.all(found)).flat().filter((pid) => pid !== process.pid && pid !== 1);
@@ -73,10 +74,10 @@ export const procProcessTable: ProcessTable = {
     }
   },
 
-  async holders(directory) {
+  async openHandlesBelow(directory) {
     const found: string[] = [];
     for (const entry of await pids()) {
-      const held = await heldBelow(entry, directory);
+      const held = await handlesBelow(entry, directory);
       if (held !== undefined) found.push(`${await processName(entry)} (pid ${entry}, ${held})`);
     }
     return found;
@@ -87,22 +88,22 @@ async function pids(): Promise<readonly string[]> {
   return (await readdir('/proc')).filter((entry) => /^[0-9]+$/.test(entry));
 }
 
-async function heldBelow(pid: string, directory: string): Promise<string | undefined> {
+async function handlesBelow(pid: string, directory: string): Promise<string | undefined> {
   const isBelow = (path: string | undefined): boolean =>
     path !== undefined && (path === directory || path.startsWith(`${directory}/`));
   for (const link of ['cwd', 'root', 'exe']) {
-    const path = await readLinkGone(`/proc/${pid}/${link}`);
+    const path = await readProcLink(`/proc/${pid}/${link}`);
     if (isBelow(path)) return `${link} ${path}`;
   }
-  for (const descriptor of await listGone(`/proc/${pid}/fd`)) {
-    const path = await readLinkGone(`/proc/${pid}/fd/${descriptor}`);
+  for (const descriptor of await listProc(`/proc/${pid}/fd`)) {
+    const path = await readProcLink(`/proc/${pid}/fd/${descriptor}`);
     if (isBelow(path)) return `open file ${path}`;
   }
   return undefined;
 }
 
 async function processName(pid: string): Promise<string> {
-  return (await readGone(`/proc/${pid}/comm`))?.trim() ?? 'a process that has just ended';
+  return (await readProcFile(`/proc/${pid}/comm`))?.trim() ?? 'a process that has just ended';
 }
 
 async function bootMilliseconds(): Promise<number> {
@@ -111,12 +112,13 @@ async function bootMilliseconds(): Promise<number> {
   return Number(match[1]) * 1000;
 }
 
-const readGone = (path: string): Promise<string | undefined> => gone(readFile(path, 'utf8'));
-const readLinkGone = (path: string): Promise<string | undefined> => gone(readlink(path));
-const listGone = async (path: string): Promise<readonly string[]> => (await gone(readdir(path))) ?? [];
+const readProcFile = (path: string): Promise<string | undefined> => ifProcessExists(readFile(path, 'utf8'));
+const readProcLink = (path: string): Promise<string | undefined> => ifProcessExists(readlink(path));
+const listProc = async (path: string): Promise<readonly string[]> =>
+  (await ifProcessExists(readdir(path))) ?? [];
 
 // a process may end, or belong to another user, at any moment of the reading
-async function gone<T>(reading: Promise<T>): Promise<T | undefined> {
+async function ifProcessExists<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {

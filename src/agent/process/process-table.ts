@@ -32,7 +32,7 @@ export interface ProcessUsage extends ProcessIdentity {
 export interface ProcessTable {
   find(pid: number): Promise<LiveProcess | undefined>;
   /** All that live, this program among them. */
-  usages(): Promise<readonly ProcessUsage[]>;
+  list(): Promise<readonly ProcessUsage[]>;
   /**
    * The pids of processes whose command line, its arguments joined by blanks, matches; not this program's
    * own.
@@ -41,5 +41,5 @@ export interface ProcessTable {
   /** Sends a signal to one process, if it is still the one meant; answers whether it was. */
   signal(identity: ProcessIdentity, name: NodeJS.Signals): Promise<boolean>;
   /** Processes that hold something at or below a directory: what they are and what they hold. */
-  holders(directory: string): Promise<readonly string[]>;
+  openHandlesBelow(directory: string): Promise<readonly string[]>;
 }

@@ -9,17 +9,22 @@ export const systemPrograms: Programs = {
 };
 
 // the mask is the whole process's: set around spawn, it would fall on files that other work makes meanwhile
-const underMask = 'umask "$1"; shift; exec "$@"';
+const umaskScript = 'umask "$1"; shift; exec "$@"';
 
 /** The request's command as one that sets the mask and the mark before it becomes the program. */
-function commandOf({ file, arguments: list, umask, mark }: ProgramRequest): readonly [string, ...string[]] {
+function buildCommand({
+  file,
+  arguments: list,
+  umask,
+  mark,
+}: ProgramRequest): readonly [string, ...string[]] {
   const marked: readonly [string, ...string[]] =
     mark === undefined ? [file, ...list] : ['prlimit', `--rttime=${mark}:`, '--', file, ...list];
-  return umask === undefined ? marked : ['/bin/sh', '-c', underMask, 'sh', umask.toString(8), ...marked];
+  return umask === undefined ? marked : ['/bin/sh', '-c', umaskScript, 'sh', umask.toString(8), ...marked];
 }
 
 function spawnProgram(request: ProgramRequest): ChildProcess {
-  const [file, ...list] = commandOf(request);
+  const [file, ...list] = buildCommand(request);
   return spawn(file, list, {
     env: { ...request.environment },
     stdio: ['ignore', request.stdout ?? 'ignore', request.stderr ?? 'ignore'],

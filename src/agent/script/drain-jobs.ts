@@ -3,7 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '../log.ts';
 import { describeExit } from '../process/program.ts';
-import { statusParameters } from './drain-parameters.ts';
+import { dynamicDrainParameters } from './drain-parameters.ts';
 import type { DrainParameters } from './drain-parameters.ts';
 import { hasScript, runJobScript } from './job-script.ts';
 import type { ScriptPorts } from './job-script.ts';
@@ -29,7 +29,7 @@ export async function drainJobs(
     scripts.push({
       job,
       run: async () => {
-        for (let asked = parameters; ; asked = statusParameters(parameters)) {
+        for (let asked = parameters; ; asked = dynamicDrainParameters(parameters)) {
           const seconds = await drainJob(ports, job, asked, signal);
           await ports.clock.sleep(Math.abs(seconds) * 1000, signal);
           if (signal.aborted) throw new Error('Script was cancelled by user request');

@@ -14,8 +14,8 @@ export function drainParameters(
   next: ApplySpec | undefined,
 ): DrainParameters {
   const environment = {
-    BOSH_JOB_STATE: presentedState(current),
-    ...(next === undefined ? {} : { BOSH_JOB_NEXT_STATE: presentedState(next) }),
+    BOSH_JOB_STATE: publicState(current),
+    ...(next === undefined ? {} : { BOSH_JOB_NEXT_STATE: publicState(next) }),
   };
   switch (type) {
     case 'shutdown':
@@ -34,7 +34,7 @@ export function drainParameters(
  * What a script is told that is asked again (bosh-agent: agent/script/drain/script_params.go,
  * NewStatusParams).
  */
-export function statusParameters({ environment }: DrainParameters): DrainParameters {
+export function dynamicDrainParameters({ environment }: DrainParameters): DrainParameters {
   return { arguments: ['job_check_status', 'hash_unchanged'], environment };
 }
 
@@ -53,7 +53,7 @@ function hashChange(current: string, next: string): string {
   return current === next ? 'hash_unchanged' : 'hash_changed';
 }
 
-function presentedState(spec: ApplySpec): string {
+function publicState(spec: ApplySpec): string {
   return JSON.stringify({ persistent_disk: spec.persistentDisk });
 }
 

@@ -27,10 +27,10 @@ export async function runInParallel(
       log.error(`${name} script of job '${job}': ${errorText(result.reason)}`);
   }
   if (failed.length === 0) return;
-  throw new ProductError('AGENT_SCRIPT_FAILED', summary(name, failed, passed));
+  throw new ProductError('AGENT_SCRIPT_FAILED', failureMessage(name, failed, passed));
 }
 
-function summary(name: string, failed: readonly string[], passed: readonly string[]): string {
+function failureMessage(name: string, failed: readonly string[], passed: readonly string[]): string {
   const successful = passed.length === 0 ? '' : `. Successful Jobs: ${passed.join(', ')}`;
   const total = failed.length + passed.length;
   return `${failed.length} of ${total} ${name} scripts failed. Failed Jobs: ${failed.join(', ')}${successful}.`;

@@ -6,7 +6,7 @@ import { isObject } from './json.ts';
  * infrastructure/settings_source_factory.go). Only sources of type File are known; another type, or none, is
  * AGENT_SETTINGS_INVALID.
  */
-export function settingsPathsOf(text: string, source: string): readonly string[] {
+export function parseSettingsPaths(text: string, source: string): readonly string[] {
   const sources = sourcesOf(text, source);
   const paths = sources.map((entry) => {
     const { Type: type, SettingsPath: path } = isObject(entry) ? entry : {};

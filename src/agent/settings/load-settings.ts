@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
-import { settingsPathsOf } from './agent-config.ts';
+import { parseSettingsPaths } from './agent-config.ts';
 import { parseSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 
@@ -15,7 +15,7 @@ export async function loadSettings(configPath: string, directories: Directories)
   if (config === undefined) {
     throw new ProductError('AGENT_SETTINGS_INVALID', `there is no agent configuration ${configPath}`);
   }
-  const sources = settingsPathsOf(config, configPath);
+  const sources = parseSettingsPaths(config, configPath);
   const cache = join(directories.bosh, 'settings.json');
   for (const source of sources) {
     const text = await readFileIfPresent(source);

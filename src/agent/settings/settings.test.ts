@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { busAddressOf } from '../mbus/bus-address.ts';
 import { resolveNetworks } from '../spec/resolve-networks.ts';
-import { settingsPathsOf } from './agent-config.ts';
+import { parseSettingsPaths } from './agent-config.ts';
 import { parseSettings } from './settings.ts';
 
 const parse = (value: object): ReturnType<typeof parseSettings> =>
@@ -63,13 +63,13 @@ test('other buses are refused without a word of their secrets', () => {
 test('agent.json names File sources', () => {
   const config = (sources: unknown): string =>
     JSON.stringify({ Infrastructure: { Settings: { Sources: sources } } });
-  assert.deepEqual(settingsPathsOf(config([{ Type: 'File', SettingsPath: '/a' }]), 'agent.json'), ['/a']);
+  assert.deepEqual(parseSettingsPaths(config([{ Type: 'File', SettingsPath: '/a' }]), 'agent.json'), ['/a']);
   assert.throws(
-    () => settingsPathsOf(config([{ Type: 'HTTP', URI: 'x' }]), 'agent.json'),
+    () => parseSettingsPaths(config([{ Type: 'HTTP', URI: 'x' }]), 'agent.json'),
     /'HTTP' is not of type File/,
   );
   for (const text of ['', '{}', config([]), config([{ Type: 'File', SettingsPath: 'a' }])]) {
-    assert.throws(() => settingsPathsOf(text, 'agent.json'), isInvalid);
+    assert.throws(() => parseSettingsPaths(text, 'agent.json'), isInvalid);
   }
 });
 
@@ -97,7 +97,7 @@ test('says which settings have no effect here, and which blobstore is meant', ()
     persistent_disk_fs: 'xfs',
   };
   const settings = parse({ blobstore: { provider: 'local' }, env });
-  assert.deepEqual(settings.unused, ['env.bosh.password', 'env.persistent_disk_fs']);
+  assert.deepEqual(settings.ignoredSettings, ['env.bosh.password', 'env.persistent_disk_fs']);
   assert.equal(settings.blobstoreProvider, 'dav');
   assert.equal(settings.parallel, 3);
   assert.deepEqual(settings.authorizedKeys, ['ssh-rsa A']);

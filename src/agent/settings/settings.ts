@@ -1,4 +1,4 @@
-import { envWithoutEffect } from '../../bosh/manifest/env-without-effect.ts';
+import { unsupportedEnvKeys } from '../../bosh/manifest/env-without-effect.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { isObject } from './json.ts';
 import type { JsonObject } from './json.ts';
@@ -32,7 +32,7 @@ export interface Settings {
   /** `env.bosh.blobstores` wins over `blobstore`; undefined where neither is given. */
   readonly blobstoreProvider: string | undefined;
   /** Names of settings that ask for something this agent does not do. */
-  readonly unused: readonly string[];
+  readonly ignoredSettings: readonly string[];
 }
 
 /** Reads settings from JSON text; `source` names it in AGENT_SETTINGS_INVALID. */
@@ -55,7 +55,7 @@ export function parseSettings(text: string, source: string): Settings {
     authorizedKeys: textsAt(bosh, 'authorized_keys'),
     parallel: typeof bosh['parallel'] === 'number' && bosh['parallel'] > 0 ? bosh['parallel'] : 5,
     blobstoreProvider: blobstoreProviderOf(root, bosh),
-    unused: envWithoutEffect(env).map(({ key }) => `env.${key}`),
+    ignoredSettings: unsupportedEnvKeys(env).map(({ key }) => `env.${key}`),
   };
 }
 

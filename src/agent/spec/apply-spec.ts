@@ -39,27 +39,27 @@ export function parseApplySpec(source: JsonObject): ApplySpec {
   }
   return {
     source,
-    deployment: textOf(source['deployment']),
-    name: textOf(source['name']),
-    id: textOf(source['id']),
-    availabilityZone: textOf(source['az']),
-    configurationHash: textOf(source['configuration_hash']),
+    deployment: optionalString(source['deployment']),
+    name: optionalString(source['name']),
+    id: optionalString(source['id']),
+    availabilityZone: optionalString(source['az']),
+    configurationHash: optionalString(source['configuration_hash']),
     persistentDisk: typeof source['persistent_disk'] === 'number' ? source['persistent_disk'] : 0,
     jobs,
-    packages: packagesOf(source['packages'], 'packages'),
+    packages: parsePackages(source['packages'], 'packages'),
     renderedTemplates,
   };
 }
 
 /** Reads a map of package name to `{name, version, sha1, blobstore_id}`; `where` names it in errors. */
-export function packagesOf(value: unknown, where: string): readonly PackageSpec[] {
+export function parsePackages(value: unknown, where: string): readonly PackageSpec[] {
   if (value === undefined || value === null) return [];
   if (!isObject(value)) throw invalid(`${where} is not an object`);
   return Object.entries(value).map(([key, entry]) => packageOf(entry, `${where}.${key}`));
 }
 
 /** A job's or package's name as a single harmless path element; AGENT_ARGUMENT_INVALID otherwise. */
-export function safeName(value: unknown, where: string): string {
+export function parsePathElement(value: unknown, where: string): string {
   if (typeof value === 'string' && /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,200}$/.test(value)) return value;
   throw invalid(`${where} is not a name of letters, digits, '.', '_', '+' and '-'`);
 }
@@ -67,7 +67,7 @@ export function safeName(value: unknown, where: string): string {
 function packageOf(value: unknown, where: string): PackageSpec {
   if (!isObject(value)) throw invalid(`${where} is not an object`);
   return {
-    name: safeName(value['name'], `${where}.name`),
+    name: parsePathElement(value['name'], `${where}.name`),
     version: requiredText(value['version'], `${where}.version`),
     digest: requiredText(value['sha1'], `${where}.sha1`),
     blobId: requiredText(value['blobstore_id'], `${where}.blobstore_id`),
@@ -82,7 +82,7 @@ function jobsOf(job: unknown): readonly JobSpec[] {
     const where = `job.templates[${index}]`;
     if (!isObject(template)) throw invalid(`${where} is not an object`);
     return {
-      name: safeName(template['name'], `${where}.name`),
+      name: parsePathElement(template['name'], `${where}.name`),
       version: requiredText(template['version'], `${where}.version`),
     };
   });
@@ -90,8 +90,8 @@ function jobsOf(job: unknown): readonly JobSpec[] {
 
 function renderedTemplatesOf(value: unknown): ApplySpec['renderedTemplates'] {
   if (!isObject(value)) return undefined;
-  const blobId = textOf(value['blobstore_id']);
-  const digest = textOf(value['sha1']);
+  const blobId = optionalString(value['blobstore_id']);
+  const digest = optionalString(value['sha1']);
   return blobId === '' || digest === '' ? undefined : { blobId, digest };
 }
 
@@ -100,7 +100,7 @@ function requiredText(value: unknown, where: string): string {
   throw invalid(`${where} is not a text`);
 }
 
-function textOf(value: unknown): string {
+function optionalString(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

@@ -36,7 +36,7 @@ export class BpmScene {
     const scene = new BpmScene(base);
     await prepareDirectories(scene.directories, identitiesWithVcap);
     t.after(async () => {
-      for (const { pid, sessionId } of await procProcessTable.usages()) {
+      for (const { pid, sessionId } of await procProcessTable.list()) {
         const bases = await readFile(`/proc/${sessionId}/environ`, 'utf8').catch(() => '');
         if (bases.includes(base)) process.kill(pid, 'SIGKILL');
       }

@@ -1,9 +1,9 @@
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
-import { inStartOrder } from '../../bosh/monit/check-services.ts';
+import { sortByDependencies } from '../../bosh/monit/check-services.ts';
 import { parseMonit } from '../../bosh/monit/parse-monit.ts';
 import type { SupervisionRecord } from '../monit/identity-file.ts';
 import type { ConnectionTest } from '../monit/probes.ts';
-import { ServiceChain } from '../monit/service-chain.ts';
+import { DependencyGroup } from '../monit/service-chain.ts';
 import { SupervisedService } from '../monit/supervised-service.ts';
 import type { SupervisionPorts } from '../monit/supervision-ports.ts';
 import type { StartedProgram } from '../process/program.ts';
@@ -38,12 +38,12 @@ export class FakeMachine {
   }
 
   /** The services of a monit file, as one chain of an agent that has just come up. */
-  chain(text: string): ServiceChain {
-    const services = inStartOrder(parseMonit(text, 'job')).map(
+  chain(text: string): DependencyGroup {
+    const services = sortByDependencies(parseMonit(text, 'job')).map(
       (definition) =>
         new SupervisedService(definition, this.#ports, this.#records.get(definition.name) ?? {}),
     );
-    return new ServiceChain(services, this.#ports);
+    return new DependencyGroup(services, this.#ports);
   }
 
   get #ports(): SupervisionPorts {
@@ -59,13 +59,13 @@ export class FakeMachine {
         find: async (pid) => [...this.living.values()].find((one) => one.pid === pid),
         matching: async (pattern) =>
           [...this.living].filter(([name]) => pattern.test(name)).map(([, { pid }]) => pid),
-        usages: async () =>
+        list: async () =>
           [...this.living.values()].map((one) => ({ ...one, ...this.usage, parentPid: 1, sessionId: 1 })),
         signal: async (identity) => {
           const found = [...this.living].find(([, { pid }]) => pid === identity.pid);
           return found !== undefined && this.living.delete(found[0]);
         },
-        holders: async () => [],
+        openHandlesBelow: async () => [],
       },
       probes: {
         file: async (path) => this.files.get(path),

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises';
-import { isSameVolume, mountAt, volumeOf } from '../disk/mount-table.ts';
+import { isSameMountRoot, mountAt, locateOnFilesystem } from '../disk/mount-table.ts';
 import type { Mount, MountTable } from '../disk/mount-table.ts';
 
 /** Mounts that are only remembered; each folder added with `addVolume` is a file system of its own. */
@@ -21,8 +21,8 @@ export class FakeMountTable implements MountTable {
   }
 
   async bind(source: string, target: string): Promise<void> {
-    const volume = volumeOf(this.#mounts, source);
-    if (volume === undefined || isSameVolume(volume, mountAt(this.#mounts, target))) {
+    const volume = locateOnFilesystem(this.#mounts, source);
+    if (volume === undefined || isSameMountRoot(volume, mountAt(this.#mounts, target))) {
       throw new Error(`a second mount of ${source} on ${target}`);
     }
     await mkdir(target, { recursive: true });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { identitiesOf, loadIdentities } from '../user/identities.ts';
+import { parseIdentities, loadIdentities } from '../user/identities.ts';
 import type { Identities } from '../user/identities.ts';
 
 const id = 54_321;
@@ -10,12 +10,12 @@ export const hostileUser = { uid: id, gid: id } as const;
 
 /** Why the attacks cannot be played here, as the reason of a skip. */
 export const hostileUserIsMissing =
-  process.geteuid?.() === 0 && (await loadIdentities()).mayUseUser(id)
+  process.geteuid?.() === 0 && (await loadIdentities()).canActAsUser(id)
     ? false
     : 'needs root with other user ids: it plays root and a job user of one VM';
 
 /** The users of a VM that has vcap. */
-export const identitiesWithVcap: Identities = identitiesOf({
+export const identitiesWithVcap: Identities = parseIdentities({
   passwd: `root:x:0:0::/root:/bin/sh\nvcap:x:${id}:${id}::/home/vcap:/bin/sh\n`,
   group: `root:x:0:\nvcap:x:${id}:\n`,
   userMap: '0 0 4294967295',

@@ -1,7 +1,7 @@
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
 import type { SupervisionRecord } from '../monit/identity-file.ts';
 import type { ProcessState } from '../monit/process-state.ts';
-import { ServiceChain } from '../monit/service-chain.ts';
+import { DependencyGroup } from '../monit/service-chain.ts';
 import { SupervisedService } from '../monit/supervised-service.ts';
 import type { SupervisionPorts } from '../monit/supervision-ports.ts';
 import type { LiveProcess } from '../process/process-table.ts';
@@ -22,7 +22,7 @@ export function watchedService(
   record: SupervisionRecord,
 ): WatchedService {
   const service = new SupervisedService(definition, ports, record);
-  const chain = new ServiceChain([service], ports);
+  const chain = new DependencyGroup([service], ports);
   return {
     definition,
     get state() {

@@ -7,7 +7,7 @@ import type { TestContext } from 'node:test';
 import { hostileUser, hostileUserIsMissing } from '../testing/hostile-user.ts';
 import { TestVm } from '../testing/test-vm.ts';
 import { writeAuthorizedKeys } from './authorized-keys.ts';
-import { identitiesOf } from './identities.ts';
+import { parseIdentities } from './identities.ts';
 
 const { uid, gid } = hostileUser;
 const options = { skip: hostileUserIsMissing };
@@ -21,7 +21,7 @@ async function home(t: TestContext): Promise<string> {
 }
 
 const identities = (homeOfVcap: string, userMap = '0 0 4294967295') =>
-  identitiesOf({
+  parseIdentities({
     passwd: `root:x:0:0::/root:/bin/sh\nvcap:x:${uid}:${gid}::${homeOfVcap}:/bin/sh\n`,
     group: `vcap:x:${gid}:\n`,
     ...{ userMap, groupMap: userMap, user: 0, userGroup: 0 },
@@ -68,7 +68,7 @@ test('no key given leaves what is there', options, async (t) => {
 });
 
 test('a VM without vcap, without its home, or of one user id says so', async () => {
-  const none = identitiesOf({
+  const none = parseIdentities({
     passwd: 'root:x:0:0::/root:/bin/sh\n',
     ...{ group: '', userMap: '0 0 10', groupMap: '0 0 10', user: 0, userGroup: 0 },
   });

@@ -18,7 +18,7 @@ export async function writeAuthorizedKeys(
   const [userId, home] = [identities.userId(user), identities.homeOf(user)];
   if (userId === undefined || home === undefined) return `there is no user ${user} here`;
   const group = identities.primaryGroupId(userId);
-  if (group === undefined || !identities.mayUseUser(userId) || !identities.mayUseGroup(group))
+  if (group === undefined || !identities.canActAsUser(userId) || !identities.canActAsGroup(group))
     return `${user} cannot own files here: this user namespace does not map its id`;
   try {
     await writeKeys(keys, home, [userId, group]);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { ownerOf } from '../monit/launch.ts';
-import { identitiesOf } from './identities.ts';
+import { resolveOwner } from '../monit/launch.ts';
+import { parseIdentities } from './identities.ts';
 import { ownershipHint } from './ownership-hint.ts';
 import { vcapGroup } from './vcap-group.ts';
 
@@ -18,29 +18,32 @@ const single = { ...files, userMap: '0 65534 1\n', groupMap: '0 65534 1\n' };
 const program = { arguments: ['/bin/x'] as const, timeoutSeconds: 1, group: undefined };
 
 test('root with every id mapped may be anyone', () => {
-  const identities = identitiesOf(files);
-  assert.equal(identities.single, false);
+  const identities = parseIdentities(files);
+  assert.equal(identities.hasSingleId, false);
   assert.equal(vcapGroup(identities), 1000);
-  assert.deepEqual(ownerOf({ ...program, user: 'vcap', group: '7' }, 'web', identities), {
+  assert.deepEqual(resolveOwner({ ...program, user: 'vcap', group: '7' }, 'web', identities), {
     userId: 1000,
     groupId: 7,
   });
   const alone = { ...program, group: undefined };
-  assert.deepEqual(ownerOf({ ...alone, user: 'vcap' }, 'web', identities), { userId: 1000, groupId: 1000 });
-  assert.deepEqual(ownerOf({ ...alone, user: '77' }, 'web', identities), { userId: 77, groupId: 77 });
-  assert.deepEqual(ownerOf({ ...alone, user: undefined }, 'web', identities), {});
+  assert.deepEqual(resolveOwner({ ...alone, user: 'vcap' }, 'web', identities), {
+    userId: 1000,
+    groupId: 1000,
+  });
+  assert.deepEqual(resolveOwner({ ...alone, user: '77' }, 'web', identities), { userId: 77, groupId: 77 });
+  assert.deepEqual(resolveOwner({ ...alone, user: undefined }, 'web', identities), {});
 });
 
 test('with a single id only that one can be used, and the refusal says why', () => {
-  const identities = identitiesOf(single);
-  assert.equal(identities.single, true);
+  const identities = parseIdentities(single);
+  assert.equal(identities.hasSingleId, true);
   assert.equal(vcapGroup(identities), undefined);
-  assert.deepEqual(ownerOf({ ...program, user: 'root' }, 'web', identities), {
+  assert.deepEqual(resolveOwner({ ...program, user: 'root' }, 'web', identities), {
     userId: 0,
     groupId: 0,
   });
   assert.throws(
-    () => ownerOf({ ...program, user: 'vcap' }, 'web', identities),
+    () => resolveOwner({ ...program, user: 'vcap' }, 'web', identities),
     (error) =>
       isProductError(error, 'AGENT_OWNER_UNAVAILABLE') &&
       /job 'web': the user 'vcap' of its monit file cannot be used: .*single user id/.test(error.message),
@@ -48,21 +51,21 @@ test('with a single id only that one can be used, and the refusal says why', () 
 });
 
 test('without root only the own id can be used; two ranges are two ranges', () => {
-  assert.equal(vcapGroup(identitiesOf({ ...files, user: 1000, userGroup: 1000 })), undefined);
-  const ranges = identitiesOf({ ...files, userMap: '0 1000 1\n1 100000 65535\n' });
+  assert.equal(vcapGroup(parseIdentities({ ...files, user: 1000, userGroup: 1000 })), undefined);
+  const ranges = parseIdentities({ ...files, userMap: '0 1000 1\n1 100000 65535\n' });
   assert.deepEqual(
-    [0, 1, 65_535, 65_536].map((id) => ranges.mayUseUser(id)),
+    [0, 1, 65_535, 65_536].map((id) => ranges.canActAsUser(id)),
     [true, true, true, false],
   );
-  assert.equal(ranges.single, false);
+  assert.equal(ranges.hasSingleId, false);
 });
 
 test('a refused chown is explained where there is a single id', () => {
   const stderr = '+ chown -R vcap:vcap /x\nchown: changing ownership of /x: Invalid argument\n+ exit 1\n';
   assert.match(
-    ownershipHint(stderr, identitiesOf(single)) ?? '',
+    ownershipHint(stderr, parseIdentities(single)) ?? '',
     /single user id.*\(chown: changing ownership of \/x/,
   );
-  assert.equal(ownershipHint(stderr, identitiesOf(files)), undefined);
-  assert.equal(ownershipHint('make: Invalid argument', identitiesOf(single)), undefined);
+  assert.equal(ownershipHint(stderr, parseIdentities(files)), undefined);
+  assert.equal(ownershipHint('make: Invalid argument', parseIdentities(single)), undefined);
 });

@@ -9,10 +9,10 @@ export interface Identities {
   /** The group of a user's entry in passwd. */
   primaryGroupId(userId: number): number | undefined;
   /** True where the agent can act as that user or group: it is root and its user namespace maps the id. */
-  mayUseUser(id: number): boolean;
-  mayUseGroup(id: number): boolean;
+  canActAsUser(id: number): boolean;
+  canActAsGroup(id: number): boolean;
   /** True in a user namespace that maps one id only: no file can belong to anyone else. */
-  readonly single: boolean;
+  readonly hasSingleId: boolean;
 }
 
 export interface IdentityFiles {
@@ -27,7 +27,7 @@ export interface IdentityFiles {
 
 /** Reads the machine's users and the id maps of this process. */
 export async function loadIdentities(): Promise<Identities> {
-  return identitiesOf({
+  return parseIdentities({
     passwd: (await readFileIfPresent('/etc/passwd')) ?? '',
     group: (await readFileIfPresent('/etc/group')) ?? '',
     userMap: await readFile('/proc/self/uid_map', 'utf8'),
@@ -38,22 +38,22 @@ export async function loadIdentities(): Promise<Identities> {
 }
 
 /** The decision behind {@link loadIdentities}, from the texts of the files. */
-export function identitiesOf(files: IdentityFiles): Identities {
+export function parseIdentities(files: IdentityFiles): Identities {
   const users = idsByName(files.passwd);
   const primaryGroups = primaryGroupsOf(files.passwd);
   const homes = homesOf(files.passwd);
   const groups = idsByName(files.group);
   const isRoot = files.user === 0;
-  const userRanges = rangesOf(files.userMap);
-  const groupRanges = rangesOf(files.groupMap);
+  const userRanges = parseIdMap(files.userMap);
+  const groupRanges = parseIdMap(files.groupMap);
   return {
     userId: (name) => users.get(name),
     groupId: (name) => groups.get(name),
     homeOf: (name) => homes.get(name),
     primaryGroupId: (userId) => primaryGroups.get(userId),
-    mayUseUser: (id) => id === files.user || (isRoot && isMapped(userRanges, id)),
-    mayUseGroup: (id) => id === files.userGroup || (isRoot && isMapped(groupRanges, id)),
-    single: userRanges.reduce((count, range) => count + range.count, 0) === 1,
+    canActAsUser: (id) => id === files.user || (isRoot && isMapped(userRanges, id)),
+    canActAsGroup: (id) => id === files.userGroup || (isRoot && isMapped(groupRanges, id)),
+    hasSingleId: userRanges.reduce((count, range) => count + range.count, 0) === 1,
   };
 }
 
@@ -63,7 +63,7 @@ interface Range {
 }
 
 // lines of "<first inside> <first outside> <count>" (user_namespaces(7))
-function rangesOf(map: string): readonly Range[] {
+function parseIdMap(map: string): readonly Range[] {
   return map
     .split('\n')
     .map((line) => line.trim().split(/\s+/).map(Number))

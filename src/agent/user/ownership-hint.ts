@@ -5,7 +5,7 @@ import type { Identities } from './identities.ts';
  * user id; the kernel itself only says "Invalid argument".
  */
 export function ownershipHint(stderr: string, identities: Identities): string | undefined {
-  if (!identities.single) return undefined;
+  if (!identities.hasSingleId) return undefined;
   const line = stderr.split('\n').findLast((text) => isRefusal.test(text));
   if (line === undefined) return undefined;
   return `This VM has a single user id, so nothing can belong to or run as another user (${line.trim()}).`;

@@ -8,11 +8,11 @@ import type { Identities } from './identities.ts';
  */
 export function vcapGroup(identities: Identities): number | undefined {
   const id = identities.groupId('vcap');
-  return id !== undefined && identities.mayUseUser(0) && identities.mayUseGroup(id) ? id : undefined;
+  return id !== undefined && identities.canActAsUser(0) && identities.canActAsGroup(id) ? id : undefined;
 }
 
 /** Gives one path to root:vcap where that group can be given. */
-export async function giveToVcap(path: string, identities: Identities): Promise<void> {
+export async function chownToVcap(path: string, identities: Identities): Promise<void> {
   const group = vcapGroup(identities);
   if (group !== undefined) await lchown(path, 0, group);
 }
@@ -24,7 +24,7 @@ export async function giveToVcap(path: string, identities: Identities): Promise<
 export async function fixJobPermissions(directory: string, identities: Identities): Promise<void> {
   const fix = async (path: string, mode: number): Promise<void> => {
     await chmod(path, mode);
-    await giveToVcap(path, identities);
+    await chownToVcap(path, identities);
   };
   await fix(directory, 0o750);
   const bin = `${join(directory, 'bin')}/`;

@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { draftPath, removeDrafts } from '../../platform/draft.ts';
+import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { textOf } from './agent-tasks.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
@@ -49,12 +49,12 @@ export class AgentBlobs {
 
   /** Downloads the blob; the file appears whole or not at all. Up to three tries. */
   async get(id: string, path: string): Promise<void> {
-    removeDrafts(path);
+    removeTemporaryFiles(path);
     await this.#retry(() => this.#download(id, path));
   }
 
   async #download(id: string, path: string): Promise<void> {
-    const unfinished = draftPath(path);
+    const unfinished = temporaryPath(path);
     try {
       const request = { method: 'GET', path: blobPath(id), patience, deadline } as const;
       await this.#connection.send(request, async (answer) => {

@@ -15,7 +15,7 @@ export interface BlobReference {
 }
 
 /** A process that is not up. */
-export interface TroubledProcess {
+export interface FailedProcess {
   readonly name: string;
   readonly job: string | undefined;
   readonly state: string;
@@ -32,7 +32,7 @@ export interface AgentState {
   readonly agentId?: string;
   readonly jobState: string;
   /** Those that are not up, where the agent is one of ours and says so. */
-  readonly troubled: readonly TroubledProcess[];
+  readonly failedProcesses: readonly FailedProcess[];
   /** By network name; undefined where the agent knows none. */
   readonly addresses: Readonly<Record<string, string | undefined>>;
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { wholeWords } from '../../errors/redact/whole-words.ts';
+import { truncateAtWord } from '../../errors/redact/whole-words.ts';
 import { toJson } from '../yaml/exact-json.ts';
 import type { MbusConnection } from './mbus-connection.ts';
 import type { AgentClock } from './agent-client.ts';
@@ -16,11 +16,11 @@ export interface AgentTasksOptions {
 
 export interface CallOptions {
   /** Milliseconds that one answer may take. */
-  readonly patience?: number;
+  readonly idleTimeoutMs?: number;
 }
 
 export interface RunOptions extends CallOptions {
-  /** Milliseconds after which a task that has not ended is given up; default `usualTask`. */
+  /** Milliseconds after which a task that has not ended is given up; default `defaultTaskTimeoutMs`. */
   readonly deadline?: number;
 }
 
@@ -30,12 +30,12 @@ const longestPause = 1000;
 const toleratedFailures = 10;
 const usualPatience = 45_000;
 /** How often `patience` a whole answer may take: one that never ends comes byte by byte. */
-const wholeAnswer = 4;
+const maxResponseFactor = 4;
 /** Bytes of an answer, and characters of it that an error shows. */
 const longestAnswer = 4 * 1024 * 1024;
 const longestMessage = 4000;
 /** One hour; what runs a release's own programs or moves data has a day (create-agent-client.ts). */
-const usualTask = 3_600_000;
+const defaultTaskTimeoutMs = 3_600_000;
 
 /**
  * The agent's method calls (bosh-agent: agentclient/http/agent_client.go). An answer that names a task is followed by
@@ -60,15 +60,15 @@ export class AgentTasks {
   async call(
     method: string,
     args: readonly unknown[],
-    { patience = usualPatience }: CallOptions = {},
+    { idleTimeoutMs = usualPatience }: CallOptions = {},
   ): Promise<unknown> {
     const body = Buffer.from(toJson({ method, arguments: args, reply_to: this.#directorId }));
     const request = {
       method: 'POST',
       path: '/agent',
       body: { stream: Readable.from([body]), length: body.length },
-      patience,
-      deadline: patience * wholeAnswer,
+      patience: idleTimeoutMs,
+      deadline: idleTimeoutMs * maxResponseFactor,
     } as const;
     return this.#connection.send(request, async (answer) => {
       const content = await textOf(answer, longestAnswer);
@@ -79,10 +79,10 @@ export class AgentTasks {
   }
 
   /** A call whose result comes from a task. DEADLINE where the task does not end. */
-  async run(
+  async runTask(
     method: string,
     args: readonly unknown[],
-    { deadline = usualTask, ...options }: RunOptions = {},
+    { deadline = defaultTaskTimeoutMs, ...options }: RunOptions = {},
   ): Promise<unknown> {
     const overdue = this.#timeout(deadline);
     const stop = this.#signal === undefined ? overdue : AbortSignal.any([this.#signal, overdue]);
@@ -92,7 +92,7 @@ export class AgentTasks {
     for (let id = taskId(value); id !== undefined; id = taskId(value)) {
       if (pause > 0) await this.#clock.sleep(pause, stop);
       this.#throwIfInterrupted(method);
-      if (overdue.aborted) throw this.#overdue(method, deadline);
+      if (overdue.aborted) throw this.#timeoutError(method, deadline);
       pause = Math.min(Math.max(pause * 2, firstPause), longestPause);
       try {
         value = await this.call('get_task', [id]);
@@ -106,7 +106,7 @@ export class AgentTasks {
   }
 
   /** A call that only asks: failures of transport are taken ten times, a second apart. */
-  async ask(method: string, args: readonly unknown[]): Promise<unknown> {
+  async callWithRetry(method: string, args: readonly unknown[]): Promise<unknown> {
     for (let failures = 1; ; failures += 1) {
       try {
         return await this.call(method, args);
@@ -131,7 +131,7 @@ export class AgentTasks {
     throw this.#error(method, String(message));
   }
 
-  #overdue(method: string, deadline: number): ProductError {
+  #timeoutError(method: string, deadline: number): ProductError {
     return new ProductError(
       'DEADLINE',
       `The agent at ${this.#connection.address} has not ended '${method}' within ${deadline / 3_600_000} h; see its log in the VM, then run the command again`,
@@ -139,7 +139,7 @@ export class AgentTasks {
   }
 
   #error(method: string, message: string): ProductError {
-    const shown = message.length > longestMessage ? `${wholeWords(message, longestMessage)}…` : message;
+    const shown = message.length > longestMessage ? `${truncateAtWord(message, longestMessage)}…` : message;
     return new ProductError(
       'AGENT_ERROR',
       `The agent at ${this.#connection.address} answered '${method}' with an error: ${shown}`,

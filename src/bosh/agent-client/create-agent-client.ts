@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
-import { wholeWords, withoutFirstWord } from '../../errors/redact/whole-words.ts';
-import type { AgentClient, AgentClock, AgentState, BlobReference, TroubledProcess } from './agent-client.ts';
+import { truncateAtWord, dropFirstWord } from '../../errors/redact/whole-words.ts';
+import type { AgentClient, AgentClock, AgentState, BlobReference, FailedProcess } from './agent-client.ts';
 import { AgentBlobs } from './agent-blobs.ts';
 import { AgentTasks } from './agent-tasks.ts';
 import { MbusConnection } from './mbus-connection.ts';
 import type { Socks5Proxy } from './socks5-connect.ts';
-import { readBundle, readLogin } from './ssh-answers.ts';
+import { parseLogBundle, parseSshLogin } from './ssh-answers.ts';
 
 export interface AgentClientOptions {
   /** `https://user:password@host:port`; http to this machine alone. */
@@ -34,10 +34,10 @@ const startPatience = 600_000;
 /** The agent packs all logs before it answers. */
 const bundlePatience = 600_000;
 /** For scripts of a release, its compilation, and disks that are copied; every other task has an hour. */
-const longTask = { deadline: 24 * 3_600_000 };
+const longTaskOptions = { deadline: 24 * 3_600_000 };
 
 /** Each is unmounted in turn; no VM has as many. */
-const mostDisks = 128;
+const maxDisks = 128;
 
 const abortAfter = (milliseconds: number): AbortSignal => AbortSignal.timeout(milliseconds);
 
@@ -54,34 +54,34 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
   });
   const blobs = new AgentBlobs(connection, clock, options.longestBlob);
   const run = async (method: string, ...args: readonly unknown[]): Promise<void> => {
-    await tasks.run(method, args);
+    await tasks.runTask(method, args);
   };
   const runLong = async (method: string, ...args: readonly unknown[]): Promise<void> => {
-    await tasks.run(method, args, longTask);
+    await tasks.runTask(method, args, longTaskOptions);
   };
   return {
     ping: async () => {
-      const value = await tasks.call('ping', [], { patience: pingPatience });
+      const value = await tasks.call('ping', [], { idleTimeoutMs: pingPatience });
       if (value !== 'pong') throw tasks.unexpected('ping', "'pong'");
     },
-    getState: async () => readState(await tasks.ask('get_state', []), tasks),
+    getState: async () => readState(await tasks.callWithRetry('get_state', []), tasks),
     apply: (spec) => run('apply', spec),
     start: async () => {
-      const value = await tasks.run('start', [], { patience: startPatience });
+      const value = await tasks.runTask('start', [], { idleTimeoutMs: startPatience });
       if (value !== 'started') throw tasks.unexpected('start', "'started'");
     },
     stop: () => runLong('stop'),
-    runScript: (name) => tolerateUnknown(runLong('run_script', name, { env: {} })),
+    runScript: (name) => ignoreUnknownMethod(runLong('run_script', name, { env: {} })),
     drain: async () => {
-      const seconds = await tasks.run('drain', ['shutdown', {}], longTask);
+      const seconds = await tasks.runTask('drain', ['shutdown', {}], longTaskOptions);
       if (typeof seconds !== 'number') throw tasks.unexpected('drain', 'a number of seconds');
       return seconds;
     },
     compilePackage: async (source, dependencies) =>
       readCompiled(await compile(tasks, source, dependencies), tasks),
-    listDisks: async () => readTexts(await tasks.run('list_disk', []), tasks),
-    addPersistentDisk: (cid, hint) => tolerateUnknown(run('add_persistent_disk', cid, hint)),
-    removePersistentDisk: (cid) => tolerateUnknown(run('remove_persistent_disk', cid)),
+    listDisks: async () => readTexts(await tasks.runTask('list_disk', []), tasks),
+    addPersistentDisk: (cid, hint) => ignoreUnknownMethod(run('add_persistent_disk', cid, hint)),
+    removePersistentDisk: (cid) => ignoreUnknownMethod(run('remove_persistent_disk', cid)),
     mountDisk: (cid) => run('mount_disk', cid),
     unmountDisk: (cid) => run('unmount_disk', cid),
     migrateDisk: () => runLong('migrate_disk'),
@@ -92,13 +92,16 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
     },
     getBlob: (id, path) => blobs.get(id, path),
     setUpSsh: async (user, publicKey) =>
-      readLogin(await tasks.call('ssh', ['setup', { user, public_key: publicKey }]), tasks),
+      parseSshLogin(await tasks.call('ssh', ['setup', { user, public_key: publicKey }]), tasks),
     cleanUpSsh: async (user) => {
       await tasks.call('ssh', ['cleanup', { user_regex: `^${user}` }]);
     },
     bundleLogs: async (user, types, filters) => {
       const request = { owning_user: user, log_type: types.join(','), filters };
-      return readBundle(await tasks.call('bundle_logs', [request], { patience: bundlePatience }), tasks);
+      return parseLogBundle(
+        await tasks.call('bundle_logs', [request], { idleTimeoutMs: bundlePatience }),
+        tasks,
+      );
     },
     removeFile: async (path) => {
       await tasks.call('remove_file', [path]);
@@ -107,7 +110,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
 }
 
 /** Agents that are older than a method get along without it (bosh-agent: agentclient/http/agent_client.go). */
-async function tolerateUnknown(call: Promise<void>): Promise<void> {
+async function ignoreUnknownMethod(call: Promise<void>): Promise<void> {
   try {
     await call;
   } catch (error) {
@@ -125,7 +128,7 @@ async function compile(
     { name: one.name, version: one.version, sha1: one.sha1, blobstore_id: one.blobstoreId },
   ]);
   const args = [blobstoreId, sha1, name, version, Object.fromEntries(named)];
-  return tasks.run('compile_package', args, longTask);
+  return tasks.runTask('compile_package', args, longTaskOptions);
 }
 
 function readCompiled(value: unknown, tasks: AgentTasks): { blobstoreId: string; sha1: string } {
@@ -146,8 +149,8 @@ function readState(value: unknown, tasks: AgentTasks): AgentState {
   });
   const { agent_id: agentId } = state;
   const whose = typeof agentId === 'string' && agentId !== '' ? { agentId } : {};
-  const troubled = readTroubled(state['processes']);
-  return { ...whose, jobState, addresses: Object.fromEntries(addresses), troubled };
+  const troubled = parseFailedProcesses(state['processes']);
+  return { ...whose, jobState, addresses: Object.fromEntries(addresses), failedProcesses: troubled };
 }
 
 const mostTroubled = 20;
@@ -156,34 +159,34 @@ const longestProblem = 1000;
 const longestOutput = 4096;
 
 /** Only the words of those that are not up, and of a hostile agent's no more than a screen holds. */
-function readTroubled(processes: unknown): readonly TroubledProcess[] {
+function parseFailedProcesses(processes: unknown): readonly FailedProcess[] {
   if (!Array.isArray(processes)) return [];
   return processes
     .flatMap((process: unknown) => {
       const { name, job, state, problem, last_exit: lastExit, output } = asRecord(process) ?? {};
       if (typeof name !== 'string' || typeof state !== 'string' || state === 'running') return [];
       return {
-        name: wholeWords(name, longestName),
+        name: truncateAtWord(name, longestName),
         job: firstWords(job, longestName),
-        state: wholeWords(state, longestName),
+        state: truncateAtWord(state, longestName),
         problem: firstWords(problem, longestProblem),
         lastExit: firstWords(lastExit, longestName),
-        output: typeof output === 'string' ? lastWords(output) : '',
+        output: typeof output === 'string' ? tail(output) : '',
       };
     })
     .slice(0, mostTroubled);
 }
 
 const firstWords = (text: unknown, longest: number): string | undefined =>
-  typeof text === 'string' ? wholeWords(text, longest) : undefined;
+  typeof text === 'string' ? truncateAtWord(text, longest) : undefined;
 
-function lastWords(output: string): string {
-  return output.length <= longestOutput ? output : withoutFirstWord(output.slice(-longestOutput));
+function tail(output: string): string {
+  return output.length <= longestOutput ? output : dropFirstWord(output.slice(-longestOutput));
 }
 
 function readTexts(value: unknown, tasks: AgentTasks): readonly string[] {
-  if (Array.isArray(value) && value.length > mostDisks)
-    throw tasks.unexpected('list_disk', `a list of disks: it has more than ${mostDisks} disks`);
+  if (Array.isArray(value) && value.length > maxDisks)
+    throw tasks.unexpected('list_disk', `a list of disks: it has more than ${maxDisks} disks`);
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
   if (value === null || value === undefined) return [];
   throw tasks.unexpected('list_disk', 'a list of disk cids');

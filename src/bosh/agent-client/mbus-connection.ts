@@ -31,7 +31,7 @@ export interface MbusRequest {
 }
 
 /** Node's and OpenSSL's words for a certificate that is refused: no later try will go better. */
-const certificateFaults =
+const certificateErrorPattern =
   /^(ERR_TLS_CERT_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_CERT_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_MISMATCH|EE_KEY_|CA_MD_|ERR_SSL_TLSV?1?3?_?ALERT_UNKNOWN_CA)/;
 
 /** Of our agent whose VM has no room: it says where, and no second try helps. */
@@ -76,7 +76,7 @@ export class MbusConnection {
     let answer: IncomingMessage | undefined;
     try {
       answer = await this.#exchange(request, overdue.signal);
-      if (answer.statusCode === 401) throw this.#refused();
+      if (answer.statusCode === 401) throw this.#untrustedError();
       if ((answer.statusCode ?? 0) >= 500 && answer.statusCode !== noRoom)
         throw new Error(`HTTP status ${answer.statusCode}`);
       return await read(answer);
@@ -106,10 +106,10 @@ export class MbusConnection {
       headers: { ...headers, ...(method === 'POST' ? { 'content-type': 'application/json' } : {}) },
       timeout: patience,
       signal: ended,
-      ...(this.#proxy === undefined ? { agent: false } : this.#throughProxy(this.#proxy, ended, patience)),
+      ...(this.#proxy === undefined ? { agent: false } : this.#connectViaProxy(this.#proxy, ended, patience)),
     });
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)));
-    const answered = answerTo(outgoing);
+    const answered = responseFor(outgoing);
     if (body === undefined) outgoing.end();
     // An agent may answer, a 401 for example, before it has read the body; then the answer counts.
     else await Promise.race([pipeline(body.stream, outgoing).catch(() => answered), answered]);
@@ -117,7 +117,7 @@ export class MbusConnection {
   }
 
   /** The proxy's part of the way has the patience of the agent's. */
-  #throughProxy(
+  #connectViaProxy(
     proxy: Socks5Proxy,
     ended: AbortSignal,
     patience: number,
@@ -148,7 +148,7 @@ export class MbusConnection {
     return this.#secureContext;
   }
 
-  #refused(): ProductError {
+  #untrustedError(): ProductError {
     return new ProductError(
       'AGENT_UNTRUSTED',
       `The agent at ${this.address} refuses the user and password of the mbus URL; they have to be those that the VM was created with`,
@@ -162,7 +162,7 @@ export class MbusConnection {
       return new ProductError('INTERRUPTED', `Interrupted while talking to the agent at ${this.address}`);
     }
     const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-    if (certificateFaults.test(code)) {
+    if (certificateErrorPattern.test(code)) {
       return new ProductError(
         'AGENT_UNTRUSTED',
         `The certificate of the agent at ${this.address} is refused: ${error.message} (${code}); ${certificateStep(code)}`,
@@ -185,7 +185,7 @@ const certificateStep = (code: string): string =>
       'cloud_provider.cert from the vars store and create the VM again'
     : 'cloud_provider.cert.ca has to be the CA that signed it';
 
-async function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+async function responseFor(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.once('response', resolve);
     outgoing.on('error', reject);

@@ -33,7 +33,7 @@ export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined
 }
 
 /** Reply codes as an operator reads them (RFC 1928, 6). */
-const replies: Readonly<Record<number, string>> = {
+const replyMessages: Readonly<Record<number, string>> = {
   1: 'could not connect',
   2: 'refuses that address',
   3: 'has no way to that network',
@@ -53,18 +53,20 @@ export async function socks5Connect(
   signal?: AbortSignal,
 ): Promise<Socket> {
   const socket = connect({ host: proxy.host, port: proxy.port, noDelay: true });
-  const abort = (): void => void socket.destroy(new Error(`${described(proxy)} gave no answer in time`));
+  const abort = (): void => void socket.destroy(new Error(`${describeError(proxy)} gave no answer in time`));
   signal?.addEventListener('abort', abort);
   if (signal?.aborted === true) abort();
   try {
     await once(socket, 'connect');
     socket.write(Uint8Array.of(5, 1, 0));
     const [, method] = await read(socket, 2);
-    if (method !== 0) throw new Error(`${described(proxy)} wants a password`);
+    if (method !== 0) throw new Error(`${describeError(proxy)} wants a password`);
     socket.write(Uint8Array.of(5, 1, 0, ...addressBytes(host), port >> 8, port & 0xff));
     const [, code = 1, , type, length = 0] = await read(socket, 5);
     if (code !== 0)
-      throw new Error(`${described(proxy)} ${replies[code] ?? `answers code ${code}`}; its log says why`);
+      throw new Error(
+        `${describeError(proxy)} ${replyMessages[code] ?? `answers code ${code}`}; its log says why`,
+      );
     // the bound address, of which one byte has been read, and its port
     await read(socket, (type === 1 ? 4 : type === 4 ? 16 : length + 1) - 1 + 2);
     return socket;
@@ -84,7 +86,8 @@ function addressBytes(host: string): readonly number[] {
   return [3, name.length, ...name];
 }
 
-const described = ({ host, port }: Socks5Proxy): string => `the proxy ${host}:${port} of ${proxyVariable}`;
+const describeError = ({ host, port }: Socks5Proxy): string =>
+  `the proxy ${host}:${port} of ${proxyVariable}`;
 
 async function read(socket: Socket, length: number): Promise<Buffer> {
   for (;;) {

@@ -7,7 +7,7 @@ import type { AgentTasks } from './agent-tasks.ts';
 /**
  * What `ssh setup` answers. A VM's root decides it: it becomes an argument of ssh and a line of known_hosts.
  */
-export function readLogin(value: unknown, tasks: AgentTasks): SshLogin {
+export function parseSshLogin(value: unknown, tasks: AgentTasks): SshLogin {
   const { status, ip, host_public_key: given } = isObject(value) ? value : {};
   const hostKey = typeof given === 'string' ? given.trim() : '';
   if (status === 'success' && typeof ip === 'string' && isIP(ip) !== 0 && isPublicKey(hostKey))
@@ -19,7 +19,7 @@ export function readLogin(value: unknown, tasks: AgentTasks): SshLogin {
  * What `bundle_logs` answers. The path becomes an argument of scp: no character in it means anything to a
  * shell.
  */
-export function readBundle(value: unknown, tasks: AgentTasks): LogBundle {
+export function parseLogBundle(value: unknown, tasks: AgentTasks): LogBundle {
   const { logs_tar_path: path, sha512: digest } = isObject(value) ? value : {};
   const sha512 = /^sha512:([0-9a-f]{128})$/.exec(typeof digest === 'string' ? digest : '')?.[1];
   if (typeof path === 'string' && /^\/[\w./-]{1,1000}$/.test(path) && sha512 !== undefined)

@@ -57,7 +57,7 @@ export class EntryCounter {
 }
 
 /** Counts what several archives unpack to together: one limit for all of them. */
-export class ArchiveBudget {
+export class ByteBudget {
   readonly limits: ArchiveLimits;
   readonly entries: EntryCounter;
   #bytes = 0;
@@ -87,7 +87,7 @@ export class ArchiveBudget {
 }
 
 /** An entry's name as errors show it. */
-export function shownName(name: string): string {
+export function printableName(name: string): string {
   return (name.length > 200 ? `${name.slice(0, 200)}…` : name).replaceAll('\0', '\\0');
 }
 

@@ -8,13 +8,13 @@ import { pipeline } from 'node:stream/promises';
 import { test } from 'node:test';
 import { createGzip, gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
-import { before, header, record, tarFrom } from '../../oci/testing/tar-blocks.ts';
+import { prependedBlocks, header, record, tarFrom } from '../../oci/testing/tar-blocks.ts';
 import { renderJobs } from '../job/render-job.ts';
 import { openRelease } from '../release/open-release.ts';
 import { openStemcell } from '../stemcell/open-stemcell.ts';
 import { createTemplateRenderer } from '../template/create-template-renderer.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { ArchiveBudget, archiveLimits } from './archive-limits.ts';
+import { ByteBudget, archiveLimits } from './archive-limits.ts';
 import type { ArchiveLimits } from './archive-limits.ts';
 import { unpackArchive } from './unpack-archive.ts';
 
@@ -125,7 +125,10 @@ test('names of several thousand folders within each other, and longer ones, are 
     ['path', '0'],
     ['linkpath', '2'],
   ] as const) {
-    await writeFile(archivePath, tarFrom(before('x', record(key, deep(2048, 'bb'))), header('a', type, 0)));
+    await writeFile(
+      archivePath,
+      tarFrom(prependedBlocks('x', record(key, deep(2048, 'bb'))), header('a', type, 0)),
+    );
     await assert.rejects(unpackArchive(archivePath, join(directory, 'out')), {
       code: 'ARCHIVE_INVALID',
       message: /deep\.tar.*a name or a target longer than 4096 characters/,
@@ -181,7 +184,7 @@ test('what an archive unpacks to, its entries and their names are counted', asyn
   for (const [limits, message] of attempts)
     await assert.rejects(
       unpackArchive(archivePath, join(directory, 'out'), {
-        budget: new ArchiveBudget({ ...archiveLimits, ...limits }),
+        budget: new ByteBudget({ ...archiveLimits, ...limits }),
       }),
       { code: 'ARCHIVE_INVALID', message },
     );
@@ -212,7 +215,7 @@ test('a NUL in a pax name is an error that names archive and entry', async (t) =
     ['path', '0'],
     ['linkpath', '2'],
   ] as const) {
-    const tar = tarFrom(before('x', record(key, 'a\0b')), header('a', type, 0));
+    const tar = tarFrom(prependedBlocks('x', record(key, 'a\0b')), header('a', type, 0));
     await writeFile(archivePath, tar);
     await assert.rejects(unpackArchive(archivePath, join(directory, 'out')), {
       code: 'ARCHIVE_INVALID',

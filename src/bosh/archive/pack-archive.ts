@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { createTarPacker } from 'modern-tar';
 import type { TarHeader, TarPackController } from 'modern-tar';
-import { draftPath, removeDrafts } from '../../platform/draft.ts';
+import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
 import { withPath } from '../../platform/write-file.ts';
 
 /** What goes into an archive, in order. `name` is as it shall stand there; folders end in `/`. */
@@ -42,8 +42,8 @@ export async function packArchive(
   outFile: string,
   { mode = 0o644, compression = 'gzip', isTemporary = false }: PackOptions = {},
 ): Promise<void> {
-  removeDrafts(outFile);
-  const unfinished = draftPath(outFile);
+  removeTemporaryFiles(outFile);
+  const unfinished = temporaryPath(outFile);
   try {
     const source = streamTar(entries);
     const sink = createWriteStream(unfinished, { flags: 'wx', mode, flush: !isTemporary });
@@ -69,13 +69,13 @@ export async function* streamTar(entries: readonly ArchiveEntry[]): AsyncGenerat
 
 /** The folder's content as entries: sorted, each folder before what is in it, names under `prefix`. */
 export async function entriesOf(directory: string, prefix: string): Promise<readonly ArchiveEntry[]> {
-  const names = (await readdir(directory)).toSorted(byBytes);
+  const names = (await readdir(directory)).toSorted(compareBytes);
   const nested = await Promise.all(names.map((name) => entriesAt(join(directory, name), `${prefix}${name}`)));
   return nested.flat();
 }
 
 /** Orders as strings of bytes, the same on every machine. */
-export function byBytes(a: string, b: string): number {
+export function compareBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 

@@ -33,7 +33,7 @@ export async function readRegularFile(
  * The bytes of a file that the operator named, which may be a pipe, as a shell's `<(command)` is.
  * FILE_NOT_FOUND; undefined where it has more than `limit`.
  */
-export async function readGivenFile(path: string, limit: number): Promise<Buffer | undefined> {
+export async function readOperatorFile(path: string, limit: number): Promise<Buffer | undefined> {
   try {
     using _ = (await stat(path)).isFile() ? undefined : endingBySignal();
     await using file = await open(path, 'r');

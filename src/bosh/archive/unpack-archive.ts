@@ -8,7 +8,7 @@ import type { UnpackOptionsFS } from 'modern-tar/fs';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatDigest, parseDigests, strongestDigest } from '../digest/digest.ts';
 import { digestMismatch } from '../digest/verify-file.ts';
-import { ArchiveBudget, shownName } from './archive-limits.ts';
+import { ByteBudget, printableName } from './archive-limits.ts';
 import type { ArchiveLimits, EntryCounter } from './archive-limits.ts';
 import { compressionIn, unreadCompression } from './compression.ts';
 import { openForReading } from './open-for-reading.ts';
@@ -22,11 +22,11 @@ export interface UnpackOptions {
   /** Digest text that the bytes which are unpacked have to have: what was verified before may be another file by now. */
   readonly digest?: string | undefined;
   /** Shared with other archives; default one of its own with archiveLimits. */
-  readonly budget?: ArchiveBudget | undefined;
+  readonly budget?: ByteBudget | undefined;
 }
 
 const links: readonly (string | undefined)[] = ['symlink', 'link'];
-const known: readonly (string | undefined)[] = [...links, 'file', 'directory', undefined];
+const supportedTypes: readonly (string | undefined)[] = [...links, 'file', 'directory', undefined];
 const pieceSize = 1 << 18;
 
 /**
@@ -41,7 +41,7 @@ export async function unpackArchive(
   options: UnpackOptions = {},
 ): Promise<void> {
   await using file = await openForReading(archivePath);
-  const { budget = new ArchiveBudget() } = options;
+  const { budget = new ByteBudget() } = options;
   const compression = await compressionIn(file);
   if (compression !== 'gzip' && compression !== 'none')
     throw unreadCompression(compression, `'${archivePath}'`, archivePath);
@@ -104,7 +104,7 @@ class Admission {
   readonly #names = new Set<string>();
   readonly #counter: EntryCounter;
 
-  constructor(archive: string, only: UnpackOptions['only'], { limits, entries }: ArchiveBudget) {
+  constructor(archive: string, only: UnpackOptions['only'], { limits, entries }: ByteBudget) {
     this.#archive = archive;
     this.#only = only;
     this.#limits = limits;
@@ -117,7 +117,7 @@ class Admission {
     const name = entryName(header.name);
     if (posix.isAbsolute(header.name)) throw this.#refusal(header, 'has an absolute name');
     if (name === '..' || name.startsWith('../')) throw this.#refusal(header, 'lies outside of the archive');
-    if (!known.includes(header.type)) throw this.#refusal(header, `is of type '${header.type}'`);
+    if (!supportedTypes.includes(header.type)) throw this.#refusal(header, `is of type '${header.type}'`);
     if (links.includes(header.type)) this.#checkLink(header, name);
     if (header.type !== 'directory') {
       if (this.#names.has(name)) throw this.#refusal(header, 'is there twice');
@@ -141,7 +141,7 @@ class Admission {
   #refusal({ name }: Pick<Header, 'name'>, reason: string): ProductError {
     return new ProductError(
       'ARCHIVE_INVALID',
-      `'${this.#archive}' was not unpacked: its entry '${shownName(name)}' ${reason}`,
+      `'${this.#archive}' was not unpacked: its entry '${printableName(name)}' ${reason}`,
     );
   }
 }

@@ -9,7 +9,7 @@ import fc from 'fast-check';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { formatDigest, parseDigests, strongestDigest } from './digest.ts';
 import type { DigestAlgorithm } from './digest.ts';
-import { digestOfFile, holdToDigest, verifyFile } from './verify-file.ts';
+import { digestOfFile, verifyingStream, verifyFile } from './verify-file.ts';
 
 const algorithms = ['sha1', 'sha256', 'sha512'] as const satisfies DigestAlgorithm[];
 const digest = fc.tuple(fc.constantFrom(...algorithms), fc.uint8Array()).map(([algorithm, bytes]) => ({
@@ -94,7 +94,7 @@ test('a file that is not there is named', async (t) => {
 
 test('bytes are held to a digest as they pass', async () => {
   const pass = (bytes: string, wanted: string) =>
-    textOf(holdToDigest(Readable.from([Buffer.from('a'), Buffer.from(bytes)]), 'f', wanted));
+    textOf(verifyingStream(Readable.from([Buffer.from('a'), Buffer.from(bytes)]), 'f', wanted));
   const wanted = `sha256:${createHash('sha256').update('ab').digest('hex')}`;
   assert.equal(await pass('b', wanted), 'ab');
   await assert.rejects(pass('c', wanted), { code: 'DIGEST_MISMATCH', message: /^'f' has the digest/ });

@@ -50,7 +50,7 @@ export async function verifyFile(path: string, digest: string): Promise<void> {
  * Passes a file's bytes on and ends with DIGEST_MISMATCH where they have not that digest: what was verified is what was read, whatever
  * the path names by then.
  */
-export async function* holdToDigest(
+export async function* verifyingStream(
   bytes: AsyncIterable<Uint8Array>,
   path: string,
   digest: string,

@@ -16,7 +16,7 @@ export interface JobToRender {
   /** Of the job itself; absent: global and group properties count. */
   readonly jobProperties?: Properties | undefined;
   /** Where the manifest has the properties that it sees; errors name it. */
-  readonly propertiesAt?: string | undefined;
+  readonly propertiesPosition?: string | undefined;
 }
 
 export interface RenderJobsOptions extends Omit<JobContextOptions, 'job' | 'jobProperties'> {
@@ -73,7 +73,7 @@ export async function readJobTemplates(
   const sources: JobTemplate[] = [];
   let left: number = archiveLimits.templates;
   for (const one of options.jobs)
-    for (const file of sourcesOf(one, options)) {
+    for (const file of jobSources(one, options)) {
       const source = await readSource(one.job, file, left);
       if (source === undefined) continue;
       left -= Buffer.byteLength(source.template);
@@ -82,8 +82,8 @@ export async function readJobTemplates(
   return sources;
 }
 
-function sourcesOf(
-  { job, jobProperties, propertiesAt }: JobToRender,
+function jobSources(
+  { job, jobProperties, propertiesPosition }: JobToRender,
   options: Omit<RenderJobsOptions, 'renderer'>,
 ): readonly SourceFile[] {
   const context = jobContext({ ...options, job, jobProperties });
@@ -93,10 +93,13 @@ function sourcesOf(
     context,
     destination: join(target, destination),
     executable: destination.startsWith('bin/'),
-    propertiesAt,
+    propertiesAt: propertiesPosition,
   }));
   const destination = join(target, 'monit');
-  return [...templates, { file: 'monit', context, destination, executable: false, propertiesAt }];
+  return [
+    ...templates,
+    { file: 'monit', context, destination, executable: false, propertiesAt: propertiesPosition },
+  ];
 }
 
 /** Undefined for a monit file that is not there. */

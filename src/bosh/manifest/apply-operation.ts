@@ -51,12 +51,12 @@ export function find(document: YamlNode, path: string, tokens: readonly PathToke
   return node;
 }
 
-interface Where {
+interface Lookup {
   readonly shown: string;
   readonly at: number;
 }
 
-function step(node: YamlNode, token: PathToken, where: Where): YamlNode | undefined {
+function step(node: YamlNode, token: PathToken, where: Lookup): YamlNode | undefined {
   switch (token.kind) {
     case 'key': {
       const value = lookUp(asMap(node, where), token.key);
@@ -94,16 +94,16 @@ function test(document: YamlNode, operation: Operation & { type: 'test' }): Yaml
   throw new OperationError(`expected to find nothing at '${path}'`);
 }
 
-interface Step {
+interface PathStep {
   readonly operation: Operation & { type: 'replace' | 'remove' };
   readonly at: number;
 }
 
 /** The node with the operation applied below it; undefined stands for a part that is not there yet. */
-function change(node: YamlNode | undefined, current: Step): YamlNode {
+function change(node: YamlNode | undefined, current: PathStep): YamlNode {
   const { operation, at } = current;
   const token = operation.tokens[at];
-  if (token === undefined) return replacement(operation);
+  if (token === undefined) return newValue(operation);
   const where = { shown: pathPrefix(operation.path, at + 1), at };
   switch (token.kind) {
     case 'key':
@@ -120,9 +120,9 @@ function change(node: YamlNode | undefined, current: Step): YamlNode {
   }
 }
 
-type At = Step & { readonly where: Where };
+type PathState = PathStep & { readonly where: Lookup };
 
-function changeKey(map: MapNode, token: PathToken & { kind: 'key' }, current: At): YamlNode {
+function changeKey(map: MapNode, token: PathToken & { kind: 'key' }, current: PathState): YamlNode {
   const { operation, at, where } = current;
   const present = map.entries.find(({ key }) => key.value === token.key);
   const last = at === operation.tokens.length - 1;
@@ -141,7 +141,7 @@ function changeKey(map: MapNode, token: PathToken & { kind: 'key' }, current: At
   return { ...map, entries: map.entries.map((one) => (one === present ? { ...one, value } : one)) };
 }
 
-function changeMatch(list: ListNode, token: PathToken & { kind: 'match' }, current: At): YamlNode {
+function changeMatch(list: ListNode, token: PathToken & { kind: 'match' }, current: PathState): YamlNode {
   const { operation, at, where } = current;
   const index = matchIndex(list, token, where);
   if (index !== undefined) return changeIndex(list, index, token.modifiers, current);
@@ -153,7 +153,12 @@ function changeMatch(list: ListNode, token: PathToken & { kind: 'match' }, curre
   return { ...list, items: [...list.items, item] };
 }
 
-function changeIndex(list: ListNode, index: number, modifiers: readonly Modifier[], current: At): YamlNode {
+function changeIndex(
+  list: ListNode,
+  index: number,
+  modifiers: readonly Modifier[],
+  current: PathState,
+): YamlNode {
   const { operation, at, where } = current;
   const last = at === operation.tokens.length - 1;
   if (!last) {
@@ -177,7 +182,7 @@ function concreteIndex(
   list: ListNode,
   index: number,
   modifiers: readonly Modifier[],
-  { shown, at }: Where,
+  { shown, at }: Lookup,
 ): number {
   let result = index;
   for (const modifier of modifiers) {
@@ -199,7 +204,7 @@ function concreteIndex(
 function matchIndex(
   list: ListNode,
   token: PathToken & { kind: 'match' },
-  { shown }: Where,
+  { shown }: Lookup,
 ): number | undefined {
   const indexes = list.items.flatMap((item, index) =>
     lookUpText(item, token.key) === token.value ? [index] : [],
@@ -214,32 +219,32 @@ function lookUpText(node: YamlNode, key: string): string | undefined {
   return value?.kind === 'scalar' && typeof value.value === 'string' ? value.value : undefined;
 }
 
-function replacement(operation: Operation): YamlNode {
+function newValue(operation: Operation): YamlNode {
   if (operation.type === 'replace') return operation.value;
   throw new Error('a removal ends at its last token');
 }
 
 function emptyMap(operation: Operation): MapNode {
-  return { kind: 'map', entries: [], place: replacement(operation).place };
+  return { kind: 'map', entries: [], place: newValue(operation).place };
 }
 
 function emptyList(operation: Operation): ListNode {
-  return { kind: 'list', items: [], place: replacement(operation).place };
+  return { kind: 'list', items: [], place: newValue(operation).place };
 }
 
-function asMap(node: YamlNode, { shown }: Where): MapNode {
+function asMap(node: YamlNode, { shown }: Lookup): MapNode {
   if (node.kind === 'map') return node;
   throw new OperationError(`expected a map for '${shown}' but found ${describeKind(node)}`);
 }
 
-function asList(node: YamlNode | undefined, { shown }: Where): ListNode {
+function asList(node: YamlNode | undefined, { shown }: Lookup): ListNode {
   if (node?.kind === 'list') return node;
   throw new OperationError(
     `expected a list for '${shown}' but found ${node === undefined ? 'nothing' : describeKind(node)}`,
   );
 }
 
-function missingKey(map: MapNode, key: string, { shown, at }: Where): MissingError {
+function missingKey(map: MapNode, key: string, { shown, at }: Lookup): MissingError {
   const keys = map.entries.map((entry) => `'${entry.key.text}'`).toSorted();
   const found = keys.length === 0 ? 'the map is empty' : `there are ${keys.join(', ')}`;
   return new MissingError(`there is no key '${key}' for '${shown}'; ${found}`, at);

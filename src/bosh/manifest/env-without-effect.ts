@@ -23,20 +23,20 @@ export interface UnusedEnvKey {
   /** Of the env, with dots: `bosh.swap_size`. */
   readonly key: string;
   /** Follows the name of the key in a sentence. */
-  readonly why: string;
+  readonly reason: string;
 }
 
 /**
  * The keys of a VM's env (bosh-agent: settings/settings.go) that ask for something that is not done, by
  * name.
  */
-export function envWithoutEffect(env: Env): readonly UnusedEnvKey[] {
+export function unsupportedEnvKeys(env: Env): readonly UnusedEnvKey[] {
   const all = [
     ...noEffectWithOurAgent.map((key) => ({
       key,
-      why: "has no effect with our agent; upstream's, in a stemcell that has it, may know it",
+      reason: "has no effect with our agent; upstream's, in a stemcell that has it, may know it",
     })),
-    ...noEffectInPod.map((key) => ({ key, why: 'has no effect in a pod' })),
+    ...noEffectInPod.map((key) => ({ key, reason: 'has no effect in a pod' })),
   ];
   return all.filter(({ key }) => isGiven(env, key.split('.')));
 }

@@ -1,13 +1,13 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { openVariables, type VariableOptions } from '../variables/open-variables.ts';
 import type { VariableSource } from '../variables/variable.ts';
-import { Problems } from '../yaml/field.ts';
+import { ConfigErrors } from '../yaml/field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { describePlace } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 import { OperationError, find } from './apply-operation.ts';
 import { interpolate } from './interpolate.ts';
-import { readPatched } from './ops-file.ts';
+import { readWithOps } from './ops-file.ts';
 import { parsePath } from './patch-path.ts';
 
 export interface InterpolateOptions extends VariableOptions {
@@ -27,10 +27,10 @@ export interface InterpolateOptions extends VariableOptions {
  */
 export async function interpolateTemplate(options: InterpolateOptions): Promise<string> {
   const { path, opsFiles, valuePath, varErrs, varErrsUnused } = options;
-  const document = await readPatched(path, opsFiles);
+  const document = await readWithOps(path, opsFiles);
   const given = await openVariables(options);
   const used = new Set<string>();
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const missing = varErrs === true ? 'refuse' : 'keep';
   const node = await interpolate(document, noting(given.source, used), problems, missing);
   const unused = varErrsUnused === true ? (await given.names()).filter((name) => !used.has(name)) : [];

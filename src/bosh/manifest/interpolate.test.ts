@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { VariableDefinition, VariableSource } from '../variables/variable.ts';
-import { Problems } from '../yaml/field.ts';
+import { ConfigErrors } from '../yaml/field.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { fromValue, toValue } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';
@@ -24,7 +24,7 @@ async function run(
   values: Readonly<Record<string, unknown>>,
   asked?: VariableDefinition[],
 ): Promise<unknown> {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const node = await interpolate(
     parseYaml(text, 'm.yml', 'MANIFEST_INVALID'),
     source(values, asked),
@@ -115,7 +115,7 @@ test('text without variables stays as it is', async () => {
     fc.asyncProperty(
       fc.dictionary(fc.constantFrom('a', 'b', 'c'), plain, { noNullPrototype: true }),
       async (value) => {
-        const problems = new Problems();
+        const problems = new ConfigErrors();
         const node = await interpolate(fromValue(value, place), source({}), problems);
         assert.deepEqual(toValue(node), value);
         assert.equal(problems.count, 0);

@@ -1,7 +1,7 @@
 import { describeKind, lookUp, scalar } from '../yaml/yaml-node.ts';
 import type { ListNode, MapNode, Place, ScalarNode, YamlNode } from '../yaml/yaml-node.ts';
 import { rootField } from '../yaml/field.ts';
-import type { Problems } from '../yaml/field.ts';
+import type { ConfigErrors } from '../yaml/field.ts';
 import { OperationError, find } from './apply-operation.ts';
 import { parsePath } from './patch-path.ts';
 import type { VariableDefinition, VariableSource } from '../variables/variable.ts';
@@ -18,14 +18,14 @@ const onlyReference = /^\(\( ?!?([-/.\w\p{L}]+) ?\)\)$/u;
 export async function interpolate(
   root: YamlNode,
   source: VariableSource,
-  problems: Problems,
+  problems: ConfigErrors,
   missing: Missing = 'refuse',
 ): Promise<YamlNode> {
   const run = new Interpolation({ definitions: readDefinitions(root, problems), source, problems, missing });
   await run.prepare();
   const interpolated = await run.interpolate(root);
   await run.lookUpDefined();
-  return run.withoutFound(interpolated);
+  return run.withoutResolvedDefinitions(interpolated);
 }
 
 export type Missing = 'refuse' | 'keep';
@@ -34,7 +34,7 @@ interface PlacedDefinition extends VariableDefinition {
   readonly place: Place;
 }
 
-function readDefinitions(root: YamlNode, problems: Problems): readonly PlacedDefinition[] {
+function readDefinitions(root: YamlNode, problems: ConfigErrors): readonly PlacedDefinition[] {
   if (root.kind !== 'map') return [];
   const variables = rootField(root, problems).get('variables');
   return variables.items().map((field) => {
@@ -49,24 +49,24 @@ function readDefinitions(root: YamlNode, problems: Problems): readonly PlacedDef
   });
 }
 
-interface Work {
+interface InterpolationJob {
   readonly definitions: readonly PlacedDefinition[];
   readonly source: VariableSource;
-  readonly problems: Problems;
+  readonly problems: ConfigErrors;
   readonly missing: Missing;
 }
 
 class Interpolation {
   readonly #definitions: readonly PlacedDefinition[];
   readonly #source: VariableSource;
-  readonly #problems: Problems;
+  readonly #problems: ConfigErrors;
   readonly #missing: Missing;
   /** References that found nothing. */
-  #missed = 0;
+  #unresolvedCount = 0;
   readonly #values = new Map<string, YamlNode | undefined>();
   readonly #inProgress: string[] = [];
 
-  constructor({ definitions, source, problems, missing }: Work) {
+  constructor({ definitions, source, problems, missing }: InterpolationJob) {
     this.#definitions = definitions;
     this.#source = source;
     this.#problems = problems;
@@ -99,7 +99,7 @@ class Interpolation {
   }
 
   /** The definitions of found variables are no part of the manifest any more. */
-  withoutFound(root: YamlNode): YamlNode {
+  withoutResolvedDefinitions(root: YamlNode): YamlNode {
     if (root.kind !== 'map') return root;
     const list = lookUp(root, 'variables');
     if (list?.kind !== 'list') return root;
@@ -160,15 +160,15 @@ class Interpolation {
     const [variable = '', ...parts] = name.split('.');
     const value = await this.#value(variable, place);
     if (value === undefined) {
-      this.#missed += 1;
+      this.#unresolvedCount += 1;
       if (this.#missing === 'keep') return undefined;
       this.#problems.add(place, '', `variable '${variable}' is not given and not generated`);
       return undefined;
     }
-    if (parts.length === 0) return relocate(value, place);
+    if (parts.length === 0) return withPosition(value, place);
     try {
-      const found = findPart(value, parts);
-      if (found !== undefined) return relocate(found, place);
+      const found = getPath(value, parts);
+      if (found !== undefined) return withPosition(found, place);
       this.#problems.add(place, '', `variable '${variable}' has no '${parts.join('.')}'`);
     } catch (error) {
       if (!(error instanceof OperationError)) throw error;
@@ -195,15 +195,15 @@ class Interpolation {
     const definition = this.#definitions.find((one) => one.name === name);
     if (definition === undefined) return this.#source.get({ name });
     const { options, place: _, ...rest } = definition;
-    const before = this.#problems.count + this.#missed;
+    const before = this.#problems.count + this.#unresolvedCount;
     const interpolated = options === undefined ? undefined : await this.interpolate(options);
-    if (this.#problems.count + this.#missed > before) return undefined;
+    if (this.#problems.count + this.#unresolvedCount > before) return undefined;
     return this.#source.get({ ...rest, ...(interpolated === undefined ? {} : { options: interpolated }) });
   }
 }
 
 /** A number is a list's index first and a map's key second, as upstream tries them. */
-function findPart(value: YamlNode, parts: readonly string[]): YamlNode | undefined {
+function getPath(value: YamlNode, parts: readonly string[]): YamlNode | undefined {
   const path = `/${parts.join('/')}`;
   const tokens = parsePath(path);
   try {
@@ -219,16 +219,16 @@ function findPart(value: YamlNode, parts: readonly string[]): YamlNode | undefin
 }
 
 /** What is wrong with a value is shown where it is used. */
-function relocate(node: YamlNode, place: Place): YamlNode {
+function withPosition(node: YamlNode, place: Place): YamlNode {
   switch (node.kind) {
     case 'scalar':
       return { ...node, place };
     case 'list':
-      return { ...node, items: node.items.map((item) => relocate(item, place)), place };
+      return { ...node, items: node.items.map((item) => withPosition(item, place)), place };
     case 'map': {
       const entries = node.entries.map(({ key, value }) => ({
         key: { ...key, place },
-        value: relocate(value, place),
+        value: withPosition(value, place),
       }));
       return { ...node, entries, place };
     }

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../errors/product-error.ts';
-import { markedSecrets } from '../../errors/redact/secret-strings.ts';
+import { secretsInFlags } from '../../errors/redact/secret-strings.ts';
 import { openVariables, type VariableOptions } from '../variables/open-variables.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import { toGoYaml } from '../yaml/go-yaml.ts';
 import { describeKind, describePlace, toValue } from '../yaml/yaml-node.ts';
 import { interpolate } from './interpolate.ts';
 import type { Manifest } from './manifest.ts';
-import { readPatched } from './ops-file.ts';
+import { readWithOps } from './ops-file.ts';
 import { readManifest } from './read-manifest.ts';
 import { withoutCpiCredentials } from './without-cpi-credentials.ts';
 
@@ -33,14 +33,14 @@ export interface LoadedManifest {
  * written, and it is written even when the manifest then turns out to be wrong, as in bosh: its values stay good.
  */
 export async function loadManifest(options: LoadManifestOptions): Promise<LoadedManifest> {
-  const problems = new Problems();
-  const document = await readPatched(options.path, options.opsFiles);
+  const problems = new ConfigErrors();
+  const document = await readWithOps(options.path, options.opsFiles);
   if (document.kind === 'list' || (document.kind === 'scalar' && document.value !== null)) {
     const message = `${describePlace(document.place)}: must be a map, found ${describeKind(document)}`;
     throw new ProductError('MANIFEST_INVALID', message);
   }
   const node = await interpolate(document, (await openVariables(options)).source, problems);
-  options.onSecrets?.(markedSecrets(toValue(node)));
+  options.onSecrets?.(secretsInFlags(toValue(node)));
   const manifest = readManifest(rootField(node, problems), options.path);
   problems.throwIfAny('MANIFEST_INVALID');
   if (manifest === undefined)

@@ -1,5 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readGivenYaml } from '../yaml/parse-yaml.ts';
 import { describePlace } from '../yaml/yaml-node.ts';
@@ -10,7 +10,7 @@ import { parsePath } from './patch-path.ts';
 import type { PathToken } from './patch-path.ts';
 
 /** An operation and where it is written. */
-export interface WrittenOperation {
+export interface OperationAtPosition {
   readonly operation: Operation;
   readonly place: Place;
   /** What its author wants to be said when it does not fit. */
@@ -18,8 +18,8 @@ export interface WrittenOperation {
 }
 
 /** Reads an ops file; MANIFEST_INVALID with a line per fault. An empty file has no operations. */
-export async function readOpsFile(path: string): Promise<readonly WrittenOperation[]> {
-  const problems = new Problems();
+export async function readOpsFile(path: string): Promise<readonly OperationAtPosition[]> {
+  const problems = new ConfigErrors();
   const root = rootField(await readGivenYaml(path), problems);
   const operations = root.items().flatMap((field) => readOperation(field) ?? []);
   problems.throwIfAny('MANIFEST_INVALID');
@@ -27,7 +27,7 @@ export async function readOpsFile(path: string): Promise<readonly WrittenOperati
 }
 
 /** The document at `path` after the operations of all ops files, in order. */
-export async function readPatched(path: string, opsFiles: readonly string[] = []): Promise<YamlNode> {
+export async function readWithOps(path: string, opsFiles: readonly string[] = []): Promise<YamlNode> {
   const [document, ...operations] = await Promise.all([
     readGivenYaml(path),
     ...opsFiles.map((file) => readOpsFile(file)),
@@ -36,7 +36,7 @@ export async function readPatched(path: string, opsFiles: readonly string[] = []
 }
 
 /** The document after all operations, in order. MANIFEST_INVALID names file, line and path of the first that does not fit. */
-export function applyOperations(document: YamlNode, operations: readonly WrittenOperation[]): YamlNode {
+export function applyOperations(document: YamlNode, operations: readonly OperationAtPosition[]): YamlNode {
   return operations.reduce((current, { operation, place, message }) => {
     try {
       return applyOperation(current, operation);
@@ -51,7 +51,7 @@ export function applyOperations(document: YamlNode, operations: readonly Written
   }, document);
 }
 
-function readOperation(field: Field): WrittenOperation | undefined {
+function readOperation(field: Field): OperationAtPosition | undefined {
   const type = field.get('type').requiredText();
   const path = field.get('path').text();
   const message = field.get('error').text();
@@ -61,29 +61,32 @@ function readOperation(field: Field): WrittenOperation | undefined {
     return undefined;
   }
   const tokens = readPath(field.get('path'), path);
-  const value = givenValue(field);
+  const value = requiredValue(field);
   switch (type) {
     case 'replace':
-      if (value === undefined) return fault(field, "a 'replace' needs a 'value' other than null");
+      if (value === undefined) return operationError(field, "a 'replace' needs a 'value' other than null");
       return { operation: { type, path, tokens, value }, place, message };
     case 'remove':
-      if (value !== undefined) return fault(field, "a 'remove' takes no 'value'");
+      if (value !== undefined) return operationError(field, "a 'remove' takes no 'value'");
       return { operation: { type, path, tokens }, place, message };
     case 'test': {
       const absent = field.get('absent').boolean() === true;
       if (value === undefined && !absent)
-        return fault(field, "a 'test' needs a 'value' other than null, or 'absent: true'");
+        return operationError(field, "a 'test' needs a 'value' other than null, or 'absent: true'");
       return { operation: { type, path, tokens, value: absent ? undefined : value }, place, message };
     }
     case '':
       return undefined;
     default:
-      return fault(field.get('type'), `'${type}' is not an operation; expected replace, remove or test`);
+      return operationError(
+        field.get('type'),
+        `'${type}' is not an operation; expected replace, remove or test`,
+      );
   }
 }
 
 /** To go-patch, and so to the bosh CLI, an explicit null is a missing value. */
-function givenValue(field: Field): YamlNode | undefined {
+function requiredValue(field: Field): YamlNode | undefined {
   const { node } = field.get('value');
   return node?.kind === 'scalar' && node.value === null ? undefined : node;
 }
@@ -98,7 +101,7 @@ function readPath(field: Field, path: string): readonly PathToken[] {
   }
 }
 
-function fault(field: Field, message: string): undefined {
+function operationError(field: Field, message: string): undefined {
   field.problem(message);
   return undefined;
 }

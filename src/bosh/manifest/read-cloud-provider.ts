@@ -1,18 +1,18 @@
 import { isLoopback, parseSecretUrl, secretUrlHelp } from '../url/parse-secret-url.ts';
 import type { Field } from '../yaml/field.ts';
 import type { CloudProvider } from './manifest.ts';
-import { firstGiven, readReleaseName } from './read-instance-group.ts';
+import { firstPresent, readReleaseName } from './read-instance-group.ts';
 
 /** Reads `cloud_provider` (bosh-cli: installation/manifest/{parser,validator}.go). `ssh_tunnel` is never opened, and not read. */
 export function readCloudProvider(field: Field, releases: readonly string[]): CloudProvider {
-  if (!field.given) field.problem('must be provided');
+  if (!field.isPresent) field.problem('must be provided');
   const ca = readCa(field.get('cert').get('ca'));
   return {
-    at: field.at,
-    propertiesAt: firstGiven(field.get('properties'), field).at,
-    templates: field.given ? readTemplates(field, releases) : [],
-    mbusAt: field.get('mbus').at,
-    mbus: field.given ? readMbus(field.get('mbus')) : '',
+    at: field.position,
+    propertiesAt: firstPresent(field.get('properties'), field).position,
+    templates: field.isPresent ? readTemplates(field, releases) : [],
+    mbusAt: field.get('mbus').position,
+    mbus: field.isPresent ? readMbus(field.get('mbus')) : '',
     ...(ca === undefined ? {} : { ca }),
     properties: field.get('properties').properties(),
   };
@@ -25,7 +25,11 @@ function readTemplates(field: Field, releases: readonly string[]): CloudProvider
     const name = template.get('name').requiredSegment();
     if (seen.has(name)) template.get('name').problem(`the template '${name}' is there twice`);
     seen.add(name);
-    return { name, release: readReleaseName(template.get('release'), releases), at: template.get('name').at };
+    return {
+      name,
+      release: readReleaseName(template.get('release'), releases),
+      at: template.get('name').position,
+    };
   });
 }
 

@@ -3,7 +3,7 @@ import type { DiskPool, InstanceGroup, JobReference, Network, ResourcePool } fro
 import { readGroupNetworks } from './read-networks.ts';
 
 /** What an instance group may refer to. */
-export interface GroupSurroundings {
+export interface GroupContext {
   readonly networks: readonly Network[];
   /** Of broken networks too, so that one fault is one line. */
   readonly networkNames: readonly string[];
@@ -15,7 +15,7 @@ export interface GroupSurroundings {
 }
 
 /** Reads the instance group (bosh-cli: deployment/manifest/validator.go). Problems are noted. */
-export function readInstanceGroup(field: Field, around: GroupSurroundings): InstanceGroup {
+export function readInstanceGroup(field: Field, around: GroupContext): InstanceGroup {
   const instances = field.get('instances').integer();
   if (instances !== undefined && instances !== 1) field.get('instances').problem('must be 1');
   const lifecycle = field.get('lifecycle').text();
@@ -49,30 +49,27 @@ function readDisk(field: Field, pools: readonly DiskPool[]): DiskPool | undefine
   return size > 0 ? { name: '', diskSize: size, cloudProperties: {} } : undefined;
 }
 
-function readJobs(
-  field: Field,
-  { releaseNames, globalProperties }: GroupSurroundings,
-): readonly JobReference[] {
+function readJobs(field: Field, { releaseNames, globalProperties }: GroupContext): readonly JobReference[] {
   const [jobs, templates] = [field.get('jobs'), field.get('templates')];
-  if (jobs.given && templates.given)
+  if (jobs.isPresent && templates.isPresent)
     templates.problem("is the old name of 'jobs'; only one of them is allowed");
   const seen = new Set<string>();
-  return (jobs.given ? jobs : templates).items().map((item) => {
+  return (jobs.isPresent ? jobs : templates).items().map((item) => {
     const name = item.get('name').requiredSegment();
     if (seen.has(name)) item.get('name').problem(`the job '${name}' is there twice`);
     seen.add(name);
     const release = readReleaseName(item.get('release'), releaseNames);
     const properties = item.get('properties');
-    const visible = firstGiven(properties, field.get('properties'), globalProperties, item.get('name'));
-    const places = { at: item.get('name').at, propertiesAt: visible.at };
-    const own = properties.given ? { properties: properties.properties() } : {};
+    const visible = firstPresent(properties, field.get('properties'), globalProperties, item.get('name'));
+    const places = { at: item.get('name').position, propertiesAt: visible.position };
+    const own = properties.isPresent ? { properties: properties.properties() } : {};
     return { name, release, ...places, ...own };
   });
 }
 
 /** The first that says something, else the last. */
-export function firstGiven(...fields: readonly [Field, ...Field[]]): Field {
-  return fields.find(({ given }) => given) ?? fields.at(-1) ?? fields[0];
+export function firstPresent(...fields: readonly [Field, ...Field[]]): Field {
+  return fields.find(({ isPresent }) => isPresent) ?? fields.at(-1) ?? fields[0];
 }
 
 /** The name of a release that the manifest lists; anything else is noted. */

@@ -7,7 +7,7 @@ import type { Field } from '../yaml/field.ts';
 import { readCloudProvider } from './read-cloud-provider.ts';
 import { readInstanceGroup } from './read-instance-group.ts';
 import { readNetworks } from './read-networks.ts';
-import { envWithoutEffect } from './env-without-effect.ts';
+import { unsupportedEnvKeys } from './env-without-effect.ts';
 import type { ArchiveReference, DiskPool, Manifest, ReleaseReference, ResourcePool } from './manifest.ts';
 
 /**
@@ -25,8 +25,8 @@ export function readManifest(root: Field, path: string): Manifest | undefined {
     .items()
     .map((field) => readResourcePool(field, networkNames, path));
   const diskPools = root.get('disk_pools').items().map(readDiskPool);
-  const groups = root.get('instance_groups').given ? root.get('instance_groups') : root.get('jobs');
-  if (root.get('instance_groups').given && root.get('jobs').given) {
+  const groups = root.get('instance_groups').isPresent ? root.get('instance_groups') : root.get('jobs');
+  if (root.get('instance_groups').isPresent && root.get('jobs').isPresent) {
     groups.problem("'jobs' is the old name of 'instance_groups'; only one of them is allowed");
   }
   const [group, ...others] = groups.items();
@@ -60,7 +60,7 @@ function readReleases(field: Field, manifestPath: string): readonly ReleaseRefer
     const name = item.get('name').requiredSegment();
     if (seen.has(name)) item.get('name').problem(`there are two releases '${name}'`);
     seen.add(name);
-    return { name, at: item.get('name').at, ...readArchive(item, manifestPath) };
+    return { name, at: item.get('name').position, ...readArchive(item, manifestPath) };
   });
   if (releases.length === 0) field.problem('must be a list of at least one release');
   return releases;
@@ -76,9 +76,9 @@ function readResourcePool(field: Field, networks: readonly string[], manifestPat
     stemcell: readArchive(field.get('stemcell'), manifestPath),
     cloudProperties: field.get('cloud_properties').properties(),
     env,
-    unusedEnv: envWithoutEffect(env).map(({ key, why }) => {
+    unusedEnv: unsupportedEnvKeys(env).map(({ key, reason }) => {
       const unused = key.split('.').reduce((outer, name) => outer.get(name), field.get('env'));
-      return `${unused.at} ${why}`;
+      return `${unused.position} ${reason}`;
     }),
   };
 }
@@ -135,7 +135,7 @@ function readTags(field: Field): Pick<Manifest, 'tags' | 'tagPlaces'> {
   const entries = field.entries();
   return {
     tags: Object.fromEntries(entries.map(([name, value]) => [name, value.text() ?? ''])),
-    tagPlaces: Object.fromEntries(entries.map(([name, value]) => [name, value.at])),
+    tagPlaces: Object.fromEntries(entries.map(([name, value]) => [name, value.position])),
   };
 }
 

@@ -116,5 +116,5 @@ function readGroupNetwork(
       item.problem(`must be 'dns' or 'gateway'`);
       return [];
     });
-  return { at: field.at, name, staticIps, defaults };
+  return { at: field.position, name, staticIps, defaults };
 }

@@ -7,21 +7,21 @@ import { lookUp, type YamlNode } from '../yaml/yaml-node.ts';
  * VM. What says where the CPI works stays: server, authority, namespace, context. Another CPI's properties all stay.
  */
 export function withoutCpiCredentials(manifest: YamlNode): YamlNode {
-  return within(manifest, 'cloud_provider', (provider) =>
-    within(provider, 'properties', (properties) => {
+  return updateIn(manifest, 'cloud_provider', (provider) =>
+    updateIn(provider, 'properties', (properties) => {
       if (lookUp(properties, 'kubernetes')?.kind !== 'map') return properties;
-      const section = within(properties, 'kubernetes', withoutAccess);
-      const registry = within(section, 'registry', (node) => without(node, ['username', 'password']));
-      return within(registry, 'contexts', (contexts) =>
-        eachValue(contexts, (context) => within(context, 'kubernetes', withoutAccess)),
+      const section = updateIn(properties, 'kubernetes', stripKubeconfigCredentials);
+      const registry = updateIn(section, 'registry', (node) => omit(node, ['username', 'password']));
+      return updateIn(registry, 'contexts', (contexts) =>
+        eachValue(contexts, (context) => updateIn(context, 'kubernetes', stripKubeconfigCredentials)),
       );
     }),
   );
 }
 
-function withoutAccess(section: YamlNode): YamlNode {
-  const rest = without(section, ['token', 'client_certificate', 'client_key']);
-  return within(rest, 'kubeconfig', (kubeconfig) => without(mapInText(kubeconfig), ['users']));
+function stripKubeconfigCredentials(section: YamlNode): YamlNode {
+  const rest = omit(section, ['token', 'client_certificate', 'client_key']);
+  return updateIn(rest, 'kubeconfig', (kubeconfig) => omit(mapInText(kubeconfig), ['users']));
 }
 
 /** A kubeconfig may be a mapping or the text of one; what is no YAML is left as it is, for the CPI to refuse. */
@@ -35,12 +35,12 @@ function mapInText(node: YamlNode): YamlNode {
   }
 }
 
-function without(node: YamlNode, keys: readonly unknown[]): YamlNode {
+function omit(node: YamlNode, keys: readonly unknown[]): YamlNode {
   if (node.kind !== 'map') return node;
   return { ...node, entries: node.entries.filter(({ key }) => !keys.includes(key.value)) };
 }
 
-function within(node: YamlNode, name: string, change: (value: YamlNode) => YamlNode): YamlNode {
+function updateIn(node: YamlNode, name: string, change: (value: YamlNode) => YamlNode): YamlNode {
   return eachValue(node, (value, key) => (key === name ? change(value) : value));
 }
 

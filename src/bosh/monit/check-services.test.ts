@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { connectedServices, inStartOrder, isBegunBy } from './check-services.ts';
+import { dependencyGroups, sortByDependencies, isBegunBy } from './check-services.ts';
 import type { MonitService } from './monit-service.ts';
 import { parseMonit } from './parse-monit.ts';
 
@@ -20,8 +20,11 @@ test('a service starts behind all that it depends on, whatever job declares it',
     ...services({ web: 'db, cache', alone: '', check: 'web' }, 'one'),
     ...services({ cache: 'db', db: '', other: 'alone' }, 'two'),
   ];
-  assert.equal(names(inStartOrder(all)), 'db cache web alone check other');
-  assert.deepEqual(connectedServices(inStartOrder(all)).map(names), ['db cache web check', 'alone other']);
+  assert.equal(names(sortByDependencies(all)), 'db cache web alone check other');
+  assert.deepEqual(dependencyGroups(sortByDependencies(all)).map(names), [
+    'db cache web check',
+    'alone other',
+  ]);
 });
 
 test('services of a job with one start program start one after the other', () => {
@@ -34,7 +37,7 @@ test('services of a job with one start program start one after the other', () =>
     ...parseMonit([one, three, other, none].join('\n'), 'one'),
     ...parseMonit(check('elsewhere', '/ctl start'), 'two'),
   ];
-  assert.deepEqual(connectedServices(inStartOrder(all)).map(names), ['a bbb', 'c', 'd', 'elsewhere']);
+  assert.deepEqual(dependencyGroups(sortByDependencies(all)).map(names), ['a bbb', 'c', 'd', 'elsewhere']);
   const begins = all.map((service) => names(all.filter((by) => isBegunBy(service, by))));
   assert.deepEqual(begins, ['bbb', 'a', '', 'a bbb c', '']);
 });
@@ -48,7 +51,7 @@ for (const [what, list, message] of [
 ] as const) {
   test(`refuses ${what}`, () => {
     assert.throws(
-      () => inStartOrder(list),
+      () => sortByDependencies(list),
       (error) => isProductError(error, 'AGENT_MONIT_INVALID') && message.test(error.message),
     );
   });

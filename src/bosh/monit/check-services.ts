@@ -7,7 +7,7 @@ import type { MonitProgram, MonitService } from './monit-service.ts';
  * behind all that it depends on, otherwise as they were. AGENT_MONIT_INVALID, naming jobs, for a name that is
  * declared twice, a dependency that nobody declares, and a circle.
  */
-export function inStartOrder(services: readonly MonitService[]): readonly MonitService[] {
+export function sortByDependencies(services: readonly MonitService[]): readonly MonitService[] {
   const byName = new Map<string, MonitService>();
   for (const service of services) {
     const other = byName.get(service.name);
@@ -56,7 +56,7 @@ const isSameProgram = (one: MonitProgram, other: MonitProgram): boolean =>
 /**
  * The services that depend on each other, directly or not, or have the same start program, each group in the given order.
  */
-export function connectedServices(services: readonly MonitService[]): readonly (readonly MonitService[])[] {
+export function dependencyGroups(services: readonly MonitService[]): readonly (readonly MonitService[])[] {
   const groups = new Map<string, string>();
   const rootOf = (name: string): string => {
     const parent = groups.get(name) ?? name;

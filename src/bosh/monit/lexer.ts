@@ -59,7 +59,7 @@ function tokenAt(source: string, index: number): Read | undefined {
     const value = source.slice(index + 1, end);
     return { token: { kind: 'text', value, quote: character }, length: end + 1 - index };
   }
-  const whole = wholeAt(source, index);
+  const whole = compoundTokenAt(source, index);
   if (whole !== undefined) return whole;
   let end = index;
   while (end < source.length && !isWordEnd(source[end] ?? '')) end++;
@@ -68,7 +68,7 @@ function tokenAt(source: string, index: number): Read | undefined {
 }
 
 /** A word that holds what elsewhere ends one. */
-function wholeAt(source: string, index: number): Read | undefined {
+function compoundTokenAt(source: string, index: number): Read | undefined {
   const word = (value: string, length: number): Read => ({
     token: { kind: 'word', value, quote: undefined },
     length,

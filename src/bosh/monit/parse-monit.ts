@@ -37,7 +37,7 @@ export function parseMonit(source: string, job: string): readonly MonitService[]
   const reader = new TokenReader(tokens, source, job);
   const services: MonitService[] = [];
   for (let token = reader.peek(); token !== undefined; token = reader.peek()) {
-    if (reader.take('set')) skipSet(reader, token);
+    if (reader.accept('set')) skipSet(reader, token);
     else services.push(serviceAt(reader, token));
   }
   const stranded = services.find((service) => isStranded(service, services));
@@ -78,7 +78,7 @@ interface Clauses {
 }
 
 function serviceAt(reader: TokenReader, first: Token): MonitService {
-  if (!reader.take('check')) throw reader.unsupported(first);
+  if (!reader.accept('check')) throw reader.unsupported(first);
   const { name, kind, subject } = subjectAt(reader, first);
   const address = subject.kind === 'host' ? subject.address : 'localhost';
   const clauses: Clauses = {
@@ -111,14 +111,14 @@ function subjectAt(reader: TokenReader, first: Token): Subject {
     reader.expect('address');
     return { name, kind, subject: { kind: 'host', address: valueAt(reader, 'the address of the host') } };
   }
-  if (reader.take('matching', 'match')) {
+  if (reader.accept('matching', 'match')) {
     const token = reader.peek();
     const pattern = valueAt(reader, 'the pattern');
     if (!isPattern(pattern))
       throw reader.unsupported(token ?? first, `the pattern '${pattern}' cannot be used`);
     return { name, kind, subject: { kind: 'matching', pattern } };
   }
-  if (!reader.take('pidfile', 'path'))
+  if (!reader.accept('pidfile', 'path'))
     throw reader.invalid(first, `process '${name}' has neither a pidfile nor a pattern to match`);
   return { name, kind, subject: { kind: 'pidfile', path: pathAt(reader, 'the path of the pidfile') } };
 }
@@ -170,19 +170,19 @@ function readClause(
     const { rule, limit } = ruleAt(reader, token, kind, address);
     if (rule === undefined) clauses.restartLimits.push(limit);
     else clauses.rules.push(rule);
-  } else if (reader.take('start')) {
+  } else if (reader.accept('start')) {
     if (clauses.start !== undefined) throw reader.invalid(token, 'a second start program');
     clauses.start = programAt(reader, token);
-  } else if (reader.take('stop')) {
+  } else if (reader.accept('stop')) {
     if (clauses.stop !== undefined) throw reader.invalid(token, 'a second stop program');
     clauses.stop = programAt(reader, token);
-  } else if (reader.take('group')) clauses.groups.push(reader.value('the name of a group'));
-  else if (reader.take('depends', 'depend')) clauses.dependsOn.push(...namesAt(reader));
-  else if (reader.take('mode')) clauses.mode = modeAt(reader, token);
-  else if (reader.take('every')) {
+  } else if (reader.accept('group')) clauses.groups.push(reader.value('the name of a group'));
+  else if (reader.accept('depends', 'depend')) clauses.dependsOn.push(...namesAt(reader));
+  else if (reader.accept('mode')) clauses.mode = modeAt(reader, token);
+  else if (reader.accept('every')) {
     clauses.every = reader.wholeNumber('the number of cycles', 2);
     reader.expect('cycles', 'cycle');
-  } else if (reader.take('alert', 'noalert')) skipAlert(reader);
+  } else if (reader.accept('alert', 'noalert')) skipAlert(reader);
   else throw reader.unsupported(token);
 }
 
@@ -195,7 +195,7 @@ function namesAt(reader: TokenReader): readonly string[] {
 }
 
 function modeAt(reader: TokenReader, token: Token): MonitService['mode'] {
-  for (const mode of ['active', 'passive', 'manual'] as const) if (reader.take(mode)) return mode;
+  for (const mode of ['active', 'passive', 'manual'] as const) if (reader.accept(mode)) return mode;
   throw reader.invalid(token, 'the mode is neither active, passive nor manual');
 }
 
@@ -203,13 +203,13 @@ function modeAt(reader: TokenReader, token: Token): MonitService['mode'] {
 function skipAlert(reader: TokenReader): void {
   valueAt(reader, 'the mail address');
   if (reader.takeMark('@')) reader.value("the mail address's host");
-  reader.take('not');
+  reader.accept('not');
   if (reader.takeMark('{')) {
     for (let token = reader.peek(); token !== undefined && !reader.takeMark('}'); token = reader.peek())
       reader.skip();
   }
-  reader.take('mail-format');
-  if (!reader.take('reminder')) return;
+  reader.accept('mail-format');
+  if (!reader.accept('reminder')) return;
   reader.wholeNumber('the number of cycles', 1);
-  reader.take('cycles', 'cycle');
+  reader.accept('cycles', 'cycle');
 }

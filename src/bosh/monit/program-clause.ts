@@ -11,7 +11,7 @@ const defaultTimeoutSeconds = 30;
  * and gid Y` and, but for exec, `with timeout N seconds`. `keyword` is the token that errors point at.
  */
 export function programAt(reader: TokenReader, keyword: Token): MonitProgram {
-  reader.take('=');
+  reader.accept('=');
   const text = reader.takeText();
   if (text === undefined) throw reader.invalid(keyword, 'the program is not a double-quoted text');
   const [path, ...rest] = splitArguments(text.value) ?? [];
@@ -27,9 +27,9 @@ function optionsAt(reader: TokenReader, hasTimeout: boolean): Omit<MonitProgram,
   let user: string | undefined;
   let group: string | undefined;
   for (;;) {
-    if (reader.take('uid')) user = reader.value('a user');
-    else if (reader.take('gid')) group = reader.value('a group');
-    else if (hasTimeout && reader.take('timeout')) timeoutSeconds = secondsAt(reader);
+    if (reader.accept('uid')) user = reader.value('a user');
+    else if (reader.accept('gid')) group = reader.value('a group');
+    else if (hasTimeout && reader.accept('timeout')) timeoutSeconds = secondsAt(reader);
     else return { timeoutSeconds, user, group };
   }
 }
@@ -40,6 +40,6 @@ export function secondsAt(reader: TokenReader): number {
   const seconds = reader.takeNumber();
   if (seconds === undefined || !Number.isInteger(seconds) || seconds <= 0)
     throw reader.invalid(token, 'the timeout is no number of seconds');
-  reader.take('seconds', 'second');
+  reader.accept('seconds', 'second');
   return seconds;
 }

@@ -44,47 +44,47 @@ function restartLimitAt(reader: TokenReader): MonitRestartLimit {
   const cycles = reader.wholeNumber('the number of cycles', 1);
   reader.expect('cycles', 'cycle');
   reader.expect('then');
-  const action: MonitAction = reader.take('timeout') ? { kind: 'unmonitor' } : actionAt(reader);
+  const action: MonitAction = reader.accept('timeout') ? { kind: 'unmonitor' } : actionAt(reader);
   return { restarts, cycles, action };
 }
 
 function testAt(reader: TokenReader, start: Token, kind: CheckKind, address: string): MonitTest {
-  if (reader.take('failed')) {
+  if (reader.accept('failed')) {
     if (kind === 'file') throw reader.unsupported(start);
     return connectionAt(reader, start, kind, address);
   }
-  if (reader.take('not')) {
-    if (!reader.take('exist') || kind === 'host') throw reader.unsupported(start);
+  if (reader.accept('not')) {
+    if (!reader.accept('exist') || kind === 'host') throw reader.unsupported(start);
     return { kind: 'nonexistent' };
   }
-  if (reader.take('changed')) return changeAt(reader, start, kind);
+  if (reader.accept('changed')) return changeAt(reader, start, kind);
   if (kind !== 'process') throw reader.unsupported(start);
   return resourceAt(reader, start);
 }
 
 function connectionAt(reader: TokenReader, start: Token, kind: CheckKind, address: string): MonitTest {
   let target: Extract<MonitTest, { kind: 'connection' }>['target'];
-  if (kind === 'process' && reader.take('unixsocket', 'unix')) {
+  if (kind === 'process' && reader.accept('unixsocket', 'unix')) {
     const token = reader.peek();
     const path = reader.value('the path of the socket');
     if (!path.startsWith('/')) throw reader.invalid(token, `the socket '${path}' is no absolute path`);
     target = { path };
   } else {
-    const host = reader.take('host') ? valueAt(reader, 'the name of the host') : address;
-    if (!reader.take('port', 'portnumber')) throw reader.unsupported(start);
+    const host = reader.accept('host') ? valueAt(reader, 'the name of the host') : address;
+    if (!reader.accept('port', 'portnumber')) throw reader.unsupported(start);
     target = { host, port: reader.wholeNumber('the port', 1, 65_535) };
   }
-  if (reader.take('type') && !reader.take('tcp')) throw reader.unsupported(start);
+  if (reader.accept('type') && !reader.accept('tcp')) throw reader.unsupported(start);
   const request = requestAt(reader, start);
-  const timeoutSeconds = reader.take('timeout') ? secondsAt(reader) : defaultNetSeconds;
+  const timeoutSeconds = reader.accept('timeout') ? secondsAt(reader) : defaultNetSeconds;
   return { kind: 'connection', target, request, timeoutSeconds };
 }
 
 function requestAt(reader: TokenReader, start: Token): string | undefined {
   if (reader.is(reader.peek(), 'send', 'expect')) throw reader.unsupported(start);
-  if (!reader.take('protocol', 'proto') || reader.take('default')) return undefined;
-  if (!reader.take('http')) throw reader.unsupported(start);
-  if (!reader.take('request')) return '/';
+  if (!reader.accept('protocol', 'proto') || reader.accept('default')) return undefined;
+  if (!reader.accept('http')) throw reader.unsupported(start);
+  if (!reader.accept('request')) return '/';
   const token = reader.peek();
   const path = valueAt(reader, 'the path of the request');
   if (!/^\/[!-~]*$/.test(path))
@@ -95,14 +95,14 @@ function requestAt(reader: TokenReader, start: Token): string | undefined {
 
 function changeAt(reader: TokenReader, start: Token, kind: CheckKind): MonitTest {
   if (kind === 'process') {
-    if (reader.take('pid')) return { kind: 'changed', what: 'pid' };
-    if (reader.take('ppid')) return { kind: 'changed', what: 'ppid' };
+    if (reader.accept('pid')) return { kind: 'changed', what: 'pid' };
+    if (reader.accept('ppid')) return { kind: 'changed', what: 'ppid' };
   }
   if (kind === 'file') {
-    if (reader.take('timestamp')) return { kind: 'changed', what: 'timestamp' };
+    if (reader.accept('timestamp')) return { kind: 'changed', what: 'timestamp' };
     // which digest tells a change makes no difference
-    reader.take('md5', 'sha1');
-    if (reader.take('checksum')) return { kind: 'changed', what: 'checksum' };
+    reader.accept('md5', 'sha1');
+    if (reader.accept('checksum')) return { kind: 'changed', what: 'checksum' };
   }
   throw reader.unsupported(start);
 }
@@ -148,7 +148,7 @@ function limitAt(
   number: number,
   resource: string,
 ): { readonly limit: number; readonly unit: 'kB' | '%' | '' } {
-  if (reader.takeMark('%') || reader.take('percent')) return { limit: number, unit: '%' };
+  if (reader.takeMark('%') || reader.accept('percent')) return { limit: number, unit: '%' };
   // monit keeps one decimal of a load average
   if (!resource.includes('mem')) return { limit: Math.floor(number * 10) / 10, unit: '' };
   const word = reader.peek()?.value.toLowerCase() ?? '';
@@ -186,7 +186,7 @@ function rateAt(reader: TokenReader): MonitRate {
 
 function recoveryAt(reader: TokenReader, test: MonitTest): MonitRule['recovery'] {
   const token = reader.peek();
-  if (!reader.take('else')) return undefined;
+  if (!reader.accept('else')) return undefined;
   if (test.kind === 'changed') throw reader.invalid(token, 'a change has no recovery');
   reader.expect('if');
   reader.expect('recovered', 'passed', 'succeeded');
@@ -197,13 +197,13 @@ function recoveryAt(reader: TokenReader, test: MonitTest): MonitRule['recovery']
 
 function actionAt(reader: TokenReader): MonitAction {
   const token = reader.peek();
-  if (token !== undefined && reader.take('exec', 'execute'))
+  if (token !== undefined && reader.accept('exec', 'execute'))
     return { kind: 'exec', program: programAt(reader, token) };
-  if (reader.take('alert')) return { kind: 'alert' };
-  if (reader.take('restart', 'restarts')) return { kind: 'restart' };
-  if (reader.take('start')) return { kind: 'start' };
-  if (reader.take('stop')) return { kind: 'stop' };
-  if (reader.take('unmonitor')) return { kind: 'unmonitor' };
+  if (reader.accept('alert')) return { kind: 'alert' };
+  if (reader.accept('restart', 'restarts')) return { kind: 'restart' };
+  if (reader.accept('start')) return { kind: 'start' };
+  if (reader.accept('stop')) return { kind: 'stop' };
+  if (reader.accept('unmonitor')) return { kind: 'unmonitor' };
   throw reader.invalid(token, 'missing an action: alert, restart, start, stop, exec or unmonitor');
 }
 

@@ -38,7 +38,7 @@ export class TokenReader {
   }
 
   /** Steps over the next token if it is one of these keywords. */
-  take(...keywords: readonly string[]): boolean {
+  accept(...keywords: readonly string[]): boolean {
     if (!this.is(this.peek(), ...keywords)) return false;
     this.#index++;
     return true;
@@ -94,7 +94,7 @@ export class TokenReader {
 
   /** Steps over a keyword that has to be here. */
   expect(...keywords: readonly [string, ...string[]]): void {
-    if (this.take(...keywords)) return;
+    if (this.accept(...keywords)) return;
     const token = this.peek();
     const found = token === undefined ? 'the file ends' : `'${token.value}' stands here`;
     throw this.invalid(token, `${found} where '${keywords[0]}' is expected`);

@@ -6,7 +6,7 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import type { GitState } from './git-state.ts';
 import { LocalBlobstore } from './local-blobstore.ts';
 import { PartStore } from './part-store.ts';
-import { placeOutside, requireInside } from './release-boundary.ts';
+import { placeOutside, assertInsideRelease } from './release-boundary.ts';
 import { readReleaseConfig } from './release-config.ts';
 import type { ReleaseConfig } from './release-config.ts';
 import { readReleaseDirectory } from './release-directory.ts';
@@ -92,7 +92,7 @@ export async function createRelease(options: CreateReleaseOptions, ports: Create
 async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePorts) {
   const { directory } = options;
   const git = await ports.readGit(directory);
-  if (git.changes !== '' && options.force !== true) throw uncommitted(directory, git.changes);
+  if (git.changes !== '' && options.force !== true) throw uncommittedError(directory, git.changes);
   const config = await readReleaseConfig(directory);
   const name = options.name ?? segment(config.name);
   const indices = {
@@ -101,11 +101,11 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
   };
   const index = options.final === true ? indices.final : indices.dev;
   const version = options.version ?? (await nextVersion(name, indices, options, ports.now));
-  await requireInside(directory, dirname(index.manifestPath(name, version)));
+  await assertInsideRelease(directory, dirname(index.manifestPath(name, version)));
   if (await index.contains(name, version)) throw exists(name, version, index.manifestPath(name, version));
   const archivePath = archivePathOf(options.tarball, name, version);
   const blobstore = await openBlobstore(config, options, ports);
-  if (options.final === true && blobstore === undefined) throw withoutBlobstore(directory, config);
+  if (options.final === true && blobstore === undefined) throw noBlobstoreError(directory, config);
   return { git, name, version, index, archivePath, blobstore, noCompression: config.noCompression };
 }
 
@@ -123,7 +123,7 @@ export async function packReleaseManifest(
   const parts: PackedPart[] = [];
   for (const part of manifestParts(manifest)) {
     const archive = await store.find(part);
-    if (archive?.digest !== part.digest) throw notAtHand(manifestPath, part);
+    if (archive?.digest !== part.digest) throw archiveNotFoundError(manifestPath, part);
     parts.push({ ...part, ...archive });
   }
   const { name, version } = manifest;
@@ -217,7 +217,7 @@ function segment(text: string): PathSegment {
   return parsed;
 }
 
-function uncommitted(directory: string, changes: string): ProductError {
+function uncommittedError(directory: string, changes: string): ProductError {
   const lines = changes.split('\n');
   const more = lines.length > 10 ? [`and ${lines.length - 10} more`] : [];
   const shown = [...lines.slice(0, 10), ...more].join('\n');
@@ -232,7 +232,7 @@ function exists(name: string, version: string, manifestPath: string): ProductErr
   );
 }
 
-function withoutBlobstore(directory: string, { blobstore }: ReleaseConfig): ProductError {
+function noBlobstoreError(directory: string, { blobstore }: ReleaseConfig): ProductError {
   const found = blobstore === undefined ? 'names none' : `names one of the provider '${blobstore.provider}'`;
   return new ProductError(
     'RELEASE_INVALID',
@@ -242,7 +242,7 @@ function withoutBlobstore(directory: string, { blobstore }: ReleaseConfig): Prod
   );
 }
 
-function notAtHand(manifestPath: string, { kind, name, fingerprint, digest }: Omit<PackedPart, 'path'>): ProductError {
+function archiveNotFoundError(manifestPath: string, { kind, name, fingerprint, digest }: Omit<PackedPart, 'path'>): ProductError {
   return new ProductError(
     'RELEASE_INVALID',
     `${manifestPath}: the archive of ${kind} '${name}/${fingerprint}' with the digest ${digest} is neither in ~/.bosh/cache nor in a ` +

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { lstat, readlink } from 'node:fs/promises';
-import { byBytes } from '../archive/pack-archive.ts';
+import { compareBytes } from '../archive/pack-archive.ts';
 import { digestOfFile } from '../digest/verify-file.ts';
 
 /** A file of a job, a package or a license. */
@@ -24,9 +24,9 @@ export interface FingerprintOptions {
  * (bosh-cli: release/resource/fingerprint.go). Equal fingerprints mean a director needs no upload.
  */
 export async function fingerprint(files: readonly ReleaseFile[], options: FingerprintOptions): Promise<string> {
-  const sorted = files.toSorted((a, b) => byBytes(a.name, b.name));
+  const sorted = files.toSorted((a, b) => compareBytes(a.name, b.name));
   const chunks = await Promise.all(sorted.map((file) => fingerprintFile(file, options.followLinks)));
-  const dependencies = (options.dependencies ?? []).toSorted(byBytes).join(',');
+  const dependencies = (options.dependencies ?? []).toSorted(compareBytes).join(',');
   return sha256(`v2${chunks.join('')}${dependencies}`);
 }
 
@@ -35,11 +35,11 @@ async function fingerprintFile(file: ReleaseFile, followLinks: boolean): Promise
   const asLink = stat.isSymbolicLink() && !followLinks;
   const digest = asLink ? `sha256:${sha256(await readlink(file.path))}` : await digestOfFile(file.path);
   if (file.ignoreMode === true) return `${file.name}${digest}`;
-  return `${file.name}${digest}${asLink ? 'symlink' : modeText(stat.mode)}`;
+  return `${file.name}${digest}${asLink ? 'symlink' : gitMode(stat.mode)}`;
 }
 
 /** As git knows modes: executable or not. */
-function modeText(mode: number): string {
+function gitMode(mode: number): string {
   return (mode & 0o111) === 0 ? '100644' : '100755';
 }
 

@@ -1,7 +1,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { byBytes } from '../archive/pack-archive.ts';
+import { compareBytes } from '../archive/pack-archive.ts';
 import { throwIfInterrupted } from './throw-if-interrupted.ts';
 
 /** A pattern of a few hundred characters can stand for more than any memory holds. */
@@ -27,7 +27,7 @@ export async function globFiles(root: string, pattern: string, signal?: AbortSig
     const components = alternative.split('/').filter((part) => part !== '' && part !== '.');
     await walk({ root: start, pattern: folded(components), found, seen: new Set(), signal }, '', 0);
   }
-  return [...found].toSorted(byBytes);
+  return [...found].toSorted(compareBytes);
 }
 
 type Component = { readonly kind: 'any-depth' } | { readonly kind: 'name'; readonly tokens: readonly Token[] };

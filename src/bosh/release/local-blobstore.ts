@@ -2,8 +2,8 @@ import { constants } from 'node:fs';
 import { copyFile, mkdir, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
-import { draftPath, removeDrafts } from '../../platform/draft.ts';
-import { ownPathSegment, type PathSegment } from '../../platform/path-segment.ts';
+import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
+import { pathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { syncDirectory } from '../../platform/replace-file.ts';
 import { verifyFile } from '../digest/verify-file.ts';
 
@@ -41,7 +41,7 @@ export class LocalBlobstore {
 
   /** Stores the file, by an id that its digest gives: done again it is the same blob. */
   async create(path: string, digest: string): Promise<PathSegment> {
-    const id = ownPathSegment(digest.replace(/^.*:/u, ''));
+    const id = pathSegment(digest.replace(/^.*:/u, ''));
     await placeCopy(path, this.#blob(id));
     return id;
   }
@@ -50,8 +50,8 @@ export class LocalBlobstore {
 /** Copies a file so that `to` has all of it or is not there. Makes the folder. */
 async function placeCopy(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
-  removeDrafts(to);
-  const draft = draftPath(to);
+  removeTemporaryFiles(to);
+  const draft = temporaryPath(to);
   await copyFile(from, draft, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   await rename(draft, to);
   syncDirectory(dirname(to));

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
-import { ArchiveBudget, archiveLimits } from '../archive/archive-limits.ts';
+import { ByteBudget, archiveLimits } from '../archive/archive-limits.ts';
 import type { ArchiveLimits } from '../archive/archive-limits.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import { readJobSpec } from './job-spec.ts';
 import { readReleaseManifest } from './release-manifest.ts';
@@ -39,13 +39,13 @@ export async function openRelease({
 }: OpenReleaseOptions): Promise<Release> {
   await removeTree(directory, { within: place });
   await mkdir(directory, { recursive: true });
-  await unpackArchive(archivePath, directory, { digest, budget: new ArchiveBudget(limits) });
+  await unpackArchive(archivePath, directory, { digest, budget: new ByteBudget(limits) });
   return within(archivePath, async () => {
     const manifest = await readReleaseManifest(directory);
     // one after the other: a release of a few kilobytes can name many thousands
     const packages: ReleasePackage[] = [];
     for (const part of manifest.packages) packages.push(await openPackage(part, directory));
-    const budget = new ArchiveBudget({ ...limits, total: limits.jobs });
+    const budget = new ByteBudget({ ...limits, total: limits.jobs });
     const jobs: ReleaseJob[] = [];
     for (const part of manifest.jobs) jobs.push(await openJob(part, directory, budget));
     checkReferences(manifest);
@@ -62,7 +62,7 @@ async function openPackage(part: PackagePart, directory: string): Promise<Releas
 async function openJob(
   part: ReleasePart & { readonly packages: readonly PathSegment[] },
   releaseDirectory: string,
-  budget: ArchiveBudget,
+  budget: ByteBudget,
 ): Promise<ReleaseJob> {
   const archivePath = join(releaseDirectory, 'jobs', `${part.name}.tgz`);
   const directory = join(releaseDirectory, 'unpacked-jobs', part.name);
@@ -73,7 +73,7 @@ async function openJob(
 }
 
 async function readSpec(path: string): Promise<JobSpec> {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const spec = readJobSpec(rootField(await readYaml(path, 'RELEASE_INVALID'), problems));
   problems.throwIfAny('RELEASE_INVALID');
   return spec;

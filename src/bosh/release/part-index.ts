@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { replaceFile } from '../../platform/replace-file.ts';
-import { byBytes } from '../archive/pack-archive.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { compareBytes } from '../archive/pack-archive.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
-import { requireInside } from './release-boundary.ts';
+import { assertInsideRelease } from './release-boundary.ts';
 import type { PartKind, SourcePart } from './release-parts.ts';
 
 /** Where the archive of a part is. */
@@ -37,12 +37,12 @@ export class PartIndex {
   async find(part: Pick<SourcePart, 'kind' | 'name' | 'fingerprint'>): Promise<PartEntry | undefined> {
     const path = this.#pathOf(part);
     if (!existsSync(path)) return undefined;
-    const problems = new Problems();
+    const problems = new ConfigErrors();
     const builds = rootField(await readYaml(path, 'RELEASE_INVALID'), problems).get('builds').entries();
     const found = builds.find(([, entry]) => entry.get('version').requiredText() === part.fingerprint)?.[1];
     const entry = found && {
       digest: found.get('sha1').requiredSegment(),
-      blobId: found.get('blobstore_id').given ? found.get('blobstore_id').requiredSegment() : undefined,
+      blobId: found.get('blobstore_id').isPresent ? found.get('blobstore_id').requiredSegment() : undefined,
     };
     problems.throwIfAny('RELEASE_INVALID');
     return entry;
@@ -54,7 +54,7 @@ export class PartIndex {
     const blob = blobId === undefined ? {} : { blobstore_id: blobId };
     const entries = new Map([...(await readEntries(path))].filter(([, { version }]) => version !== part.fingerprint));
     entries.set(part.fingerprint, { version: part.fingerprint, ...blob, sha1: digest });
-    await requireInside(dirname(this.#directory), dirname(path));
+    await assertInsideRelease(dirname(this.#directory), dirname(path));
     await mkdir(dirname(path), { recursive: true });
     replaceFile(path, formatIndex(entries), 0o644);
   }
@@ -68,7 +68,7 @@ export class PartIndex {
 /** The entries of an index file by their keys, with the texts of each; none where there is no file. */
 export async function readEntries(path: string): Promise<Entries> {
   if (!existsSync(path)) return new Map();
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const builds = rootField(await readYaml(path, 'RELEASE_INVALID'), problems).get('builds').entries();
   const entries = builds.map(([key, entry]) => {
     const texts = entry.entries().map(([name, value]) => [name, value.requiredText()] as const);
@@ -80,6 +80,6 @@ export async function readEntries(path: string): Promise<Entries> {
 
 /** The text of an index file, as the bosh CLI sorts it. */
 export function formatIndex(entries: Entries): string {
-  const sorted = [...entries].toSorted(([a], [b]) => byBytes(a, b));
+  const sorted = [...entries].toSorted(([a], [b]) => compareBytes(a, b));
   return stringify({ builds: Object.fromEntries(sorted), 'format-version': '2' }, { version: '1.1', lineWidth: 0 });
 }

@@ -1,7 +1,7 @@
 import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { ownPathSegment, type PathSegment } from '../../platform/path-segment.ts';
+import { pathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { digestOfFile } from '../digest/verify-file.ts';
 import { hasDigest } from './local-blobstore.ts';
 import type { LocalBlobstore } from './local-blobstore.ts';
@@ -59,7 +59,7 @@ export class PartStore {
     if (final !== undefined) return withArchive(part, final);
     const dev = await this.#dev.find(part);
     const archive = (dev && (await this.#archiveOf(dev))) ?? (await this.#pack(part));
-    if (entry !== undefined && archive.digest !== entry.digest) throw lost(part, entry.digest, archive.digest);
+    if (entry !== undefined && archive.digest !== entry.digest) throw lostPartError(part, entry.digest, archive.digest);
     const blobId = await blobstore.create(archive.path, archive.digest);
     await this.#final.set(part, { digest: archive.digest, blobId });
     return withArchive(part, archive);
@@ -85,13 +85,13 @@ export class PartStore {
   }
 
   async #pack(part: SourcePart): Promise<Archive> {
-    if (part.content === undefined) throw vendored(part);
+    if (part.content === undefined) throw vendoredPartError(part);
     const { cacheDirectory } = this.#options;
     await mkdir(cacheDirectory, { recursive: true });
     // the same name each time: what a killed run left is replaced by the next
     const packed = join(cacheDirectory, `.${part.kind}-${part.fingerprint}.tgz`);
     await packPart(part, part.content, { path: packed, isTemporary: false });
-    const digest = ownPathSegment(await digestOfFile(packed));
+    const digest = pathSegment(await digestOfFile(packed));
     const path = join(cacheDirectory, digest);
     await rename(packed, path);
     return { digest, path };
@@ -102,7 +102,7 @@ function withArchive({ kind, name, fingerprint, references }: SourcePart, archiv
   return { kind, name, fingerprint, references, ...archive };
 }
 
-function vendored({ name, fingerprint }: PartName): ProductError {
+function vendoredPartError({ name, fingerprint }: PartName): ProductError {
   return new ProductError(
     'RELEASE_INVALID',
     `Package '${name}' is vendored (spec.lock), and its archive ${fingerprint} is neither in ~/.bosh/cache nor in a local blobstore; ` +
@@ -110,7 +110,7 @@ function vendored({ name, fingerprint }: PartName): ProductError {
   );
 }
 
-function lost({ kind, name, fingerprint }: PartName, wanted: string, found: string): ProductError {
+function lostPartError({ kind, name, fingerprint }: PartName, wanted: string, found: string): ProductError {
   return new ProductError(
     'RELEASE_INVALID',
     `The final build of ${kind} '${name}/${fingerprint}' has the digest ${wanted} in .final_builds; its archive is neither in ~/.bosh/cache ` +

@@ -8,7 +8,7 @@ import { ProductError } from '../../errors/product-error.ts';
  * that it is in: whose release it is would have a file of the operator's packed, or one written. Of a path
  * that is not there what is there of it counts.
  */
-export async function requireInside(directory: string, path: string): Promise<void> {
+export async function assertInsideRelease(directory: string, path: string): Promise<void> {
   const found = await placeOutside(directory, path);
   if (found === undefined) return;
   throw new ProductError(
@@ -23,12 +23,12 @@ export async function requireInside(directory: string, path: string): Promise<vo
  * who makes its target decides what is written.
  */
 export async function placeOutside(directory: string, path: string): Promise<string | undefined> {
-  const boundary = await boundaryOf(directory);
+  const boundary = await releaseRoot(directory);
   const found = await realpathOfExisting(path);
   return found === boundary || found.startsWith(join(boundary, '/')) ? undefined : found;
 }
 
-async function boundaryOf(directory: string): Promise<string> {
+async function releaseRoot(directory: string): Promise<string> {
   const own = await realpath(directory);
   for (let at = own; at !== dirname(at); at = dirname(at)) if (existsSync(join(at, '.git'))) return at;
   return own;

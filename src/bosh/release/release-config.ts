@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 
@@ -14,18 +14,18 @@ export interface ReleaseConfig {
 
 /** Reads it (bosh-cli: releasedir/fs_config.go). RELEASE_INVALID with a line per fault. */
 export async function readReleaseConfig(directory: string): Promise<ReleaseConfig> {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const final = await readRoot(join(directory, 'config', 'final.yml'), problems);
   const privatePath = join(directory, 'config', 'private.yml');
   const own = existsSync(privatePath) ? await readRoot(privatePath, problems) : undefined;
   const name = final.get('name');
   const former = final.get('final_name');
-  if (name.given && former.given) former.problem("stands beside 'name'; keep one of them");
+  if (name.isPresent && former.isPresent) former.problem("stands beside 'name'; keep one of them");
   const blobstore = final.get('blobstore');
   const config = {
-    name: (former.given ? former : name).requiredSegment(),
+    name: (former.isPresent ? former : name).requiredSegment(),
     noCompression: final.get('no_compression').boolean() === true,
-    blobstore: blobstore.given ? readBlobstore(directory, blobstore, own) : undefined,
+    blobstore: blobstore.isPresent ? readBlobstore(directory, blobstore, own) : undefined,
   };
   problems.throwIfAny('RELEASE_INVALID');
   return config;
@@ -36,10 +36,10 @@ function readBlobstore(directory: string, field: Field, own: Field | undefined):
   if (provider !== 'local') return { provider, localPath: undefined };
   const path = (from: Field): Field => from.get('options').get('blobstore_path');
   const overriding = own === undefined ? undefined : path(own.get('blobstore'));
-  const chosen = overriding?.given === true ? overriding : path(field);
+  const chosen = overriding?.isPresent === true ? overriding : path(field);
   return { provider, localPath: resolve(directory, chosen.requiredText()) };
 }
 
-async function readRoot(path: string, problems: Problems): Promise<Field> {
+async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
   return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
 }

@@ -2,15 +2,15 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { byBytes } from '../archive/pack-archive.ts';
+import { compareBytes } from '../archive/pack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import type { ReleaseFile } from './fingerprint.ts';
 import { globFiles } from './glob.ts';
 import { localPath, readJobSpec } from './job-spec.ts';
-import { requireInside } from './release-boundary.ts';
+import { assertInsideRelease } from './release-boundary.ts';
 
 interface SourcePackage {
   readonly name: PathSegment;
@@ -40,11 +40,11 @@ export interface ReleaseDirectory {
  * fault.
  */
 export async function readReleaseDirectory(directory: string, signal?: AbortSignal): Promise<ReleaseDirectory> {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   // packages have links as such, and files only below these
-  for (const root of ['packages', 'src', 'blobs']) await requireInside(directory, join(directory, root));
+  for (const root of ['packages', 'src', 'blobs']) await assertInsideRelease(directory, join(directory, root));
   const final = await readRoot(join(directory, 'config', 'final.yml'), problems);
-  const name = final.get('name').given ? final.get('name').requiredText() : final.get('final_name').requiredText();
+  const name = final.get('name').isPresent ? final.get('name').requiredText() : final.get('final_name').requiredText();
   const packages: SourcePackage[] = [];
   for (const path of await folders(join(directory, 'packages'))) {
     packages.push(await readPackage(path, directory, { problems, signal }));
@@ -55,13 +55,13 @@ export async function readReleaseDirectory(directory: string, signal?: AbortSign
   for (const path of await folders(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
   const license = await licenseFiles(directory);
   // of a job and of a license what a link points to is packed
-  for (const { path } of [...jobs.flatMap(({ files }) => files), ...license]) await requireInside(directory, path);
+  for (const { path } of [...jobs.flatMap(({ files }) => files), ...license]) await assertInsideRelease(directory, path);
   await checkBlobs(directory, problems);
   problems.throwIfAny('RELEASE_INVALID');
   return { name, jobs, packages, license };
 }
 
-function checkDependencies(directory: string, packages: readonly SourcePackage[], problems: Problems): void {
+function checkDependencies(directory: string, packages: readonly SourcePackage[], problems: ConfigErrors): void {
   const known = new Set<string>(packages.map(({ name }) => name));
   for (const { name, dependencies } of packages) {
     const place = { file: join(directory, 'packages', name, 'spec'), line: 1, column: 1 };
@@ -71,7 +71,7 @@ function checkDependencies(directory: string, packages: readonly SourcePackage[]
 }
 
 interface Reading {
-  readonly problems: Problems;
+  readonly problems: ConfigErrors;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -132,7 +132,7 @@ async function packageFiles(
   return found;
 }
 
-async function readJob(path: string, packages: readonly string[], problems: Problems): Promise<SourceJob> {
+async function readJob(path: string, packages: readonly string[], problems: ConfigErrors): Promise<SourceJob> {
   const root = await readRoot(join(path, 'spec'), problems);
   const spec = readJobSpec(root);
   if (spec.name !== basename(path)) root.get('name').problem(`must be '${basename(path)}', the name of its folder`);
@@ -154,7 +154,7 @@ async function readJob(path: string, packages: readonly string[], problems: Prob
 /**
  * Every blob of config/blobs.yml has to be there and whole; others, built on the spot, are taken as they are.
  */
-async function checkBlobs(directory: string, problems: Problems): Promise<void> {
+async function checkBlobs(directory: string, problems: ConfigErrors): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
   if (!(await isFile(index))) return;
   for (const [name, blob] of (await readRoot(index, problems)).entries()) {
@@ -168,11 +168,11 @@ async function checkBlobs(directory: string, problems: Problems): Promise<void> 
 }
 
 async function licenseFiles(directory: string): Promise<readonly ReleaseFile[]> {
-  const names = (await readdir(directory)).filter((name) => /^(LICENSE|NOTICE)/.test(name)).toSorted(byBytes);
+  const names = (await readdir(directory)).filter((name) => /^(LICENSE|NOTICE)/.test(name)).toSorted(compareBytes);
   return names.map((name) => ({ name, path: join(directory, name), ignoreMode: true }));
 }
 
-async function readRoot(path: string, problems: Problems): Promise<Field> {
+async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
   return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
 }
 
@@ -182,7 +182,7 @@ async function folders(path: string): Promise<readonly string[]> {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
     throw error;
   });
-  const paths = names.toSorted(byBytes).map((name) => join(path, name));
+  const paths = names.toSorted(compareBytes).map((name) => join(path, name));
   const kinds = await Promise.all(paths.map(async (one) => (await stat(one)).isDirectory()));
   return paths.filter((_, index) => kinds[index]);
 }

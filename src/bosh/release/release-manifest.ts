@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 
@@ -38,7 +38,7 @@ export function readReleaseManifest(directory: string): Promise<ReleaseManifest>
 
 /** The same of any file with that text, as in `releases/NAME`. */
 export async function readReleaseManifestFile(path: string): Promise<ReleaseManifest> {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const root = rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
   const packages = [
     ...root.get('packages').items().map((field) => readPackage(field, false)),
@@ -49,7 +49,7 @@ export async function readReleaseManifestFile(path: string): Promise<ReleaseMani
     version: root.get('version').requiredSegment(),
     jobs: root.get('jobs').items().map((field) => ({ ...readPart(field), packages: field.get('packages').segments() })),
     packages,
-    license: root.get('license').given ? readDigests(root.get('license')) : undefined,
+    license: root.get('license').isPresent ? readDigests(root.get('license')) : undefined,
     commitHash: root.get('commit_hash').text() ?? '',
     uncommittedChanges: root.get('uncommitted_changes').boolean() === true,
     noCompression: root.get('no_compression').boolean() === true,
@@ -68,6 +68,6 @@ function readPart(field: Field): ReleasePart {
 }
 
 function readDigests(field: Field): Omit<ReleasePart, 'name'> {
-  const fingerprint = field.get(field.get('fingerprint').given ? 'fingerprint' : 'version').requiredSegment();
+  const fingerprint = field.get(field.get('fingerprint').isPresent ? 'fingerprint' : 'version').requiredSegment();
   return { fingerprint, digest: field.get('sha1').requiredText() };
 }

@@ -1,6 +1,6 @@
 import { lstat, readlink, realpath } from 'node:fs/promises';
-import { ownPathSegment, type PathSegment } from '../../platform/path-segment.ts';
-import { byBytes, packArchive } from '../archive/pack-archive.ts';
+import { pathSegment, type PathSegment } from '../../platform/path-segment.ts';
+import { compareBytes, packArchive } from '../archive/pack-archive.ts';
 import type { ArchiveEntry } from '../archive/pack-archive.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { ReleaseFile } from './fingerprint.ts';
@@ -43,7 +43,7 @@ export async function sourceParts({ jobs, packages, license }: ReleaseDirectory)
   if (license.length > 0) {
     const print = await fingerprint(license, { followLinks: false });
     const content = { files: license, compress: true };
-    parts.push({ kind: 'license', name: ownPathSegment('license'), references: [], fingerprint: print, content });
+    parts.push({ kind: 'license', name: pathSegment('license'), references: [], fingerprint: print, content });
   }
   return parts;
 }
@@ -74,5 +74,5 @@ function withFolders(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] 
     for (let end = name.indexOf('/', 2); end !== -1; end = name.indexOf('/', end + 1)) folders.add(name.slice(0, end + 1));
   }
   const directories = [...folders].map((name): ArchiveEntry => ({ kind: 'directory', name, mode: 0o755 }));
-  return [...directories, ...entries].toSorted((a, b) => byBytes(a.name, b.name));
+  return [...directories, ...entries].toSorted((a, b) => compareBytes(a.name, b.name));
 }

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import { localPath } from './job-spec.ts';
 import { hasDigest } from './local-blobstore.ts';
 import type { LocalBlobstore } from './local-blobstore.ts';
-import { requireInside } from './release-boundary.ts';
+import { assertInsideRelease } from './release-boundary.ts';
 
 /**
  * Brings what config/blobs.yml names into blobs/, from a local blobstore alone. RELEASE_INVALID names each
@@ -17,9 +17,9 @@ import { requireInside } from './release-boundary.ts';
  */
 export async function syncBlobs(directory: string, blobstore: LocalBlobstore | undefined): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const folder = join(directory, 'blobs');
-  await requireInside(directory, folder);
+  await assertInsideRelease(directory, folder);
   const root = existsSync(index) ? rootField(await readYaml(index, 'RELEASE_INVALID'), problems) : undefined;
   const blobs = new Map(root?.entries());
   const files = await filesBelow(folder);
@@ -40,7 +40,7 @@ async function syncBlob(path: string, blob: Field, blobstore: LocalBlobstore | u
   const digest = blob.get('sha').requiredText();
   if (digest === '' || (await hasDigest(path, digest))) return;
   const id = blob.get('object_id');
-  if (!id.given) return blob.problem(`'${path}' is missing or has another digest than ${digest}, and no object_id says where it is`);
+  if (!id.isPresent) return blob.problem(`'${path}' is missing or has another digest than ${digest}, and no object_id says where it is`);
   if (blobstore === undefined)
     return blob.problem("it has to be downloaded, and config/final.yml names no blobstore of the provider 'local'; run 'bosh sync-blobs'");
   try {

@@ -6,7 +6,7 @@ import { ImageTarGuess, imageTarProblem } from '../archive/image-tar.ts';
 import { openForReading } from '../archive/open-for-reading.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { verifyFile } from '../digest/verify-file.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 import type { Stemcell } from './stemcell.ts';
 
@@ -54,7 +54,7 @@ export async function openStemcell({
 }
 
 async function readStemcell(directory: string): Promise<Stemcell> {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const root = rootField(await readYaml(join(directory, 'stemcell.MF'), 'STEMCELL_INVALID'), problems);
   const imagePath = join(directory, 'image');
   const operatingSystem = root.get('operating_system').text();

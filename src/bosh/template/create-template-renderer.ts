@@ -2,9 +2,9 @@ import { constants } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { wholeWords } from '../../errors/redact/whole-words.ts';
+import { truncateAtWord } from '../../errors/redact/whole-words.ts';
 import { toJson } from '../yaml/exact-json.ts';
-import { confined, limited, nativeRuby, wasmRuby } from './ruby-command.ts';
+import { withNamespaces, withLimits, nativeRuby, wasmRuby } from './ruby-command.ts';
 import type { RubyCommand } from './ruby-command.ts';
 import { RubyProcess } from './ruby-process.ts';
 import type { TemplateRenderer, TemplateToRender } from './template-renderer.ts';
@@ -16,11 +16,11 @@ export interface TemplateRendererOptions {
    */
   readonly rubyPath?: string | undefined;
   /** Milliseconds that the executable may take until it can render; default a minute. */
-  readonly startPatience?: number | undefined;
+  readonly startTimeoutMs?: number | undefined;
   /** Told of one that took longer. */
   readonly warn?: ((message: string) => void) | undefined;
   /** Milliseconds that a template may take; default a minute. */
-  readonly patience?: number | undefined;
+  readonly templateTimeoutMs?: number | undefined;
   /** Ends what renders when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -38,18 +38,21 @@ interface RubyResult {
  * Templates that one renderer gets see each other's properties if they try: a renderer is for releases that share them.
  */
 export function createTemplateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
-  const { rubyPath, startPatience = 60_000 } = options;
-  const native = rubyPath === undefined ? [] : [{ ...confined(nativeRuby(rubyPath)), startPatience }];
-  const wasm = { ...confined(wasmRuby()), startPatience: 60_000 };
-  return rendererOf([...native, wasm, limited(wasmRuby())], options);
+  const { rubyPath, startTimeoutMs = 60_000 } = options;
+  const native =
+    rubyPath === undefined
+      ? []
+      : [{ ...withNamespaces(nativeRuby(rubyPath)), startPatience: startTimeoutMs }];
+  const wasm = { ...withNamespaces(wasmRuby()), startPatience: 60_000 };
+  return rendererOf([...native, wasm, withLimits(wasmRuby())], options);
 }
 
 /** With the first of them that comes up. */
 export function rendererOf(
   commands: readonly RubyCommand[],
-  { patience = 60_000, warn, signal }: Omit<TemplateRendererOptions, 'rubyPath' | 'startPatience'>,
+  { templateTimeoutMs = 60_000, warn, signal }: Omit<TemplateRendererOptions, 'rubyPath' | 'startPatience'>,
 ): TemplateRenderer {
-  return new RubyRenderer(commands, { patience, warn, signal });
+  return new RubyRenderer(commands, { patience: templateTimeoutMs, warn, signal });
 }
 
 /** The first executable `ruby` of that PATH, if any, by the path of the file itself. */
@@ -85,7 +88,7 @@ class RubyRenderer implements TemplateRenderer {
   }
 
   async start(): Promise<void> {
-    this.#process ??= this.#startFirst();
+    this.#process ??= this.#startFirstAvailable();
     await this.#process;
   }
 
@@ -96,7 +99,7 @@ class RubyRenderer implements TemplateRenderer {
 
   async render(batch: readonly TemplateToRender[]): Promise<readonly string[]> {
     if (batch.length === 0) return [];
-    this.#process ??= this.#startFirst();
+    this.#process ??= this.#startFirstAvailable();
     const ruby = await this.#process;
     const results = await this.#ask(ruby, batch);
     const faults = results.flatMap(({ error }, index) =>
@@ -132,12 +135,12 @@ class RubyRenderer implements TemplateRenderer {
     }
   }
 
-  async #startFirst(): Promise<RubyProcess> {
+  async #startFirstAvailable(): Promise<RubyProcess> {
     let failure: unknown;
     for (const command of this.#commands) {
       try {
         const ruby = new RubyProcess(command, this.#signal);
-        if (await ruby.ready()) {
+        if (await ruby.waitUntilReady()) {
           this.#engine = command.engine;
           return ruby;
         }
@@ -164,7 +167,7 @@ function parseResult(name: string, answer: string): RubyResult {
   if (typeof text === 'string') return { text };
   const { message, line } = asObject(error);
   if (typeof message === 'string') {
-    const shown = wholeWords(message, longestMessage);
+    const shown = truncateAtWord(message, longestMessage);
     return { error: typeof line === 'number' ? { message: shown, line } : { message: shown } };
   }
   throw new ProductError(

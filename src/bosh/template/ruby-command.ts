@@ -13,21 +13,21 @@ export interface RubyCommand {
 }
 
 /** A command with what it needs to see and to use of the machine. */
-interface Unconfined extends RubyCommand {
+interface UnconfinedCommand extends RubyCommand {
   /** Beside the system's programs and libraries. */
-  readonly reads: readonly string[];
+  readonly readablePaths: readonly string[];
   /** Options of prlimit(1). */
   readonly limits: readonly string[];
 }
 
 /** What a template may use; docs/decisions/0005 tells it. */
-const memory = 1024 ** 3;
-const seconds = 600;
+const memoryBytes = 1024 ** 3;
+const cpuSeconds = 600;
 
 const checkout = fileURLToPath(new URL('../../../', import.meta.url));
-const here = fileURLToPath(new URL('.', import.meta.url));
-const script = join(here, 'renderer.rb');
-const disabled = '--disable=gems,did_you_mean,error_highlight,syntax_suggest,rubyopt';
+const moduleDirectory = fileURLToPath(new URL('.', import.meta.url));
+const script = join(moduleDirectory, 'renderer.rb');
+const disabledFeatures = '--disable=gems,did_you_mean,error_highlight,syntax_suggest,rubyopt';
 
 /** keyctl(KEYCTL_JOIN_SESSION_KEYRING): a key ring of its own in place of the operator's; without one on other processors. */
 const ownKeyring = `
@@ -50,7 +50,7 @@ export const rubyEnvironment = {
  * see its own file, and of `lib` beside its `bin` Ruby's shared library, standard library and gems alone: it may be `~/lib`.
  * Debian's ruby has the gems that root installed in /var/lib/gems.
  */
-export function nativeRuby(path: string): Unconfined {
+export function nativeRuby(path: string): UnconfinedCommand {
   const library = basename(dirname(path)) === 'bin' ? librariesIn(join(dirname(dirname(path)), 'lib')) : [];
   return {
     engine: 'ruby',
@@ -58,9 +58,9 @@ export function nativeRuby(path: string): Unconfined {
     executable: path,
     // Gems are found when a template requires one. Older rubies warn about features to disable that they have
     // not.
-    arguments: ['-W0', '-EUTF-8:UTF-8', disabled, '-e', ownKeyring + readFileSync(script, 'utf8')],
-    reads: [path, ...library, ...(path.startsWith('/usr/') ? namesIn('/var/lib', /^gems$/) : [])],
-    limits: [`--as=${memory}`],
+    arguments: ['-W0', '-EUTF-8:UTF-8', disabledFeatures, '-e', ownKeyring + readFileSync(script, 'utf8')],
+    readablePaths: [path, ...library, ...(path.startsWith('/usr/') ? namesIn('/var/lib', /^gems$/) : [])],
+    limits: [`--as=${memoryBytes}`],
   };
 }
 
@@ -84,26 +84,30 @@ function namesIn(folder: string, pattern: RegExp): readonly string[] {
  * a template has neither files nor processes nor sockets: WebAssembly reaches what it is given, and ruby-wasm.ts gives it
  * clocks, random numbers and the three standard streams. Node's permission model stands behind that.
  */
-export function wasmRuby(): Unconfined {
+export function wasmRuby(): UnconfinedCommand {
   const packages = join(checkout, 'node_modules', '@ruby');
   const flags = [
     ...['--liftoff-only', '--disable-warning=ExperimentalWarning', '--disable-warning=PERM0005'],
-    ...[`--wasm-max-mem-pages=${memory / 65_536}`, '--disallow-code-generation-from-strings'],
-    ...['--permission', '--allow-wasi', `--allow-fs-read=${here}`, `--allow-fs-read=${packages}`],
+    ...[`--wasm-max-mem-pages=${memoryBytes / 65_536}`, '--disallow-code-generation-from-strings'],
+    ...['--permission', '--allow-wasi', `--allow-fs-read=${moduleDirectory}`, `--allow-fs-read=${packages}`],
   ];
   return {
     engine: 'ruby.wasm',
     name: process.execPath,
     executable: process.execPath,
-    arguments: [...flags, join(here, 'ruby-wasm.ts'), script],
-    reads: [process.execPath, here, join(checkout, 'package.json'), packages],
+    arguments: [...flags, join(moduleDirectory, 'ruby-wasm.ts'), script],
+    readablePaths: [process.execPath, moduleDirectory, join(checkout, 'package.json'), packages],
     limits: [],
   };
 }
 
 /** The same with what every machine can limit. */
-export function limited({ reads: _reads, limits: _limits, ...command }: Unconfined): RubyCommand {
-  const limit = `ulimit -t ${seconds} && exec "$@"`;
+export function withLimits({
+  readablePaths: _reads,
+  limits: _limits,
+  ...command
+}: UnconfinedCommand): RubyCommand {
+  const limit = `ulimit -t ${cpuSeconds} && exec "$@"`;
   return {
     ...command,
     executable: '/bin/sh',
@@ -115,7 +119,7 @@ export function limited({ reads: _reads, limits: _limits, ...command }: Unconfin
 const firstUnusedUser = 0x70000000;
 
 /** The same in namespaces of its own (confine.sh). It fails to start where the kernel, or an old util-linux, refuses them. */
-export function confined({ reads, limits, ...command }: Unconfined): RubyCommand {
+export function withNamespaces({ readablePaths, limits, ...command }: UnconfinedCommand): RubyCommand {
   const isRoot = process.geteuid?.() === 0;
   return {
     ...command,
@@ -124,9 +128,13 @@ export function confined({ reads, limits, ...command }: Unconfined): RubyCommand
     arguments: [
       ...['--pdeathsig', 'KILL', 'unshare', ...(isRoot ? [] : ['--user', '--map-root-user'])],
       ...['--mount', '--pid', '--net', '--ipc', '--uts', '--fork', '--kill-child', '--'],
-      ...['/bin/sh', join(here, 'confine.sh'), isRoot ? String(firstUnusedUser + process.pid) : 'user'],
-      ...['--core=0', '--nofile=256', '--nproc=64', `--cpu=${seconds}`, ...limits, '--'],
-      ...[...reads, '--', command.executable, ...command.arguments],
+      ...[
+        '/bin/sh',
+        join(moduleDirectory, 'confine.sh'),
+        isRoot ? String(firstUnusedUser + process.pid) : 'user',
+      ],
+      ...['--core=0', '--nofile=256', '--nproc=64', `--cpu=${cpuSeconds}`, ...limits, '--'],
+      ...[...readablePaths, '--', command.executable, ...command.arguments],
     ],
   };
 }

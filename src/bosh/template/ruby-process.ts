@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { ProductError } from '../../errors/product-error.ts';
-import { withoutInherited } from '../../platform/inherited-descriptors.ts';
+import { stdioWithoutInheritedFds } from '../../platform/inherited-descriptors.ts';
 import { rubyEnvironment } from './ruby-command.ts';
 import type { RubyCommand } from './ruby-command.ts';
 
-const keptErrorText = 4096;
+const maxStderr = 4096;
 /** Bytes of answers in the life of a process: far more than the jobs of a VM hold. */
 const longestAnswers = 64 * 1024 * 1024;
 
@@ -43,7 +43,7 @@ export class RubyProcess {
       .finally(() => signal?.removeEventListener('abort', end));
     this.#child.stdin.on('error', () => this.#end());
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      this.#errorText = (this.#errorText + text).slice(-keptErrorText);
+      this.#errorText = (this.#errorText + text).slice(-maxStderr);
     });
     this.#lines = linesOf(this.#child.stdout, longestAnswers);
   }
@@ -52,11 +52,11 @@ export class RubyProcess {
    * Resolves with true once templates can be rendered, and with false when its patience is over: it was ended then.
    * RUBY_FAILED with ruby's own words when it does not come up.
    */
-  async ready(): Promise<boolean> {
+  async waitUntilReady(): Promise<boolean> {
     const failed = once(this.#child, 'error').then(([error]: unknown[]) =>
       Promise.reject(this.#failure(error)),
     );
-    const line = await this.#patiently(
+    const line = await this.#withTimeout(
       Promise.race([this.#lines.next(), failed]),
       this.#command.startPatience,
     );
@@ -77,7 +77,7 @@ export class RubyProcess {
    */
   async answer(name: string, patience: number): Promise<string> {
     const { engine } = this.#command;
-    const line = await this.#patiently(this.#lines.next(), patience);
+    const line = await this.#withTimeout(this.#lines.next(), patience);
     if (line === 'late') {
       throw new ProductError(
         'RUBY_FAILED',
@@ -101,7 +101,7 @@ export class RubyProcess {
     await this.#exited;
   }
 
-  async #patiently<T>(answer: Promise<T>, patience: number | undefined): Promise<T | 'late'> {
+  async #withTimeout<T>(answer: Promise<T>, patience: number | undefined): Promise<T | 'late'> {
     if (patience === undefined) return answer;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<'late'>((resolve) => {
@@ -136,7 +136,7 @@ function spawnRuby(command: RubyCommand): RubyChild {
   const empty = openSync('/dev/null', 'r+');
   try {
     const child = spawn(command.executable, command.arguments, {
-      stdio: withoutInherited(['pipe', 'pipe', 'pipe'], empty),
+      stdio: stdioWithoutInheritedFds(['pipe', 'pipe', 'pipe'], empty),
       env: rubyEnvironment,
       // in a process group of its own: kill(0, ...) reaches a whole group, across namespaces too
       detached: true,

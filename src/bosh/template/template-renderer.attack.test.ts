@@ -23,7 +23,7 @@ import { promisify } from 'node:util';
 import { whyNotRun } from '../../cluster/testing/why-not-run.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { findRuby, rendererOf } from './create-template-renderer.ts';
-import { confined, limited, nativeRuby, wasmRuby } from './ruby-command.ts';
+import { withNamespaces, withLimits, nativeRuby, wasmRuby } from './ruby-command.ts';
 import type { RubyCommand } from './ruby-command.ts';
 import type { TemplateContext } from './template-renderer.ts';
 
@@ -240,7 +240,7 @@ function suite(command: RubyCommand): void {
   });
 
   test('a template does not end', async () => {
-    const hasty = rendererOf([command], { patience: 1500 });
+    const hasty = rendererOf([command], { templateTimeoutMs: 1500 });
     await hasty.start();
     const batch = [
       { name: 'web/templates/fine', template: 'fine', context },
@@ -272,13 +272,13 @@ async function whyNot(command: RubyCommand): Promise<string | false> {
   }
 }
 
-describe('ruby.wasm without namespaces', () => suite(limited(wasmRuby())));
+describe('ruby.wasm without namespaces', () => suite(withLimits(wasmRuby())));
 
-const wasm = confined(wasmRuby());
+const wasm = withNamespaces(wasmRuby());
 describe('ruby.wasm', { skip: await whyNot(wasm) }, () => suite(wasm));
 
 const rubyPath = await findRuby(process.env['PATH']);
-const native = rubyPath === undefined ? undefined : confined(nativeRuby(rubyPath));
+const native = rubyPath === undefined ? undefined : withNamespaces(nativeRuby(rubyPath));
 const nativeSkip = native === undefined ? 'needs ruby on PATH' : await whyNot(native);
 describe('native ruby', { skip: nativeSkip }, () => {
   if (native === undefined) return;
@@ -319,7 +319,7 @@ describe('native ruby', { skip: nativeSkip }, () => {
     await writeFile(key, secret);
     await writeFile(own, 'a part of ruby');
     await copyFile(rubyPath ?? '', join(home, 'bin', 'ruby'));
-    const renderer = rendererOf([confined(nativeRuby(join(home, 'bin', 'ruby')))], {});
+    const renderer = rendererOf([withNamespaces(nativeRuby(join(home, 'bin', 'ruby')))], {});
     const template = `<%= File.exist?(${JSON.stringify(key)}) %> <%= File.exist?(${JSON.stringify(own)}) %>`;
     assert.deepEqual(await renderer.render([{ name: 'x', template, context }]), ['false true']);
     await renderer.close();

@@ -338,7 +338,7 @@ test('a ruby that hangs is named, ended and replaced, although a program of it h
   await chmod(rubyPath, 0o755);
   const warnings: string[] = [];
   const renderer = createTemplateRenderer({
-    ...{ rubyPath, startPatience: 1000, warn: (message: string) => void warnings.push(message) },
+    ...{ rubyPath, startTimeoutMs: 1000, warn: (message: string) => void warnings.push(message) },
   });
 
   assert.deepEqual(await renderer.render([template('<%= 1 + 1 %>')]), ['2']);
@@ -349,7 +349,7 @@ test('a ruby that hangs is named, ended and replaced, although a program of it h
 });
 
 test('a template without end is ended', async (t) => {
-  const renderer = createTemplateRenderer({ patience: 1500 });
+  const renderer = createTemplateRenderer({ templateTimeoutMs: 1500 });
   t.after(() => renderer.close());
   await renderer.start();
   await assert.rejects(renderer.render([template('<% loop {} %>')]), {

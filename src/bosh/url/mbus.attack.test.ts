@@ -12,7 +12,7 @@ import { createAgentClient } from '../agent-client/create-agent-client.ts';
 import { manifestWarnings } from '../manifest/manifest-warnings.ts';
 import { readCloudProvider } from '../manifest/read-cloud-provider.ts';
 import type { Manifest } from '../manifest/manifest.ts';
-import { Problems, rootField } from '../yaml/field.ts';
+import { ConfigErrors, rootField } from '../yaml/field.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { parseSecretUrl } from './parse-secret-url.ts';
 
@@ -109,7 +109,7 @@ test('of any password in a URL nothing is in what is shown', () => {
 });
 
 function faultOf(mbus: string): string {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const root = rootField(
     parseYaml(JSON.stringify({ cloud_provider: { mbus } }), 'm.yml', 'MANIFEST_INVALID'),
     problems,

@@ -31,7 +31,7 @@ const usages: ReadonlyMap<string, string> = new Map([
 const day = 24 * 60 * 60 * 1000;
 
 /** RSA, because the bosh CLI can only sign with a stored CA key that is RSA in PKCS #1 (bosh-cli: cmd/opts/vars_cert_loader.go). */
-const signing = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+const signatureAlgorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 
 interface CertificateRequest {
   readonly commonName: string;
@@ -107,16 +107,19 @@ function readRequest(options: Field): CertificateRequest {
   };
 }
 
-interface Signing {
+interface SigningAuthority {
   readonly request: CertificateRequest;
   readonly pair: RsaPair;
   readonly authority: Authority | undefined;
   readonly now: Date;
 }
 
-async function sign(x509: X509, { request, pair, authority, now }: Signing): Promise<X509Certificate> {
-  const publicKey = pair.publicKey.toCryptoKey(signing, true, ['verify']);
-  const signingKey = (authority?.key ?? pair.privateKey).toCryptoKey(signing, false, ['sign']);
+async function sign(
+  x509: X509,
+  { request, pair, authority, now }: SigningAuthority,
+): Promise<X509Certificate> {
+  const publicKey = pair.publicKey.toCryptoKey(signatureAlgorithm, true, ['verify']);
+  const signingKey = (authority?.key ?? pair.privateKey).toCryptoKey(signatureAlgorithm, false, ['sign']);
   const name = subject(x509, request);
   const generated = {
     serialNumber: positiveSerial(),
@@ -124,7 +127,7 @@ async function sign(x509: X509, { request, pair, authority, now }: Signing): Pro
     issuer: authority?.certificate.subjectName ?? name,
     notBefore: now,
     notAfter: new Date(now.getTime() + request.days * day),
-    signingAlgorithm: signing,
+    signingAlgorithm: signatureAlgorithm,
     publicKey,
     signingKey,
     extensions: await extensions(x509, { request, publicKey, authority }),
@@ -143,7 +146,7 @@ async function extensions(
     request,
     publicKey,
     authority,
-  }: Pick<Signing, 'request' | 'authority'> & { publicKey: webcrypto.CryptoKey },
+  }: Pick<SigningAuthority, 'request' | 'authority'> & { publicKey: webcrypto.CryptoKey },
 ): Promise<Extension[]> {
   const flags = x509.KeyUsageFlags;
   const own = await x509.SubjectKeyIdentifierExtension.create(publicKey, false, webcrypto);

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 
 /** As many as Linux follows. */
-const mostLinks = 40;
+const maxLinks = 40;
 
 /**
  * The file that a path names, however many symbolic links lie between, also when that file is not there yet; the path itself
@@ -11,19 +11,19 @@ const mostLinks = 40;
  * behind. Links that go round resolve with the path, and reading it fails. FILE_NOT_TRUSTED for a link that another user put into a
  * folder that is not theirs: it would have us read, write or remove a file of their choice.
  */
-export async function linkTarget(path: string): Promise<string> {
+export async function resolveLinks(path: string): Promise<string> {
   let at = path;
-  for (let links = 0; links <= mostLinks; links += 1) {
+  for (let links = 0; links <= maxLinks; links += 1) {
     const next = await readLink(at);
     if (next === undefined) return at;
-    await refuseOfOthers(at);
+    await assertTrustedLink(at);
     at = resolve(await realpath(dirname(at)), next);
   }
   return path;
 }
 
 /** As the kernel's protected_symlinks has it for /tmp: followed where it is the user's own, the folder owner's or root's. */
-async function refuseOfOthers(link: string): Promise<void> {
+async function assertTrustedLink(link: string): Promise<void> {
   const [{ uid }, folder] = await Promise.all([lstat(link), stat(dirname(link))]);
   if ([process.geteuid?.(), folder.uid, 0].includes(uid)) return;
   throw new ProductError(

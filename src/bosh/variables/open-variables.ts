@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
-import { markedSecrets, variableSecrets } from '../../errors/redact/secret-strings.ts';
+import { secretsInFlags, variableSecrets } from '../../errors/redact/secret-strings.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { toValue } from '../yaml/yaml-node.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
@@ -39,8 +39,11 @@ export async function openVariables(options: VariableOptions): Promise<OpenVaria
   });
   const { varsStorePath: path } = options;
   const expect = (definitions: readonly VariableDefinition[]): void =>
-    pairs.expect(expectedBits(definitions));
-  const store = path === undefined ? undefined : new VarsStore({ path, generate, given, expect });
+    pairs.prepare(expectedBits(definitions));
+  const store =
+    path === undefined
+      ? undefined
+      : new VarsStore({ path, generate, operatorValues: given, prepare: expect });
   for (const [name, value] of given) options.onSecrets?.(secretsOfVariable(name, value));
   const source: VariableSource = {
     expect: async (definitions) => store?.expect(definitions),
@@ -58,7 +61,7 @@ export async function openVariables(options: VariableOptions): Promise<OpenVaria
 /** Of a whole file, a kubeconfig for one, also what is in it. */
 function secretsOfVariable(name: string, node: YamlNode): string[] {
   const value = toValue(node);
-  const inText = typeof value === 'string' && value.includes('\n') ? markedSecrets(yamlIn(value)) : [];
+  const inText = typeof value === 'string' && value.includes('\n') ? secretsInFlags(yamlIn(value)) : [];
   return [...variableSecrets({ [name]: value }), ...inText];
 }
 

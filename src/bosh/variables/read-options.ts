@@ -1,4 +1,4 @@
-import { Field, Problems } from '../yaml/field.ts';
+import { Field, ConfigErrors } from '../yaml/field.ts';
 import type { YamlNode } from '../yaml/yaml-node.ts';
 import type { VariableDefinition } from './variable.ts';
 
@@ -11,7 +11,7 @@ export function readOptions<T>(
   known: readonly string[],
   read: (options: Field) => T,
 ): T {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const node: YamlNode | undefined = definition.options;
   const parent = node?.place ?? { file: `variable '${definition.name}'`, line: 1, column: 1 };
   const field = new Field(node, { path: `variables: '${definition.name}' options`, parent, problems });

@@ -19,7 +19,7 @@ function slowMaker() {
 test('what is expected is made two at a time before anybody asks, and given once', async () => {
   const { asked, make, bitsAsked } = slowMaker();
   const pairs = new RsaPairs(make);
-  pairs.expect([3072, 2048, 3072, 3072]);
+  pairs.prepare([3072, 2048, 3072, 3072]);
   assert.deepEqual(bitsAsked(), [3072, 2048]);
   const [first, second] = [pairs.take(3072), pairs.take(3072)];
   // the second of these was not begun: it is not waited for
@@ -40,7 +40,7 @@ test('what nobody expected is made when it is asked for', async () => {
 
 test('a failure is met by who takes the pair, and by nobody else', async () => {
   const pairs = new RsaPairs(() => Promise.reject(new Error('no randomness')));
-  pairs.expect([3072, 3072]);
+  pairs.prepare([3072, 3072]);
   await assert.rejects(pairs.take(3072), /no randomness/u);
 });
 

@@ -11,7 +11,7 @@ export const certificateBits: readonly number[] = [2048, 3072, 4096];
 export const defaultCertificateBits = 3072;
 
 /** One for each of a small machine's processors; what is made here waits for files, which have the same threads. */
-const atOnce = 2;
+const concurrency = 2;
 
 const makePair = (bits: number): Promise<RsaPair> =>
   promisify(generateKeyPair)('rsa', { modulusLength: bits });
@@ -30,7 +30,7 @@ export class RsaPairs {
   }
 
   /** The bits of what will be asked for, in that order. */
-  expect(bits: readonly number[]): void {
+  prepare(bits: readonly number[]): void {
     this.#expected.push(...bits);
     this.#begin();
   }
@@ -44,7 +44,7 @@ export class RsaPairs {
   }
 
   #begin(): void {
-    while (this.#begun.length < atOnce) {
+    while (this.#begun.length < concurrency) {
       const bits = this.#expected.shift();
       if (bits === undefined) return;
       const pair = this.#make(bits);

@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { archiveLimits } from '../archive/archive-limits.ts';
-import { readGivenFile } from '../archive/read-at-most.ts';
+import { readOperatorFile } from '../archive/read-at-most.ts';
 import { isBlank } from './parse-variable.ts';
 import { parseYaml, readGivenYaml } from '../yaml/parse-yaml.ts';
 import { describeKind, describePlace, fromValue, keyText, scalar } from '../yaml/yaml-node.ts';
@@ -49,12 +49,12 @@ function addAll(values: Map<string, YamlNode>, given: Given): void {
   const split = given.map(([name, value]) => ({ parts: name.split('.'), value }));
   for (const { parts, value } of split.toSorted((one, other) => one.parts.length - other.parts.length)) {
     const [variable = ''] = parts;
-    values.set(variable, withPart(values.get(variable), parts, 1, value));
+    values.set(variable, setPath(values.get(variable), parts, 1, value));
   }
 }
 
 /** `node`, which the first `depth` of the parts name, with `value` at all of them. */
-function withPart(
+function setPath(
   node: YamlNode | undefined,
   parts: readonly string[],
   depth: number,
@@ -71,7 +71,7 @@ function withPart(
   const found = entries.find(({ key }) => keyText(key) === part);
   const entry = {
     key: found?.key ?? scalar(part, value.place),
-    value: withPart(found?.value, parts, depth + 1, value),
+    value: setPath(found?.value, parts, depth + 1, value),
   };
   const place = node?.place ?? value.place;
   return { kind: 'map', entries: [...entries.filter((one) => one !== found), entry], place };
@@ -105,7 +105,7 @@ async function readVarsFile(path: string): Promise<Given> {
 }
 
 async function readText(path: string): Promise<string> {
-  const bytes = await readGivenFile(path, archiveLimits.manifest);
+  const bytes = await readOperatorFile(path, archiveLimits.manifest);
   if (bytes !== undefined) return bytes.toString('utf8');
   throw new ProductError(
     'INVALID_ARGUMENT',

@@ -11,7 +11,7 @@ const nobody = 65534;
 const withoutRoot = process.getuid?.() === 0 ? false : 'needs root, to be another user';
 
 async function password(path: string): Promise<unknown> {
-  const store = new VarsStore({ path, generate: async () => 'made', given: new Map() });
+  const store = new VarsStore({ path, generate: async () => 'made', operatorValues: new Map() });
   const node = await store.get({ name: 'password', type: 'password' });
   return node && toValue(node);
 }

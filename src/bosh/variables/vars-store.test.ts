@@ -16,7 +16,7 @@ const place = { file: 'm.yml', line: 7, column: 3 };
 
 function openStore(path: string, at = now): VarsStore {
   const generate = createValueGenerator({ now: () => at, randomBelow: (limit) => randomInt(limit) });
-  return new VarsStore({ path, generate, given: new Map() });
+  return new VarsStore({ path, generate, operatorValues: new Map() });
 }
 
 async function value(store: VarsStore, name: string, type: string, options?: unknown): Promise<unknown> {

@@ -7,7 +7,7 @@ import { toGoYaml } from '../yaml/go-yaml.ts';
 import { parseYaml } from '../yaml/parse-yaml.ts';
 import { describeKind, fromValue, keyText, lookUp, scalar } from '../yaml/yaml-node.ts';
 import type { MapNode, YamlNode } from '../yaml/yaml-node.ts';
-import { linkTarget } from './link-target.ts';
+import { resolveLinks } from './link-target.ts';
 import type { VariableDefinition, VariableSource } from './variable.ts';
 
 /** Makes a value for a definition that has a type; `find` looks up what other variables have, a CA for example. */
@@ -20,9 +20,9 @@ export interface VarsStoreOptions {
   readonly path: string;
   readonly generate: GenerateValue;
   /** Told what `generate` will be asked for, as far as it is known before. */
-  readonly expect?: (definitions: readonly VariableDefinition[]) => void;
+  readonly prepare?: (definitions: readonly VariableDefinition[]) => void;
   /** Where a generator finds values that are not in the store. */
-  readonly given: ReadonlyMap<string, YamlNode>;
+  readonly operatorValues: ReadonlyMap<string, YamlNode>;
 }
 
 /**
@@ -41,8 +41,10 @@ export class VarsStore implements VariableSource {
 
   async expect(definitions: readonly VariableDefinition[]): Promise<void> {
     const values = (this.#values ??= await this.#load());
-    const { expect, given } = this.#options;
-    expect?.(definitions.filter(({ name }) => !given.has(name) && lookUp(values, name) === undefined));
+    const { prepare, operatorValues } = this.#options;
+    prepare?.(
+      definitions.filter(({ name }) => !operatorValues.has(name) && lookUp(values, name) === undefined),
+    );
   }
 
   async get(definition: VariableDefinition): Promise<YamlNode | undefined> {
@@ -60,13 +62,13 @@ export class VarsStore implements VariableSource {
   }
 
   async #find(name: string): Promise<YamlNode | undefined> {
-    return this.#options.given.get(name) ?? this.get({ name });
+    return this.#options.operatorValues.get(name) ?? this.get({ name });
   }
 
   async #load(): Promise<MapNode> {
     const { path } = this.#options;
     const place = { file: path, line: 1, column: 1 };
-    const node = parseYaml(await readIfThere(path), path, 'VARS_STORE_INVALID');
+    const node = parseYaml(await readOptional(path), path, 'VARS_STORE_INVALID');
     if (node.kind === 'map') return node;
     if (node.kind === 'scalar' && node.value === null) return { kind: 'map', entries: [], place };
     throw new ProductError(
@@ -80,15 +82,15 @@ export class VarsStore implements VariableSource {
     const node = fromValue(value, place);
     const others = values.entries.filter(({ key }) => keyText(key) !== name);
     const changed: MapNode = { ...values, entries: [...others, { key: scalar(name, place), value: node }] };
-    await writeSecretFile(await linkTarget(this.#options.path), toGoYaml(changed));
+    await writeSecretFile(await resolveLinks(this.#options.path), toGoYaml(changed));
     this.#values = changed;
     return node;
   }
 }
 
-async function readIfThere(path: string): Promise<string> {
+async function readOptional(path: string): Promise<string> {
   try {
-    return (await readOwnFile(await linkTarget(path), { narrow: true })) ?? '';
+    return (await readOwnFile(await resolveLinks(path), { tightenMode: true })) ?? '';
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code === 'ENOENT') return '';

@@ -10,7 +10,7 @@ interface Problem {
 }
 
 /** Collects what is wrong with a file, so that the operator sees all of it at once. */
-export class Problems {
+export class ConfigErrors {
   readonly #found: Problem[] = [];
 
   /** `path` is the key path; empty for the whole file. */
@@ -44,9 +44,9 @@ export class Field {
   readonly path: string;
   readonly node: YamlNode | undefined;
   readonly #parent: Place;
-  readonly #problems: Problems;
+  readonly #problems: ConfigErrors;
 
-  constructor(node: YamlNode | undefined, options: { path: string; parent: Place; problems: Problems }) {
+  constructor(node: YamlNode | undefined, options: { path: string; parent: Place; problems: ConfigErrors }) {
     this.node = node;
     this.path = options.path;
     this.#parent = options.parent;
@@ -54,7 +54,7 @@ export class Field {
   }
 
   /** False for nothing at all and for an explicit null, as in BOSH's tools. */
-  get given(): boolean {
+  get isPresent(): boolean {
     return this.node !== undefined && !(this.node.kind === 'scalar' && this.node.value === null);
   }
 
@@ -63,7 +63,7 @@ export class Field {
   }
 
   /** File, line, column and key path, as problems begin. */
-  get at(): string {
+  get position(): string {
     return `${describePlace(this.place)}: ${this.path}`;
   }
 
@@ -78,7 +78,7 @@ export class Field {
 
   /** Of a list; nothing when there is none. */
   items(): readonly Field[] {
-    if (!this.given) return [];
+    if (!this.isPresent) return [];
     if (this.node?.kind !== 'list') return this.#mismatch('a list', []);
     return this.node.items.map(
       (item, index) =>
@@ -88,7 +88,7 @@ export class Field {
 
   /** Of a map, with keys as text; nothing when there is none. */
   entries(): readonly (readonly [string, Field])[] {
-    if (!this.given) return [];
+    if (!this.isPresent) return [];
     if (this.node?.kind !== 'map') return this.#mismatch('a map', []);
     return this.node.entries.map(({ key, value }) => {
       const path = this.path === '' ? keyText(key) : `${this.path}.${keyText(key)}`;
@@ -101,7 +101,7 @@ export class Field {
 
   /** Text, or a number or boolean as it is written. */
   text(): string | undefined {
-    if (!this.given) return undefined;
+    if (!this.isPresent) return undefined;
     if (this.node?.kind !== 'scalar') return this.#mismatch('text', undefined);
     return typeof this.node.value === 'string' ? this.node.value : this.node.text;
   }
@@ -110,7 +110,7 @@ export class Field {
   requiredText(): string {
     const text = this.text();
     if (text !== undefined && text.trim() !== '') return text;
-    if (text !== undefined || !this.given) this.problem('must be provided');
+    if (text !== undefined || !this.isPresent) this.problem('must be provided');
     return '';
   }
 
@@ -120,11 +120,11 @@ export class Field {
     const segment = parsePathSegment(text);
     if (segment !== undefined) return segment;
     if (text !== '') this.problem(segmentProblem(text));
-    return harmless;
+    return placeholderSegment;
   }
 
   integer(): number | undefined {
-    if (!this.given) return undefined;
+    if (!this.isPresent) return undefined;
     if (this.node?.kind === 'scalar' && Number.isSafeInteger(this.node.value)) return Number(this.node.value);
     if (this.node?.kind === 'scalar' && typeof this.node.value === 'bigint')
       return this.#mismatch('a smaller number', undefined);
@@ -132,7 +132,7 @@ export class Field {
   }
 
   boolean(): boolean | undefined {
-    if (!this.given) return undefined;
+    if (!this.isPresent) return undefined;
     if (this.node?.kind === 'scalar' && typeof this.node.value === 'boolean') return this.node.value;
     return this.#mismatch('true or false', undefined);
   }
@@ -147,7 +147,7 @@ export class Field {
 
   /** A map as plain values; empty when there is none. Its keys have to be text at every depth. */
   properties(): Readonly<Record<string, JsonValue>> {
-    if (!this.given) return {};
+    if (!this.isPresent) return {};
     if (this.node?.kind !== 'map') return this.#mismatch('a map', {});
     this.#checkKeys(this.node);
     const value = toValue(this.node);
@@ -172,10 +172,10 @@ export class Field {
 }
 
 /** In place of a name that was refused: reading goes on to the next problem, and ends with all of them. */
-const harmless = 'refused' as PathSegment;
+const placeholderSegment = 'refused' as PathSegment;
 
 /** The whole file as a field. */
-export function rootField(node: YamlNode, problems: Problems): Field {
+export function rootField(node: YamlNode, problems: ConfigErrors): Field {
   return new Field(node, { path: '', parent: node.place, problems });
 }
 

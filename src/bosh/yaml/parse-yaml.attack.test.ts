@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseVariable } from '../variables/parse-variable.ts';
-import { Problems, rootField } from './field.ts';
+import { ConfigErrors, rootField } from './field.ts';
 import { parseYaml } from './parse-yaml.ts';
 
 const secret = '}Pr0d-Passw0rd';
@@ -58,7 +58,7 @@ test('a value of another kind than is expected is named by its kind', () => {
     ['Passw0rd', 'text'],
     ['true', 'true or false'],
   ]) {
-    const problems = new Problems();
+    const problems = new ConfigErrors();
     rootField(parse(`a: ${text}`), problems)
       .get('a')
       .items();

@@ -3,19 +3,19 @@ import type { Node, Pair, Scalar, YAMLMap } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { archiveLimits } from '../archive/archive-limits.ts';
-import { readGivenFile, readRegularFile } from '../archive/read-at-most.ts';
+import { readOperatorFile, readRegularFile } from '../archive/read-at-most.ts';
 import { duplicateKeys } from './duplicate-keys.ts';
 import { resolvePlain } from './go-scalar.ts';
 import { describeYamlFault } from './yaml-fault.ts';
 import { scalar } from './yaml-node.ts';
 import type { MapEntry, Place, ScalarNode, ScalarValue, YamlNode } from './yaml-node.ts';
-import { beyondYamlLimits, deepestNesting, tooDeep, tooLarge } from './yaml-limits.ts';
+import { exceedsYamlLimits, maxNesting, tooDeep, tooLarge } from './yaml-limits.ts';
 
 /** A few aliases of aliases would otherwise unfold to a tree that no memory holds. */
-const largestTree = 1_000_000;
+const maxNodes = 1_000_000;
 
 /** More faults than these help nobody. */
-const shownFaults = 20;
+const maxReportedErrors = 20;
 
 /** Reads a YAML file, which is a regular one; the errors of parseYaml, and FILE_NOT_FOUND. */
 export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode> {
@@ -24,7 +24,7 @@ export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode>
 
 /** The same of a file that the operator named, which may be a pipe; MANIFEST_INVALID. */
 export async function readGivenYaml(path: string): Promise<YamlNode> {
-  return parseBytes(await readGivenFile(path, archiveLimits.manifest), path, 'MANIFEST_INVALID');
+  return parseBytes(await readOperatorFile(path, archiveLimits.manifest), path, 'MANIFEST_INVALID');
 }
 
 function parseBytes(bytes: Buffer | undefined, path: string, code: ErrorCode): YamlNode {
@@ -43,7 +43,7 @@ export function parseYaml(
   code: ErrorCode,
   { largeNumbers = 'refused' }: YamlOptions = {},
 ): YamlNode {
-  const beyond = beyondYamlLimits(text);
+  const beyond = exceedsYamlLimits(text);
   if (beyond !== undefined) throw new ProductError(code, `${file}: ${beyond}`);
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -62,7 +62,7 @@ export function parseYaml(
       code,
       describeFaults(faults, (offset) => at(file, lines, offset)),
     );
-  return new Conversion({ file, lines, code, textEnd: openEnd(text), largeNumbers }).convert(
+  return new DocumentConverter({ file, lines, code, textEnd: unterminatedEnd(text), largeNumbers }).convert(
     document.contents,
   );
 }
@@ -70,7 +70,7 @@ export function parseYaml(
 /**
  * Where the text ends, when that is within a line with content: a block scalar there has no final line break.
  */
-function openEnd(text: string): number | undefined {
+function unterminatedEnd(text: string): number | undefined {
   return /\S[^\S\n]*$/.test(text.slice(text.lastIndexOf('\n') + 1)) ? text.length : undefined;
 }
 
@@ -92,7 +92,9 @@ function describeFaults(
   place: (offset: number) => string,
 ): string {
   const sorted = faults.toSorted((one, other) => one.offset - other.offset);
-  const shown = sorted.slice(0, shownFaults).map(({ offset, message }) => `${place(offset)}: ${message}`);
+  const shown = sorted
+    .slice(0, maxReportedErrors)
+    .map(({ offset, message }) => `${place(offset)}: ${message}`);
   const others = faults.length - shown.length;
   return [...shown, ...(others === 0 ? [] : [`... and ${others} others`])].join('\n');
 }
@@ -109,7 +111,7 @@ interface Anchored {
 }
 
 /** One walk over a parsed document. */
-class Conversion {
+class DocumentConverter {
   readonly #file: string;
   readonly #lines: LineCounter;
   readonly #code: ErrorCode;
@@ -133,30 +135,30 @@ class Conversion {
   convert(node: unknown): YamlNode {
     if (isAlias(node)) return this.#alias(node.source, node.range?.[0]);
     const before = this.#size++;
-    if (this.#size > largestTree)
+    if (this.#size > maxNodes)
       throw this.#fault(undefined, 'its aliases unfold to more than a million values');
     const anchor = isNode(node) ? node.anchor : undefined;
-    if (anchor === undefined) return this.#deeper(node);
+    if (anchor === undefined) return this.#enter(node);
     this.#anchored.set(anchor, undefined);
     const outer = this.#reached;
     this.#reached = this.#depth;
-    const converted = this.#deeper(node);
+    const converted = this.#enter(node);
     const height = this.#reached - this.#depth;
     this.#reached = Math.max(outer, this.#reached);
     this.#anchored.set(anchor, { node: converted, size: this.#size - before, height });
     return converted;
   }
 
-  #deeper(node: unknown): YamlNode {
+  #enter(node: unknown): YamlNode {
     this.#depth += 1;
-    this.#reach(this.#depth);
+    this.#trackDepth(this.#depth);
     const converted = this.#convertOwn(node);
     this.#depth -= 1;
     return converted;
   }
 
-  #reach(depth: number): void {
-    if (depth > deepestNesting) throw this.#fault(undefined, tooDeep);
+  #trackDepth(depth: number): void {
+    if (depth > maxNesting) throw this.#fault(undefined, tooDeep);
     this.#reached = Math.max(this.#reached, depth);
   }
 
@@ -178,10 +180,9 @@ class Conversion {
   #alias(anchor: string, offset: number | undefined): YamlNode {
     const known = this.#anchored.get(anchor);
     if (known === undefined) throw this.#fault(offset, 'an alias refers to itself or to nothing');
-    this.#reach(this.#depth + known.height);
+    this.#trackDepth(this.#depth + known.height);
     this.#size += known.size;
-    if (this.#size > largestTree)
-      throw this.#fault(offset, 'its aliases unfold to more than a million values');
+    if (this.#size > maxNodes) throw this.#fault(offset, 'its aliases unfold to more than a million values');
     return known.node;
   }
 

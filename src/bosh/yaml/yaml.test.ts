@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Problems, rootField } from './field.ts';
+import { ConfigErrors, rootField } from './field.ts';
 import { toGoYaml } from './go-yaml.ts';
 import { parseYaml } from './parse-yaml.ts';
 import { fromValue, lookUp, toValue } from './yaml-node.ts';
@@ -196,7 +196,7 @@ test('a parser of any text ends with a value or an error of ours', () => {
 });
 
 test('fields note every problem and go on', () => {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const root = rootField(
     parse('name: [x]\nsize: big\nlist: {a: 1}\nmap:\n  1: x\nversion: 1.10\n'),
     problems,

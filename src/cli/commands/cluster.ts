@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { parseNode } from '../../cluster/node/parse-node.ts';
+import { parseNodeArgument } from '../../cluster/node/parse-node.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
 import { embeddedCluster, type StartOptions } from '../embedded-cluster.ts';
-import { holdCluster } from '../hold-cluster.ts';
+import { withClusterLock } from '../hold-cluster.ts';
 
 /** The embedded cluster without a deployment: for kubectl, for tests, for a bosh CLI of one's own. */
 export const cluster: Command = {
@@ -19,12 +19,14 @@ export const cluster: Command = {
     const say = (line: string): void => terminal.error(line);
     switch (verb) {
       case 'start':
-        await holdCluster(installation, 'start', () => embedded.start(say, nodesOf(rest)));
+        await withClusterLock(installation, 'start', () => embedded.start(say, nodesOf(rest)));
         terminal.out(`${await embedded.describe()}\n`);
         return 0;
       case 'stop':
         terminal.out(
-          (await holdCluster(installation, 'stop', () => embedded.stop())) ? 'Stopped.\n' : 'Not running.\n',
+          (await withClusterLock(installation, 'stop', () => embedded.stop()))
+            ? 'Stopped.\n'
+            : 'Not running.\n',
         );
         return 0;
       case 'status':
@@ -45,8 +47,8 @@ export const cluster: Command = {
 function nodesOf(args: string[]): StartOptions {
   const values = parseWords(args);
   const { node: nodes = [], 'simulated-node': simulatedNodes = [] } = values;
-  for (const node of nodes) parseNode(node, 'node');
-  for (const node of simulatedNodes) parseNode(node, 'simulated node');
+  for (const node of nodes) parseNodeArgument(node, 'node');
+  for (const node of simulatedNodes) parseNodeArgument(node, 'simulated node');
   return { nodes, simulatedNodes };
 }
 

@@ -25,7 +25,7 @@ export const deleteEnv: Command = {
         envPorts(context),
       ),
     );
-    for (const { id } of result.unansweredDisks) {
+    for (const { id } of result.unconfirmedDisks) {
       context.terminal.error(
         `Warning: a disk asked for as '${id}' may exist unclaimed; 'bosh-kubernetes status' lists it`,
       );

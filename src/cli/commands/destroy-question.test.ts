@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { builtCommandLine } from '../built-command-line.ts';
+import { mainModulePath } from '../built-command-line.ts';
 import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
 
-const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
+const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 const withoutScript =
   spawnSync('script', ['--version']).status === 0 ? false : 'needs script(1) of util-linux';
 const question = '? [yes/no] ';

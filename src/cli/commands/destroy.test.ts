@@ -179,7 +179,7 @@ describeInNamespace(import.meta.filename, () => {
 
     const { child, ended } = startDestroy(installation, notRoot);
     const seen = await poll(async () => existsSync(`${removal}.pid`) || undefined, {
-      ...{ clock: systemClock, signal: undefined, budget: 60_000, longestPause: 100 },
+      ...{ clock: systemClock, signal: undefined, timeoutMs: 60_000, maxDelayMs: 100 },
     });
     assert.ok(seen, 'the cluster was never removed');
     child.kill('SIGKILL');

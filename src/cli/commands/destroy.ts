@@ -11,11 +11,11 @@ import { digestNotePathFor } from '../../deploy/state/digest-note.ts';
 import { pendingPathFor } from '../../deploy/state/pending-file.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { defaultCredentialsPath } from '../default-credentials.ts';
+import { defaultVarsStorePath } from '../default-credentials.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
 import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
-import { holdLock, locksFolder } from '../hold-lock.ts';
-import { refuseOtherCluster } from '../refuse-other-cluster.ts';
+import { withInstallationLock, locksDirectory } from '../hold-lock.ts';
+import { assertDestroysOwnCluster } from '../refuse-other-cluster.ts';
 
 /** Removes the embedded cluster with every disk on it, and what the deployment of the manifest left on this machine. */
 export const destroy: Command = {
@@ -27,9 +27,9 @@ export const destroy: Command = {
     await checkOwner(context.installation.clusterDirectory, 'remove');
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
     const { lockPath } = context.installation;
-    await holdLock(lockPath, async () => {
+    await withInstallationLock(lockPath, async () => {
       await removeAll(parsed, context);
-      await removeTree(locksFolder(lockPath), { within: dirname(lockPath) });
+      await removeTree(locksDirectory(lockPath), { within: dirname(lockPath) });
     });
     context.terminal.out('Destroyed.\n');
     return 0;
@@ -67,7 +67,11 @@ async function removeAll(parsed: EnvArguments, { installation, secrets }: Comman
   const { clusterDirectory, workspace } = installation;
   const credentials = await credentialsOf(parsed);
   const cluster = embeddedCluster(installation);
-  const note = await refuseOtherCluster(statePath, { ...cluster, directory: clusterDirectory }, secrets.add);
+  const note = await assertDestroysOwnCluster(
+    statePath,
+    { ...cluster, directory: clusterDirectory },
+    secrets.add,
+  );
   await removeWorkspace(workspace);
   if (note !== undefined) await writeClusterNote(statePath, note);
   await cluster.destroy();
@@ -84,7 +88,7 @@ const statePathOf = ({ manifestPath, statePath }: EnvArguments): Promise<string>
 /** What `up` made by itself. A file of --vars-store stays, and one that no state or another one beside the manifest goes with. */
 async function credentialsOf(parsed: EnvArguments): Promise<string[]> {
   const { manifestPath, varsStorePath } = parsed;
-  const path = defaultCredentialsPath(manifestPath);
+  const path = defaultVarsStorePath(manifestPath);
   if (varsStorePath !== undefined && resolve(varsStorePath) !== resolve(path)) return [];
   const statePath = await statePathOf(parsed);
   if (![statePath, clusterNotePathFor(statePath)].some((file) => existsSync(file))) return [];

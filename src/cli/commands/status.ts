@@ -6,7 +6,7 @@ import { chooseKubeconfig } from '../choose-kubeconfig.ts';
 import { withKubernetes } from '../connect.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
 import { parseStatusArguments, statusUsage } from '../kubernetes-arguments.ts';
-import { lookAtCluster } from '../look-at-cluster.ts';
+import { inspectCluster } from '../look-at-cluster.ts';
 import { formatTable } from '../table.ts';
 
 /**
@@ -39,13 +39,13 @@ export const status: Command = {
     const { manifestPath, state } = values;
     if ((manifestPath ?? state) === undefined) return 0;
     const statePath = await statePathFor(manifestPath ?? '', state);
-    const { lostVm } = await lookAtCluster(statePath, kubeconfig, {
+    const { missingVm } = await inspectCluster(statePath, kubeconfig, {
       namespace: values.namespace,
       ...options,
     });
-    if (lostVm === undefined) return 0;
+    if (missingVm === undefined) return 0;
     terminal.error(
-      `VM '${lostVm}', which '${statePath}' records, is not in the cluster; run up or create-env to create it again`,
+      `VM '${missingVm}', which '${statePath}' records, is not in the cluster; run up or create-env to create it again`,
     );
     return 1;
   },

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
-import { holdCluster } from '../hold-cluster.ts';
+import { withClusterLock } from '../hold-cluster.ts';
 
 export const stop: Command = {
   name: 'stop',
@@ -10,7 +10,7 @@ export const stop: Command = {
   async run([word], { installation, terminal }) {
     if (word !== undefined)
       throw new ProductError('INVALID_ARGUMENT', `'stop' takes no further words, not '${word}'`);
-    const stopped = await holdCluster(installation, 'stop', () => embeddedCluster(installation).stop());
+    const stopped = await withClusterLock(installation, 'stop', () => embeddedCluster(installation).stop());
     terminal.out(
       stopped ? 'Stopped. The data is kept; the next start brings the same VMs back.\n' : 'Not running.\n',
     );

@@ -11,11 +11,11 @@ import { socks5Connect } from '../../bosh/agent-client/socks5-connect.ts';
 import { writeDirectorFile, type DirectorFile } from '../../director/director-file.ts';
 import type { Access } from '../../kubernetes/access.ts';
 import { startPortForwardServer } from '../../kubernetes/testing/port-forward-server.ts';
-import { builtCommandLine } from '../built-command-line.ts';
+import { mainModulePath } from '../built-command-line.ts';
 import { identityOfAccess } from '../cluster-identity.ts';
 import { runningTunnel } from '../tunnel-record.ts';
 
-const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
+const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 
 /** A folder of `director init` for a cluster whose pod 10.244.0.6 answers on port 25555. */
 async function withDirector(t: TestContext, changes: Partial<DirectorFile> = {}) {

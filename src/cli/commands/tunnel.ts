@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Command, CommandContext } from '../command.ts';
 import { connectStdio } from '../connect-stdio.ts';
 import { asDetachedTunnel, stopDetachedTunnel } from '../detached-tunnel.ts';
-import { withWay, type Way } from '../open-way.ts';
-import { runBeside } from '../run-beside.ts';
-import { proxyVariables, serveWay, type ServeOptions } from '../serve-way.ts';
+import { withTunnel, type TunnelDialer } from '../open-way.ts';
+import { runChildCommand } from '../run-beside.ts';
+import { proxyVariables, serveTunnel, type ServeOptions } from '../serve-way.ts';
 import { parseTunnelArguments, tunnelUsages, type TunnelArguments } from '../tunnel-arguments.ts';
 
 /** A SOCKS5 proxy into a cluster, by the port forwarding of its API (docs/tunnel.md). */
@@ -17,7 +17,7 @@ export const tunnel: Command = {
     const parsed = parseTunnelArguments(words);
     switch (parsed.kind) {
       case 'stdio':
-        return withWay(parsed.flags, context, async (way) =>
+        return withTunnel(parsed.flags, context, async (way) =>
           connectStdio(await way(parsed.destination), context),
         );
       case 'stop':
@@ -33,11 +33,11 @@ type ServeArguments = Extract<TunnelArguments, { kind: 'serve' }>;
 function serve({ flags, command, ...how }: ServeArguments, context: CommandContext): Promise<number> {
   const { terminal, environment, signal } = context;
   const log = (line: string): void => terminal.error(`tunnel: ${line}`);
-  return withWay(flags, context, (way) =>
+  return withTunnel(flags, context, (way) =>
     whileServing(way, { ...how, log }, async (listening) => {
       const variables = proxyVariables(listening);
       if (command.length > 0)
-        return runBeside(command, { environment: { ...environment, ...variables }, signal });
+        return runChildCommand(command, { environment: { ...environment, ...variables }, signal });
       terminal.out(
         `The tunnel is open on 127.0.0.1:${listening} until Ctrl-C. In another shell:\n` +
           Object.entries(variables)
@@ -54,7 +54,7 @@ function serveDetached({ flags, ...how }: ServeArguments, context: CommandContex
   const { terminal, signal } = context;
   const log = (line: string): void => terminal.error(`${new Date().toISOString()} ${line}`);
   return asDetachedTunnel(flags.directory ?? process.cwd(), context, (announce) =>
-    withWay(flags, context, (way) =>
+    withTunnel(flags, context, (way) =>
       whileServing(way, { ...how, log }, async (listening) => {
         log(`listens on 127.0.0.1:${listening}`);
         await announce(listening);
@@ -65,11 +65,11 @@ function serveDetached({ flags, ...how }: ServeArguments, context: CommandContex
 }
 
 async function whileServing<T>(
-  way: Way,
+  way: TunnelDialer,
   options: ServeOptions,
   action: (port: number) => Promise<T>,
 ): Promise<T> {
-  const server = await serveWay(way, options);
+  const server = await serveTunnel(way, options);
   try {
     return await action(server.port);
   } finally {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { kubeletInObjects } from '../../cluster/node/paths-in-objects.ts';
+import { apiKubeletRoot } from '../../cluster/node/paths-in-objects.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
 import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
 import { systemClock } from '../../deploy/clock.ts';
@@ -10,16 +10,16 @@ import { announceUrl } from '../announce-url.ts';
 import { commandInVm } from '../command-in-vm.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';
-import { defaultCredentialsPath } from '../default-credentials.ts';
-import { lookAtCluster } from '../look-at-cluster.ts';
+import { defaultVarsStorePath } from '../default-credentials.ts';
+import { inspectCluster } from '../look-at-cluster.ts';
 import { embeddedCluster, type EmbeddedCluster } from '../embedded-cluster.ts';
-import { embeddedLogs } from '../embedded-logs.ts';
+import { vmLogDirectory } from '../embedded-logs.ts';
 import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
-import { readListeners, refuseTakenAddress, type Listener } from '../taken-address.ts';
+import { readListeners, assertAddressFree, type Listener } from '../taken-address.ts';
 import { checkUrlTag } from '../url-tag.ts';
 import { formatTable } from '../table.ts';
-import { holdCluster } from '../hold-cluster.ts';
+import { withClusterLock } from '../hold-cluster.ts';
 
 /** How long a job may take after a restart of its VM, in milliseconds. */
 const runningBudget = 120_000;
@@ -36,7 +36,7 @@ export const up: Command = {
     const parsed = parseEnvArguments('up', words);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
-    return holdCluster(context.installation, 'start', () => converge(parsed, context));
+    return withClusterLock(context.installation, 'start', () => converge(parsed, context));
   },
 };
 
@@ -44,12 +44,12 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   const { installation, terminal, signal } = context;
   const statePath = await statePathFor(parsed.manifestPath, parsed.statePath);
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
-  const logs = embeddedLogs(kubeconfig, installation.clusterDirectory);
+  const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
   const others = logs === undefined ? [] : await listenersOfOthers(statePath, cluster);
   await cluster.start((line) => terminal.error(line));
   const { environment, secrets } = context;
-  const look = await lookAtCluster(statePath, kubeconfig, { environment, onSecrets: secrets.add });
+  const look = await inspectCluster(statePath, kubeconfig, { environment, onSecrets: secrets.add });
 
   const result = await createEnv(
     {
@@ -58,7 +58,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
       cluster: look.cluster,
       checkManifest: (manifest) => {
         checkUrlTag(manifest);
-        refuseTakenAddress(manifest, others);
+        assertAddressFree(manifest, others);
       },
       workspace: installation.workspace,
       signal,
@@ -106,8 +106,8 @@ function withClusterVariables(
   const variableFiles = { kubeconfig: kubeconfigPath(clusterDirectory), ...parsed.variableFiles };
   return {
     ...parsed,
-    varsStorePath: parsed.varsStorePath ?? defaultCredentialsPath(parsed.manifestPath),
-    variables: { kubelet_root_dir: kubeletInObjects, ...parsed.variables },
+    varsStorePath: parsed.varsStorePath ?? defaultVarsStorePath(parsed.manifestPath),
+    variables: { kubelet_root_dir: apiKubeletRoot, ...parsed.variables },
     variableFiles,
     kubeconfig: variableFiles.kubeconfig,
   };

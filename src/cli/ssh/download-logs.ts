@@ -4,7 +4,7 @@ import { rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import { draftPath } from '../../platform/draft.ts';
+import { temporaryPath } from '../../platform/draft.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import { scpArguments } from './openssh-arguments.ts';
 import { runOpenssh, type OpensshRun } from './run-openssh.ts';
@@ -22,7 +22,7 @@ export async function downloadLogs(
 ): Promise<string> {
   const time = new Date().toISOString().replaceAll(/[-:]|\..*/g, '');
   const path = join(resolve(directory), `${parsePathSegment(name) ?? 'vm'}-logs-${time}.tgz`);
-  const draft = draftPath(path);
+  const draft = temporaryPath(path);
   const bundle = await client(run.signal).bundleLogs(login.user, types, filters);
   try {
     const places = [

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
 import { isObject } from '../../platform/fields.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
-import { makeOwnFolder } from '../../platform/own-folder.ts';
-import { ownPathSegment } from '../../platform/path-segment.ts';
+import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
+import { pathSegment } from '../../platform/path-segment.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { writeNew } from '../../platform/replace-file.ts';
@@ -18,7 +18,7 @@ export interface SessionFolder {
   /** Removes it; another command may have it afterwards. */
   remove(): Promise<void>;
   /** Leaves the note, by which the next command finds the account, without the key. */
-  leave(): Promise<void>;
+  keepForRetry(): Promise<void>;
 }
 
 const noteName = 'note.json';
@@ -32,26 +32,26 @@ export async function makeSessionFolder(
   user: string,
   vmCid: string,
 ): Promise<SessionFolder> {
-  const path = join(await makeOwnFolder(sessions), user);
+  const path = join(await ensurePrivateDirectory(sessions), user);
   const lock = await lockOf(path);
   if (lock === undefined) throw new Error(`another session has the random name '${user}'`);
   writeNew(join(path, noteName), JSON.stringify({ vm: vmCid }));
-  return folderAt(path, lock);
+  return openSession(path, lock);
 }
 
 /** Folders that killed sessions with that VM left, by the account that may still be there. */
-export async function leftSessions(
+export async function abandonedSessions(
   sessions: string,
   vmCid: string,
 ): Promise<readonly { readonly user: string; readonly folder: SessionFolder }[]> {
   const left: { user: string; folder: SessionFolder }[] = [];
-  const root = await makeOwnFolder(sessions);
+  const root = await ensurePrivateDirectory(sessions);
   for (const user of (await readdir(root)).filter(isSshUser)) {
     const path = join(root, user);
     const lock = await lockOf(path);
     // that session lives
     if (lock === undefined) continue;
-    const folder = folderAt(path, lock);
+    const folder = openSession(path, lock);
     const vm = await readNote(path);
     if (vm === vmCid) left.push({ user, folder });
     // killed before it had asked for an account
@@ -74,17 +74,17 @@ async function readNote(path: string): Promise<string | undefined> {
 }
 
 async function lockOf(path: string): Promise<FileLock | undefined> {
-  return takeFileLock(path, ownPathSegment('lock'));
+  return takeFileLock(path, pathSegment('lock'));
 }
 
-function folderAt(path: string, lock: FileLock): SessionFolder {
+function openSession(path: string, lock: FileLock): SessionFolder {
   return {
     path,
     remove: async () => {
       await removeTree(path, { within: dirname(path) });
       lock.release();
     },
-    leave: async () => {
+    keepForRetry: async () => {
       for (const name of ['key', 'key.pub', 'known_hosts']) await rm(join(path, name), { force: true });
       lock.release();
     },

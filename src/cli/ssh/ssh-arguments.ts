@@ -55,7 +55,7 @@ export function parseSshArguments(words: readonly string[]): SshArguments {
   const end = words.indexOf('--');
   const [own, command] = end < 0 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
   const { values, manifestPath, rest } = parse('ssh', own, common);
-  if (rest.length > 0) throw refuse('ssh', 'One manifest is taken; a command stands behind --');
+  if (rest.length > 0) throw invalidArgument('ssh', 'One manifest is taken; a command stands behind --');
   return { inputs: readEnvInputs(manifestPath, values), sshOptions: values.opts ?? [], command };
 }
 
@@ -68,8 +68,8 @@ export function parseScpArguments(words: readonly string[]): ScpArguments {
     const inVm = /^[^/:]*:(.*)$/su.exec(text)?.[1];
     return { path: inVm ?? text, isInVm: inVm !== undefined };
   });
-  if (paths.length < 2) throw refuse('scp', 'A path to copy from and one to copy to are needed');
-  if (!paths.some(({ isInVm }) => isInVm)) throw refuse('scp', 'No path is in the VM');
+  if (paths.length < 2) throw invalidArgument('scp', 'A path to copy from and one to copy to are needed');
+  if (!paths.some(({ isInVm }) => isInVm)) throw invalidArgument('scp', 'No path is in the VM');
   const inputs = readEnvInputs(manifestPath, values);
   return { inputs, sshOptions: values.opts ?? [], recursive: values.recursive === true, paths };
 }
@@ -88,12 +88,12 @@ export function parseLogsArguments(words: readonly string[]): LogsArguments {
     num: { type: 'string' },
   } as const;
   const { values, manifestPath, rest } = parse('logs', words, options);
-  if (rest.length > 0) throw refuse('logs', 'One manifest is taken');
+  if (rest.length > 0) throw invalidArgument('logs', 'One manifest is taken');
   const { job: jobs = [], only, num } = values;
   const types = typesOf(values);
   const follow = values.follow === true;
   const problem = logsProblem({ jobs, types, num, isFiltered: only !== undefined, follow });
-  if (problem !== undefined) throw refuse('logs', problem);
+  if (problem !== undefined) throw invalidArgument('logs', problem);
   return {
     ...{ inputs: readEnvInputs(manifestPath, values), sshOptions: values.opts ?? [], types, jobs, follow },
     filters: only?.split(',') ?? jobs.map((name) => `${name}/**/*`),
@@ -138,23 +138,23 @@ function parse<T extends ParseArgsOptionsConfig>(
   words: readonly string[],
   options: T,
 ) {
-  const { values, positionals } = orRefuse(command, () =>
+  const { values, positionals } = parseOrThrow(command, () =>
     parseArgs({ args: [...words], options, allowPositionals: true, strict: true }),
   );
   const [manifestPath, ...rest] = positionals;
-  if (manifestPath === undefined) throw refuse(command, 'A manifest is missing');
+  if (manifestPath === undefined) throw invalidArgument(command, 'A manifest is missing');
   return { values, manifestPath, rest };
 }
 
-function orRefuse<T>(command: keyof typeof sshUsage, action: () => T): T {
+function parseOrThrow<T>(command: keyof typeof sshUsage, action: () => T): T {
   try {
     return action();
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
-    throw refuse(command, firstSentence(error.message));
+    throw invalidArgument(command, firstSentence(error.message));
   }
 }
 
-function refuse(command: keyof typeof sshUsage, what: string): ProductError {
+function invalidArgument(command: keyof typeof sshUsage, what: string): ProductError {
   return new ProductError('INVALID_ARGUMENT', `${what}. Usage: ${command} ${sshUsage[command]}`);
 }

@@ -12,7 +12,7 @@ import { envPorts } from '../env-ports.ts';
 import { withAgentProxy } from '../with-agent-proxy.ts';
 import { findInstance } from './find-instance.ts';
 import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh-arguments.ts';
-import { leftSessions, makeSessionFolder, type SessionFolder } from './session-folder.ts';
+import { abandonedSessions, makeSessionFolder, type SessionFolder } from './session-folder.ts';
 
 export interface SshSession {
   readonly login: SshLogin;
@@ -27,7 +27,7 @@ interface SessionRequest {
   readonly sshOptions: readonly string[];
 }
 
-interface Opened extends Pick<SessionRequest, 'sshOptions'> {
+interface ActiveSession extends Pick<SessionRequest, 'sshOptions'> {
   readonly vm: VmAccess;
   readonly proxy: Socks5Proxy | undefined;
 }
@@ -53,13 +53,14 @@ export async function withSshSession<T>(
 }
 
 async function inSession<T>(
-  { vm, proxy, sshOptions }: Opened,
+  { vm, proxy, sshOptions }: ActiveSession,
   context: CommandContext,
   action: (session: SshSession) => Promise<T>,
 ): Promise<T> {
   const { installation, signal } = context;
   const sessions = join(installation.workspace, 'ssh');
-  for (const { user, folder } of await leftSessions(sessions, vm.vmCid)) await end(vm, user, folder, context);
+  for (const { user, folder } of await abandonedSessions(sessions, vm.vmCid))
+    await removeAccount(vm, user, folder, context);
   const user = `bosh_${randomBytes(8).toString('hex').slice(0, 15)}`;
   const folder = await makeSessionFolder(sessions, user, vm.vmCid);
   try {
@@ -71,7 +72,7 @@ async function inSession<T>(
       ...{ client: (until) => vm.client(until), name: vm.name },
     });
   } finally {
-    await end(vm, user, folder, context);
+    await removeAccount(vm, user, folder, context);
   }
 }
 
@@ -83,7 +84,7 @@ function proxyCommand(proxy: Socks5Proxy | undefined): string | undefined {
 }
 
 /** Also after an interrupt, which ends all other calls to the agent. */
-async function end(
+async function removeAccount(
   vm: VmAccess,
   user: string,
   folder: SessionFolder,
@@ -93,7 +94,7 @@ async function end(
     await vm.client(AbortSignal.timeout(cleanupBudget)).cleanUpSsh(user);
     await folder.remove();
   } catch (error) {
-    await folder.leave();
+    await folder.keepForRetry();
     if (!(error instanceof ProductError)) throw error;
     terminal.error(
       `Warning: account '${user}' may still be in VM '${vm.vmCid}'; the next ssh, scp or logs of this deployment removes it. ${error.message}`,

@@ -81,8 +81,9 @@ const patterns = {
 export function parseBuildArguments(words: readonly string[]): BuildArguments {
   const values = parseWords(withSuite(words));
   const { from, output, 'from-debian': suite, 'operating-system': operatingSystem, name, version } = values;
-  if ((from === undefined) === (suite === undefined)) throw wrong('wants one of --from and --from-debian');
-  if (output === undefined) throw wrong('wants --output FOLDER');
+  if ((from === undefined) === (suite === undefined))
+    throw invalidArgument('wants one of --from and --from-debian');
+  if (output === undefined) throw invalidArgument('wants --output FOLDER');
   check('name', name);
   check('version', version);
   check('operating system', operatingSystem);
@@ -102,35 +103,37 @@ type Values = ReturnType<typeof parseWords>;
 function sourceOf(path: string, values: Values): BuildArguments['from'] {
   const others = ['profile', 'agent', 'monit', 'davcli', 'include', 'mirror', 'offline'] as const;
   const foreign = others.find((option) => values[option] !== undefined);
-  if (foreign !== undefined) throw wrong(`takes --${foreign} with --from-debian alone`);
+  if (foreign !== undefined) throw invalidArgument(`takes --${foreign} with --from-debian alone`);
   return {
     kind: 'source',
     path: resolve(expandHome(path)),
-    architecture: architectureAsked(values.architecture),
+    architecture: requestedArchitecture(values.architecture),
     reference: values.reference,
   };
 }
 
-function architectureAsked(name: string | undefined): Architecture | undefined {
+function requestedArchitecture(name: string | undefined): Architecture | undefined {
   const architecture = architectures.find((known) => known === name);
   if (name !== undefined && architecture === undefined)
-    throw wrong(`wants as --architecture one of ${architectures.join(', ')}`);
+    throw invalidArgument(`wants as --architecture one of ${architectures.join(', ')}`);
   return architecture;
 }
 
 function debianOf(suite: string, values: Values): DebianArguments {
   if (values.architecture !== undefined)
-    throw wrong('takes --architecture with --from alone: mmdebstrap makes a root for its own machine');
+    throw invalidArgument(
+      'takes --architecture with --from alone: mmdebstrap makes a root for its own machine',
+    );
   if (values.reference !== undefined)
-    throw wrong('takes --reference with --from alone: it names an image in a layout');
+    throw invalidArgument('takes --reference with --from alone: it names an image in a layout');
   const { agent, monit, davcli, include = [], mirror: mirrors = [] } = values;
   check('suite', suite);
   for (const name of include) check('package', name);
   for (const mirror of mirrors) checkMirror(mirror);
   if (monit !== undefined && agent === undefined)
-    throw wrong('takes --monit with --agent alone: our own agent runs jobs itself');
+    throw invalidArgument('takes --monit with --agent alone: our own agent runs jobs itself');
   if (davcli !== undefined && agent === undefined)
-    throw wrong("takes --davcli with --agent alone: it is a program of upstream's agent");
+    throw invalidArgument("takes --davcli with --agent alone: it is a program of upstream's agent");
   const isOffline = values.offline === true;
   return {
     kind: 'debian',
@@ -148,27 +151,27 @@ function debianOf(suite: string, values: Values): DebianArguments {
 /** The suite may be left out, which parseArgs does not know. */
 function withSuite(words: readonly string[]): string[] {
   const at = words.indexOf('--from-debian');
-  const next = words[at + 1];
-  if (at === -1 || (next !== undefined && !next.startsWith('-'))) return [...words];
+  const advice = words[at + 1];
+  if (at === -1 || (advice !== undefined && !advice.startsWith('-'))) return [...words];
   return words.toSpliced(at, 1, '--from-debian=bookworm');
 }
 
 function profileOf(name: string | undefined): Profile {
   const profile = profiles.find((known) => known === name);
-  if (profile === undefined) throw wrong(`wants --profile, one of ${profiles.join(', ')}`);
+  if (profile === undefined) throw invalidArgument(`wants --profile, one of ${profiles.join(', ')}`);
   return profile;
 }
 
 function check(what: keyof typeof patterns, value: string | undefined): void {
   const [pattern, expected] = patterns[what];
   if (value !== undefined && !pattern.test(value))
-    throw wrong(`cannot use '${value}' as ${what}: expected ${expected}`);
+    throw invalidArgument(`cannot use '${value}' as ${what}: expected ${expected}`);
 }
 
 /** A mirror stands in the image, in sources.list, for all who may pull it. The error does not quote what may be a password. */
 function checkMirror(mirror: string): void {
   if (/:\/\/[^/\s]*@/u.test(mirror))
-    throw wrong(
+    throw invalidArgument(
       'takes no user or password in --mirror, as they would be published in the image (/etc/apt/sources.list): ' +
         'name a mirror that asks for none, such as a proxy or a copy (file:/, copy:/)',
     );
@@ -187,5 +190,5 @@ function parseWords(args: string[]) {
   }
 }
 
-const wrong = (problem: string): ProductError =>
+const invalidArgument = (problem: string): ProductError =>
   new ProductError('INVALID_ARGUMENT', `'stemcell build' ${problem}. Usage: stemcell ${buildUsage}`);

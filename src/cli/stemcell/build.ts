@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { formatImageName } from '../../oci/image-name.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { shellWord } from '../../platform/shell-word.ts';
-import { architectureOf, checkOwnAgent } from '../../stemcell/architecture.ts';
+import { architectureOf, assertAgentRunsHere } from '../../stemcell/architecture.ts';
 import { buildDebianStemcell } from '../../stemcell/build-debian-stemcell.ts';
 import { checkProgram } from '../../stemcell/check-program.ts';
 import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
@@ -12,7 +12,7 @@ import { debianRoot } from '../../stemcell/debian/debian-root.ts';
 import { rootRequest } from '../../stemcell/debian/root-request.ts';
 import { sourceDateEpoch } from '../../stemcell/source-date-epoch.ts';
 import type { PublishedStemcell } from '../../stemcell/publish.ts';
-import { checkOutput } from '../../stemcell/output-folder.ts';
+import { assertOutputFree } from '../../stemcell/output-folder.ts';
 import type { CommandContext } from '../command.ts';
 import { formatTable } from '../table.ts';
 import { buildAgent } from './build-agent.ts';
@@ -26,7 +26,7 @@ import { pushLayout } from './push-layout.ts';
 /** `stemcell build`: makes an image and the light stemcell that names it. */
 export async function buildStemcell(words: readonly string[], context: CommandContext): Promise<number> {
   const parsed = parseBuildArguments(words);
-  await checkOutput(parsed.output);
+  await assertOutputFree(parsed.output);
   const published = await interruptible(make(parsed, context), context.signal, {
     result: 'No stemcell was built',
     next: 'the same command begins anew',
@@ -81,7 +81,7 @@ async function fromDebian(
   const { environment, signal, terminal } = context;
   const architecture = architectureOf(process);
   // before a minute of mmdebstrap
-  if (from.agent === undefined) checkOwnAgent(process);
+  if (from.agent === undefined) assertAgentRunsHere(process);
   for (const path of [from.agent, from.monit, from.davcli])
     if (path !== undefined) await checkProgram(path, architecture);
   const request = rootRequest({ ...from, epoch: sourceDateEpoch(environment['SOURCE_DATE_EPOCH']) });
@@ -89,7 +89,7 @@ async function fromDebian(
     directory: cacheDirectory(environment),
     isOffline: from.isOffline,
     architecture,
-    say: (line: string) => terminal.error(line),
+    log: (line: string) => terminal.error(line),
   };
   const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcell-'));
   try {

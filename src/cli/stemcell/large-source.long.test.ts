@@ -10,7 +10,7 @@ import { describe, test } from 'node:test';
 import { packArchive } from '../../bosh/archive/pack-archive.ts';
 import type { ArchiveEntry } from '../../bosh/archive/pack-archive.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { builtCommandLine } from '../built-command-line.ts';
+import { mainModulePath } from '../built-command-line.ts';
 import { dockerRegistryIsMissing, startDockerRegistry } from '../../oci/registry/testing/docker-registry.ts';
 
 const megabyte = 1024 * 1024;
@@ -32,7 +32,7 @@ async function peakOf(
     `import { writeFileSync } from 'node:fs';
 process.on('exit', () => writeFileSync(process.env.PEAK, String(process.resourceUsage().maxRSS)));`,
   );
-  const child = spawn(process.execPath, ['--import', probe, builtCommandLine(checkout), ...words], {
+  const child = spawn(process.execPath, ['--import', probe, mainModulePath(checkout), ...words], {
     env: { ...process.env, PEAK: note, ...changes },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -9,7 +9,7 @@ import { findKind } from '../../stemcell/source/find-kind.ts';
  * A folder in OCI layout, or what `stemcell build` made, which has one. INVALID_ARGUMENT for a file says what it is, or how it becomes
  * such a folder.
  */
-export async function layoutIn(folder: string): Promise<string> {
+export async function findLayout(folder: string): Promise<string> {
   if (await isFile(folder)) {
     await findKind(folder);
     throw new ProductError(

@@ -11,7 +11,7 @@ import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';
 import { expandHome } from '../expand-home.ts';
 import { interruptible } from './interruptible.ts';
-import { layoutIn } from './layout-in.ts';
+import { findLayout } from './layout-in.ts';
 
 export const loadUsage =
   'load FOLDER [--reference NAME] [--to containerd|kind|minikube] [--address SOCKET] [--cluster NAME]';
@@ -22,7 +22,7 @@ export async function load(
   { terminal, environment, signal }: CommandContext,
 ): Promise<number> {
   const { folder, reference, destination } = parseLoadArguments(words);
-  const layout = await layoutIn(folder);
+  const layout = await findLayout(folder);
   const name = parseImageName(await layoutReference(layout, reference));
   const image = await openLayout(layout, { reference });
   await interruptible(loadStemcell(image, name, destination, { environment, signal }), signal, {

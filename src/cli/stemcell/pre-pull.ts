@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
-import { readImageReference } from '../../oci/image-reference.ts';
+import { parseImageReference } from '../../oci/image-reference.ts';
 import { architectures } from '../../stemcell/architecture.ts';
 import { prePullManifest, type PrePullRequest } from '../../stemcell/pre-pull-manifest.ts';
 import type { CommandContext } from '../command.ts';
@@ -36,7 +36,7 @@ export async function prePull(
 /** A stemcell's cid is its image, with `#<architecture>` behind it where that is known (src/cpi/stemcell/stemcell-cid.ts). */
 function parseImageOrCid(given: string): Pick<PrePullRequest, 'image' | 'architecture'> {
   const [image = '', word, ...more] = given.split('#');
-  if (readImageReference(image) === undefined) throw wrong(`'${image}' is no image reference`);
+  if (parseImageReference(image) === undefined) throw wrong(`'${image}' is no image reference`);
   const architecture = architectures.find((each) => each === word);
   if (architecture === undefined && word !== undefined) throw wrong(`'${given}' ends with no architecture`);
   if (more.length > 0) throw wrong(`'${given}' is no stemcell's cid`);

@@ -1,11 +1,11 @@
-import { readGivenFile } from '../../bosh/archive/read-at-most.ts';
+import { readOperatorFile } from '../../bosh/archive/read-at-most.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
 import { verifyBlob } from '../../oci/blob/verify-blob.ts';
 import type { Descriptor } from '../../oci/image-source.ts';
 import { layoutPaths } from '../../oci/layout/layout-paths.ts';
-import { inLayout, openLayout } from '../../oci/layout/open-layout.ts';
+import { layoutError, openLayout } from '../../oci/layout/open-layout.ts';
 import { findCredentials } from '../../oci/registry/access/auth-files.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 import type { PushedImage } from '../../oci/registry/push-image.ts';
@@ -62,13 +62,13 @@ async function layoutImage(layout: string, reference: string | undefined): Promi
   const image = await openLayout(layout, { reference });
   const open = (blob: Descriptor): AsyncIterable<Uint8Array> => {
     const path = layoutPaths.blob(layout, blob.digest);
-    return verifyBlob(readFileBlob(path, undefined, inLayout), blob, `'${path}'`);
+    return verifyBlob(readFileBlob(path, undefined, layoutError), blob, `'${path}'`);
   };
   return { ...image, open };
 }
 
 async function readCertificates(path: string): Promise<string> {
-  const text = (await readGivenFile(path, certificatesLimit))?.toString('utf8') ?? '';
+  const text = (await readOperatorFile(path, certificatesLimit))?.toString('utf8') ?? '';
   if (!text.includes('-----BEGIN CERTIFICATE-----'))
     throw new ProductError('INVALID_ARGUMENT', `'${path}' holds no certificate in PEM`);
   return text;

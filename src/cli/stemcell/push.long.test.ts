@@ -12,9 +12,9 @@ import { mediaTypes } from '../../oci/media-types.ts';
 import { dockerRegistryIsMissing, startDockerRegistry } from '../../oci/registry/testing/docker-registry.ts';
 import { writeLargeRoot } from '../../oci/testing/large-root.ts';
 import { PeakMemory } from '../../oci/testing/peak-memory.ts';
-import { builtCommandLine } from '../built-command-line.ts';
+import { mainModulePath } from '../built-command-line.ts';
 
-const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
+const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 
 test(
   'stemcell push sends 600 MB with less than 150 MB of memory',

@@ -6,7 +6,7 @@ import { readPublished, renamePublished } from '../../stemcell/rename-stemcell.t
 import type { CommandContext } from '../command.ts';
 import { firstSentence } from '../env-arguments.ts';
 import { expandHome } from '../expand-home.ts';
-import { layoutIn } from './layout-in.ts';
+import { findLayout } from './layout-in.ts';
 import { parsePushTarget, pushOptions, pushUsage } from './push-arguments.ts';
 import { pushLayout } from './push-layout.ts';
 
@@ -29,7 +29,7 @@ export async function pushStemcell(words: readonly string[], context: CommandCon
   // before anything is sent
   const stemcell = await readPublished(place);
   const imageReference = formatImageName(target.image);
-  const imageDigest = await pushLayout(await layoutIn(place), target, context, values.reference);
+  const imageDigest = await pushLayout(await findLayout(place), target, context, values.reference);
   if (stemcell !== undefined) {
     const archive = await renamePublished(place, { ...stemcell, imageReference, imageDigest });
     context.terminal.error(`Light stemcell '${archive}' names that image now`);

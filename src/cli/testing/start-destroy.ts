@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { builtCommandLine } from '../built-command-line.ts';
+import { mainModulePath } from '../built-command-line.ts';
 import type { SmallInstallation } from './small-installation.ts';
 
-const main = builtCommandLine(join(import.meta.dirname, '..', '..', '..'));
+const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 
 /** How a `destroy` ended. */
 export interface Ended {

@@ -3,7 +3,7 @@ import type { KubernetesApi, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { namespaces, storageClasses, volumeSnapshotClasses } from '../../kubernetes/resources.ts';
 import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
-import { accessObjects } from './access/built-in-roles.ts';
+import { bootstrapObjects } from './access/built-in-roles.ts';
 import { defaultClassAnnotation } from './kinds/storage-classes.ts';
 
 /** The namespace that the kubeconfig's context names, where BOSH's objects live. */
@@ -16,23 +16,24 @@ const namespaceNames = ['default', 'kube-system', 'kube-public', 'kube-node-leas
 
 /** Makes the objects that a cluster has from the start, where they are missing. Idempotent. */
 export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
-  for (const name of namespaceNames) await ensure(api, namespaces, { metadata: { name } });
-  for (const [resource, object] of accessObjects(namespaceNames)) await ensure(api, resource, object);
-  await ensure(api, storageClasses, {
+  for (const name of namespaceNames) await createIfMissing(api, namespaces, { metadata: { name } });
+  for (const [resource, object] of bootstrapObjects(namespaceNames))
+    await createIfMissing(api, resource, object);
+  await createIfMissing(api, storageClasses, {
     metadata: { name: 'local', annotations: { [defaultClassAnnotation]: 'true' } },
     provisioner: localProvisioner,
     reclaimPolicy: 'Delete',
     volumeBindingMode: 'WaitForFirstConsumer',
     allowVolumeExpansion: true,
   });
-  await ensure(api, volumeSnapshotClasses, {
+  await createIfMissing(api, volumeSnapshotClasses, {
     metadata: { name: 'local', annotations: { [snapshotAnnotations.defaultClass]: 'true' } },
     driver: localProvisioner,
     deletionPolicy: 'Delete',
   });
 }
 
-async function ensure(
+async function createIfMissing(
   api: KubernetesApi,
   resource: Resource,
   object: KubernetesObject & Readonly<Record<string, unknown>>,

@@ -19,7 +19,11 @@ export interface ControlPlaneApi extends KubernetesApi {
    */
   finalizeNamespace(name: string): Promise<void>;
   /** Whether any object of that list is wanted. `wanted` sees the stored objects and must not change them. */
-  some(resource: Resource, query: ListQuery, wanted: (object: KubernetesObject) => boolean): Promise<boolean>;
+  anyMatch(
+    resource: Resource,
+    query: ListQuery,
+    predicate: (object: KubernetesObject) => boolean,
+  ): Promise<boolean>;
   /** Rejects with ApiError 404 (account, bound object), 409 (another uid), 422. */
   requestToken(namespace: string, account: string, request: TokenRequest): Promise<IssuedToken>;
 }

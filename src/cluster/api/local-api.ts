@@ -11,7 +11,7 @@ import type {
 } from '../../kubernetes/api.ts';
 import type { KubernetesObject, ObjectList } from '../../kubernetes/object.ts';
 import type { ControlPlaneApi } from './control-plane-api.ts';
-import { unknownPath } from './errors/status-errors.ts';
+import { pathNotFound } from './errors/status-errors.ts';
 import { bindPod, finalizeNamespace } from './registry/control-plane-verbs.ts';
 import { createObject } from './registry/create.ts';
 import { deleteObject } from './registry/delete.ts';
@@ -40,7 +40,7 @@ export class LocalApi implements ControlPlaneApi {
   }
 
   async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
-    return copy(getObject(this.registry, this.#kind(reference.resource), locate(reference))) as T;
+    return copy(getObject(this.registry, this.#kind(reference.resource), requestLocation(reference))) as T;
   }
 
   async list<T extends KubernetesObject>(resource: Resource, query: ListQuery = {}): Promise<ObjectList<T>> {
@@ -48,7 +48,7 @@ export class LocalApi implements ControlPlaneApi {
     return { ...list, items: list.items.map((item) => copy(item) as T) };
   }
 
-  async some(
+  async anyMatch(
     resource: Resource,
     query: ListQuery,
     wanted: (object: KubernetesObject) => boolean,
@@ -82,11 +82,13 @@ export class LocalApi implements ControlPlaneApi {
   ): Promise<T> {
     const { type = 'application/merge-patch+json', subresource } = options;
     const kind = this.#kind(reference.resource, subresource);
-    return copy(patchObject(this.registry, kind, locate(reference), patch, { type, subresource })) as T;
+    return copy(
+      patchObject(this.registry, kind, requestLocation(reference), patch, { type, subresource }),
+    ) as T;
   }
 
   async delete(reference: ObjectReference, options: DeleteOptions = {}): Promise<void> {
-    deleteObject(this.registry, this.#kind(reference.resource), locate(reference), options);
+    deleteObject(this.registry, this.#kind(reference.resource), requestLocation(reference), options);
   }
 
   async groups(): Promise<readonly string[]> {
@@ -101,7 +103,7 @@ export class LocalApi implements ControlPlaneApi {
     const { signal, ...selection } = query;
     const queue = new EventQueue<WatchEvent<StoredObject>>();
     const stop = watchObjects(this.registry, this.#kind(resource), selection, (event) => queue.push(event));
-    const end = (): void => queue.end();
+    const end = (): void => queue.abort();
     signal?.addEventListener('abort', end, { once: true });
     if (signal?.aborted === true) end();
     try {
@@ -138,12 +140,12 @@ export class LocalApi implements ControlPlaneApi {
 
   #kind(resource: Resource, subresource?: 'status'): ReturnType<typeof kindOf> {
     const kind = kindOf(this.registry, resource);
-    if (subresource === 'status' && !kind.hasStatus) throw unknownPath();
+    if (subresource === 'status' && !kind.hasStatus) throw pathNotFound();
     return kind;
   }
 }
 
-function locate({ namespace, name, resource }: ObjectReference): Location {
+function requestLocation({ namespace, name, resource }: ObjectReference): Location {
   return { namespace: resource.namespaced ? namespace : undefined, name };
 }
 

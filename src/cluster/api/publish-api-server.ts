@@ -33,7 +33,7 @@ export async function publishApiServer(api: KubernetesApi, url: URL): Promise<vo
     endpoints: [{ addresses: [url.hostname], conditions: { ready: true } }],
     ports: [{ name: 'https', protocol: 'TCP', port }],
   };
-  await settle(api, services, service, async () => {
+  await createOrUpdate(api, services, service, async () => {
     try {
       await api.create(services, service);
     } catch (error) {
@@ -43,10 +43,10 @@ export async function publishApiServer(api: KubernetesApi, url: URL): Promise<vo
       await api.create(services, { ...service, spec });
     }
   });
-  await settle(api, endpointSlices, slice, () => api.create(endpointSlices, slice));
+  await createOrUpdate(api, endpointSlices, slice, () => api.create(endpointSlices, slice));
 }
 
-async function settle(
+async function createOrUpdate(
   api: KubernetesApi,
   resource: Resource,
   { metadata, ...content }: KubernetesObject & { spec?: ServiceSpec },

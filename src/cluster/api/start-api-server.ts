@@ -9,17 +9,17 @@ import { ProductError } from '../../errors/product-error.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { PodConsole } from '../node/pod-console.ts';
 import { authorize } from './access/authorize.ts';
-import { headersTooLarge, internalError, unknownPath } from './errors/status-errors.ts';
+import { headersTooLarge, internalError, pathNotFound } from './errors/status-errors.ts';
 import { answerError } from './http/answer.ts';
-import { discardBody } from './http/discard-body.ts';
-import { admit, dispatch, parseUrl } from './http/dispatch.ts';
-import type { Served } from './http/dispatch.ts';
+import { drainRequest } from './http/discard-body.ts';
+import { authenticateAndAuthorize, handleRequest, parseUrl } from './http/dispatch.ts';
+import type { ServerContext } from './http/dispatch.ts';
 import { serveExec } from './http/pod-exec.ts';
 import { parseResourceRoute } from './http/resource-route.ts';
 import type { LocalApi } from './local-api.ts';
 import { loadCredentials } from './pki/credentials.ts';
 import { writeKubeconfig } from './pki/kubeconfig-file.ts';
-import { keepPort, keptPort } from './pki/kept-port.ts';
+import { writePort, readPort } from './pki/kept-port.ts';
 
 export interface ApiServerOptions {
   readonly api: LocalApi;
@@ -74,7 +74,7 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
   server.maxConnections = 1000;
   // Node leaves out what is beyond; one more than are allowed tells that there were (serve)
   server.maxHeadersCount = maximumHeaders + 1;
-  const served: Served = { registry: api.registry, console: pods, token: credentials.token };
+  const served: ServerContext = { registry: api.registry, console: pods, token: credentials.token };
   // as Go's: clients that keep connections must not find them closed under a request
   server.keepAliveTimeout = 180_000;
   server.on('request', (request, response) => void serve(served, request, response, options.onError));
@@ -86,25 +86,25 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     socket.on('close', () => upgraded.delete(socket));
     void upgrade(served, { request, socket, head }, options.onError);
   });
-  const port = await listen(server, options.port ?? keptPort(directory));
-  keepPort(directory, port);
+  const port = await listen(server, options.port ?? readPort(directory));
+  writePort(directory, port);
   const url = `https://127.0.0.1:${port}`;
   const kubeconfig = writeKubeconfig(directory, url, credentials);
   return { url, kubeconfig, close: () => closeServer(server, upgraded) };
 }
 
 async function serve(
-  served: Served,
+  served: ServerContext,
   request: IncomingMessage,
   response: ServerResponse,
   onError: (error: unknown) => void,
 ): Promise<void> {
   try {
-    assertFewHeaders(request);
-    await dispatch(served, request, response);
+    checkHeaderCount(request);
+    await handleRequest(served, request, response);
   } catch (error) {
     if (!(error instanceof ApiError) && !response.destroyed) onError(error);
-    if (!response.headersSent) await discardBody(request);
+    if (!response.headersSent) await drainRequest(request);
     if (response.headersSent || response.destroyed) response.destroy();
     else {
       if (!request.complete) response.setHeader('connection', 'close');
@@ -114,7 +114,7 @@ async function serve(
 }
 
 /** Some that are left out, `Impersonate-User` for one, would make another request of it. Throws ApiError 431. */
-function assertFewHeaders({ rawHeaders }: IncomingMessage): void {
+function checkHeaderCount({ rawHeaders }: IncomingMessage): void {
   if (rawHeaders.length > 2 * maximumHeaders) throw headersTooLarge(`more than ${maximumHeaders} headers`);
 }
 
@@ -125,17 +125,17 @@ interface Upgrade {
 }
 
 async function upgrade(
-  served: Served,
+  served: ServerContext,
   { request, socket, head }: Upgrade,
   onError: (error: unknown) => void,
 ): Promise<void> {
   socket.on('error', () => socket.destroy());
   try {
-    assertFewHeaders(request);
+    checkHeaderCount(request);
     const { pathname, searchParams: query } = parseUrl(request);
-    const user = admit(served, request, { path: pathname, query });
+    const user = authenticateAndAuthorize(served, request, { path: pathname, query });
     const route = parseResourceRoute(served.registry, pathname);
-    if (route.kind.name !== 'Pod' || route.subresource !== 'exec') throw unknownPath();
+    if (route.kind.name !== 'Pod' || route.subresource !== 'exec') throw pathNotFound();
     // since 1.35 a WebSocket's GET needs what a POST does (kubernetes: pkg/registry/core/pod/rest/subresources.go)
     const { namespace, name } = route;
     const target = { group: '', resource: 'pods', subresource: 'exec', namespace, name };

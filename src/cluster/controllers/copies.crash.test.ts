@@ -13,7 +13,7 @@ import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../kuberne
 import type { ClusterFixture } from './testing/cluster-fixture.ts';
 import { at, makePod } from './testing/cluster-fixture.ts';
 import type { Until } from './testing/killed-lives.ts';
-import { testKilled } from './testing/killed-lives.ts';
+import { testEachCrash } from './testing/killed-lives.ts';
 
 const spec: PersistentVolumeClaim['spec'] = {
   accessModes: ['ReadWriteOnce'],
@@ -79,4 +79,4 @@ async function changeAndCopy(cluster: ClusterFixture, until: Until): Promise<voi
   });
 }
 
-testKilled(changeAndCopy);
+testEachCrash(changeAndCopy);

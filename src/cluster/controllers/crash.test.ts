@@ -6,7 +6,7 @@ import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import type { ClusterFixture } from './testing/cluster-fixture.ts';
 import { at, makePod } from './testing/cluster-fixture.ts';
 import type { Until } from './testing/killed-lives.ts';
-import { testKilled } from './testing/killed-lives.ts';
+import { testEachCrash } from './testing/killed-lives.ts';
 
 const spec: PersistentVolumeClaim['spec'] = {
   accessModes: ['ReadWriteOnce'],
@@ -51,4 +51,4 @@ async function liveAndDie(cluster: ClusterFixture, until: Until): Promise<void> 
   });
 }
 
-testKilled(liveAndDie);
+testEachCrash(liveAndDie);

@@ -4,7 +4,7 @@ import type { VolumeProvisioner } from '../node/volume-provisioner.ts';
 import { createDefaultAccounts } from './accounts/default-accounts.ts';
 import { createRootCertificates } from './accounts/root-certificates.ts';
 import { createDisruptionBudgets } from './disruption/disruption-budgets.ts';
-import { createQuotaUsage } from './quotas/quota-usage.ts';
+import { createResourceQuotaController } from './quotas/quota-usage.ts';
 import { createEventExpiry } from './collection/event-expiry.ts';
 import { createGarbageCollector } from './collection/garbage-collector.ts';
 import { createNamespaceLifecycle } from './collection/namespace-lifecycle.ts';
@@ -50,7 +50,7 @@ const allControllers: readonly CreateController[] = [
   createNamespaceLifecycle,
   createDefaultAccounts,
   createDisruptionBudgets,
-  createQuotaUsage,
+  createResourceQuotaController,
   createRootCertificates,
   createEventExpiry,
   createClaimProtection,
@@ -100,7 +100,7 @@ export async function startControllers(options: StartControllersOptions): Promis
       part.stop();
     }
     await Promise.all([...watching, ...working]);
-    await Promise.all(recorders.map((recorder) => recorder.settled()));
+    await Promise.all(recorders.map((recorder) => recorder.flush()));
   };
   try {
     await Promise.all(informers.map(({ synced }) => synced));

@@ -10,7 +10,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { RestApi } from '../../kubernetes/rest-api.ts';
 import { hostRootImage } from '../node/image/host-root-image.ts';
-import { kubeletInObjects } from '../node/paths-in-objects.ts';
+import { apiKubeletRoot } from '../node/paths-in-objects.ts';
 import { builtCluster } from './built-cluster.ts';
 import { removeClusterDirectory } from './remove-cluster-directory.ts';
 import { startDaemon } from './start-daemon.ts';
@@ -110,7 +110,7 @@ describeAsUsers(import.meta.filename, () => {
     const own = [{ name: 'own', emptyDir: {} }];
     const vm = await api.create(pods, podOf('vm', '[ -s /own/name ] || echo vm >/own/name', own));
     await running(api, 'vm', 0);
-    const path = `${kubeletInObjects}/pods/${vm.metadata.uid}/volumes/kubernetes.io~empty-dir/own`;
+    const path = `${apiKubeletRoot}/pods/${vm.metadata.uid}/volumes/kubernetes.io~empty-dir/own`;
     const volumes: Volumes = [
       { name: 'disk', persistentVolumeClaim: { claimName: 'disk' } },
       { name: 'hub', hostPath: { path, type: 'Directory' } },

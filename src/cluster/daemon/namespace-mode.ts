@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtemp, readFile, rmdir } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { helperEnvironment } from '../node/command.ts';
+import { toolEnvironment } from '../node/command.ts';
 
 /** How the cluster gets its namespaces. */
 export interface NamespaceMode {
@@ -72,7 +72,7 @@ async function tryMode(mode: NamespaceMode, place: string): Promise<Trial> {
     const probe = ['/bin/sh', join(import.meta.dirname, 'probe.sh'), directory];
     const result = spawnSync('unshare', [...unshareArguments(mode), ...probe], {
       encoding: 'utf8',
-      env: helperEnvironment,
+      env: toolEnvironment,
       timeout: 10_000,
     });
     const said = result.error === undefined ? result.stderr.trim() : result.error.message;

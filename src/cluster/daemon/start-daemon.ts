@@ -4,7 +4,7 @@ import { mkdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock, type Clock } from '../../kubernetes/clock.ts';
-import { isolatedCommand } from '../node/isolated-command.ts';
+import { withoutInheritedState } from '../node/isolated-command.ts';
 import { besideCluster } from './built-cluster.ts';
 import { checkOwner } from './check-owner.ts';
 import { checkRequirements } from './check-requirements.ts';
@@ -89,7 +89,7 @@ function launch(directory: string, log: string, mode: NamespaceMode, options: Da
   const script = join(import.meta.dirname, 'init.sh');
   const init = ['/bin/sh', script, directory, options.nodeBinary, prepare, options.runtimeDirectory];
   const start = ['unshare', ...unshareArguments(mode), ...init, ...command] as const;
-  const isolated = isolatedCommand(start, { first: 3, required: true });
+  const isolated = withoutInheritedState(start, { first: 3, required: true });
   if (isolated === undefined) {
     writeSync(
       output,

@@ -8,7 +8,7 @@ export interface CommandResult {
 }
 
 /** The environment of the node's own helper programs: nothing of a pod's, and messages in one language. */
-export const helperEnvironment = {
+export const toolEnvironment = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
 } as const;
@@ -20,7 +20,7 @@ export const helperEnvironment = {
  */
 export function runCommand(program: string, args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: helperEnvironment });
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env: toolEnvironment });
     const stdout = keepHead(child.stdout);
     const stderr = keepHead(child.stderr);
     child.on('error', reject);

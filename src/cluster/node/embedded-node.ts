@@ -3,7 +3,7 @@ import type { ObjectList } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { ContainerConsole } from './console/container-console.ts';
-import { toObject } from './paths-in-objects.ts';
+import { toApiPath } from './paths-in-objects.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from './pod-console.ts';
 import { isPodAddress } from './pods/pod-addresses.ts';
 import type { PodServices } from './pods/pod-services.ts';
@@ -43,7 +43,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   }
 
   async provision(volumeName: string, source?: VolumeSource): Promise<string> {
-    return toObject(this.#services.layout, await this.#persistentVolumes.provision(volumeName, source));
+    return toApiPath(this.#services.layout, await this.#persistentVolumes.provision(volumeName, source));
   }
 
   takeSnapshot(handle: string, volumeName: string): Promise<void> {
@@ -70,7 +70,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     }
     await this.#removeOrphans(new Set(items.map((pod) => pod.metadata.uid)));
     for (const pod of items) {
-      this.#take(pod);
+      this.#addPod(pod);
     }
     this.#watching = this.#follow(metadata.resourceVersion);
   }
@@ -83,7 +83,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     this.#stopping.abort();
     for (const worker of this.#workers.values()) {
       const { terminationGracePeriodSeconds = 30 } = worker.pod.spec;
-      worker.end('node-stopped', Math.min(grace, terminationGracePeriodSeconds * 1000));
+      worker.terminate('node-stopped', Math.min(grace, terminationGracePeriodSeconds * 1000));
     }
     await Promise.all([...this.#workers.values()].map((worker) => worker.done));
     await this.#watching;
@@ -99,7 +99,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
 
   async #list(): Promise<ObjectList<Pod>> {
     const list = await this.#services.api.list<Pod>(pods, this.#query());
-    return { ...list, items: list.items.filter((pod) => this.#isMine(pod)) };
+    return { ...list, items: list.items.filter((pod) => this.#isScheduledHere(pod)) };
   }
 
   /** A selector takes one name only; a machine of several sees the pods of all nodes and leaves those of others. */
@@ -108,7 +108,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return name === undefined || more.length > 0 ? {} : { fieldSelector: `spec.nodeName=${name}` };
   }
 
-  #isMine({ spec }: Pod): boolean {
+  #isScheduledHere({ spec }: Pod): boolean {
     return this.#services.nodeNames.includes(spec.nodeName ?? '');
   }
 
@@ -116,13 +116,13 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   #rememberAddress(pod: Pod): void {
     const { uid } = pod.metadata;
     const { podIP, phase } = pod.status ?? {};
-    if (uid !== undefined && podIP !== undefined && isPodAddress(podIP) && !isOver(phase)) {
-      this.#services.addresses.claim(podIP, uid);
+    if (uid !== undefined && podIP !== undefined && isPodAddress(podIP) && !isTerminalPhase(phase)) {
+      this.#services.addresses.reserve(podIP, uid);
     }
   }
 
   async #removeOrphans(uids: ReadonlySet<string | undefined>): Promise<void> {
-    for (const uid of await this.#services.volumes.present()) {
+    for (const uid of await this.#services.volumes.mountedVolumes()) {
       if (!uids.has(uid)) {
         await this.#services.volumes.tearDown(uid).catch(this.#services.onError);
       }
@@ -149,10 +149,10 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
       switch (event.type) {
         case 'ADDED':
         case 'MODIFIED':
-          if (this.#isMine(event.object)) this.#take(event.object);
+          if (this.#isScheduledHere(event.object)) this.#addPod(event.object);
           break;
         case 'DELETED':
-          this.#drop(event.object.metadata.uid);
+          this.#removePod(event.object.metadata.uid);
           break;
         case 'BOOKMARK':
           break;
@@ -167,16 +167,16 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     const present = new Set(items.map((pod) => pod.metadata.uid));
     for (const uid of this.#workers.keys()) {
       if (!present.has(uid)) {
-        this.#drop(uid);
+        this.#removePod(uid);
       }
     }
     for (const pod of items) {
-      this.#take(pod);
+      this.#addPod(pod);
     }
     return metadata.resourceVersion;
   }
 
-  #take(pod: Pod): void {
+  #addPod(pod: Pod): void {
     const { uid } = pod.metadata;
     if (uid === undefined || this.#stopping.signal.aborted) {
       return;
@@ -190,13 +190,13 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   }
 
   /** The object is gone: whatever still runs of it is killed. */
-  #drop(uid: string | undefined): void {
+  #removePod(uid: string | undefined): void {
     const worker = uid === undefined ? undefined : this.#workers.get(uid);
     if (worker !== undefined) {
-      worker.end('removed', 0);
+      worker.terminate('removed', 0);
       void worker.done.then(() => this.#workers.delete(worker.uid));
     }
   }
 }
 
-const isOver = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
+const isTerminalPhase = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';

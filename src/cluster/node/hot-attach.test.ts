@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parseConfig } from '../../cpi/config.ts';
 import { attachmentPod } from '../../cpi/disk/attach/attachment-pod.ts';
-import { holderContainer } from '../../cpi/own-containers.ts';
+import { mountContainer } from '../../cpi/own-containers.ts';
 import { bindScript } from '../../cpi/disk/attach/bind-script.ts';
 import { untilReadyIn } from '../../cpi/disk/attach/until-ready-script.ts';
 import { releaseScript } from '../../cpi/disk/attach/release-script.ts';
-import { diskClaim, parseDiskProperties } from '../../cpi/disk/claim.ts';
+import { buildClaim, parseDiskProperties } from '../../cpi/disk/claim.ts';
 import { parseVmProperties } from '../../cpi/vm/vm-properties.ts';
 import { vmPod } from '../../cpi/vm/vm-pod.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
@@ -135,7 +135,7 @@ describeInNamespace(import.meta.filename, () => {
   async function attach(cid: string, vm: Pod): Promise<void> {
     await api.create(
       persistentVolumeClaims,
-      diskClaim({
+      buildClaim({
         ...{
           cid,
           namespace,
@@ -166,7 +166,7 @@ describeInNamespace(import.meta.filename, () => {
     const pod = await getPod(`attach-${cid}`);
     const uids = [vm.metadata.uid ?? '', pod.metadata.uid ?? ''];
     const command = ['/bin/sh', '-c', untilReadyIn(pod) + script[0], script[1], cid, ...uids, ...more];
-    return exec(`attach-${cid}`, holderContainer, ...command);
+    return exec(`attach-${cid}`, mountContainer, ...command);
   }
 
   const release = (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>

@@ -12,7 +12,7 @@ const systemCalls: Readonly<Record<string, readonly [string, string]>> = {
  * Arguments: numbers of keyctl and close, the first descriptor to close, `always` where the key ring must be left, the command.
  * Error 38 (ENOSYS) and 1 (EPERM, of a container engine's filter): what runs here can use no keys.
  */
-const program = `
+const perlScript = `
 my ($keyctl, $close, $first, $always) = splice @ARGV, 0, 4;
 if (syscall($keyctl + 0, 1, 0) < 0 && $! != 38 && $! != 1 && $always eq "always") { die "no session key ring of its own: $!\\n" }
 opendir my $directory, "/proc/self/fd" or die "/proc/self/fd: $!\\n";
@@ -27,12 +27,12 @@ exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n";
  * inherits both, through every namespace. `required`: it does not start where it would keep the key ring; else it
  * may, when its user has as many key rings as the kernel allows. `undefined` where the machine has no perl for it.
  */
-export function isolatedCommand(
+export function withoutInheritedState(
   command: readonly string[],
   options: { readonly first: number; readonly required: boolean },
 ): readonly [string, ...string[]] | undefined {
   const numbers = systemCalls[process.arch];
   if (numbers === undefined || !existsSync(perl)) return undefined;
-  const words = [...numbers, String(options.first), options.required ? 'always' : 'if-possible'];
-  return [perl, '-e', program, '--', ...words, ...command];
+  const argv = [...numbers, String(options.first), options.required ? 'always' : 'if-possible'];
+  return [perl, '-e', perlScript, '--', ...argv, ...command];
 }

@@ -7,7 +7,7 @@ import { nodes } from '../../kubernetes/resources.ts';
 import { hostRootImage } from './image/host-root-image.ts';
 import { nodeAddress } from './pods/pod-addresses.ts';
 
-export interface NodeObject extends KubernetesObject {
+export interface KubernetesNode extends KubernetesObject {
   spec?: Record<string, unknown>;
   status?: Record<string, unknown>;
 }
@@ -30,7 +30,7 @@ export interface NodeFacts {
 
 export const architectures: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-export function condition(
+export function nodeCondition(
   type: string,
   status: 'True' | 'False',
   reason: string,
@@ -57,22 +57,22 @@ function nodeStatus(facts: NodeFacts): Record<string, unknown> {
       { type: 'Hostname', address: facts.name },
     ],
     conditions: [
-      condition(
+      nodeCondition(
         'MemoryPressure',
         'False',
         'KubeletHasSufficientMemory',
         'kubelet has sufficient memory available',
         now,
       ),
-      condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure', now),
-      condition(
+      nodeCondition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'kubelet has no disk pressure', now),
+      nodeCondition(
         'PIDPressure',
         'False',
         'KubeletHasSufficientPID',
         'kubelet has sufficient PID available',
         now,
       ),
-      condition('Ready', 'True', 'KubeletReady', 'the embedded node is posting ready status', now),
+      nodeCondition('Ready', 'True', 'KubeletReady', 'the embedded node is posting ready status', now),
     ],
     nodeInfo: {
       architecture: architectures[arch()] ?? arch(),
@@ -90,7 +90,7 @@ function nodeStatus(facts: NodeFacts): Record<string, unknown> {
   };
 }
 
-function nodeObject(facts: NodeFacts): NodeObject {
+function nodeObject(facts: NodeFacts): KubernetesNode {
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -110,7 +110,7 @@ function nodeObject(facts: NodeFacts): NodeObject {
 
 /** Makes the Node object if it is missing and reports it ready. Idempotent. */
 export async function registerNode(api: KubernetesApi, facts: NodeFacts): Promise<void> {
-  await putNode(api, nodeObject(facts), nodeStatus(facts));
+  await createOrUpdateNode(api, nodeObject(facts), nodeStatus(facts));
 }
 
 /**
@@ -118,19 +118,19 @@ export async function registerNode(api: KubernetesApi, facts: NodeFacts): Promis
  * lacks, as kubelet does: an earlier version of this program did not know them. By a patch, because controllers write into
  * a node from its first moment on, and may do so in between.
  */
-export async function putNode(
+export async function createOrUpdateNode(
   api: KubernetesApi,
-  node: NodeObject,
+  node: KubernetesNode,
   status: Record<string, unknown>,
-): Promise<NodeObject> {
+): Promise<KubernetesNode> {
   const reference = { resource: nodes, name: node.metadata.name ?? '' };
   try {
-    const known = await api.get<NodeObject>(reference);
+    const known = await api.get<KubernetesNode>(reference);
     const labels = { ...node.metadata.labels, ...known.metadata.labels };
-    await api.patch<NodeObject>(reference, { metadata: { labels } });
+    await api.patch<KubernetesNode>(reference, { metadata: { labels } });
   } catch (error) {
     if (!isApiError(error, 404)) throw error;
-    await api.create<NodeObject>(nodes, node);
+    await api.create<KubernetesNode>(nodes, node);
   }
-  return await api.patch<NodeObject>(reference, { status }, { subresource: 'status' });
+  return await api.patch<KubernetesNode>(reference, { status }, { subresource: 'status' });
 }

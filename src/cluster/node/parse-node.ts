@@ -2,13 +2,13 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isDnsSubdomain, isLabelValue } from '../../kubernetes/names.ts';
 
 /** A Node object's name and the value of its topology.kubernetes.io/zone. */
-export interface NodeName {
+export interface NodeArgument {
   readonly name: string;
   readonly zone?: string;
 }
 
 /** `NAME` or `NAME=ZONE`, as the command line has it. Throws INVALID_ARGUMENT, which says what kind of node it was to be. */
-export function parseNode(text: string, kind: string): NodeName {
+export function parseNodeArgument(text: string, kind: string): NodeArgument {
   const [name = '', zone, ...rest] = text.split('=');
   const isZone = zone === undefined || (zone !== '' && isLabelValue(zone));
   if (!isDnsSubdomain(name) || !isZone || rest.length > 0) {

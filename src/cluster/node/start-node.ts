@@ -10,11 +10,11 @@ import { mount } from './mounts/mount-command.ts';
 import { readMountTable } from '../../platform/mountinfo.ts';
 import type { NodeApi } from './node-api.ts';
 import { registerNode } from './node-object.ts';
-import type { NodeName } from './parse-node.ts';
+import type { NodeArgument } from './parse-node.ts';
 import { EventRecorder, timestamp } from './pods/events.ts';
 import { PodAddresses } from './pods/pod-addresses.ts';
 import { ProcessRuntime } from './runtime/process-runtime.ts';
-import { hasId, parseIdMap } from './runtime/user-namespace.ts';
+import { isMapped, parseIdMap } from './runtime/user-namespace.ts';
 import { PersistentVolumes } from './volumes/persistent-volumes.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
@@ -28,7 +28,7 @@ export interface NodeOptions {
   /** Shown as kubeletVersion, without the `v`. */
   readonly version: string;
   /** More Node objects that are this machine, beside `embedded` and those of an earlier start. */
-  readonly nodes?: readonly NodeName[];
+  readonly nodes?: readonly NodeArgument[];
   /** Where pods find the API: KUBERNETES_SERVICE_HOST and _PORT. Pods wait for it; absent: they are not told. */
   readonly apiServer?: Promise<URL>;
   /** What goes wrong beside a pod's own trouble. */
@@ -57,10 +57,10 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   const runtime = new ProcessRuntime(layout, {
     folders,
     setsGroups: (await readFile('/proc/self/setgroups', 'utf8')).trim() === 'allow',
-    terminalGroup: hasId(parseIdMap(await readFile('/proc/self/gid_map', 'utf8')), groupOfTerminals),
+    terminalGroup: isMapped(parseIdMap(await readFile('/proc/self/gid_map', 'utf8')), groupOfTerminals),
   });
   const facts = { version: options.version, ...(await machineFacts(layout.directory)) };
-  for (const { name, zone = name } of [{ name: machine }, ...(options.nodes ?? [])] as NodeName[]) {
+  for (const { name, zone = name } of [{ name: machine }, ...(options.nodes ?? [])] as NodeArgument[]) {
     await registerNode(api, { name, zone, machine, ...facts, now: timestamp(clock.now()) });
   }
   const nodeNames = await namesOf(api, machine);

@@ -99,7 +99,7 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<{
       await Promise.all(
         [...open.values()].flatMap((proxies) => [...proxies.values()].map((proxy) => proxy.close(true))),
       );
-      await recorder.settled();
+      await recorder.flush();
     },
   };
 }

@@ -8,12 +8,12 @@ import { startApiServer } from '../api/start-api-server.ts';
 import type { NodeTimings } from '../controllers/nodes/node-timings.ts';
 import { startControllers } from '../controllers/start-controllers.ts';
 import { FakeProvisioner } from '../controllers/testing/cluster-fixture.ts';
-import type { NodeName } from '../node/parse-node.ts';
+import type { NodeArgument } from '../node/parse-node.ts';
 import type { PodConsole } from '../node/pod-console.ts';
 import { SimulatedNodes } from '../node/simulated/simulated-nodes.ts';
 
 export interface SimulatedClusterOptions {
-  readonly nodes: readonly NodeName[];
+  readonly nodes: readonly NodeArgument[];
   /** Answers exec and logs of pods; absent: the error that nothing runs there. */
   readonly console?: PodConsole;
   /** Milliseconds. Absent: a node that is silent for a second is lost, so that suites need not wait. */

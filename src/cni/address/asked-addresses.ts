@@ -13,7 +13,7 @@ export const addressAnnotation = 'bosh.cloudfoundry.org/ip-address';
  * The addresses that the pod asks for, canonical; undefined where it asks for none. Throws CniError 101 where the
  * runtime did not say anything about annotations, and 102 where the annotation names no addresses.
  */
-export function askedAddresses(runtimeConfig: JsonObject): readonly string[] | undefined {
+export function requestedAddresses(runtimeConfig: JsonObject): readonly string[] | undefined {
   const annotations = runtimeConfig[annotationsCapability];
   if (annotations === undefined)
     throw new CniError(

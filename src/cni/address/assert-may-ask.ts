@@ -15,7 +15,7 @@ export const isNamespace = (text: string): boolean =>
  * VM's traffic. So a pod may ask where `namespaces` of the configuration lists its namespace, and nowhere where that is absent.
  * Throws CniError 104, and 7 where `namespaces` is no list of namespaces.
  */
-export function assertMayAsk(
+export function assertNamespaceAllowed(
   { all, name: network }: NetworkConfig,
   environment: Environment,
   addresses: readonly string[],

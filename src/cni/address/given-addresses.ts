@@ -3,7 +3,7 @@ import type { JsonObject } from '../json.ts';
 import { isObject } from '../json.ts';
 
 /** The addresses of an ADD result, canonical and without prefix length. */
-export function givenAddresses({ ips }: JsonObject): readonly string[] {
+export function resultAddresses({ ips }: JsonObject): readonly string[] {
   if (!Array.isArray(ips)) return [];
   return (ips as unknown[]).flatMap((entry) => {
     const address = isObject(entry) ? entry['address'] : undefined;

@@ -7,10 +7,10 @@ import type { NetworkConfig } from '../plugin/network-config.ts';
  * adds up what it finds.
  */
 const requestWays = ['runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS'] as const;
-export type RequestWay = (typeof requestWays)[number];
+export type IpRequestMethod = (typeof requestWays)[number];
 
 /** What `request` of the configuration says, else what the delegate's IPAM plugin understands. Throws CniError 7. */
-export function requestWay({ all: { request }, delegate: { ipam } }: NetworkConfig): RequestWay {
+export function requestWay({ all: { request }, delegate: { ipam } }: NetworkConfig): IpRequestMethod {
   if (request === undefined)
     return isObject(ipam) && ipam['type'] === 'calico-ipam' ? 'CNI_ARGS' : 'runtimeConfig.ips';
   const way = requestWays.find((known) => known === request);

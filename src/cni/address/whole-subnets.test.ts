@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { wholeSubnets } from './whole-subnets.ts';
+import { openRanges } from './whole-subnets.ts';
 
 test('opens the set that holds the address, and keeps gateway, routes and store', () => {
   const ipam = {
@@ -17,8 +17,8 @@ test('opens the set that holds the address, and keeps gateway, routes and store'
     ],
   };
   const opened = [{ subnet: '10.88.0.0/16', gateway: '10.88.0.254' }];
-  assert.deepEqual(wholeSubnets(ipam, ['10.88.200.1']), { ...ipam, ranges: [opened, ipam.ranges[1]] });
-  assert.deepEqual(wholeSubnets(ipam, ['fd00::7']), {
+  assert.deepEqual(openRanges(ipam, ['10.88.200.1']), { ...ipam, ranges: [opened, ipam.ranges[1]] });
+  assert.deepEqual(openRanges(ipam, ['fd00::7']), {
     ...ipam,
     ranges: [ipam.ranges[0], [{ subnet: 'fd00::/64' }]],
   });
@@ -26,7 +26,7 @@ test('opens the set that holds the address, and keeps gateway, routes and store'
 
 test('knows the old form with one range', () => {
   const ipam = { type: 'host-local', subnet: '10.1.0.0/24', rangeStart: '10.1.0.100', gateway: '10.1.0.1' };
-  assert.deepEqual(wholeSubnets(ipam, ['10.1.0.7']), {
+  assert.deepEqual(openRanges(ipam, ['10.1.0.7']), {
     type: 'host-local',
     ranges: [[{ subnet: '10.1.0.0/24', gateway: '10.1.0.1' }]],
   });
@@ -38,10 +38,10 @@ test('an address is in the subnets of its own prefix and in no others', () => {
   fc.assert(
     fc.property(address, address, fc.integer({ min: 0, max: 32 }), (one, other, length) => {
       const ipam = { ranges: [[{ subnet: `${written(one)}/${length}` }]] };
-      assert.deepEqual(wholeSubnets(ipam, [written(one)]), ipam);
+      assert.deepEqual(openRanges(ipam, [written(one)]), ipam);
       const shared = Math.floor(one / 2 ** (32 - length)) === Math.floor(other / 2 ** (32 - length));
-      if (shared) assert.deepEqual(wholeSubnets(ipam, [written(other)]), ipam);
-      else assert.throws(() => wholeSubnets(ipam, [written(other)]), /is in none of the subnets/u);
+      if (shared) assert.deepEqual(openRanges(ipam, [written(other)]), ipam);
+      else assert.throws(() => openRanges(ipam, [written(other)]), /is in none of the subnets/u);
     }),
   );
 });
@@ -56,7 +56,7 @@ test('refuses ranges that host-local would not understand', () => {
     [[{ subnet: '10.0.0.0/33' }]],
     [[{ subnet: 'x/8' }]],
   ])
-    assert.throws(() => wholeSubnets({ ranges }, ['10.0.0.7']), {
+    assert.throws(() => openRanges({ ranges }, ['10.0.0.7']), {
       code: JSON.stringify(ranges) === '[[]]' ? 102 : 7,
     });
 });

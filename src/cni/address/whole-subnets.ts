@@ -9,9 +9,9 @@ import { isObject } from '../json.ts';
  * one of the addresses are opened: from the others such a pod gets an address like any pod. One reservation store serves
  * both. Throws CniError 102 for an address that is in none of the subnets. Pure.
  */
-export function wholeSubnets(ipam: JsonObject, addresses: readonly string[]): JsonObject {
+export function openRanges(ipam: JsonObject, addresses: readonly string[]): JsonObject {
   const sets = rangeSets(ipam);
-  const outside = addresses.find((address) => !sets.some((set) => holds(set, address)));
+  const outside = addresses.find((address) => !sets.some((set) => contains(set, address)));
   if (outside !== undefined)
     throw new CniError(
       cniErrorCode.addressInvalid,
@@ -20,7 +20,7 @@ export function wholeSubnets(ipam: JsonObject, addresses: readonly string[]): Js
   const others = Object.entries(ipam).filter(([key]) => !rangeKeys.includes(key));
   return {
     ...Object.fromEntries(others),
-    ranges: sets.map((set) => (addresses.some((address) => holds(set, address)) ? opened(set) : set)),
+    ranges: sets.map((set) => (addresses.some((address) => contains(set, address)) ? opened(set) : set)),
   };
 }
 
@@ -32,14 +32,14 @@ const rangeKeys = ['ranges', 'subnet', 'rangeStart', 'rangeEnd', 'gateway'];
 function rangeSets(ipam: JsonObject): readonly (readonly Range[])[] {
   const { ranges = [], subnet, rangeStart, rangeEnd, gateway } = ipam;
   const old = subnet === undefined ? [] : [[defined({ subnet, rangeStart, rangeEnd, gateway })]];
-  if (!Array.isArray(ranges)) throw notUnderstood();
+  if (!Array.isArray(ranges)) throw invalidRanges();
   return [...old, ...(ranges as unknown[])].map((set) => {
-    if (!Array.isArray(set) || !set.every(isRange)) throw notUnderstood();
+    if (!Array.isArray(set) || !set.every(isRange)) throw invalidRanges();
     return set;
   });
 }
 
-const notUnderstood = (): CniError =>
+const invalidRanges = (): CniError =>
   new CniError(
     cniErrorCode.invalidConfig,
     'the ranges of host-local are not lists of ranges, each with a subnet',
@@ -65,7 +65,7 @@ function opened(set: readonly Range[]): readonly JsonObject[] {
 
 const subnetOf = ({ subnet }: Range): string => subnet;
 
-const holds = (set: readonly Range[], address: string): boolean =>
+const contains = (set: readonly Range[], address: string): boolean =>
   set.some(({ subnet }) => {
     const prefix = prefixOf(subnet);
     return prefix !== undefined && `${familyOf(address)} ${bits(address)}`.startsWith(prefix);

@@ -5,32 +5,32 @@ import type { Environment } from '../plugin/environment.ts';
 import type { NetworkConfig } from '../plugin/network-config.ts';
 import type { RunDelegate } from './delegate.ts';
 
-export interface Ask {
+export interface DelegateContext {
   readonly run: RunDelegate;
   readonly environment: Environment;
   readonly path: readonly string[];
 }
 
 /** The delegate's stdout. Rejects with its own error, code and details kept, or CniError 100 where it gave none. */
-export async function askDelegate(
-  { run, environment, path }: Ask,
+export async function callDelegate(
+  { run, environment, path }: DelegateContext,
   { delegate: { type } }: NetworkConfig,
   input: JsonObject,
 ): Promise<string> {
-  const { end, stdout } = await run({ type, path, environment, input: JSON.stringify(input) });
-  if (end === 0) return stdout;
+  const { exit, stdout } = await run({ type, path, environment, input: JSON.stringify(input) });
+  if (exit === 0) return stdout;
   throw (
-    reported(stdout) ??
+    cniErrorOf(stdout) ??
     new CniError(
       cniErrorCode.delegateFailed,
-      `the plugin '${type}' ended ${typeof end === 'number' ? `with exit code ${end}` : `by ${end}`} and gave no CNI error`,
+      `the plugin '${type}' ended ${typeof exit === 'number' ? `with exit code ${exit}` : `by ${exit}`} and gave no CNI error`,
       stdout.slice(0, 1000),
     )
   );
 }
 
 /** A runtime reads the code as an unsigned number, so that any other is no error object. */
-function reported(stdout: string): CniError | undefined {
+function cniErrorOf(stdout: string): CniError | undefined {
   const error = parseJson(stdout);
   if (!isObject(error)) return undefined;
   const { code, msg, details } = error;

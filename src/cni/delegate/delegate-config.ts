@@ -1,6 +1,6 @@
 import { hardwareAddress } from '../address/hardware-address.ts';
-import type { RequestWay } from '../address/request-way.ts';
-import { wholeSubnets } from '../address/whole-subnets.ts';
+import type { IpRequestMethod } from '../address/request-way.ts';
+import { openRanges } from '../address/whole-subnets.ts';
 import type { JsonObject } from '../json.ts';
 import { isObject } from '../json.ts';
 import type { NetworkConfig } from '../plugin/network-config.ts';
@@ -38,7 +38,7 @@ export function delegateConfig({
 export function delegateConfigFor(
   config: NetworkConfig,
   addresses: readonly string[],
-  way: RequestWay,
+  way: IpRequestMethod,
 ): JsonObject {
   const plain = withHardwareAddress(withOpenRanges(delegateConfig(config), addresses), addresses);
   switch (way) {
@@ -58,7 +58,7 @@ export function delegateConfigFor(
 function withOpenRanges(config: JsonObject, addresses: readonly string[]): JsonObject {
   const { ipam } = config;
   return isObject(ipam) && ipam['type'] === 'host-local'
-    ? { ...config, ipam: wholeSubnets(ipam, addresses) }
+    ? { ...config, ipam: openRanges(ipam, addresses) }
     : config;
 }
 

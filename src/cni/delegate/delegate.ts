@@ -12,7 +12,7 @@ export interface DelegateCall {
 
 export interface DelegateOutcome {
   /** Exit code; a signal's name where one ended it. */
-  readonly end: number | string;
+  readonly exit: number | string;
   readonly stdout: string;
 }
 

@@ -5,7 +5,7 @@ import { CniError, cniErrorCode } from '../cni-error.ts';
 import type { DelegateCall, DelegateOutcome } from './delegate.ts';
 
 /** The port RunDelegate with a real process. */
-export async function runProcess(call: DelegateCall): Promise<DelegateOutcome> {
+export async function runPlugin(call: DelegateCall): Promise<DelegateOutcome> {
   const file = findPlugin(call);
   return new Promise((resolve, reject) => {
     const failed = (error: Error): void =>
@@ -20,7 +20,10 @@ export async function runProcess(call: DelegateCall): Promise<DelegateOutcome> {
     child.stdout.on('error', failed);
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
     child.on('close', (code, signal) =>
-      resolve({ end: code ?? signal ?? 'an unknown signal', stdout: Buffer.concat(output).toString('utf8') }),
+      resolve({
+        exit: code ?? signal ?? 'an unknown signal',
+        stdout: Buffer.concat(output).toString('utf8'),
+      }),
     );
     child.stdin.end(call.input);
   });

@@ -1,27 +1,27 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Place } from './arguments.ts';
-import { removeWhole, writeWhole } from './durable.ts';
+import type { CniPaths } from './arguments.ts';
+import { removeDurable, writeAtomic } from './durable.ts';
 
 /** In the folder of the plugins; no runtime looks for it. */
 const record = '.static-ip-allowed';
 
 /** Whether the API once let a pod of this node read its DaemonSet, kept on the node: the next container has to know. */
-export interface Allowance {
-  readonly isKnown: () => boolean;
+export interface ApiAccess {
+  readonly isRecorded: () => boolean;
   readonly remember: () => Promise<void>;
 }
 
-export function allowanceIn({ binDirectory }: Place): Allowance {
+export function allowanceIn({ binDirectory }: CniPaths): ApiAccess {
   return {
-    isKnown: () => existsSync(join(binDirectory, record)),
+    isRecorded: () => existsSync(join(binDirectory, record)),
     remember: async () => {
-      if (!existsSync(join(binDirectory, record))) await writeWhole(binDirectory, record, '', 0o644);
+      if (!existsSync(join(binDirectory, record))) await writeAtomic(binDirectory, record, '', 0o644);
     },
   };
 }
 
 /** With the plugin goes what was known. */
-export function forgetAllowance({ binDirectory }: Place): Promise<void> {
-  return removeWhole(binDirectory, record);
+export function forgetAllowance({ binDirectory }: CniPaths): Promise<void> {
+  return removeDurable(binDirectory, record);
 }

@@ -3,7 +3,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isNamespace } from '../address/assert-may-ask.ts';
 
 /** Where this node keeps its CNI plugins, and what of it is meant. */
-export interface Place {
+export interface CniPaths {
   /** The folder that the runtime reads network configurations from, such as /etc/cni/net.d. */
   readonly conflistDirectory: string;
   /** The folder of its plugins, such as /opt/cni/bin. */
@@ -21,11 +21,11 @@ export const defaultNamespaces: readonly string[] = ['bosh'];
 
 export interface InstallArguments {
   readonly command: 'install' | 'guard' | 'installed' | 'uninstall' | 'help';
-  readonly place: Place;
+  readonly place: CniPaths;
   /** The DaemonSet whose pod this is, in the pod's namespace; absent: nobody's, and a signal leaves everything in place. */
   readonly daemonSet: string | undefined;
   /** With `uninstall`: not to end before SIGTERM, as a container of a DaemonSet has to. */
-  readonly stay: boolean;
+  readonly keepInstalled: boolean;
 }
 
 export const usage = `Usage: static-ip COMMAND
@@ -51,7 +51,7 @@ export function parseArguments(words: readonly string[]): InstallArguments {
   const { values, positionals } = parsed(words);
   const [command = 'help', ...more] = positionals;
   if (values.help === true)
-    return { command: 'help', place: placeOf(values), daemonSet: undefined, stay: false };
+    return { command: 'help', place: placeOf(values), daemonSet: undefined, keepInstalled: false };
   if (!isCommand(command)) throw invalid(`there is no command '${command}'`);
   if (more.length > 0) throw invalid(`'${more.join(' ')}' is not understood`);
   const daemonSet = values['daemon-set'];
@@ -62,7 +62,7 @@ export function parseArguments(words: readonly string[]): InstallArguments {
   if (stay && command !== 'uninstall') throw invalid('--stay goes with uninstall');
   if (daemonSet !== undefined && !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/u.test(daemonSet))
     throw invalid(`'${daemonSet}' is no name of a DaemonSet`);
-  return { command, place: placeOf(values), daemonSet, stay };
+  return { command, place: placeOf(values), daemonSet, keepInstalled: stay };
 }
 
 const commands = ['install', 'guard', 'installed', 'uninstall', 'help'] as const;
@@ -78,7 +78,7 @@ interface Values {
   readonly namespaces?: string;
 }
 
-function placeOf(values: Values): Place {
+function placeOf(values: Values): CniPaths {
   const { conflist } = values;
   if (conflist?.includes('/') === true)
     throw invalid(`--conflist ${conflist} is a path: the name of a file in the conflist directory is needed`);

@@ -7,7 +7,7 @@ import { parseArguments, usage } from './arguments.ts';
 import { install, isInstalled, uninstall } from './converge.ts';
 import { Executable } from './executable.ts';
 import { daemonSetState } from './own-daemon-set.ts';
-import { stayInstalled } from './stay-installed.ts';
+import { runInstallLoop } from './stay-installed.ts';
 import { isSystemError } from './system-error.ts';
 
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -23,7 +23,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
   }
 }
 
-async function perform({ command, place, daemonSet, stay }: InstallArguments): Promise<number> {
+async function perform({ command, place, daemonSet, keepInstalled }: InstallArguments): Promise<number> {
   // the executable itself, which is what goes onto the node
   const executable = new Executable(process.execPath);
   switch (command) {
@@ -34,7 +34,7 @@ async function perform({ command, place, daemonSet, stay }: InstallArguments): P
       return (await isInstalled(place, executable)) ? 0 : 1;
     case 'uninstall': {
       // before it says that it is done: whoever asks it to end then must not end it by the signal
-      const stop = stay ? stopSignal() : undefined;
+      const stop = keepInstalled ? stopSignal() : undefined;
       log(await uninstall(place));
       if (stop !== undefined) await stopped(stop);
       return 0;
@@ -42,7 +42,7 @@ async function perform({ command, place, daemonSet, stay }: InstallArguments): P
     case 'guard':
     case 'install': {
       const access = daemonSet === undefined ? undefined : inClusterAccess({ environment: process.env });
-      await stayInstalled({
+      await runInstallLoop({
         install:
           command === 'guard'
             ? () => Promise.resolve('waiting for the end of the DaemonSet')

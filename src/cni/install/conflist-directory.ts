@@ -1,11 +1,11 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Place } from './arguments.ts';
+import type { CniPaths } from './arguments.ts';
 import { isSystemError } from './system-error.ts';
 
 /** Our own file. Runtimes use the first one by name, compared byte by byte (containerd: go-cni, libcni ConfFiles). */
-export const ownConflist = '00-0-static-ip.conflist';
+export const managedConflistName = '00-0-static-ip.conflist';
 
 export interface Network {
   readonly file: string;
@@ -15,15 +15,18 @@ export interface Network {
 }
 
 /** The configuration that the runtime would use without us; undefined where there is none yet. */
-export async function formerNetwork({ conflistDirectory, conflist }: Place): Promise<Network | undefined> {
+export async function wrappedNetwork({
+  conflistDirectory,
+  conflist,
+}: CniPaths): Promise<Network | undefined> {
   const names = await networkFiles(conflistDirectory);
   const file = conflist === undefined ? names[0] : names.find((name) => name === conflist);
   if (file === undefined) return undefined;
   const [first = file] = names;
-  if (byBytes(first, ownConflist) < 0)
+  if (byBytes(first, managedConflistName) < 0)
     throw new ProductError(
       'STATIC_IP_NOT_INSTALLED',
-      `${first} comes before ${ownConflist}, so the runtime would not use it: rename ${first}`,
+      `${first} comes before ${managedConflistName}, so the runtime would not use it: rename ${first}`,
     );
   return readNetwork(conflistDirectory, file);
 }
@@ -31,7 +34,7 @@ export async function formerNetwork({ conflistDirectory, conflist }: Place): Pro
 /** Every configuration but ours, in the order in which a runtime looks at them: files alone, as libcni has it. */
 export async function networkFiles(directory: string): Promise<readonly string[]> {
   const names = (await readdir(directory)).filter(
-    (name) => /\.(conf|conflist|json)$/u.test(name) && name !== ownConflist,
+    (name) => /\.(conf|conflist|json)$/u.test(name) && name !== managedConflistName,
   );
   // whoever opened a FIFO would wait for its writer
   const areFiles = await Promise.all(names.map((name) => isFile(join(directory, name))));

@@ -16,8 +16,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
-import type { Place } from './arguments.ts';
-import { ownConflist } from './conflist-directory.ts';
+import type { CniPaths } from './arguments.ts';
+import { managedConflistName } from './conflist-directory.ts';
 import { install, isInstalled, uninstall } from './converge.ts';
 import { Executable } from './executable.ts';
 
@@ -29,7 +29,7 @@ const bridge = (name: string): string =>
   });
 
 interface Node {
-  readonly place: Place;
+  readonly place: CniPaths;
   readonly executable: Executable;
   /** Every file of both folders with its bytes. */
   readonly state: () => Promise<Record<string, string>>;
@@ -70,12 +70,12 @@ test('installs beside what is there, and puts it back', async (context) => {
   const { place, executable, state } = await node(context);
   assert.equal(await isInstalled(place, executable), false);
   assert.match(await install(place, executable), /before 10-pods\.conflist/u);
-  const { [`net.d/${ownConflist}`]: ours = '', 'bin/static-ip': copy, ...rest } = await state();
+  const { [`net.d/${managedConflistName}`]: ours = '', 'bin/static-ip': copy, ...rest } = await state();
   assert.deepEqual(rest, before);
   assert.equal(copy, 'the executable');
   assert.equal((JSON.parse(ours) as { name: string }).name, 'pods');
   assert.equal((await stat(join(place.binDirectory, 'static-ip'))).mode & 0o777, 0o755);
-  assert.equal([ownConflist, '10-pods.conflist'].toSorted()[0], ownConflist);
+  assert.equal([managedConflistName, '10-pods.conflist'].toSorted()[0], managedConflistName);
   assert.equal(await isInstalled(place, executable), true);
   await uninstall(place);
   assert.deepEqual(await state(), before);
@@ -86,7 +86,7 @@ test('installs beside what is there, and puts it back', async (context) => {
 test('again it writes nothing', async (context) => {
   const { place, executable } = await node(context);
   await install(place, executable);
-  const paths = [join(place.binDirectory, 'static-ip'), join(place.conflistDirectory, ownConflist)];
+  const paths = [join(place.binDirectory, 'static-ip'), join(place.conflistDirectory, managedConflistName)];
   const inodes = async (): Promise<unknown> => Promise.all(paths.map(async (path) => (await stat(path)).ino));
   const first = await inodes();
   await install(place, executable);
@@ -97,7 +97,7 @@ test('from whatever a killed installer left, the next one installs, and a remova
   const whole = await node(context);
   await install(whole.place, whole.executable);
   const finished = await whole.state();
-  const own = `net.d/${ownConflist}`;
+  const own = `net.d/${managedConflistName}`;
   const left: readonly Record<string, string>[] = [
     { 'bin/.static-ip-unfinished-1': 'the exec' },
     { 'bin/static-ip': 'the executable' },
@@ -128,11 +128,11 @@ test('follows the network when its owner changes it, and goes when it goes', asy
   await install(place, executable);
   await file('net.d/10-pods.conflist', bridge('renamed'));
   await install(place, executable);
-  const ours = (await state())[`net.d/${ownConflist}`] ?? '';
+  const ours = (await state())[`net.d/${managedConflistName}`] ?? '';
   assert.equal((JSON.parse(ours) as { name: string }).name, 'renamed');
   await rm(join(place.conflistDirectory, '10-pods.conflist'));
   assert.match(await install(place, executable), /waiting/u);
-  assert.equal(`net.d/${ownConflist}` in (await state()), false);
+  assert.equal(`net.d/${managedConflistName}` in (await state()), false);
   assert.equal(await isInstalled(place, executable), false);
 });
 
@@ -142,7 +142,7 @@ test('takes the network that the runtime uses, or the one that is named', async 
   await file('net.d/20-other.conflist', bridge('other'));
   await file('net.d/README', 'text');
   const name = async (): Promise<string> =>
-    (JSON.parse((await state())[`net.d/${ownConflist}`] ?? '') as { name: string }).name;
+    (JSON.parse((await state())[`net.d/${managedConflistName}`] ?? '') as { name: string }).name;
   await install(place, executable);
   assert.equal(await name(), 'pods');
   await install({ ...place, conflist: '20-other.conflist' }, executable);
@@ -161,12 +161,12 @@ test('keeps a secret configuration secret', async (context) => {
   const { place, executable } = await node(context);
   await chmod(join(place.conflistDirectory, '10-pods.conflist'), 0o600);
   await install(place, executable);
-  assert.equal((await stat(join(place.conflistDirectory, ownConflist))).mode & 0o777, 0o600);
+  assert.equal((await stat(join(place.conflistDirectory, managedConflistName))).mode & 0o777, 0o600);
 });
 
 test('has the rights of the configuration before it, whatever the umask', async (context) => {
   const { place, executable } = await node(context);
-  const ours = join(place.conflistDirectory, ownConflist);
+  const ours = join(place.conflistDirectory, managedConflistName);
   const umask = process.umask(0o077);
   context.after(() => void process.umask(umask));
   for (const mode of [0o666, 0o644, 0o600]) {
@@ -182,7 +182,7 @@ test('has the rights of the configuration before it, whatever the umask', async 
 test("a network that names the plugin by hand stays the operator's, with the executable that it needs", async (context) => {
   const { place, executable, state, file } = await node(context);
   await install(place, executable);
-  const ours = join(place.conflistDirectory, ownConflist);
+  const ours = join(place.conflistDirectory, managedConflistName);
   await rename(ours, join(place.conflistDirectory, '05-mine.conflist'));
   assert.match(await install(place, executable), /05-mine\.conflist has static-ip in it already/u);
   assert.equal(await isInstalled(place, executable), true);
@@ -229,21 +229,21 @@ test('goes when its network goes, whatever is left cannot stand behind it, and s
     if (left === undefined) await rm(join(place.conflistDirectory, '10-pods.conflist'));
     else await file('net.d/10-pods.conflist', left);
     await assert.rejects(install(place, executable), { code: 'STATIC_IP_NOT_INSTALLED', message });
-    assert.equal(`net.d/${ownConflist}` in (await state()), false, String(message));
+    assert.equal(`net.d/${managedConflistName}` in (await state()), false, String(message));
   }
 });
 
 test('stays while its network is being written, and says so', async (context) => {
   const { place, executable, state, file } = await node(context);
   await install(place, executable);
-  const whole = (await state())[`net.d/${ownConflist}`];
+  const whole = (await state())[`net.d/${managedConflistName}`];
   for (const half of ['', bridge('pods').slice(0, 40)]) {
     await file('net.d/10-pods.conflist', half);
     assert.match(
       await install(place, executable),
       /10-pods\.conflist is no JSON.*00-0-static-ip\.conflist stays as it was/u,
     );
-    assert.equal((await state())[`net.d/${ownConflist}`], whole);
+    assert.equal((await state())[`net.d/${managedConflistName}`], whole);
   }
 });
 

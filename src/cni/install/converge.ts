@@ -1,12 +1,12 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { pluginType } from '../plugin/network-config.ts';
 import { forgetAllowance } from './allowance.ts';
-import type { Place } from './arguments.ts';
+import type { CniPaths } from './arguments.ts';
 import { defaultNamespaces } from './arguments.ts';
-import { forgetChoice, rememberChoice, withChoice } from './choice.ts';
+import { deleteOptions, saveOptions, withSavedOptions } from './choice.ts';
 import type { Network } from './conflist-directory.ts';
-import { formerNetwork, networkFiles, ownConflist, readNetwork } from './conflist-directory.ts';
-import { removeUnfinished, removeWhole, writeWhole } from './durable.ts';
+import { wrappedNetwork, networkFiles, managedConflistName, readNetwork } from './conflist-directory.ts';
+import { removeUnfinished, removeDurable, writeAtomic } from './durable.ts';
 import type { Executable } from './executable.ts';
 import { isSystemError } from './system-error.ts';
 import { isJson, mentionsPlugin, wrapConflist } from './wrap-conflist.ts';
@@ -16,56 +16,56 @@ import { isJson, mentionsPlugin, wrapConflist } from './wrap-conflist.ts';
  * it, so that a kill in between leaves a network that works. Returns what is in place, in words.
  * Rejects with STATIC_IP_NOT_INSTALLED where the present network cannot be put behind the plugin; ours is gone then.
  */
-export async function install(place: Place, executable: Executable): Promise<string> {
+export async function install(place: CniPaths, executable: Executable): Promise<string> {
   const { conflistDirectory, binDirectory } = place;
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
-  await rememberChoice(place);
-  const former = await formerNetwork(place);
+  await saveOptions(place);
+  const former = await wrappedNetwork(place);
   if (former === undefined) {
-    await removeWhole(conflistDirectory, ownConflist);
+    await removeDurable(conflistDirectory, managedConflistName);
     return `${conflistDirectory} has no ${place.conflist ?? 'network configuration'} yet: waiting for it`;
   }
-  const present = await readNetwork(conflistDirectory, ownConflist);
+  const present = await readNetwork(conflistDirectory, managedConflistName);
   if (present !== undefined && !isJson(former.text)) {
     // its owner may be in the middle of writing it
     await executable.place(binDirectory);
-    return `${former.file} is no JSON: until it is, ${ownConflist} stays as it was`;
+    return `${former.file} is no JSON: until it is, ${managedConflistName} stays as it was`;
   }
-  const text = mentionsPlugin(former.text) ? undefined : await wrappedOrGone(place, former);
+  const text = mentionsPlugin(former.text) ? undefined : await wrapOrRemove(place, former);
   await executable.place(binDirectory);
   if (text === undefined) {
-    await removeWhole(conflistDirectory, ownConflist);
+    await removeDurable(conflistDirectory, managedConflistName);
     return `${former.file} has static-ip in it already: only the executable is kept up`;
   }
   if (present?.text !== text || present.mode !== former.mode)
-    await writeWhole(conflistDirectory, ownConflist, text, former.mode);
-  return `static-ip is before ${former.file} by ${ownConflist}`;
+    await writeAtomic(conflistDirectory, managedConflistName, text, former.mode);
+  return `static-ip is before ${former.file} by ${managedConflistName}`;
 }
 
 /** What stood behind ours is gone where this one cannot, and ours would keep a network alive that its owner removed. */
-async function wrappedOrGone(place: Place, former: Network): Promise<string> {
+async function wrapOrRemove(place: CniPaths, former: Network): Promise<string> {
   try {
     return wrappedFor(place, former);
   } catch (error) {
-    if (isProductError(error)) await removeWhole(place.conflistDirectory, ownConflist);
+    if (isProductError(error)) await removeDurable(place.conflistDirectory, managedConflistName);
     throw error;
   }
 }
 
-const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: Place, former: Network): string =>
+const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: CniPaths, former: Network): string =>
   wrapConflist({ ...former, plugin, namespaces });
 
 /**
  * True where `install` would change nothing and pods get their addresses through the plugin. A network and a plugin that the
  * place does not name are those of the last `install`.
  */
-export async function isInstalled(asked: Place, executable: Executable): Promise<boolean> {
-  const place = await withChoice(asked);
-  const former = await formerNetwork(place);
-  if (former === undefined || !(await executable.isLike(place.binDirectory))) return false;
+export async function isInstalled(asked: CniPaths, executable: Executable): Promise<boolean> {
+  const place = await withSavedOptions(asked);
+  const former = await wrappedNetwork(place);
+  if (former === undefined || !(await executable.isSame(place.binDirectory))) return false;
   if (mentionsPlugin(former.text)) return true;
-  const present = await readNetwork(place.conflistDirectory, ownConflist);
+  const present = await readNetwork(place.conflistDirectory, managedConflistName);
   return present?.text === wrappedFor(place, former);
 }
 
@@ -73,18 +73,18 @@ export async function isInstalled(asked: Place, executable: Executable): Promise
  * Puts the former network back: the configuration goes first, so that none ever names a plugin that is not there. The
  * executable stays where a configuration that is not ours names it. Again is fine.
  */
-export async function uninstall(place: Place): Promise<string> {
+export async function uninstall(place: CniPaths): Promise<string> {
   const { conflistDirectory, binDirectory } = place;
-  await removeWhole(conflistDirectory, ownConflist);
+  await removeDurable(conflistDirectory, managedConflistName);
   const user = await firstUser(conflistDirectory);
-  if (user === undefined) await removeWhole(binDirectory, pluginType);
+  if (user === undefined) await removeDurable(binDirectory, pluginType);
   await forgetAllowance(place);
-  await forgetChoice(place);
+  await deleteOptions(place);
   await removeUnfinished(binDirectory);
   await removeUnfinished(conflistDirectory);
   return user === undefined
     ? 'static-ip is removed; the former network is back'
-    : `${ownConflist} is removed; the executable stays, because ${user}`;
+    : `${managedConflistName} is removed; the executable stays, because ${user}`;
 }
 
 /** Why the executable is still needed, in words. */

@@ -6,7 +6,12 @@ import { join } from 'node:path';
 const unfinished = '.static-ip-unfinished-';
 
 /** Puts a text in place as a whole: after a kill the old file or the new one is there. */
-export async function writeWhole(directory: string, name: string, text: string, mode: number): Promise<void> {
+export async function writeAtomic(
+  directory: string,
+  name: string,
+  text: string,
+  mode: number,
+): Promise<void> {
   await putInPlace(directory, name, async (path) => {
     const file = await open(path, 'wx', mode);
     try {
@@ -20,7 +25,7 @@ export async function writeWhole(directory: string, name: string, text: string, 
 }
 
 /** The same with the bytes of another file, executable. A running one goes on with its old bytes. */
-export async function copyWhole(source: string, directory: string, name: string): Promise<void> {
+export async function copyAtomic(source: string, directory: string, name: string): Promise<void> {
   await putInPlace(directory, name, async (path) => {
     await copyFile(source, path, constants.COPYFILE_EXCL);
     const file = await open(path, 'r');
@@ -33,7 +38,7 @@ export async function copyWhole(source: string, directory: string, name: string)
 }
 
 /** Removes a file durably; an absent one is fine. */
-export async function removeWhole(directory: string, name: string): Promise<void> {
+export async function removeDurable(directory: string, name: string): Promise<void> {
   await rm(join(directory, name), { force: true });
   await sync(directory);
 }

@@ -5,7 +5,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { pluginType } from '../plugin/network-config.ts';
-import { copyWhole } from './durable.ts';
+import { copyAtomic } from './durable.ts';
 
 /** The executable that goes onto the node: 100 MB, so that equal bytes are not read again every time. */
 export class Executable {
@@ -20,16 +20,16 @@ export class Executable {
   /** Puts it into the folder of the plugins unless the same bytes are there. */
   async place(directory: string): Promise<void> {
     const target = join(directory, pluginType);
-    if (await this.isLike(directory)) {
+    if (await this.isSame(directory)) {
       if (this.#compared === identity(await stat(target))) return;
-      const [ours, theirs] = await Promise.all([digestOf(this.#source), digestOf(target)]);
-      if (ours !== theirs) await copyWhole(this.#source, directory, pluginType);
-    } else await copyWhole(this.#source, directory, pluginType);
+      const [installed, theirs] = await Promise.all([digestOf(this.#source), digestOf(target)]);
+      if (installed !== theirs) await copyAtomic(this.#source, directory, pluginType);
+    } else await copyAtomic(this.#source, directory, pluginType);
     this.#compared = identity(await stat(target));
   }
 
   /** True where an executable file of its size is there; cheap. */
-  async isLike(directory: string): Promise<boolean> {
+  async isSame(directory: string): Promise<boolean> {
     const [ours, theirs] = await Promise.all([stat(this.#source), statOf(join(directory, pluginType))]);
     return theirs?.isFile() === true && ours.size === theirs.size && (theirs.mode & 0o777) === 0o755;
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { loadAll } from 'js-yaml';
 import { cniErrorCode } from '../cni-error.ts';
-import type { Place } from './arguments.ts';
+import type { CniPaths } from './arguments.ts';
 import { parseArguments } from './arguments.ts';
 import { install, isInstalled, uninstall } from './converge.ts';
 import { Executable } from './executable.ts';
@@ -90,7 +90,7 @@ test('the pods become Ready with what the docs let an operator add to the argume
   const executable = new Executable(join(root, 'static-ip'));
   await writeFile(join(root, 'static-ip'), 'the executable');
   const [{ args, readinessProbe } = assert.fail()] = podSpecOf('daemonset.yaml').containers;
-  const inRoot = (words: readonly string[]): Place => ({
+  const inRoot = (words: readonly string[]): CniPaths => ({
     ...parseArguments(words).place,
     conflistDirectory,
     binDirectory,

@@ -13,7 +13,7 @@ import { after, before, describe, test } from 'node:test';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
 import { buildExecutable, executableIsMissing, runExecutable } from '../testing/executable.ts';
 import type { BuiltExecutable } from '../testing/executable.ts';
-import { ownConflist } from './conflist-directory.ts';
+import { managedConflistName } from './conflist-directory.ts';
 
 const namespacesAreMissing =
   spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'needs root, for a mount namespace of its own';
@@ -95,24 +95,24 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       await ended;
       const names = await present();
       assert.equal(await readFile(join(root, 'net.d', '10-pods.conflist'), 'utf8'), former);
-      if (!names.includes(ownConflist)) continue;
-      JSON.parse(await readFile(join(root, 'net.d', ownConflist), 'utf8'));
+      if (!names.includes(managedConflistName)) continue;
+      JSON.parse(await readFile(join(root, 'net.d', managedConflistName), 'utf8'));
       const version = await runExecutable(join(root, 'bin', 'static-ip'), {
         environment: { CNI_COMMAND: 'VERSION' },
       });
       assert.equal(version.code, 0);
       // never the executable alone: a configuration that names none is what the next kill would be blamed for
-      await rm(join(root, 'net.d', ownConflist));
+      await rm(join(root, 'net.d', managedConflistName));
       if (delay % 30 !== 0) await rm(join(root, 'bin', 'static-ip'));
     }
     const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
     await untilSaid(child, inPlace);
-    assert.deepEqual(await present(), [ownConflist, '10-pods.conflist', 'static-ip']);
+    assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
     assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 0);
     child.kill('SIGTERM');
     assert.deepEqual(await ended, [0, null]);
-    assert.deepEqual(await present(), [ownConflist, '10-pods.conflist', 'static-ip']);
+    assert.deepEqual(await present(), [managedConflistName, '10-pods.conflist', 'static-ip']);
     assert.equal((await runExecutable(built.path, { words: words('uninstall') })).code, 0);
     assert.deepEqual(await present(), ['10-pods.conflist']);
     assert.equal((await runExecutable(built.path, { words: words('installed') })).code, 1);
@@ -205,7 +205,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
           await present(),
           removal
             ? ['10-pods.conflist']
-            : ['.static-ip-allowed', ownConflist, '10-pods.conflist', 'static-ip'],
+            : ['.static-ip-allowed', managedConflistName, '10-pods.conflist', 'static-ip'],
         );
         assert.ok(existsSync(join(root, 'account')));
       });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ProductError } from '../../errors/product-error.ts';
 import { ManualClock } from '../../kubernetes/testing/manual-clock.ts';
 import type { DaemonSetState } from './own-daemon-set.ts';
-import { stayInstalled } from './stay-installed.ts';
+import { runInstallLoop } from './stay-installed.ts';
 
 type Answer = DaemonSetState | 'silent';
 
@@ -19,7 +19,7 @@ async function life(
   const stop = new AbortController();
   let asked = 0;
   let isAllowed = allowedBefore;
-  await stayInstalled({
+  await runInstallLoop({
     install: () => {
       events.push('install');
       if (events.filter((event) => event === 'install').length === looks) stop.abort();
@@ -40,7 +40,7 @@ async function life(
               : Promise.resolve(answer);
           },
     allowed: {
-      isKnown: () => isAllowed,
+      isRecorded: () => isAllowed,
       remember: () => {
         isAllowed = true;
         return Promise.resolve();

@@ -1,7 +1,7 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Clock } from '../../kubernetes/clock.ts';
-import type { Allowance } from './allowance.ts';
+import type { ApiAccess } from './allowance.ts';
 import type { DaemonSetState } from './own-daemon-set.ts';
 import { isSystemError } from './system-error.ts';
 
@@ -11,7 +11,7 @@ export interface Installer {
   readonly uninstall: () => Promise<string>;
   /** Absent: nobody's pod. Rejects where the API does not answer. */
   readonly daemonSet: (() => Promise<DaemonSetState>) | undefined;
-  readonly allowed: Allowance;
+  readonly allowed: ApiAccess;
   readonly clock: Clock;
   readonly log: (line: string) => void;
   /** Aborted by SIGTERM. */
@@ -19,16 +19,16 @@ export interface Installer {
 }
 
 /** Milliseconds between two looks at the directories, and between two questions to an API that does not answer. */
-const pause = { look: 10_000, ask: 1000 };
+const pause = { recheckMs: 10_000, apiPollMs: 1000 };
 /** Milliseconds of the pod's grace that may pass with asking. */
-const patience = 20_000;
+const apiTimeouts = 20_000;
 
 /**
  * Keeps the plugin in place until it is told to stop, and removes it then if the DaemonSet is being removed. A pod that ends for
  * another reason, an update or a reboot, leaves it. A DaemonSet that is gone already when the pod starts (its former container
  * died before it could remove the plugin) is removal too.
  */
-export async function stayInstalled(installer: Installer): Promise<void> {
+export async function runInstallLoop(installer: Installer): Promise<void> {
   const { log, clock, stop } = installer;
   let last = '';
   const say = (line: string): void => {
@@ -38,7 +38,7 @@ export async function stayInstalled(installer: Installer): Promise<void> {
   let known = await lookedUp(installer, say);
   while (!stop.aborted && known !== 'removed') {
     say(await installNow(installer));
-    await clock.sleep(pause.look, stop);
+    await clock.sleep(pause.recheckMs, stop);
     // until the API has let us look once, its refusal at the end says nothing
     if (known !== 'there' && !stop.aborted) known = await lookedUp(installer, say);
   }
@@ -62,12 +62,12 @@ async function installNow({ install }: Installer): Promise<string> {
  */
 async function isRemoved(installer: Installer): Promise<boolean> {
   const { clock, log, allowed } = installer;
-  const end = clock.now() + patience;
+  const end = clock.now() + apiTimeouts;
   for (;;) {
     const state = await stateNow(installer, log);
-    if (state !== 'unknown') return state === 'removed' || (state === 'refused' && allowed.isKnown());
+    if (state !== 'unknown') return state === 'removed' || (state === 'refused' && allowed.isRecorded());
     if (installer.daemonSet === undefined || clock.now() >= end) return false;
-    await clock.sleep(pause.ask);
+    await clock.sleep(pause.apiPollMs);
   }
 }
 

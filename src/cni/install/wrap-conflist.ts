@@ -6,7 +6,7 @@ import type { CniVersion } from '../plugin/cni-version.ts';
 import { isSupported, supportedVersions } from '../plugin/cni-version.ts';
 import { pluginType } from '../plugin/network-config.ts';
 
-export interface Wrap {
+export interface WrapOptions {
   /** The file's name, for messages and for its form: `.conflist` holds a list, anything else one plugin. */
   readonly file: string;
   readonly text: string;
@@ -21,16 +21,16 @@ export interface Wrap {
  * host-local's reservations and the runtime's records are kept by it: pods that are there already are not
  * affected. Throws STATIC_IP_NOT_INSTALLED where that cannot be done. Pure.
  */
-export function wrapConflist({ file, text, plugin, namespaces }: Wrap): string {
+export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): string {
   const value = parsed(text);
   if (!isObject(value)) throw problem(file, 'is not a JSON object');
-  const whole = file.endsWith('.conflist')
+  const parsedList = file.endsWith('.conflist')
     ? value
     : { cniVersion: value['cniVersion'], name: value['name'], plugins: [value] };
-  const list = { ...whole, ...versionsOf(whole) };
+  const list = { ...parsedList, ...versionsOf(parsedList) };
   if (list.cniVersion === undefined)
     throw problem(file, `has no cniVersion of ${supportedVersions.join(', ')}, which static-ip speaks`);
-  const plugins = whole['plugins'];
+  const plugins = parsedList['plugins'];
   if (!Array.isArray(plugins) || !plugins.every(isObject)) throw problem(file, 'has no list of plugins');
   const index = plugins.findIndex((each) =>
     plugin === undefined ? isObject(each['ipam']) : each['type'] === plugin,
@@ -99,5 +99,5 @@ function wrapped(delegate: JsonObject, namespaces: readonly string[]): JsonObjec
   };
 }
 
-const problem = (file: string, words: string): ProductError =>
-  new ProductError('STATIC_IP_NOT_INSTALLED', `${file} ${words}`);
+const problem = (file: string, reason: string): ProductError =>
+  new ProductError('STATIC_IP_NOT_INSTALLED', `${file} ${reason}`);

@@ -1,10 +1,10 @@
-import { assertMayAsk } from '../address/assert-may-ask.ts';
-import { askedAddresses } from '../address/asked-addresses.ts';
-import { givenAddresses } from '../address/given-addresses.ts';
+import { assertNamespaceAllowed } from '../address/assert-may-ask.ts';
+import { requestedAddresses } from '../address/asked-addresses.ts';
+import { resultAddresses } from '../address/given-addresses.ts';
 import { argumentsWithAddress, requestWay } from '../address/request-way.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import type { Ask } from '../delegate/ask-delegate.ts';
-import { askDelegate } from '../delegate/ask-delegate.ts';
+import type { DelegateContext } from '../delegate/ask-delegate.ts';
+import { callDelegate } from '../delegate/ask-delegate.ts';
 import { delegateConfig, delegateConfigFor } from '../delegate/delegate-config.ts';
 import type { JsonObject } from '../json.ts';
 import { isObject, parseJson } from '../json.ts';
@@ -14,31 +14,31 @@ import type { NetworkConfig } from './network-config.ts';
  * ADD: the delegate's result as it wrote it, once it is sure that the pod has the addresses it asks for. A delegate that
  * gave others has its work undone, and ADD fails. A pod of a namespace that may not ask for any is refused.
  */
-export async function add(ask: Ask, config: NetworkConfig): Promise<string> {
-  const addresses = askedAddresses(config.runtimeConfig);
-  if (addresses === undefined) return askDelegate(ask, config, delegateConfig(config));
-  assertMayAsk(config, ask.environment, addresses);
-  const { request, input } = prepared(ask, config, addresses);
-  const stdout = await named(askDelegate(request, config, input), addresses, config);
+export async function add(ask: DelegateContext, config: NetworkConfig): Promise<string> {
+  const addresses = requestedAddresses(config.runtimeConfig);
+  if (addresses === undefined) return callDelegate(ask, config, delegateConfig(config));
+  assertNamespaceAllowed(config, ask.environment, addresses);
+  const { request, input } = prepareAdd(ask, config, addresses);
+  const stdout = await withAddresses(callDelegate(request, config, input), addresses, config);
   const result = parseJson(stdout);
-  const given = isObject(result) ? givenAddresses(result) : [];
+  const given = isObject(result) ? resultAddresses(result) : [];
   const missing = addresses.filter((address) => !given.includes(address));
   if (missing.length === 0) return stdout;
-  const left = await undo(ask, config, result);
+  const remaining = await undo(ask, config, result);
   throw new CniError(
     cniErrorCode.addressNotGiven,
     `the plugin '${config.delegate.type}' gave ${given.join(' and ') || 'no address'} instead of ${addresses.join(' and ')}: ` +
       "its IPAM plugin takes no requests, or takes them another way ('request' of static-ip's configuration)",
-    left,
+    remaining,
   );
 }
 
-interface Prepared {
-  readonly request: Ask;
+interface AddInput {
+  readonly request: DelegateContext;
   readonly input: JsonObject;
 }
 
-function prepared(ask: Ask, config: NetworkConfig, addresses: readonly string[]): Prepared {
+function prepareAdd(ask: DelegateContext, config: NetworkConfig, addresses: readonly string[]): AddInput {
   const way = requestWay(config);
   const input = delegateConfigFor(config, addresses, way);
   if (way !== 'CNI_ARGS') return { request: ask, input };
@@ -53,7 +53,7 @@ function prepared(ask: Ask, config: NetworkConfig, addresses: readonly string[])
 }
 
 /** The delegate's error with what was asked for in front; its code and details stay. */
-async function named<T>(
+async function withAddresses<T>(
   asked: Promise<T>,
   addresses: readonly string[],
   { delegate: { type } }: NetworkConfig,
@@ -71,11 +71,11 @@ async function named<T>(
 }
 
 /** Resolves with what could not be undone, for the error's details: a runtime that was told of a failed ADD calls DEL too. */
-async function undo(ask: Ask, config: NetworkConfig, prevResult: unknown): Promise<string> {
+async function undo(ask: DelegateContext, config: NetworkConfig, prevResult: unknown): Promise<string> {
   const environment = { ...ask.environment, CNI_COMMAND: 'DEL' };
   const input = { ...delegateConfig(config), ...(isObject(prevResult) && { prevResult }) };
   try {
-    await askDelegate({ ...ask, environment }, config, input);
+    await callDelegate({ ...ask, environment }, config, input);
     return '';
   } catch (error) {
     if (!(error instanceof CniError)) throw error;

@@ -1,23 +1,25 @@
-import { askedAddresses } from '../address/asked-addresses.ts';
-import { givenAddresses } from '../address/given-addresses.ts';
+import { requestedAddresses } from '../address/asked-addresses.ts';
+import { resultAddresses } from '../address/given-addresses.ts';
 import { CniError, cniErrorCode } from '../cni-error.ts';
-import type { Ask } from '../delegate/ask-delegate.ts';
-import { askDelegate } from '../delegate/ask-delegate.ts';
+import type { DelegateContext } from '../delegate/ask-delegate.ts';
+import { callDelegate } from '../delegate/ask-delegate.ts';
 import { delegateConfig } from '../delegate/delegate-config.ts';
 import { isObject } from '../json.ts';
 import type { NetworkConfig } from './network-config.ts';
 
 /** CHECK: what ADD gave holds the addresses that the pod asks for, and the delegate finds its part in order. */
-export async function check(ask: Ask, config: NetworkConfig): Promise<string> {
+export async function check(ask: DelegateContext, config: NetworkConfig): Promise<string> {
   const { prevResult } = config.all;
   if (!isObject(prevResult))
     throw new CniError(cniErrorCode.invalidConfig, `CHECK of network ${config.name} needs a prevResult`);
-  const given = givenAddresses(prevResult);
-  const missing = (askedAddresses(config.runtimeConfig) ?? []).filter((address) => !given.includes(address));
+  const given = resultAddresses(prevResult);
+  const missing = (requestedAddresses(config.runtimeConfig) ?? []).filter(
+    (address) => !given.includes(address),
+  );
   if (missing.length > 0)
     throw new CniError(
       cniErrorCode.addressNotGiven,
       `the pod asks for ${missing.join(' and ')} and has ${given.join(' and ') || 'no address'}: make it anew`,
     );
-  return askDelegate(ask, config, delegateConfig(config));
+  return callDelegate(ask, config, delegateConfig(config));
 }

@@ -81,7 +81,7 @@ test('a pod of a listed namespace gets the address, and one that asks for none i
 });
 
 test('a pod that is there already can go, whatever its namespace', async () => {
-  const delegate = recordingDelegate({ end: 0, stdout: '' });
+  const delegate = recordingDelegate({ exit: 0, stdout: '' });
   assert.equal(
     (await attempt({ delegate, args: ofPod('mallory'), namespaces: ['bosh'], verb: 'DEL' })).exitCode,
     0,

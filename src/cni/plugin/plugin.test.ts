@@ -132,7 +132,10 @@ describe('ADD', () => {
       msg: 'requested IP address 10.88.0.7 is not available',
       details: 'in range set',
     };
-    const delegate = recordingDelegate({ end: 1, stdout: JSON.stringify({ cniVersion: '1.0.0', ...taken }) });
+    const delegate = recordingDelegate({
+      exit: 1,
+      stdout: JSON.stringify({ cniVersion: '1.0.0', ...taken }),
+    });
     const { stdout, exitCode } = await call('ADD', asking('10.88.0.7'), delegate);
     assert.deepEqual(JSON.parse(stdout), {
       cniVersion: '1.0.0',
@@ -144,19 +147,19 @@ describe('ADD', () => {
 
   test('a delegate that dies without a word is an error of its own', async () => {
     assertError(
-      await call('ADD', config({}), recordingDelegate({ end: 'SIGKILL', stdout: '' })),
+      await call('ADD', config({}), recordingDelegate({ exit: 'SIGKILL', stdout: '' })),
       100,
       /'bridge' ended by SIGKILL/u,
     );
     assertError(
-      await call('ADD', config({}), recordingDelegate({ end: 2, stdout: 'panic' })),
+      await call('ADD', config({}), recordingDelegate({ exit: 2, stdout: 'panic' })),
       100,
       /exit code 2/u,
     );
   });
 
   test('a delegate that gave another address has its work undone', async () => {
-    const delegate = recordingDelegate(gave('10.88.128.1'), { end: 0, stdout: '' });
+    const delegate = recordingDelegate(gave('10.88.128.1'), { exit: 0, stdout: '' });
     const answer = await call('ADD', asking('10.88.0.7'), delegate);
     assertError(answer, 103, /gave 10\.88\.128\.1 instead of 10\.88\.0\.7/u);
     assert.deepEqual(
@@ -168,8 +171,8 @@ describe('ADD', () => {
 
   test('says so where even that failed', async () => {
     const delegate = recordingDelegate(
-      { end: 0, stdout: 'nothing' },
-      { end: 1, stdout: '{"code":5,"msg":"stuck"}' },
+      { exit: 0, stdout: 'nothing' },
+      { exit: 1, stdout: '{"code":5,"msg":"stuck"}' },
     );
     const { stdout } = await call('ADD', asking('10.88.0.7'), delegate);
     const { code, details } = JSON.parse(stdout) as { code: number; details: string };
@@ -228,14 +231,14 @@ describe('DEL, CHECK, GC, STATUS', () => {
   const prevResult = { cniVersion: '1.1.0', ips: [{ address: '10.88.0.7/16' }] };
 
   test('DEL needs neither annotations, nor a result, nor a namespace', async () => {
-    const delegate = recordingDelegate({ end: 0, stdout: '' });
+    const delegate = recordingDelegate({ exit: 0, stdout: '' });
     const answer = await call('DEL', config(undefined), delegate, { CNI_NETNS: '' });
     assert.deepEqual(answer, { stdout: '', exitCode: 0 });
     assert.deepEqual(delegate.lastConfig(), { cniVersion: '1.0.0', name: 'pods', ...bridge });
   });
 
   test('CHECK compares the result with the annotation and asks the delegate', async () => {
-    const delegate = recordingDelegate({ end: 0, stdout: '' });
+    const delegate = recordingDelegate({ exit: 0, stdout: '' });
     assert.equal((await call('CHECK', asking('10.88.0.7', { prevResult }), delegate)).exitCode, 0);
     assert.deepEqual(delegate.lastConfig()['prevResult'], prevResult);
     assertError(
@@ -247,7 +250,7 @@ describe('DEL, CHECK, GC, STATUS', () => {
   });
 
   test('GC passes on which attachments are valid', async () => {
-    const delegate = recordingDelegate({ end: 0, stdout: '' });
+    const delegate = recordingDelegate({ exit: 0, stdout: '' });
     const valid = { 'cni.dev/valid-attachments': [{ containerID: 'c1', ifname: 'eth0' }] };
     const environment = { CNI_CONTAINERID: undefined, CNI_IFNAME: undefined, CNI_NETNS: undefined };
     const answer = await call(
@@ -262,13 +265,13 @@ describe('DEL, CHECK, GC, STATUS', () => {
 
   test("STATUS is the delegate's", async () => {
     const input = config(undefined, { cniVersion: '1.1.0' });
-    assert.equal((await call('STATUS', input, recordingDelegate({ end: 0, stdout: '' }))).exitCode, 0);
-    const limited = recordingDelegate({ end: 1, stdout: '{"code":51,"msg":"no more"}' });
+    assert.equal((await call('STATUS', input, recordingDelegate({ exit: 0, stdout: '' }))).exitCode, 0);
+    const limited = recordingDelegate({ exit: 1, stdout: '{"code":51,"msg":"no more"}' });
     assertError(await call('STATUS', input, limited), 51, /no more/u);
   });
 
   test('verbs that came later than the version that is spoken are refused', async () => {
-    const delegate = recordingDelegate({ end: 0, stdout: '' });
+    const delegate = recordingDelegate({ exit: 0, stdout: '' });
     assertError(
       await call('CHECK', config({}, { cniVersion: '0.3.1', prevResult }), delegate),
       1,

@@ -1,6 +1,6 @@
 import { CniError, cniErrorCode, errorObject } from '../cni-error.ts';
 import type { RunDelegate } from '../delegate/delegate.ts';
-import { askDelegate } from '../delegate/ask-delegate.ts';
+import { callDelegate } from '../delegate/ask-delegate.ts';
 import { delegateConfig } from '../delegate/delegate-config.ts';
 import { isObject, parseJson } from '../json.ts';
 import { add } from './add.ts';
@@ -32,7 +32,7 @@ export async function answerCall(call: PluginCall): Promise<PluginAnswer> {
     const input = await readInput(call);
     cniVersion = versionOf(input);
     const stdout =
-      verb === 'VERSION' ? versionResult(cniVersion) : await perform(verb, { ...call, path }, input);
+      verb === 'VERSION' ? versionResult(cniVersion) : await runVerb(verb, { ...call, path }, input);
     return { stdout, exitCode: 0 };
   } catch (error) {
     return { stdout: errorObject(cniVersion, asCniError(error)), exitCode: 1 };
@@ -40,7 +40,7 @@ export async function answerCall(call: PluginCall): Promise<PluginAnswer> {
 }
 
 /** The spec's version since which there is the verb. */
-const since: Readonly<Record<Exclude<Verb, 'VERSION'>, CniVersion>> = {
+const verbsSince: Readonly<Record<Exclude<Verb, 'VERSION'>, CniVersion>> = {
   ADD: '0.3.0',
   DEL: '0.3.0',
   CHECK: '0.4.0',
@@ -48,16 +48,16 @@ const since: Readonly<Record<Exclude<Verb, 'VERSION'>, CniVersion>> = {
   STATUS: '1.1.0',
 };
 
-async function perform(
+async function runVerb(
   verb: Exclude<Verb, 'VERSION'>,
   ask: PluginCall & { readonly path: readonly string[] },
   input: string,
 ): Promise<string> {
   const config = parseNetworkConfig(input);
-  if (!isAtLeast(config.cniVersion, since[verb]))
+  if (!isAtLeast(config.cniVersion, verbsSince[verb]))
     throw new CniError(
       cniErrorCode.incompatibleVersion,
-      `there is no ${verb} in version ${config.cniVersion} of the CNI spec: it came with ${since[verb]}`,
+      `there is no ${verb} in version ${config.cniVersion} of the CNI spec: it came with ${verbsSince[verb]}`,
     );
   switch (verb) {
     case 'ADD':
@@ -66,7 +66,7 @@ async function perform(
       return check(ask, config);
     case 'DEL':
     case 'GC':
-      return askDelegate(ask, config, delegateConfig(config));
+      return callDelegate(ask, config, delegateConfig(config));
     case 'STATUS':
       return status(ask, config);
     default:
@@ -75,9 +75,9 @@ async function perform(
 }
 
 /** A delegate that is not there is a network that cannot be added to now. */
-async function status(ask: Parameters<typeof askDelegate>[0], config: NetworkConfig): Promise<string> {
+async function status(ask: Parameters<typeof callDelegate>[0], config: NetworkConfig): Promise<string> {
   try {
-    return await askDelegate(ask, config, delegateConfig(config));
+    return await callDelegate(ask, config, delegateConfig(config));
   } catch (error) {
     if (!(error instanceof CniError) || error.code !== cniErrorCode.invalidConfig) throw error;
     throw new CniError(cniErrorCode.notAvailable, error.message, error.details);
@@ -97,14 +97,14 @@ async function readInput({ readInput: read }: PluginCall): Promise<string> {
   try {
     return await read();
   } catch (error) {
-    throw new CniError(cniErrorCode.inputOutput, `stdin cannot be read: ${wordsOf(error)}`);
+    throw new CniError(cniErrorCode.inputOutput, `stdin cannot be read: ${messageOf(error)}`);
   }
 }
 
 function asCniError(error: unknown): CniError {
   return error instanceof CniError
     ? error
-    : new CniError(cniErrorCode.delegateFailed, `static-ip failed: ${wordsOf(error)}`);
+    : new CniError(cniErrorCode.delegateFailed, `static-ip failed: ${messageOf(error)}`);
 }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

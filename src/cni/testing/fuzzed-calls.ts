@@ -156,9 +156,9 @@ const failing = fc.oneof(
       { code: fc.oneof(fc.nat(999), odd), msg: fc.oneof(fc.string(), odd), details: odd },
       { requiredKeys: [] },
     )
-    .map((error) => ({ end: 1, stdout: JSON.stringify(error) })),
+    .map((error) => ({ exit: 1, stdout: JSON.stringify(error) })),
   fc.record({
-    end: fc.constantFrom<number | string>(1, 2, 255, 'SIGKILL'),
+    exit: fc.constantFrom<number | string>(1, 2, 255, 'SIGKILL'),
     stdout: fc.string({ unit }),
   }),
 );

@@ -24,5 +24,5 @@ export function recordingDelegate(...answers: readonly DelegateOutcome[]): Recor
 /** What a delegate prints that gave these addresses. */
 export function gave(...addresses: readonly string[]): DelegateOutcome {
   const ips = addresses.map((address) => ({ address: `${address}/${address.includes(':') ? 64 : 16}` }));
-  return { end: 0, stdout: `${JSON.stringify({ cniVersion: '1.0.0', ips, dns: {} })}\n` };
+  return { exit: 0, stdout: `${JSON.stringify({ cniVersion: '1.0.0', ips, dns: {} })}\n` };
 }

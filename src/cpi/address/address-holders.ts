@@ -1,14 +1,14 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
-import { letGoWhereTerminating } from '../disk/attach/let-go.ts';
+import type { CallContext } from '../cloud.ts';
+import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/let-go.ts';
 import { label } from '../labels.ts';
-import { waitUntilGone } from '../remove-object.ts';
+import { waitForDeletion } from '../remove-object.ts';
 import { podReference } from '../vm/find-vm.ts';
 import type { VmSecret } from '../vm/pod-record.ts';
 import type { VmPlan } from '../vm/vm-plan.ts';
-import { askedAddresses } from './asked-addresses.ts';
+import { requestedAddresses } from './asked-addresses.ts';
 import { holderError } from './holder-error.ts';
 
 /** The VM that is to get the addresses. */
@@ -27,10 +27,10 @@ interface Holders {
  * create_vm has left is removed. Rejects with VM_CREATION_FAILED, before anything was changed, if another
  * living VM has one.
  */
-export async function freeAddresses(cloud: Cloud, labels: readonly string[], vm: NewVm): Promise<void> {
+export async function freeAddresses(cloud: CallContext, labels: readonly string[], vm: NewVm): Promise<void> {
   const { terminating, unfinished } = await findHolders(cloud, labels, vm);
   for (const holder of unfinished) await removeHolder(cloud, holder, vm);
-  await Promise.all(terminating.map((holder) => waitForHolder(cloud, holder)));
+  await Promise.all(terminating.map((holder) => waitForAddressOwner(cloud, holder)));
 }
 
 /**
@@ -39,13 +39,13 @@ export async function freeAddresses(cloud: Cloud, labels: readonly string[], vm:
  * have one. Changes nothing.
  */
 export async function findHolders(
-  cloud: Cloud,
+  cloud: CallContext,
   labels: readonly string[],
   vm: NewVm,
-  formerCid?: string,
+  replacedVmCid?: string,
 ): Promise<Holders> {
   const holders = (await listHolders(cloud, labels, vm.cid)).filter(
-    ({ metadata }) => metadata.name !== formerCid,
+    ({ metadata }) => metadata.name !== replacedVmCid,
   );
   const unfinished = holders.filter(isLiving);
   if (unfinished.length > 0) {
@@ -63,19 +63,23 @@ export async function findHolders(
  * time, at least the one whose pod was created later sees the other one here. Rejects with
  * VM_CREATION_FAILED_RETRY. Model: create-vm.pml
  */
-export async function refuseOtherHolder(cloud: Cloud, labels: readonly string[], vm: NewVm): Promise<void> {
+export async function refuseOtherHolder(
+  cloud: CallContext,
+  labels: readonly string[],
+  vm: NewVm,
+): Promise<void> {
   const living = (await listHolders(cloud, labels, vm.cid)).find(isLiving);
   if (living === undefined) return;
   const { name = '' } = living.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED_RETRY',
-    `VM '${name}' was made at the same time and has the address ${askedAddresses(living) ?? ''}, too; run the call again`,
+    `VM '${name}' was made at the same time and has the address ${requestedAddresses(living) ?? ''}, too; run the call again`,
   );
 }
 
 const isLiving = ({ metadata }: Pod): boolean => metadata.deletionTimestamp === undefined;
 
-async function listHolders(cloud: Cloud, labels: readonly string[], vmCid: string): Promise<Pod[]> {
+async function listHolders(cloud: CallContext, labels: readonly string[], vmCid: string): Promise<Pod[]> {
   const lists = await Promise.all(
     labels.map((address) =>
       cloud.api.list<Pod>(pods, {
@@ -91,7 +95,7 @@ async function listHolders(cloud: Cloud, labels: readonly string[], vmCid: strin
   return [...byName.values()];
 }
 
-async function removeHolder(cloud: Cloud, holder: Pod, vm: NewVm): Promise<void> {
+async function removeHolder(cloud: CallContext, holder: Pod, vm: NewVm): Promise<void> {
   const { removeUnfinished, whyNotReplaced } = await import('../vm/unfinished-vm.ts');
   const { name = '' } = holder.metadata;
   let secret: VmSecret | undefined;
@@ -100,19 +104,19 @@ async function removeHolder(cloud: Cloud, holder: Pod, vm: NewVm): Promise<void>
     return whyNotReplaced(state, vm);
   });
   if (reason !== undefined) throw holderError(cloud, vm.cid, holder, secret);
-  cloud.note(
-    `VM '${name}', which had the address ${askedAddresses(holder) ?? ''} of VM '${vm.cid}', was removed: its create_vm had not finished`,
+  cloud.log(
+    `VM '${name}', which had the address ${requestedAddresses(holder) ?? ''} of VM '${vm.cid}', was removed: its create_vm had not finished`,
   );
 }
 
-async function waitForHolder(cloud: Cloud, holder: Pod): Promise<void> {
+async function waitForAddressOwner(cloud: CallContext, holder: Pod): Promise<void> {
   const { name = '', uid = '' } = holder.metadata;
-  await letGoWhereTerminating(cloud, holder);
-  await waitUntilGone(cloud, {
+  await deleteAttachmentsOfTerminatingVm(cloud, holder);
+  await waitForDeletion(cloud, {
     reference: podReference(cloud, name),
     uid,
     nodeName: holder.spec.nodeName,
     deadlineSeconds: cloud.config.deadlines.createVm,
-    what: `VM '${name}', which still has the address ${askedAddresses(holder) ?? ''},`,
+    what: `VM '${name}', which still has the address ${requestedAddresses(holder) ?? ''},`,
   });
 }

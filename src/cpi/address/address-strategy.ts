@@ -1,4 +1,4 @@
-import { pinningNetwork } from '../../kubernetes/address-pinning.ts';
+import { fixedIpNetwork } from '../../kubernetes/address-pinning.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { annotation } from '../labels.ts';
 
@@ -6,7 +6,7 @@ import { annotation } from '../labels.ts';
 export const addressStrategies = ['calico', 'kube-ovn', 'static-ip'] as const;
 export type AddressStrategy = (typeof addressStrategies)[number];
 
-export const addressAnnotation = {
+export const cniAddressAnnotations = {
   calico: 'cni.projectcalico.org/ipAddrs',
   'kube-ovn': 'ovn.kubernetes.io/ip_address',
 } as const;
@@ -18,23 +18,23 @@ export async function addressStrategy(
 ): Promise<AddressStrategy> {
   if (configured !== undefined) return configured;
   const groups = await api.groups();
-  return pinningNetwork(groups) ?? 'static-ip';
+  return fixedIpNetwork(groups) ?? 'static-ip';
 }
 
 /**
  * The annotations that ask for these addresses, at most one of each family (kubernetes reference 2.1). Ours is always
  * there: it is the record of what was asked for.
  */
-export function addressAnnotations(
+export function annotationsForAddresses(
   addresses: readonly string[],
   strategy: AddressStrategy,
 ): Record<string, string> {
   const own = { [annotation.ipAddress]: addresses.join(',') };
   switch (strategy) {
     case 'calico':
-      return { ...own, [addressAnnotation.calico]: JSON.stringify(addresses) };
+      return { ...own, [cniAddressAnnotations.calico]: JSON.stringify(addresses) };
     case 'kube-ovn':
-      return { ...own, [addressAnnotation['kube-ovn']]: addresses.join(',') };
+      return { ...own, [cniAddressAnnotations['kube-ovn']]: addresses.join(',') };
     case 'static-ip':
       return own;
     default:

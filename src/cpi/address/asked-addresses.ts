@@ -3,7 +3,7 @@ import { annotation } from '../labels.ts';
 import { multus } from './network-attachments.ts';
 
 /** The fixed addresses that a VM's pod was made with, for messages; undefined where it has none. Pure. */
-export function askedAddresses({ metadata: { annotations = {} } }: Pod): string | undefined {
+export function requestedAddresses({ metadata: { annotations = {} } }: Pod): string | undefined {
   const attached = annotations[multus.networks];
   const all = [
     annotations[annotation.ipAddress],

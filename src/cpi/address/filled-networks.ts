@@ -2,15 +2,20 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import type { Json } from '../input.ts';
 import { podAddresses } from './address-problem.ts';
 import { familyOf } from '../../kubernetes/ip-text.ts';
-import { attachedAddresses } from './network-attachments.ts';
+import { multusAddresses } from './network-attachments.ts';
 import type { Network } from './network.ts';
 import type { Networks } from './networks.ts';
 
 /** The networks as create_vm returns them: each with the address that the running pod has there. */
-export function filledNetworks({ given, own, attached, vips }: Networks, pod: Pod): Record<string, Json> {
+export function networksWithAddresses(
+  { given, podNetworks, multusNetworks, vips }: Networks,
+  pod: Pod,
+): Record<string, Json> {
   const addresses = new Map<string, string | undefined>([
-    ...own.map((network) => [network.name, ownAddress(network, pod)] as const),
-    ...attached.map((network) => [network.name, network.address ?? attachedAddress(network, pod)] as const),
+    ...podNetworks.map((network) => [network.name, podAddress(network, pod)] as const),
+    ...multusNetworks.map(
+      (network) => [network.name, network.address ?? multusAddress(network, pod)] as const,
+    ),
     ...vips.map(({ name, address }) => [name, address] as const),
   ]);
   const filled = Object.entries(given).map(([name, network]) => {
@@ -20,11 +25,11 @@ export function filledNetworks({ given, own, attached, vips }: Networks, pod: Po
   return Object.fromEntries(filled);
 }
 
-function ownAddress({ address, family }: Network, pod: Pod): string | undefined {
+function podAddress({ address, family }: Network, pod: Pod): string | undefined {
   if (address !== undefined) return address;
   const all = podAddresses(pod);
   return family === undefined ? all[0] : all.find((each) => familyOf(each) === family);
 }
 
-const attachedAddress = ({ properties: { attachment } }: Network, pod: Pod): string | undefined =>
-  attachment === undefined ? undefined : attachedAddresses(pod, attachment.namespace, attachment.name)[0];
+const multusAddress = ({ properties: { attachment } }: Network, pod: Pod): string | undefined =>
+  attachment === undefined ? undefined : multusAddresses(pod, attachment.namespace, attachment.name)[0];

@@ -1,16 +1,16 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation, label } from '../labels.ts';
-import { askedAddresses } from './asked-addresses.ts';
+import { requestedAddresses } from './asked-addresses.ts';
 
 /**
  * The error of a create_vm for an address that a living VM has, with the command that deletes that VM: of a
  * director's VM its deployment is known by `env.bosh.groups`, with which its Secret was made. Pure.
  */
 export function holderError(
-  { namespace }: Pick<Cloud, 'namespace'>,
+  { namespace }: Pick<CallContext, 'namespace'>,
   vmCid: string,
   holder: Pod,
   secret: KubernetesObject | undefined,
@@ -24,7 +24,7 @@ export function holderError(
       : `if that deployment does not need it: bosh -d ${describedDeployment(annotations) ?? deployment} delete-vm ${name}`;
   return new ProductError(
     'VM_CREATION_FAILED',
-    `VM '${vmCid}' could not be created in namespace ${namespace}: VM '${name}' has the address ${askedAddresses(holder) ?? ''}; ` +
+    `VM '${vmCid}' could not be created in namespace ${namespace}: VM '${name}' has the address ${requestedAddresses(holder) ?? ''}; ` +
       `choose another one, or delete that VM first, ${next}`,
   );
 }

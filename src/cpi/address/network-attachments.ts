@@ -10,7 +10,7 @@ export const multus = {
 } as const;
 
 /** An element of the annotation, one interface. */
-export interface AttachmentElement {
+export interface MultusInterface {
   readonly name: string;
   readonly namespace: string;
   /** With the prefix length of the subnet, as the `static` plugin needs them. */
@@ -22,7 +22,7 @@ export interface AttachmentElement {
  * The interfaces beside the pod's own: networks of one nic_group and one definition share one.
  * Throws NOT_SUPPORTED for an address without a netmask.
  */
-export function attachmentElements(attached: readonly Network[], namespace: string): AttachmentElement[] {
+export function multusInterfaces(attached: readonly Network[], namespace: string): MultusInterface[] {
   const interfaces = Map.groupBy(attached, ({ name, nicGroup, properties: { attachment } }) =>
     JSON.stringify([attachment, nicGroup === undefined ? ['name', name] : ['group', nicGroup]]),
   );
@@ -54,11 +54,14 @@ function cidrOf({ name, address, prefixLength }: Network): string[] {
 }
 
 /** Why a running pod's further interfaces are not what its annotation asks for; undefined where they are. Pure. */
-export function attachmentProblem({ metadata }: Pod): string | undefined {
-  const wanted = elementsOf(metadata.annotations?.[multus.networks]);
+export function verifyMultusAddresses({ metadata }: Pod): string | undefined {
+  const wanted = readNetworkStatus(metadata.annotations?.[multus.networks]);
   if (wanted.length === 0) return undefined;
   const status = metadata.annotations?.[multus.status];
-  const there = elementsOf(status).map(({ name, ips = [] }) => ({ name, ips: ips.map(canonicalAddress) }));
+  const there = readNetworkStatus(status).map(({ name, ips = [] }) => ({
+    name,
+    ips: ips.map(canonicalAddress),
+  }));
   for (const { name, namespace, ips = [] } of wanted) {
     const found = there.filter((each) => each.name === `${namespace}/${name}` || each.name === name);
     const has = new Set(found.flatMap((each) => each.ips));
@@ -77,19 +80,19 @@ export function attachmentProblem({ metadata }: Pod): string | undefined {
 }
 
 /** The addresses that Multus says a pod has by a definition. Pure. */
-export function attachedAddresses(
+export function multusAddresses(
   { metadata }: Pod,
   namespace: string | undefined,
   name: string,
 ): readonly string[] {
   const full = `${namespace ?? metadata.namespace ?? ''}/${name}`;
-  return elementsOf(metadata.annotations?.[multus.status])
+  return readNetworkStatus(metadata.annotations?.[multus.status])
     .filter((each) => each.name === full || each.name === name)
     .flatMap(({ ips = [] }) => ips.map(canonicalAddress));
 }
 
 /** What a human or an older Multus wrote there may be no JSON: then there is nothing. */
-function elementsOf(text: string | undefined): { name: string; namespace: string; ips?: string[] }[] {
+function readNetworkStatus(text: string | undefined): { name: string; namespace: string; ips?: string[] }[] {
   if (text === undefined) return [];
   try {
     const value: unknown = JSON.parse(text);

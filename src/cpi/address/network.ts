@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, stringAt, stringsAt, wrong } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import { child, optionalStringAt, stringAt, stringsAt, invalidValue } from '../input.ts';
 import type { Family } from '../../kubernetes/ip-text.ts';
 import { addressBits, canonicalAddress, familyOf, maskLength } from '../../kubernetes/ip-text.ts';
 import type { NetworkProperties } from './network-properties.ts';
@@ -27,73 +27,80 @@ export interface Network {
 }
 
 /** True for a network of the pod's own interface. */
-export const isOwnInterface = ({ type, properties }: Network): boolean =>
+export const isPodInterface = ({ type, properties }: Network): boolean =>
   type !== 'vip' && properties.attachment === undefined;
 
 /** Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for a block of addresses. */
-export function parseNetwork(name: string, given: Json, place: Place): Network {
-  const type = typeAt(given['type'], at(place, 'type'));
-  const properties = parseNetworkProperties(given['cloud_properties'], at(place, 'cloud_properties'));
+export function parseNetwork(name: string, raw: Json, place: Location): Network {
+  const type = typeAt(raw['type'], child(place, 'type'));
+  const properties = parseNetworkProperties(raw['cloud_properties'], child(place, 'cloud_properties'));
   checkVip(type, properties, place);
-  const address = type === 'dynamic' ? undefined : addressOf(type, given['ip'], at(place, 'ip'));
+  const address = type === 'dynamic' ? undefined : addressOf(type, raw['ip'], child(place, 'ip'));
   const family = address === undefined ? undefined : familyOf(address);
-  if (family !== undefined) refuseBlock(given['prefix'], family, place);
-  const mask = optionalStringAt(given['netmask'], at(place, 'netmask'));
+  if (family !== undefined) rejectPrefix(raw['prefix'], family, place);
+  const mask = optionalStringAt(raw['netmask'], child(place, 'netmask'));
   const prefixLength = mask === undefined || family === undefined ? undefined : maskLength(mask, family);
   if (mask !== undefined && family !== undefined && prefixLength === undefined)
-    throw wrong(at(place, 'netmask'), `is not a netmask of ${family}`);
-  const defaults = stringsAt(given['default'], at(place, 'default'));
-  const gateway = optionalStringAt(given['gateway'], at(place, 'gateway'));
+    throw invalidValue(child(place, 'netmask'), `is not a netmask of ${family}`);
+  const defaults = stringsAt(raw['default'], child(place, 'default'));
+  const gateway = optionalStringAt(raw['gateway'], child(place, 'gateway'));
   return {
     ...{ name, type, address, family, prefixLength, properties, gateway },
     defaultGateway: defaults.includes('gateway') ? gateway : undefined,
     isDnsDefault: defaults.includes('dns'),
-    dns: stringsAt(given['dns'], at(place, 'dns')).map((server, index) =>
-      addressAt(server, at(at(place, 'dns'), index)),
+    dns: stringsAt(raw['dns'], child(place, 'dns')).map((server, index) =>
+      addressAt(server, child(child(place, 'dns'), index)),
     ),
-    nicGroup: nicGroupAt(given['nic_group'], at(place, 'nic_group')),
+    nicGroup: readNicGroup(raw['nic_group'], child(place, 'nic_group')),
   };
 }
 
-function typeAt(value: unknown, place: Place): Network['type'] {
+function typeAt(value: unknown, place: Location): Network['type'] {
   const type = value ?? 'manual';
   if (type !== 'manual' && type !== 'dynamic' && type !== 'vip')
-    throw wrong(place, 'has to be manual, dynamic or vip');
+    throw invalidValue(place, 'has to be manual, dynamic or vip');
   return type;
 }
 
-function addressOf(type: Network['type'], value: unknown, place: Place): string {
+function addressOf(type: Network['type'], value: unknown, place: Location): string {
   if (type === 'manual' && (value === undefined || value === null))
-    throw wrong(
+    throw invalidValue(
       place,
       'is missing: a manual network needs an address (static_ips); a dynamic one needs none',
     );
   return addressAt(value, place);
 }
 
-function addressAt(value: unknown, place: Place): string {
+function addressAt(value: unknown, place: Location): string {
   const ip = stringAt(value, place);
-  if (familyOf(ip) === undefined) throw wrong(place, 'is not an IP address');
+  if (familyOf(ip) === undefined) throw invalidValue(place, 'is not an IP address');
   return canonicalAddress(ip);
 }
 
-function checkVip(type: Network['type'], { vip, attachment, policy }: NetworkProperties, place: Place): void {
-  const properties = at(place, 'cloud_properties');
+function checkVip(
+  type: Network['type'],
+  { vip, attachment, policy }: NetworkProperties,
+  place: Location,
+): void {
+  const properties = child(place, 'cloud_properties');
   if (type !== 'vip') {
-    if (vip !== undefined) throw wrong(at(properties, 'vip'), 'is for networks of type vip');
+    if (vip !== undefined) throw invalidValue(child(properties, 'vip'), 'is for networks of type vip');
     return;
   }
   if (vip === undefined)
-    throw wrong(
-      at(properties, 'vip'),
+    throw invalidValue(
+      child(properties, 'vip'),
       'is needed: {via, ports}, since a Service passes on the ports that it lists',
     );
   if (attachment !== undefined || policy !== undefined)
-    throw wrong(properties, 'of a vip has network_attachment or network_policy, which are for interfaces');
+    throw invalidValue(
+      properties,
+      'of a vip has network_attachment or network_policy, which are for interfaces',
+    );
 }
 
 /** `prefix` is the size of a block that the VM is to have; an address is a block of one. */
-function refuseBlock(value: unknown, family: Family, place: Place): void {
+function rejectPrefix(value: unknown, family: Family, place: Location): void {
   if (value === undefined || value === null || value === '') return;
   if (Number(value) === addressBits(family)) return;
   throw new ProductError(
@@ -102,9 +109,9 @@ function refuseBlock(value: unknown, family: Family, place: Place): void {
   );
 }
 
-function nicGroupAt(value: unknown, place: Place): string | undefined {
+function readNicGroup(value: unknown, place: Location): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== 'string' && typeof value !== 'number')
-    throw wrong(place, 'has to be a string or a number');
+    throw invalidValue(place, 'has to be a string or a number');
   return String(value);
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Place } from '../input.ts';
+import type { Location } from '../input.ts';
 import {
   addressBits,
   addressOf,
@@ -12,11 +12,11 @@ import {
   familyOf,
   maskLength,
 } from '../../kubernetes/ip-text.ts';
-import { attachmentElements } from './network-attachments.ts';
+import { multusInterfaces } from './network-attachments.ts';
 import { nameServers } from './name-servers.ts';
 import { parseNetworks } from './networks.ts';
 
-const place: Place = { code: 'INVALID_ARGUMENT', path: 'networks' };
+const place: Location = { code: 'INVALID_ARGUMENT', path: 'networks' };
 const four = {
   type: 'manual',
   ip: '10.0.0.5',
@@ -51,7 +51,7 @@ for (const [name, given, addresses] of accepted) {
   test(`accepted: ${name}`, () => {
     const networks = parseNetworks(given, place);
     assert.deepEqual(
-      networks.own.map(({ address }) => address),
+      networks.podNetworks.map(({ address }) => address),
       addresses,
     );
     assert.deepEqual(networks.given, given);
@@ -156,7 +156,7 @@ for (const [name, given, code, message] of refused) {
 }
 
 test('networks of Multus: one interface for each, or for each nic_group of a definition; the default route where it is asked', () => {
-  const { own, attached } = parseNetworks(
+  const { podNetworks, multusNetworks } = parseNetworks(
     {
       own: { type: 'dynamic' },
       a: { ...four, ...attachedTo('one'), nic_group: 1, gateway: '10.0.0.1' },
@@ -166,8 +166,8 @@ test('networks of Multus: one interface for each, or for each nic_group of a def
     },
     place,
   );
-  assert.equal(own.length, 1);
-  assert.deepEqual(attachmentElements(attached, 'bosh'), [
+  assert.equal(podNetworks.length, 1);
+  assert.deepEqual(multusInterfaces(multusNetworks, 'bosh'), [
     { name: 'one', namespace: 'bosh', ips: ['10.0.0.5/24', 'fd00::5/64'], 'default-route': ['10.0.0.1'] },
     { name: 'one', namespace: 'other', ips: ['10.0.0.6/24'] },
     { name: 'one', namespace: 'bosh' },
@@ -175,8 +175,8 @@ test('networks of Multus: one interface for each, or for each nic_group of a def
 });
 
 test('an address of Multus without a netmask is refused', () => {
-  const { attached } = parseNetworks({ a: { ip: '10.0.0.5', ...attachedTo('one') } }, place);
-  assert.throws(() => attachmentElements(attached, 'bosh'), /network 'a': .* needs a netmask/u);
+  const { multusNetworks } = parseNetworks({ a: { ip: '10.0.0.5', ...attachedTo('one') } }, place);
+  assert.throws(() => multusInterfaces(multusNetworks, 'bosh'), /network 'a': .* needs a netmask/u);
 });
 
 const ipv6 = fc.ipV6();

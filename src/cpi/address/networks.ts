@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { Json, Place } from '../input.ts';
-import { at, recordAt, wrong } from '../input.ts';
-import { isOwnInterface } from './network.ts';
+import type { Json, Location } from '../input.ts';
+import { child, recordAt, invalidValue } from '../input.ts';
+import { isPodInterface } from './network.ts';
 import type { Network } from './network.ts';
 import { parseNetwork } from './network.ts';
 
@@ -9,9 +9,9 @@ export interface Networks {
   /** The networks hash as it came, for the settings and the result. */
   readonly given: Readonly<Record<string, Json>>;
   /** Those of the pod's own interface: one dynamic, or one manual of each family. May be none, beside attachments. */
-  readonly own: readonly Network[];
+  readonly podNetworks: readonly Network[];
   /** Those that Multus makes interfaces of their own for. */
-  readonly attached: readonly Network[];
+  readonly multusNetworks: readonly Network[];
   readonly vips: readonly Network[];
 }
 
@@ -21,25 +21,25 @@ export interface Networks {
  * A missing type is manual (old CLIs leave it out: bosh-softlayer-cpi-release#130).
  * Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for what a pod cannot have.
  */
-export function parseNetworks(value: unknown, place: Place): Networks {
+export function parseNetworks(value: unknown, place: Location): Networks {
   const entries = Object.entries(recordAt(value, place)).map(
-    ([name, network]) => [name, recordAt(network, at(place, name))] as const,
+    ([name, network]) => [name, recordAt(network, child(place, name))] as const,
   );
-  const all = entries.map(([name, network]) => parseNetwork(name, network, at(place, name)));
+  const all = entries.map(([name, network]) => parseNetwork(name, network, child(place, name)));
   const vips = all.filter(({ type }) => type === 'vip');
   const attached = all.filter(({ properties }) => properties.attachment !== undefined);
-  const own = all.filter(isOwnInterface);
+  const own = all.filter(isPodInterface);
   if (own.length + attached.length === 0)
-    throw wrong(place, vips.length === 0 ? 'names no network' : 'names no network but vip');
-  refuseTwoInterfaces(own, place);
-  return { given: Object.fromEntries(entries), own, attached, vips };
+    throw invalidValue(place, vips.length === 0 ? 'names no network' : 'names no network but vip');
+  rejectSecondInterface(own, place);
+  return { given: Object.fromEntries(entries), podNetworks: own, multusNetworks: attached, vips };
 }
 
-function refuseTwoInterfaces(own: readonly Network[], place: Place): void {
+function rejectSecondInterface(own: readonly Network[], place: Location): void {
   const families = own.map(({ family }) => family);
   const groups = new Set(own.map(({ nicGroup }) => nicGroup).filter((group) => group !== undefined));
-  const isOne = own.length < 2 || (new Set(families).size === own.length && !families.includes(undefined));
-  if (isOne && groups.size < 2) return;
+  const isSingle = own.length < 2 || (new Set(families).size === own.length && !families.includes(undefined));
+  if (isSingle && groups.size < 2) return;
   throw new ProductError(
     'NOT_SUPPORTED',
     `${place.path}: a pod has one interface with one address of each family, but ` +

@@ -2,11 +2,11 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { labelValue } from '../names.ts';
-import { isNetworkCid, memberLabel } from '../network/network-names.ts';
-import { addressAnnotations, addressStrategy } from './address-strategy.ts';
-import { attachmentElements, multus } from './network-attachments.ts';
+import { isNetworkCid, membershipLabel } from '../network/network-names.ts';
+import { annotationsForAddresses, addressStrategy } from './address-strategy.ts';
+import { multusInterfaces, multus } from './network-attachments.ts';
 import type { Network } from './network.ts';
 import type { Networks } from './networks.ts';
 
@@ -20,15 +20,15 @@ export interface PodNetworking {
  * Finds out how this cluster gives the networks to a pod, and that what they name is there. Changes nothing.
  * Rejects with NOT_SUPPORTED where a definition, Multus or a policy is missing.
  */
-export async function podNetworking(cloud: Cloud, networks: Networks): Promise<PodNetworking> {
-  const { own, attached } = networks;
-  const elements = attachmentElements(attached, cloud.namespace);
+export async function podNetworking(cloud: CallContext, networks: Networks): Promise<PodNetworking> {
+  const { podNetworks, multusNetworks } = networks;
+  const elements = multusInterfaces(multusNetworks, cloud.namespace);
   const policies = policiesOf(networks);
   await Promise.all([
     ...elements.map((element) => requireAttachment(cloud, element)),
     ...policies.map((policy) => requirePolicy(cloud, policy)),
   ]);
-  const addresses = own.flatMap(({ address }) => (address === undefined ? [] : [address]));
+  const addresses = podNetworks.flatMap(({ address }) => (address === undefined ? [] : [address]));
   const strategy =
     addresses.length === 0
       ? undefined
@@ -36,10 +36,10 @@ export async function podNetworking(cloud: Cloud, networks: Networks): Promise<P
   return {
     labels: Object.fromEntries([
       ...addressLabels(networks, cloud.namespace).map((key) => [key, ''] as const),
-      ...memberships(networks).map((cid) => [memberLabel(cid), ''] as const),
+      ...networkLabels(networks).map((cid) => [membershipLabel(cid), ''] as const),
     ]),
     annotations: {
-      ...(strategy !== undefined && addressAnnotations(addresses, strategy)),
+      ...(strategy !== undefined && annotationsForAddresses(addresses, strategy)),
       ...(elements.length > 0 && { [multus.networks]: JSON.stringify(elements) }),
     },
   };
@@ -50,8 +50,8 @@ export async function podNetworking(cloud: Cloud, networks: Networks): Promise<P
  * An address of a definition in the VM's own namespace has two: one with that namespace, and the one
  * without it, which is the only one on VMs of an earlier CPI and the only one that an earlier CPI looks for.
  */
-export function addressLabels({ own, attached }: Networks, namespace: string): string[] {
-  return [...own, ...attached].flatMap(({ address, properties: { attachment } }: Network) => {
+export function addressLabels({ podNetworks, multusNetworks }: Networks, namespace: string): string[] {
+  return [...podNetworks, ...multusNetworks].flatMap(({ address, properties: { attachment } }: Network) => {
     if (address === undefined) return [];
     return suffixesOf(attachment, namespace).map(
       (suffix) => `ip.bosh.cloudfoundry.org/${labelValue(`${address}${suffix}`)}`,
@@ -66,13 +66,13 @@ function suffixesOf(attachment: Network['properties']['attachment'], namespace: 
   return isOwn ? [full, `..${attachment.name}`] : [full];
 }
 
-const policiesOf = ({ own, attached }: Networks): string[] => [
-  ...new Set([...own, ...attached].flatMap(({ properties }) => properties.policy ?? [])),
+const policiesOf = ({ podNetworks, multusNetworks }: Networks): string[] => [
+  ...new Set([...podNetworks, ...multusNetworks].flatMap(({ properties }) => properties.policy ?? [])),
 ];
 
 /** The networks of create_network that the VM is in. */
-function memberships({ own, attached }: Networks): string[] {
-  const named = [...own, ...attached].flatMap(({ properties: { attachment, policy } }) => [
+function networkLabels({ podNetworks, multusNetworks }: Networks): string[] {
+  const named = [...podNetworks, ...multusNetworks].flatMap(({ properties: { attachment, policy } }) => [
     attachment?.name ?? '',
     policy ?? '',
   ]);
@@ -80,7 +80,7 @@ function memberships({ own, attached }: Networks): string[] {
 }
 
 async function requireAttachment(
-  cloud: Cloud,
+  cloud: CallContext,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<void> {
   if (await exists(cloud, networkAttachmentDefinitions, namespace, name)) return;
@@ -91,7 +91,7 @@ async function requireAttachment(
   );
 }
 
-async function requirePolicy(cloud: Cloud, name: string): Promise<void> {
+async function requirePolicy(cloud: CallContext, name: string): Promise<void> {
   if (await exists(cloud, networkPolicies, cloud.namespace, name)) return;
   throw new ProductError(
     'NOT_SUPPORTED',
@@ -100,7 +100,12 @@ async function requirePolicy(cloud: Cloud, name: string): Promise<void> {
 }
 
 /** A kind that the cluster does not serve has no objects. */
-async function exists(cloud: Cloud, resource: Resource, namespace: string, name: string): Promise<boolean> {
+async function exists(
+  cloud: CallContext,
+  resource: Resource,
+  namespace: string,
+  name: string,
+): Promise<boolean> {
   try {
     await cloud.api.get({ resource, namespace, name });
     return true;

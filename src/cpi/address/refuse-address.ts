@@ -8,9 +8,9 @@ import type { Network } from './network.ts';
  * subnet's own or the broadcast address, or one outside. A network without a gateway or a netmask does not
  * tell its subnet, and passes. Pure.
  */
-export function refuseAddress({ own, attached }: Networks): void {
-  for (const network of [...own, ...attached]) {
-    const fault = addressFault(network);
+export function assertUsableAddress({ podNetworks, multusNetworks }: Networks): void {
+  for (const network of [...podNetworks, ...multusNetworks]) {
+    const fault = addressProblem(network);
     if (fault === undefined) continue;
     throw new ProductError(
       'VM_CREATION_FAILED',
@@ -20,7 +20,7 @@ export function refuseAddress({ own, attached }: Networks): void {
   }
 }
 
-function addressFault({ address, family, prefixLength, gateway }: Network): string | undefined {
+function addressProblem({ address, family, prefixLength, gateway }: Network): string | undefined {
   if (address === undefined || family === undefined) return undefined;
   const isGatewayOfFamily = gateway !== undefined && familyOf(gateway) === family;
   if (isGatewayOfFamily && canonicalAddress(gateway) === address) return "is the gateway's";

@@ -3,7 +3,7 @@ import { isDiskCid, isSnapshotCid, isVmCid } from '../names.ts';
 
 export type CidKind = 'vm' | 'disk' | 'snapshot' | 'network';
 
-export interface ContextCid {
+export interface QualifiedCid {
   /** Undefined: the default context. */
   readonly context: string | undefined;
   /** What the object is called in its cluster; paths and labels know nothing else. */
@@ -14,12 +14,12 @@ export interface ContextCid {
  * `<context>:<name>` or `<name>`, split at the last colon, because names of contexts may hold colons themselves.
  * Undefined for a text that can be no cid of ours of that kind: it names nothing, in whatever context.
  */
-export function parseCid(text: unknown, kind: CidKind): ContextCid | undefined {
+export function parseCid(text: unknown, kind: CidKind): QualifiedCid | undefined {
   if (typeof text !== 'string') return undefined;
   const colon = text.lastIndexOf(':');
   const name = text.slice(colon + 1);
   const context = colon < 0 ? undefined : text.slice(0, colon);
-  if (!isNameOf(name, kind) || (context !== undefined && !isContextName(context))) return undefined;
+  if (!isCidOfKind(name, kind) || (context !== undefined && !isContextName(context))) return undefined;
   return { context, name };
 }
 
@@ -31,10 +31,10 @@ export const isContextName = (text: string): boolean =>
   /^[\x21\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e]{1,190}$/u.test(text);
 
 /** The cid of an object in a context. */
-export const cidIn = (context: string | undefined, name: string): string =>
+export const formatCid = (context: string | undefined, name: string): string =>
   context === undefined ? name : `${context}:${name}`;
 
-function isNameOf(name: string, kind: CidKind): boolean {
+function isCidOfKind(name: string, kind: CidKind): boolean {
   switch (kind) {
     case 'vm':
       return isVmCid(name);

@@ -3,13 +3,13 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { isProductError } from '../../errors/product-error.ts';
 import { methods } from '../methods.ts';
-import { cidIn, parseCid } from './context-cid.ts';
-import { resolveCall, resultInContext } from './resolve-call.ts';
+import { formatCid, parseCid } from './context-cid.ts';
+import { parseCall, qualifyResult } from './resolve-call.ts';
 import type { Signature } from './signatures.ts';
 import { signatures } from './signatures.ts';
 
 const resolve = (method: string, args: readonly unknown[]): unknown[] => {
-  const { contextName, arguments: names } = resolveCall(method, signatureOf(method), args);
+  const { contextName, arguments: names } = parseCall(method, signatureOf(method), args);
   return [contextName, ...names];
 };
 
@@ -31,7 +31,7 @@ test('a cid is split at the last colon, and comes back whole', () => {
   });
   fc.assert(
     fc.property(context, fc.constantFrom('vm-1', 'vm-a-b'), (name, vm) => {
-      const text = cidIn(name, vm);
+      const text = formatCid(name, vm);
       assert.deepEqual(parseCid(text, 'vm'), { context: name, name: vm });
     }),
   );
@@ -119,7 +119,7 @@ test('a context that is no name is refused', () => {
 
 test('cids in results carry the context, and nothing else does', () => {
   const result = (method: string, value: unknown): unknown =>
-    resultInContext(signatureOf(method), value, 'east');
+    qualifyResult(signatureOf(method), value, 'east');
   const withCids: Record<string, readonly (readonly [unknown, unknown])[]> = {
     create_vm: [
       [

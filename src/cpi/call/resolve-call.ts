@@ -1,8 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, wrong } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import { child, optionalStringAt, invalidValue } from '../input.ts';
 import type { CidKind } from './context-cid.ts';
-import { cidIn, isContextName, parseCid } from './context-cid.ts';
+import { formatCid, isContextName, parseCid } from './context-cid.ts';
 import type { Parameter, Signature } from './signatures.ts';
 
 export interface ResolvedCall {
@@ -13,13 +13,13 @@ export interface ResolvedCall {
 }
 
 /** One argument's word on the context of the call. */
-interface Claim {
+interface ContextClaim {
   readonly what: string;
   readonly context: string | undefined;
 }
 
-interface Part {
-  readonly claims: readonly Claim[];
+interface ResolvedArgument {
+  readonly claims: readonly ContextClaim[];
   readonly value: unknown;
 }
 
@@ -28,16 +28,16 @@ interface Part {
  * Rejects before anything was asked of Kubernetes: arguments of two contexts are CONTEXT_MISMATCH, or, where the
  * caller goes on with it, DISK_NOT_ATTACHED (detach_disk) and NOT_SUPPORTED (update_disk: it makes a copy).
  */
-export function resolveCall(method: string, signature: Signature, args: readonly unknown[]): ResolvedCall {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: method };
+export function parseCall(method: string, signature: Signature, args: readonly unknown[]): ResolvedCall {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: method };
   const values: unknown[] = [];
-  let first: Claim | undefined;
+  let first: ContextClaim | undefined;
   for (const [index, given] of args.entries()) {
     const parameter = signature.parameters[index];
     const { claims, value } =
-      parameter?.mayBeElsewhere === true
-        ? { claims: [], value: inContext(given, first?.context) }
-        : partOf(parameter, given, place);
+      parameter?.allowOtherContext === true
+        ? { claims: [], value: withContext(given, first?.context) }
+        : resolveArgument(parameter, given, place);
     values.push(value);
     for (const claim of claims) {
       first ??= claim;
@@ -48,12 +48,13 @@ export function resolveCall(method: string, signature: Signature, args: readonly
 }
 
 /** The result as the caller may give it back: cids with their context. */
-export function resultInContext(
+export function qualifyResult(
   signature: Signature,
   result: unknown,
   contextName: string | undefined,
 ): unknown {
-  const qualified = (name: unknown): unknown => (typeof name === 'string' ? cidIn(contextName, name) : name);
+  const qualified = (name: unknown): unknown =>
+    typeof name === 'string' ? formatCid(contextName, name) : name;
   switch (signature.cids) {
     case undefined:
       return result;
@@ -68,29 +69,33 @@ export function resultInContext(
   }
 }
 
-function partOf(parameter: Parameter | undefined, value: unknown, place: Place): Part {
+function resolveArgument(
+  parameter: Parameter | undefined,
+  value: unknown,
+  place: Location,
+): ResolvedArgument {
   if (parameter === undefined) return { claims: [], value };
   switch (parameter.type) {
     case 'vm cid':
-      return ofCid(value, 'vm');
+      return resolveCid(value, 'vm');
     case 'disk cid':
-      return ofCid(value, 'disk');
+      return resolveCid(value, 'disk');
     case 'snapshot cid':
-      return ofCid(value, 'snapshot');
+      return resolveCid(value, 'snapshot');
     case 'network cid':
-      return ofCid(value, 'network');
+      return resolveCid(value, 'network');
     case 'disk cids':
-      return ofCids(value);
+      return resolveCids(value);
     case 'placing properties': {
-      const { context, rest } = withoutContext(value, at(place, parameter.name));
+      const { context, rest } = withoutContext(value, child(place, parameter.name));
       return { claims: [{ what: 'the VM', context }], value: rest };
     }
     case 'properties': {
-      const { context, rest } = withoutContext(value, at(place, parameter.name));
+      const { context, rest } = withoutContext(value, child(place, parameter.name));
       return { claims: context === undefined ? [] : [{ what: 'cloud_properties', context }], value: rest };
     }
     case 'network definition':
-      return ofDefinition(value, at(place, parameter.name));
+      return resolveCloudProperties(value, child(place, parameter.name));
     case 'string':
     case 'size':
     case 'object':
@@ -101,47 +106,47 @@ function partOf(parameter: Parameter | undefined, value: unknown, place: Place):
   }
 }
 
-function ofCid(value: unknown, kind: CidKind): Part {
+function resolveCid(value: unknown, kind: CidKind): ResolvedArgument {
   const cid = parseCid(value, kind);
   if (cid === undefined) return { claims: [], value };
   return { claims: [{ what: `${kind} '${cid.name}'`, context: cid.context }], value: cid.name };
 }
 
 /** The name of a VM of that context; null for a VM of another one. */
-function inContext(value: unknown, contextName: string | undefined): unknown {
+function withContext(value: unknown, contextName: string | undefined): unknown {
   const cid = parseCid(value, 'vm');
   if (cid === undefined) return value;
   return cid.context === contextName ? cid.name : null;
 }
 
-function ofCids(value: unknown): Part {
+function resolveCids(value: unknown): ResolvedArgument {
   if (!Array.isArray(value)) return { claims: [], value };
-  const parts = value.map((cid) => ofCid(cid, 'disk'));
+  const parts = value.map((cid) => resolveCid(cid, 'disk'));
   return { claims: parts.flatMap(({ claims }) => claims), value: parts.map((part) => part.value) };
 }
 
-function ofDefinition(value: unknown, place: Place): Part {
+function resolveCloudProperties(value: unknown, place: Location): ResolvedArgument {
   if (!isObject(value)) return { claims: [], value };
-  const { context, rest } = withoutContext(value['cloud_properties'], at(place, 'cloud_properties'));
+  const { context, rest } = withoutContext(value['cloud_properties'], child(place, 'cloud_properties'));
   if (context === undefined) return { claims: [], value };
   return { claims: [{ what: 'the network', context }], value: { ...value, cloud_properties: rest } };
 }
 
-function withoutContext(value: unknown, place: Place): { context: string | undefined; rest: unknown } {
+function withoutContext(value: unknown, place: Location): { context: string | undefined; rest: unknown } {
   if (!isObject(value)) return { context: undefined, rest: value };
   const { context: given, ...rest } = value;
-  const context = optionalStringAt(given, at(place, 'context'));
+  const context = optionalStringAt(given, child(place, 'context'));
   if (context === undefined || isContextName(context)) return { context, rest };
-  throw wrong(
-    at(place, 'context'),
+  throw invalidValue(
+    child(place, 'context'),
     'has to be up to 190 visible ASCII characters without quotes and backslashes',
   );
 }
 
-function mismatch(method: string, one: Claim, other: Claim): ProductError {
-  const words = ({ what, context }: Claim): string =>
+function mismatch(method: string, one: ContextClaim, conflicting: ContextClaim): ProductError {
+  const describeClaim = ({ what, context }: ContextClaim): string =>
     `${what} is in ${context === undefined ? 'the default context' : `context '${context}'`}`;
-  const message = `${method}: ${words(one)}, ${words(other)}; a disk can be used in its own context only: name a VM and a disk of the same one`;
+  const message = `${method}: ${describeClaim(one)}, ${describeClaim(conflicting)}; a disk can be used in its own context only: name a VM and a disk of the same one`;
   switch (method) {
     case 'detach_disk':
       return new ProductError('DISK_NOT_ATTACHED', message);

@@ -22,7 +22,7 @@ export interface Parameter {
   /** Null or absent is allowed and means nothing, or empty. */
   readonly isOptional?: boolean;
   /** The object may be in another context than the call: then, to the verb, there is none. */
-  readonly mayBeElsewhere?: boolean;
+  readonly allowOtherContext?: boolean;
 }
 
 export interface Signature {
@@ -67,7 +67,10 @@ export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signat
   [
     'check_vm',
     {
-      parameters: [...createVmParameters, { ...optional('former_vm_cid', 'vm cid'), mayBeElsewhere: true }],
+      parameters: [
+        ...createVmParameters,
+        { ...optional('former_vm_cid', 'vm cid'), allowOtherContext: true },
+      ],
     },
   ],
   ['describe_vm', { parameters: [cid('vm')] }],

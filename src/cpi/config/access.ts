@@ -1,7 +1,7 @@
-import { mustBeHttps } from '../../kubernetes/access.ts';
+import { httpsRequired } from '../../kubernetes/access.ts';
 import { pemProblem } from '../../kubernetes/pem.ts';
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, wrong } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import { child, optionalStringAt, invalidValue } from '../input.ts';
 
 /** A server and who we are to it, without a kubeconfig. */
 export interface ServerConfig {
@@ -26,36 +26,37 @@ export interface AccessConfig {
 }
 
 /** Each is a whole way in: what a later layer of the configuration names one of, it says all of. */
-export const accessForms = ['kubeconfig', 'server'] as const;
-const ofServer = ['ca', 'token', 'client_certificate', 'client_key'] as const;
-export const accessKeys: readonly string[] = [...accessForms, 'context', ...ofServer];
+export const accessSources = ['kubeconfig', 'server'] as const;
+const serverOnlyKeys = ['ca', 'token', 'client_certificate', 'client_key'] as const;
+export const accessKeys: readonly string[] = [...accessSources, 'context', ...serverOnlyKeys];
 
 /** The access keys of the section `kubernetes`. Throws INVALID_CONFIG. */
-export function parseAccess(section: Json, place: Place): AccessConfig {
+export function parseAccess(section: Json, place: Location): AccessConfig {
   const kubeconfig = section['kubeconfig'] ?? undefined;
-  const url = optionalStringAt(section['server'], at(place, 'server'));
-  const context = optionalStringAt(section['context'], at(place, 'context'));
+  const url = optionalStringAt(section['server'], child(place, 'server'));
+  const context = optionalStringAt(section['context'], child(place, 'context'));
   if (kubeconfig !== undefined && url !== undefined) {
-    throw wrong(at(place, 'server'), 'and kubeconfig are two ways to a cluster; give one of them');
+    throw invalidValue(child(place, 'server'), 'and kubeconfig are two ways to a cluster; give one of them');
   }
   if (context !== undefined && kubeconfig === undefined) {
-    throw wrong(at(place, 'context'), 'names a context of a kubeconfig, but there is none');
+    throw invalidValue(child(place, 'context'), 'names a context of a kubeconfig, but there is none');
   }
-  return { kubeconfig, context, server: serverOf(section, url, place) };
+  return { kubeconfig, context, server: parseServer(section, url, place) };
 }
 
-function serverOf(section: Json, url: string | undefined, place: Place): ServerConfig | undefined {
+function parseServer(section: Json, url: string | undefined, place: Location): ServerConfig | undefined {
   if (url === undefined) {
-    for (const name of ofServer) {
-      if ((section[name] ?? undefined) !== undefined) throw wrong(at(place, name), 'needs kubernetes.server');
+    for (const name of serverOnlyKeys) {
+      if ((section[name] ?? undefined) !== undefined)
+        throw invalidValue(child(place, name), 'needs kubernetes.server');
     }
     return undefined;
   }
-  const [ca, token, certificate, key] = ofServer.map((name) =>
-    optionalStringAt(section[name], at(place, name)),
+  const [ca, token, certificate, key] = serverOnlyKeys.map((name) =>
+    optionalStringAt(section[name], child(place, name)),
   );
   if ((certificate === undefined) !== (key === undefined)) {
-    throw wrong(place, 'has only one of client_certificate and client_key; it needs both');
+    throw invalidValue(place, 'has only one of client_certificate and client_key; it needs both');
   }
   for (const [name, pem] of [
     ['ca', ca],
@@ -63,16 +64,16 @@ function serverOf(section: Json, url: string | undefined, place: Place): ServerC
     ['client_key', key],
   ] as const) {
     const problem = pem && pemProblem(pem, name === 'client_key' ? 'key' : 'certificate');
-    if (problem !== undefined) throw wrong(at(place, name), problem);
+    if (problem !== undefined) throw invalidValue(child(place, name), problem);
   }
-  return { url: serverUrl(url, at(place, 'server')), ca, token, certificate, key };
+  return { url: serverUrl(url, child(place, 'server')), ca, token, certificate, key };
 }
 
-function serverUrl(text: string, place: Place): string {
-  if (!URL.canParse(text)) throw wrong(place, 'is not a URL');
+function serverUrl(text: string, place: Location): string {
+  if (!URL.canParse(text)) throw invalidValue(place, 'is not a URL');
   const url = new URL(text);
   const isBare = url.username === '' && url.password === '' && url.search === '' && url.hash === '';
-  if (url.protocol !== 'https:') throw wrong(place, mustBeHttps);
-  if (!isBare) throw wrong(place, 'has to have host, port and path only');
+  if (url.protocol !== 'https:') throw invalidValue(place, httpsRequired);
+  if (!isBare) throw invalidValue(place, 'has to have host, port and path only');
   return (url.origin + url.pathname).replace(/\/+$/u, '');
 }

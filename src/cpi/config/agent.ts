@@ -1,5 +1,5 @@
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, recordAt, refuseUnknownKeys, stringsAt } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import { child, optionalStringAt, recordAt, rejectUnknownKeys, stringsAt } from '../input.ts';
 
 /** What the agents are told; the env of a VM wins. */
 export interface AgentConfig {
@@ -11,13 +11,13 @@ export interface AgentConfig {
 }
 
 /** The section `agent`. Throws INVALID_CONFIG. */
-export function parseAgent(value: unknown, place: Place): AgentConfig {
+export function parseAgent(value: unknown, place: Location): AgentConfig {
   const section = recordAt(value, place);
-  refuseUnknownKeys(section, ['mbus', 'ntp', 'blobstore'], place);
+  rejectUnknownKeys(section, ['mbus', 'ntp', 'blobstore'], place);
   const blobstore = section['blobstore'] ?? undefined;
   return {
-    mbus: optionalStringAt(section['mbus'], at(place, 'mbus')),
-    ntp: stringsAt(section['ntp'], at(place, 'ntp')),
-    blobstore: blobstore === undefined ? undefined : recordAt(blobstore, at(place, 'blobstore')),
+    mbus: optionalStringAt(section['mbus'], child(place, 'mbus')),
+    ntp: stringsAt(section['ntp'], child(place, 'ntp')),
+    blobstore: blobstore === undefined ? undefined : recordAt(blobstore, child(place, 'blobstore')),
   };
 }

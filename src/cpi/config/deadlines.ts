@@ -1,5 +1,5 @@
-import type { Place } from '../input.ts';
-import { at, positiveIntegerAt, recordAt, refuseUnknownKeys, wrong } from '../input.ts';
+import type { Location } from '../input.ts';
+import { child, positiveIntegerAt, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
 
 /** Whole seconds. Each wait that ends says what was awaited and the last thing Kubernetes said about it. */
 export interface Deadlines {
@@ -53,7 +53,7 @@ const defaultDeadlines: Deadlines = {
   request: 30,
 };
 
-const keys: Readonly<Record<string, keyof Deadlines>> = {
+const deadlineKeys: Readonly<Record<string, keyof Deadlines>> = {
   schedule: 'schedule',
   sandbox: 'sandbox',
   create_vm: 'createVm',
@@ -74,27 +74,27 @@ const keys: Readonly<Record<string, keyof Deadlines>> = {
 
 /** The deadline of a CPI method as a whole; undefined for those that have none. */
 export function deadlineOfMethod(method: string, deadlines: Deadlines): number | undefined {
-  const key = keys[method];
+  const key = deadlineKeys[method];
   return key === undefined ? undefined : deadlines[key];
 }
 
 /** The section `deadlines`. Throws INVALID_CONFIG. */
-export function parseDeadlines(value: unknown, place: Place): Deadlines {
+export function parseDeadlines(value: unknown, place: Location): Deadlines {
   const section = recordAt(value, place);
-  refuseUnknownKeys(section, Object.keys(keys), place);
+  rejectUnknownKeys(section, Object.keys(deadlineKeys), place);
   const given: Partial<Record<keyof Deadlines, number>> = {};
-  for (const [key, name] of Object.entries(keys)) {
+  for (const [key, name] of Object.entries(deadlineKeys)) {
     const seconds = section[key];
-    if (seconds !== undefined && seconds !== null) given[name] = secondsAt(seconds, at(place, key));
+    if (seconds !== undefined && seconds !== null) given[name] = secondsAt(seconds, child(place, key));
   }
   return { ...defaultDeadlines, ...given };
 }
 
 /** Timers of a runtime end at 2^31 ms; longer ones end at once. */
-const longest = 7 * 24 * 3600;
+const maxSeconds = 7 * 24 * 3600;
 
-function secondsAt(value: unknown, place: Place): number {
+function secondsAt(value: unknown, place: Location): number {
   const seconds = positiveIntegerAt(value, place);
-  if (seconds > longest) throw wrong(place, `has to be ${longest} (a week) at most`);
+  if (seconds > maxSeconds) throw invalidValue(place, `has to be ${maxSeconds} (a week) at most`);
   return seconds;
 }

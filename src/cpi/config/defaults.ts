@@ -1,9 +1,9 @@
-import type { Place } from '../input.ts';
-import { at, recordAt, refuseUnknownKeys } from '../input.ts';
-import type { Profile } from '../vm/profile.ts';
+import type { Location } from '../input.ts';
+import { child, recordAt, rejectUnknownKeys } from '../input.ts';
+import type { SecurityProfile } from '../vm/profile.ts';
 import { optionalProfileAt } from '../vm/profile.ts';
 import type { Resources } from '../vm/resources.ts';
-import { overDefaults, parseResources } from '../vm/resources.ts';
+import { withDefaults, parseResources } from '../vm/resources.ts';
 import type { EphemeralDisk } from './ephemeral-disk.ts';
 import { parseEphemeralDisk } from './ephemeral-disk.ts';
 
@@ -11,21 +11,21 @@ import { parseEphemeralDisk } from './ephemeral-disk.ts';
 export interface Defaults {
   readonly resources: Resources;
   readonly ephemeralDisk: EphemeralDisk;
-  readonly profile: Profile;
+  readonly profile: SecurityProfile;
 }
 
 /** The section `defaults`. Throws INVALID_CONFIG. */
-export function parseDefaults(value: unknown, place: Place): Defaults {
+export function parseDefaults(value: unknown, place: Location): Defaults {
   const section = recordAt(value, place);
-  refuseUnknownKeys(section, ['resources', 'ephemeral_disk', 'profile'], place);
-  const resources = parseResources(section['resources'], at(place, 'resources'));
+  rejectUnknownKeys(section, ['resources', 'ephemeral_disk', 'profile'], place);
+  const resources = parseResources(section['resources'], child(place, 'resources'));
   return {
     // a VM without requests would be the first that a node under pressure evicts
-    resources: overDefaults(resources, { requests: { cpu: '100m', memory: '128Mi' }, limits: {} }),
-    ephemeralDisk: parseEphemeralDisk(section['ephemeral_disk'], at(place, 'ephemeral_disk'), {
+    resources: withDefaults(resources, { requests: { cpu: '100m', memory: '128Mi' }, limits: {} }),
+    ephemeralDisk: parseEphemeralDisk(section['ephemeral_disk'], child(place, 'ephemeral_disk'), {
       sizeMiB: 1024,
       storageClass: undefined,
     }),
-    profile: optionalProfileAt(section['profile'], at(place, 'profile')) ?? 'privileged',
+    profile: optionalProfileAt(section['profile'], child(place, 'profile')) ?? 'privileged',
   };
 }

@@ -1,5 +1,5 @@
-import type { Place } from '../input.ts';
-import { at, optionalStringAt, positiveIntegerAt, recordAt, refuseUnknownKeys } from '../input.ts';
+import type { Location } from '../input.ts';
+import { child, optionalStringAt, positiveIntegerAt, recordAt, rejectUnknownKeys } from '../input.ts';
 
 export interface EphemeralDisk {
   readonly sizeMiB: number;
@@ -8,13 +8,13 @@ export interface EphemeralDisk {
 }
 
 /** `{size: MiB, storage_class: name}`, either absent. */
-export function parseEphemeralDisk(value: unknown, place: Place, defaults: EphemeralDisk): EphemeralDisk {
+export function parseEphemeralDisk(value: unknown, place: Location, defaults: EphemeralDisk): EphemeralDisk {
   const disk = recordAt(value, place);
-  refuseUnknownKeys(disk, ['size', 'storage_class'], place);
+  rejectUnknownKeys(disk, ['size', 'storage_class'], place);
   const size = disk['size'] ?? undefined;
   return {
-    sizeMiB: size === undefined ? defaults.sizeMiB : positiveIntegerAt(size, at(place, 'size')),
+    sizeMiB: size === undefined ? defaults.sizeMiB : positiveIntegerAt(size, child(place, 'size')),
     storageClass:
-      optionalStringAt(disk['storage_class'], at(place, 'storage_class')) ?? defaults.storageClass,
+      optionalStringAt(disk['storage_class'], child(place, 'storage_class')) ?? defaults.storageClass,
   };
 }

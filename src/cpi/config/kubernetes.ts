@@ -1,7 +1,15 @@
-import type { AttachSetting } from '../disk/attach/strategy.ts';
-import { attachSettingAt } from '../disk/attach/strategy.ts';
-import type { Place } from '../input.ts';
-import { at, optionalStringAt, recordAt, refuseUnknownKeys, stringAt, stringsAt, wrong } from '../input.ts';
+import type { AttachStrategySetting } from '../disk/attach/strategy.ts';
+import { readAttachStrategy } from '../disk/attach/strategy.ts';
+import type { Location } from '../input.ts';
+import {
+  child,
+  optionalStringAt,
+  recordAt,
+  rejectUnknownKeys,
+  stringAt,
+  stringsAt,
+  invalidValue,
+} from '../input.ts';
 import type { AccessConfig } from './access.ts';
 import { accessKeys, parseAccess } from './access.ts';
 
@@ -14,15 +22,15 @@ export interface KubernetesConfig extends AccessConfig {
   readonly kubeletRootDirectory: string;
   readonly imagePullSecrets: readonly string[];
   /** How new VMs get their disks; each VM keeps what it was made with. */
-  readonly attach: AttachSetting;
+  readonly attach: AttachStrategySetting;
   /** Of claims and attachments; absent: the namespace of the VMs. */
   readonly diskNamespace: string | undefined;
 }
 
 /** The section `kubernetes`. Throws INVALID_CONFIG. */
-export function parseKubernetes(value: unknown, place: Place): KubernetesConfig {
+export function parseKubernetes(value: unknown, place: Location): KubernetesConfig {
   const section = recordAt(value, place);
-  refuseUnknownKeys(
+  rejectUnknownKeys(
     section,
     [
       ...accessKeys,
@@ -33,20 +41,20 @@ export function parseKubernetes(value: unknown, place: Place): KubernetesConfig 
   );
   return {
     ...parseAccess(section, place),
-    namespace: optionalStringAt(section['namespace'], at(place, 'namespace')),
+    namespace: optionalStringAt(section['namespace'], child(place, 'namespace')),
     defaultNamespace: undefined,
-    kubeletRootDirectory: directoryAt(section['kubelet_root_dir'], at(place, 'kubelet_root_dir')),
-    imagePullSecrets: stringsAt(section['image_pull_secrets'], at(place, 'image_pull_secrets')),
-    attach: attachSettingAt(section['attach'], at(place, 'attach')),
-    diskNamespace: optionalStringAt(section['disk_namespace'], at(place, 'disk_namespace')),
+    kubeletRootDirectory: readAbsolutePath(section['kubelet_root_dir'], child(place, 'kubelet_root_dir')),
+    imagePullSecrets: stringsAt(section['image_pull_secrets'], child(place, 'image_pull_secrets')),
+    attach: readAttachStrategy(section['attach'], child(place, 'attach')),
+    diskNamespace: optionalStringAt(section['disk_namespace'], child(place, 'disk_namespace')),
   };
 }
 
-function directoryAt(value: unknown, place: Place): string {
+function readAbsolutePath(value: unknown, place: Location): string {
   if (value === undefined || value === null) return '/var/lib/kubelet';
   const path = stringAt(value, place);
   if (!path.startsWith('/') || path.split('/').includes('..')) {
-    throw wrong(place, 'has to be an absolute path without ".."');
+    throw invalidValue(place, 'has to be an absolute path without ".."');
   }
   return path.replace(/\/+$/u, '');
 }

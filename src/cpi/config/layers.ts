@@ -1,6 +1,6 @@
-import type { Json, Place } from '../input.ts';
-import { at, recordAt, refuseUnknownKeys, wrong } from '../input.ts';
-import { accessForms, accessKeys } from './access.ts';
+import type { Json, Location } from '../input.ts';
+import { child, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
+import { accessSources, accessKeys } from './access.ts';
 import { deepMerge } from './deep-merge.ts';
 
 /** The sections that a context of ours may have too. */
@@ -8,7 +8,7 @@ const sections = ['kubernetes', 'networks', 'agent', 'defaults', 'deadlines', 'e
 const contextsKey = 'contexts';
 /** One for all clusters: no call about a stemcell names a context. */
 const registryKey = 'registry';
-const known: readonly string[] = [...sections, registryKey, contextsKey];
+const topLevelKeys: readonly string[] = [...sections, registryKey, contextsKey];
 
 export interface Layers {
   /** What the job rendered. */
@@ -19,7 +19,7 @@ export interface Layers {
   readonly contextName: string | undefined;
 }
 
-export interface MergedLayers {
+export interface EffectiveConfig {
   readonly sections: Json;
   /** The named context where it is one of the kubeconfig. */
   readonly kubeconfigContext: string | undefined;
@@ -31,20 +31,20 @@ export interface MergedLayers {
  * Keys of the request's context that are no section of ours are the caller's; an unknown key of the file is refused.
  * Throws INVALID_CONFIG, which never quotes a value.
  */
-export function mergeLayers({ file, request, contextName }: Layers, place: Place): MergedLayers {
+export function mergeLayers({ file, request, contextName }: Layers, place: Location): EffectiveConfig {
   const base = recordAt(file, place);
-  refuseUnknownKeys(base, known, place);
-  const overrides = overridesOf(request, place);
+  rejectUnknownKeys(base, topLevelKeys, place);
+  const overrides = readOverrides(request, place);
   const { [contextsKey]: contexts, ...merged } = mergeLayer(base, overrides, place);
-  const entries = contextEntries(contexts, at(place, contextsKey));
+  const entries = contextEntries(contexts, child(place, contextsKey));
   if (contextName === undefined) return { sections: merged, kubeconfigContext: undefined };
   const entry = entries.get(contextName);
   if (entry !== undefined)
     return { sections: mergeLayer(merged, entry, place), kubeconfigContext: undefined };
-  const { kubeconfig } = recordAt(merged['kubernetes'], at(place, 'kubernetes'));
+  const { kubeconfig } = recordAt(merged['kubernetes'], child(place, 'kubernetes'));
   if (kubeconfig === undefined || kubeconfig === null) {
-    throw wrong(
-      at(place, contextsKey),
+    throw invalidValue(
+      child(place, contextsKey),
       `has no "${contextName}", and there is no kubeconfig that could have a context of this name`,
     );
   }
@@ -52,19 +52,19 @@ export function mergeLayers({ file, request, contextName }: Layers, place: Place
 }
 
 /** What the job's property `ntp` is becomes agent.ntp here, as in the job's template. */
-function overridesOf(request: Readonly<Json>, place: Place): Json {
+function readOverrides(request: Readonly<Json>, place: Location): Json {
   const given: Json = Object.fromEntries(
-    known.map((key) => [key, request[key]]).filter(([, value]) => value !== undefined),
+    topLevelKeys.map((key) => [key, request[key]]).filter(([, value]) => value !== undefined),
   );
   if (request['ntp'] === undefined) return given;
-  const agent = recordAt(given['agent'], at(place, 'agent'));
+  const agent = recordAt(given['agent'], child(place, 'agent'));
   return { ...given, agent: { ntp: request['ntp'], ...agent } };
 }
 
-function contextEntries(value: unknown, place: Place): Map<string, Json> {
+function contextEntries(value: unknown, place: Location): Map<string, Json> {
   const entries = Object.entries(recordAt(value, place)).map(([name, given]): [string, Json] => {
-    const entry = recordAt(given, at(place, name));
-    refuseUnknownKeys(entry, sections, at(place, name));
+    const entry = recordAt(given, child(place, name));
+    rejectUnknownKeys(entry, sections, child(place, name));
     return [name, entry];
   });
   return new Map(entries);
@@ -74,34 +74,34 @@ function contextEntries(value: unknown, place: Place): Map<string, Json> {
  * A later layer that names a way to a cluster, or a registry, replaces the former one whole: parts of two make none, and
  * no password goes to another server.
  */
-function mergeLayer(base: Json, over: Json, place: Place): Json {
-  const kept = withoutAccess(withoutRegistry(base, over, place), over, place);
-  return deepMerge(withoutAccessOfContexts(kept, over, at(place, contextsKey)), over);
+function mergeLayer(base: Json, over: Json, place: Location): Json {
+  const kept = dropAccess(dropRegistry(base, over, place), over, place);
+  return deepMerge(dropContextAccess(kept, over, child(place, contextsKey)), over);
 }
 
 /** Without the former registry where `over` names another URL. */
-function withoutRegistry(base: Json, over: Json, place: Place): Json {
-  if (!Object.hasOwn(recordAt(over[registryKey], at(place, registryKey)), 'url')) return base;
+function dropRegistry(base: Json, over: Json, place: Location): Json {
+  if (!Object.hasOwn(recordAt(over[registryKey], child(place, registryKey)), 'url')) return base;
   const { [registryKey]: _, ...rest } = base;
   return rest;
 }
 
 /** Without the former way to a cluster where `over` names one. */
-function withoutAccess(base: Json, over: Json, place: Place): Json {
-  const later = recordAt(over['kubernetes'], at(place, 'kubernetes'));
-  if (!accessForms.some((name) => Object.hasOwn(later, name))) return base;
-  const former = Object.entries(recordAt(base['kubernetes'], at(place, 'kubernetes')));
+function dropAccess(base: Json, over: Json, place: Location): Json {
+  const later = recordAt(over['kubernetes'], child(place, 'kubernetes'));
+  if (!accessSources.some((name) => Object.hasOwn(later, name))) return base;
+  const former = Object.entries(recordAt(base['kubernetes'], child(place, 'kubernetes')));
   return { ...base, kubernetes: Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key))) };
 }
 
 /** The same of each context that both layers have. */
-function withoutAccessOfContexts(base: Json, over: Json, place: Place): Json {
+function dropContextAccess(base: Json, over: Json, place: Location): Json {
   const later = Object.entries(recordAt(over[contextsKey], place));
   if (later.length === 0) return base;
   const contexts = new Map(Object.entries(recordAt(base[contextsKey], place)));
   for (const [name, entry] of later) {
-    const own = at(place, name);
-    contexts.set(name, withoutAccess(recordAt(contexts.get(name), own), recordAt(entry, own), own));
+    const own = child(place, name);
+    contexts.set(name, dropAccess(recordAt(contexts.get(name), own), recordAt(entry, own), own));
   }
   return { ...base, [contextsKey]: Object.fromEntries(contexts) };
 }

@@ -1,8 +1,8 @@
-import type { Place } from '../input.ts';
-import { at, optionalStringAt, recordAt, refuseUnknownKeys } from '../input.ts';
+import type { Location } from '../input.ts';
+import { child, optionalStringAt, recordAt, rejectUnknownKeys } from '../input.ts';
 
 /** What a director takes out of the environment of a CPI; the names are those of other CPIs. */
-const variables = ['http_proxy', 'https_proxy', 'no_proxy'] as const;
+const variableNames = ['http_proxy', 'https_proxy', 'no_proxy'] as const;
 
 /** Proxy variables as a process has them, in both spellings. Secret: a URL may carry a password. */
 export type ProxyVariables = Readonly<Record<string, string>>;
@@ -11,12 +11,12 @@ export type ProxyVariables = Readonly<Record<string, string>>;
  * The section `env`: https_proxy and no_proxy lead to the API server, all three are in the environment of exec plugins.
  * They go over those of our own process. Throws INVALID_CONFIG.
  */
-export function parseProxies(value: unknown, place: Place): ProxyVariables {
+export function parseProxyVariables(value: unknown, place: Location): ProxyVariables {
   const section = recordAt(value, place);
-  refuseUnknownKeys(section, variables, place);
+  rejectUnknownKeys(section, variableNames, place);
   const given: Record<string, string> = {};
-  for (const name of variables) {
-    const text = optionalStringAt(section[name], at(place, name));
+  for (const name of variableNames) {
+    const text = optionalStringAt(section[name], child(place, name));
     if (text !== undefined) Object.assign(given, { [name]: text, [name.toUpperCase()]: text });
   }
   return given;

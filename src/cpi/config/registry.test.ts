@@ -4,7 +4,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import type { CpiConfig } from '../config.ts';
 import { parseConfig } from '../config.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
-import { secretsOf } from '../secrets-of.ts';
+import { secretsOfConfig } from '../secrets-of.ts';
 
 const base = { url: 'https://registry.example:5000', repository: 'bosh/stemcells' };
 const parse = (registry: object, request: object = {}): CpiConfig['registry'] =>
@@ -74,6 +74,8 @@ test('a later layer changes keys of the registry, but a password never goes to a
 });
 
 test('the password is a secret in messages', async () => {
-  const redact = redactor(await secretsOf({ registry: { ...base, username: 'u', password: 'pass-word' } }));
+  const redact = redactor(
+    await secretsOfConfig({ registry: { ...base, username: 'u', password: 'pass-word' } }),
+  );
   assert.equal(redact('u said pass-word to registry.example'), 'u said <redacted> to registry.example');
 });

@@ -1,15 +1,15 @@
 import { isHost, isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
 import { pemProblem } from '../../kubernetes/pem.ts';
-import type { Json, Place } from '../input.ts';
+import type { Json, Location } from '../input.ts';
 import {
-  at,
+  child,
   booleanAt,
-  isUngiven,
+  isUnset,
   optionalStringAt,
   recordAt,
-  refuseUnknownKeys,
+  rejectUnknownKeys,
   stringAt,
-  wrong,
+  invalidValue,
 } from '../input.ts';
 
 /** Where heavy stemcells are pushed to. */
@@ -39,48 +39,51 @@ const keys = [
 ] as const;
 
 /** The section `registry`; undefined where none is configured. Throws INVALID_CONFIG. */
-export function parseRegistry(value: unknown, place: Place): RegistryConfig | undefined {
+export function parseRegistry(value: unknown, place: Location): RegistryConfig | undefined {
   const section = recordAt(value, place);
-  refuseUnknownKeys(section, keys, place);
-  if (isUngiven(section, keys)) return undefined;
-  const origin = originAt(section, place);
-  const repository = stringAt(section['repository'], at(place, 'repository'));
+  rejectUnknownKeys(section, keys, place);
+  if (isUnset(section, keys)) return undefined;
+  const origin = readOrigin(section, place);
+  const repository = stringAt(section['repository'], child(place, 'repository'));
   if (!isRepository(repository))
-    throw wrong(at(place, 'repository'), 'has to be a repository such as bosh/stemcells, in lower case');
-  const ca = optionalStringAt(section['ca'], at(place, 'ca'));
+    throw invalidValue(
+      child(place, 'repository'),
+      'has to be a repository such as bosh/stemcells, in lower case',
+    );
+  const ca = optionalStringAt(section['ca'], child(place, 'ca'));
   const problem = ca && pemProblem(ca, 'certificate');
-  if (problem !== undefined) throw wrong(at(place, 'ca'), problem);
-  const pullHost = optionalStringAt(section['pull_host'], at(place, 'pull_host')) ?? new URL(origin).host;
+  if (problem !== undefined) throw invalidValue(child(place, 'ca'), problem);
+  const pullHost = optionalStringAt(section['pull_host'], child(place, 'pull_host')) ?? new URL(origin).host;
   if (!isHost(pullHost))
-    throw wrong(at(place, 'pull_host'), 'has to be host or host:port, as in an image reference');
+    throw invalidValue(child(place, 'pull_host'), 'has to be host or host:port, as in an image reference');
   return {
     ...{ origin, repository, ca, pullHost },
-    credentials: credentialsAt(section, place),
-    deletion: deletionAt(section['delete'], at(place, 'delete')),
+    credentials: readCredentials(section, place),
+    deletion: readDeletionPolicy(section['delete'], child(place, 'delete')),
   };
 }
 
-function originAt(section: Json, place: Place): string {
-  const text = optionalStringAt(section['url'], at(place, 'url'));
-  if (text === undefined) throw wrong(place, 'needs url and repository');
-  const allowsPlainHttp = booleanAt(section['plain_http'], at(place, 'plain_http')) ?? false;
+function readOrigin(section: Json, place: Location): string {
+  const text = optionalStringAt(section['url'], child(place, 'url'));
+  if (text === undefined) throw invalidValue(place, 'needs url and repository');
+  const allowsPlainHttp = booleanAt(section['plain_http'], child(place, 'plain_http')) ?? false;
   const problem = registryUrlProblem(text, allowsPlainHttp);
-  if (problem !== undefined) throw wrong(at(place, 'url'), problem);
+  if (problem !== undefined) throw invalidValue(child(place, 'url'), problem);
   return new URL(text).origin;
 }
 
-function credentialsAt(section: Json, place: Place): RegistryConfig['credentials'] {
-  const username = optionalStringAt(section['username'], at(place, 'username'));
-  const password = optionalStringAt(section['password'], at(place, 'password'));
+function readCredentials(section: Json, place: Location): RegistryConfig['credentials'] {
+  const username = optionalStringAt(section['username'], child(place, 'username'));
+  const password = optionalStringAt(section['password'], child(place, 'password'));
   if (username === undefined && password === undefined) return undefined;
   if (username === undefined || password === undefined)
-    throw wrong(place, 'has only one of username and password; it needs both');
-  if (username.includes(':')) throw wrong(at(place, 'username'), 'must not have a colon');
+    throw invalidValue(place, 'has only one of username and password; it needs both');
+  if (username.includes(':')) throw invalidValue(child(place, 'username'), 'must not have a colon');
   return { username, password };
 }
 
-function deletionAt(value: unknown, place: Place): RegistryConfig['deletion'] {
+function readDeletionPolicy(value: unknown, place: Location): RegistryConfig['deletion'] {
   if (value === undefined || value === null || value === 'required') return 'required';
-  if (value !== 'best-effort') throw wrong(place, 'has to be required or best-effort');
+  if (value !== 'best-effort') throw invalidValue(place, 'has to be required or best-effort');
   return value;
 }

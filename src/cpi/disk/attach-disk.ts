@@ -1,64 +1,64 @@
 import type { Pod } from '../../kubernetes/pod.ts';
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
-import { at, stringAt } from '../input.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
+import { child, stringAt } from '../input.ts';
 import { label } from '../labels.ts';
 import { findVm } from '../vm/find-vm.ts';
-import { requireLive } from '../vm/live-vm.ts';
-import { refuseHeld } from './attach/disk-lock.ts';
+import { requireActiveVm } from '../vm/live-vm.ts';
+import { assertNotLocked } from './attach/disk-lock.ts';
 import { attachHot, clearAttachment, refuseLeftMount } from './attach/hot.ts';
 import type { RecreatedVm } from './attach/recreate.ts';
 import { strategyOf } from './attach/strategy.ts';
-import { dropCopy } from './change/drop-copy.ts';
+import { discardReplacement } from './change/drop-copy.ts';
 import type { PersistentVolumeClaim } from './claim.ts';
 import { claimReference } from './claim.ts';
 import { findDisk } from './find-disk.ts';
 import { noFormerCids } from './former-cids.ts';
-import { diskGone, diskNotFound } from './disk-not-found.ts';
+import { diskDeletedError, diskNotFoundError } from './disk-not-found.ts';
 
 /**
  * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the hint, a directory
  * in the VM that lies inside the volume (warden-style images take a path as it is). Idempotent for a pair; an error
  * leaves nothing behind, or says that the disk may be in the VM and stays attached. Model: hot.pml
  */
-export async function attachDisk(cloud: Cloud, args: readonly unknown[]): Promise<string> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'attach_disk' };
-  const vmCid = stringAt(args[0], at(place, 'vm_cid'));
-  const diskCid = stringAt(args[1], at(place, 'disk_cid'));
+export async function attachDisk(cloud: CallContext, args: readonly unknown[]): Promise<string> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'attach_disk' };
+  const vmCid = stringAt(args[0], child(place, 'vm_cid'));
+  const diskCid = stringAt(args[1], child(place, 'disk_cid'));
   const [pod, claim] = await Promise.all([findVm(cloud, vmCid), findDisk(cloud, diskCid)]);
-  const recreated = await recreatedVm(cloud, vmCid, pod);
+  const recreated = await vmWithRecreateStrategy(cloud, vmCid, pod);
   if (recreated !== undefined) {
-    const usable = usableClaim(cloud, diskCid, claim);
+    const usable = requireUsableClaim(cloud, diskCid, claim);
     await clearAttachment(cloud, usable.metadata.name ?? '');
     await refuseLeftMount(cloud, usable);
-    await dropCopy(cloud, usable);
+    await discardReplacement(cloud, usable);
     const { attachByRecreate } = await import('./attach/recreate.ts');
     const hint = await attachByRecreate(cloud, recreated, usable);
-    await markKnown(cloud, usable, diskCid);
+    await acknowledgeReplacement(cloud, usable, diskCid);
     return hint;
   }
-  const vm = await requireLive(cloud, vmCid, pod);
-  const usable = usableClaim(cloud, diskCid, claim);
-  await refuseHeld(cloud, usable);
-  await dropCopy(cloud, usable);
+  const vm = await requireActiveVm(cloud, vmCid, pod);
+  const usable = requireUsableClaim(cloud, diskCid, claim);
+  await assertNotLocked(cloud, usable);
+  await discardReplacement(cloud, usable);
   const hint = await attachHot(cloud, vm, usable);
-  await markKnown(cloud, usable, diskCid);
+  await acknowledgeReplacement(cloud, usable, diskCid);
   return hint;
 }
 
-function usableClaim(
-  cloud: Cloud,
+function requireUsableClaim(
+  cloud: CallContext,
   diskCid: string,
   claim: PersistentVolumeClaim | undefined,
 ): PersistentVolumeClaim {
-  if (claim === undefined) throw diskNotFound(cloud, diskCid);
+  if (claim === undefined) throw diskNotFoundError(cloud, diskCid);
   if (claim.metadata.deletionTimestamp === undefined) return claim;
-  throw diskGone(diskCid, 'is being deleted');
+  throw diskDeletedError(diskCid, 'is being deleted');
 }
 
 /** Loads the other strategy only where the VM may have it. */
-async function recreatedVm(
-  cloud: Cloud,
+async function vmWithRecreateStrategy(
+  cloud: CallContext,
   vmCid: string,
   pod: Pod | undefined,
 ): Promise<RecreatedVm | undefined> {
@@ -67,7 +67,11 @@ async function recreatedVm(
 }
 
 /** A caller that names a copy by its own cid has heard of it: from now on the former ones are not the disk's. */
-async function markKnown(cloud: Cloud, { metadata }: PersistentVolumeClaim, cid: string): Promise<void> {
+async function acknowledgeReplacement(
+  cloud: CallContext,
+  { metadata }: PersistentVolumeClaim,
+  cid: string,
+): Promise<void> {
   if (metadata.name !== cid || metadata.labels?.[label.replaces] === undefined) return;
   await cloud.api.patch(claimReference(cloud, cid), { metadata: { labels: noFormerCids(metadata.labels) } });
 }

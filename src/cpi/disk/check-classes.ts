@@ -8,9 +8,9 @@ import {
 } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshotClass } from '../../kubernetes/snapshot.ts';
 import type { StorageClass, VolumeAttributesClass } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
-import { at, wrong } from '../input.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
+import { child, invalidValue } from '../input.ts';
 import type { DiskProperties } from './claim.ts';
 
 /**
@@ -19,30 +19,30 @@ import type { DiskProperties } from './claim.ts';
  * to be corrected are the cloud_properties. Of classes that the role may not read nothing is known.
  */
 export async function checkClasses(
-  cloud: Cloud,
+  cloud: CallContext,
   properties: Partial<DiskProperties>,
-  place: Place,
+  place: Location,
 ): Promise<void> {
   const { storageClass, attributesClass, snapshotClass } = properties;
-  const places = {
-    storage: at(place, 'storage_class'),
-    attributes: at(place, 'volume_attributes_class'),
-    snapshots: at(place, 'snapshot_class'),
+  const locations = {
+    storage: child(place, 'storage_class'),
+    attributes: child(place, 'volume_attributes_class'),
+    snapshots: child(place, 'snapshot_class'),
   };
   const [storage, attributes, snapshots] = await Promise.all([
-    readClass<StorageClass>(cloud, storageClasses, storageClass, places.storage),
-    readClass<VolumeAttributesClass>(cloud, volumeAttributesClasses, attributesClass, places.attributes),
-    readClass<VolumeSnapshotClass>(cloud, volumeSnapshotClasses, snapshotClass, places.snapshots),
+    readClass<StorageClass>(cloud, storageClasses, storageClass, locations.storage),
+    readClass<VolumeAttributesClass>(cloud, volumeAttributesClasses, attributesClass, locations.attributes),
+    readClass<VolumeSnapshotClass>(cloud, volumeSnapshotClasses, snapshotClass, locations.snapshots),
   ]);
-  checkDriver(storage, attributes?.driverName, places.attributes);
-  checkDriver(storage, snapshots?.driver, places.snapshots);
+  checkDriver(storage, attributes?.driverName, locations.attributes);
+  checkDriver(storage, snapshots?.driver, locations.snapshots);
 }
 
 async function readClass<T extends KubernetesObject>(
-  cloud: Cloud,
+  cloud: CallContext,
   resource: Resource,
   name: string | undefined,
-  place: Place,
+  place: Location,
 ): Promise<T | undefined> {
   if (name === undefined || name === '') return undefined;
   try {
@@ -50,14 +50,14 @@ async function readClass<T extends KubernetesObject>(
   } catch (error) {
     if (isMissingResource(error)) {
       const { plural, group, version } = resource;
-      throw wrong(
+      throw invalidValue(
         place,
         `names a class, and the cluster has no API for them (${plural}.${group}/${version}): leave it out`,
       );
     }
     if (isApiError(error, 404)) {
       const hint = resource === storageClasses ? '; static volumes have the class ""' : '';
-      throw wrong(
+      throw invalidValue(
         place,
         `names a class that the cluster does not have: "${name}"; make it, or name one of kubectl get ${resource.plural}${hint}`,
       );
@@ -68,10 +68,10 @@ async function readClass<T extends KubernetesObject>(
   }
 }
 
-function checkDriver(storage: StorageClass | undefined, driver: string | undefined, place: Place): void {
+function checkDriver(storage: StorageClass | undefined, driver: string | undefined, place: Location): void {
   if (storage === undefined || driver === undefined || driver === storage.provisioner) return;
   const { metadata, provisioner } = storage;
-  throw wrong(
+  throw invalidValue(
     place,
     `names a class of driver ${driver}, and storage_class "${metadata.name ?? ''}" is of driver ${provisioner}: name one of that driver`,
   );

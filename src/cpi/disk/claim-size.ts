@@ -5,7 +5,7 @@ const mebibyte = 1024n * 1024n;
 
 const resizePending = 'FileSystemResizePending';
 
-export const bytesOf = (sizeMiB: number): bigint => BigInt(sizeMiB) * mebibyte;
+export const parseBytes = (sizeMiB: number): bigint => BigInt(sizeMiB) * mebibyte;
 
 /** What the claim asks for, in bytes. */
 export function requestedBytes({ spec }: PersistentVolumeClaim): bigint {
@@ -13,13 +13,13 @@ export function requestedBytes({ spec }: PersistentVolumeClaim): bigint {
 }
 
 /** For messages: bytes as whole MiB, which is how BOSH counts. */
-export const inMiB = (bytes: bigint): string => `${(bytes + mebibyte - 1n) / mebibyte} MiB`;
+export const formatMiB = (bytes: bigint): string => `${(bytes + mebibyte - 1n) / mebibyte} MiB`;
 
 /**
  * Whether the volume has the size that is asked for, as far as it can get without a pod: a file system grows when it is
  * mounted the next time (kubernetes-csi/external-resizer, FileSystemResizePending).
  */
-export function hasSize({ status }: PersistentVolumeClaim, bytes: bigint): boolean {
+export function hasReachedSize({ status }: PersistentVolumeClaim, bytes: bigint): boolean {
   const sizeIn = (sizes: Readonly<Record<string, string>> | undefined): bigint | undefined =>
     parseQuantity(sizes?.['storage'] ?? '');
   if ((sizeIn(status?.capacity) ?? 0n) >= bytes) return true;

@@ -1,15 +1,15 @@
-import { ifThere } from '../../kubernetes/if-there.ts';
-import type { Cloud } from '../cloud.ts';
+import { ignoreNotFound } from '../../kubernetes/if-there.ts';
+import type { CallContext } from '../cloud.ts';
 import { diskNamespaceOf } from '../cloud.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import { isDnsSubdomain } from '../../kubernetes/names.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, refuseUnknownKeys, wrong } from '../input.ts';
-import { annotation, baseLabels, isOurs, label } from '../labels.ts';
+import type { Json, Location } from '../input.ts';
+import { child, optionalStringAt, rejectUnknownKeys, invalidValue } from '../input.ts';
+import { annotation, baseLabels, isManaged, label } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
-import { refuseDevices } from './refuse-devices.ts';
+import { rejectBlockDevices } from './refuse-devices.ts';
 
 export type { PersistentVolumeClaim };
 
@@ -26,36 +26,36 @@ export interface DiskProperties {
 type DiskAccessMode = 'ReadWriteOnce' | 'ReadWriteOncePod';
 
 /** cloud_properties of a disk. */
-export function parseDiskProperties(properties: Json, place: Place): DiskProperties {
-  refuseDevices(properties, place);
-  refuseUnknownKeys(
+export function parseDiskProperties(properties: Json, place: Location): DiskProperties {
+  rejectBlockDevices(properties, place);
+  rejectUnknownKeys(
     properties,
     ['storage_class', 'snapshot_class', 'volume_attributes_class', 'volume_mode', 'access_mode'],
     place,
   );
-  const classAt = (key: string): string | undefined => classNameAt(properties[key], at(place, key));
+  const classAt = (key: string): string | undefined => readClassName(properties[key], child(place, key));
   return {
     // the empty one means static volumes
     storageClass: properties['storage_class'] === '' ? '' : classAt('storage_class'),
     snapshotClass: classAt('snapshot_class'),
     attributesClass: classAt('volume_attributes_class'),
-    accessMode: accessModeAt(properties['access_mode'], at(place, 'access_mode')),
+    accessMode: readAccessMode(properties['access_mode'], child(place, 'access_mode')),
   };
 }
 
-function accessModeAt(value: unknown, place: Place): DiskAccessMode {
+function readAccessMode(value: unknown, place: Location): DiskAccessMode {
   const mode = optionalStringAt(value, place) ?? 'ReadWriteOnce';
   if (mode === 'ReadWriteOnce' || mode === 'ReadWriteOncePod') return mode;
-  throw wrong(place, 'has to be ReadWriteOnce or ReadWriteOncePod');
+  throw invalidValue(place, 'has to be ReadWriteOnce or ReadWriteOncePod');
 }
 
-function classNameAt(value: unknown, place: Place): string | undefined {
+function readClassName(value: unknown, place: Location): string | undefined {
   const name = optionalStringAt(value, place);
   if (name === undefined || isDnsSubdomain(name)) return name;
-  throw wrong(place, 'has to be the name of a class, which is a DNS subdomain in lower case');
+  throw invalidValue(place, 'has to be the name of a class, which is a DNS subdomain in lower case');
 }
 
-export interface ClaimPlan {
+export interface DiskSpec {
   readonly cid: string;
   readonly namespace: string;
   readonly sizeMiB: number;
@@ -66,7 +66,7 @@ export interface ClaimPlan {
 }
 
 /** The claim behind a disk, marked unclaimed until somebody attaches it or gives it metadata. */
-export function diskClaim(plan: ClaimPlan): PersistentVolumeClaim {
+export function buildClaim(plan: DiskSpec): PersistentVolumeClaim {
   const { cid, namespace, properties, dataSource } = plan;
   const { storageClass, attributesClass } = properties;
   return {
@@ -76,7 +76,7 @@ export function diskClaim(plan: ClaimPlan): PersistentVolumeClaim {
       name: cid,
       namespace,
       labels: { ...baseLabels('disk', plan.directorUuid), [label.diskId]: cid, [label.unclaimed]: 'true' },
-      annotations: typeAnnotations(properties),
+      annotations: diskTypeAnnotations(properties),
     },
     spec: {
       accessModes: [properties.accessMode],
@@ -89,12 +89,15 @@ export function diskClaim(plan: ClaimPlan): PersistentVolumeClaim {
 }
 
 /** What of a disk's type no field of its claim has. */
-export const typeAnnotations = ({ storageClass, snapshotClass }: DiskProperties): Record<string, string> => ({
+export const diskTypeAnnotations = ({
+  storageClass,
+  snapshotClass,
+}: DiskProperties): Record<string, string> => ({
   ...(snapshotClass !== undefined && { [annotation.snapshotClass]: snapshotClass }),
   ...(storageClass === undefined && { [annotation.defaultClass]: 'true' }),
 });
 
-export const claimReference = (cloud: Cloud, cid: string): ObjectReference => ({
+export const claimReference = (cloud: CallContext, cid: string): ObjectReference => ({
   resource: persistentVolumeClaims,
   namespace: diskNamespaceOf(cloud),
   name: cid,
@@ -109,8 +112,8 @@ export const isProvisional = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.labels?.[label.provisional] !== undefined;
 
 /** The claim of a disk; undefined for a cid that names no disk of ours. */
-export async function findClaim(cloud: Cloud, cid: string): Promise<PersistentVolumeClaim | undefined> {
+export async function findClaim(cloud: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
-  const claim = await ifThere(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, cid)));
-  return claim !== undefined && isOurs(claim, 'disk') ? claim : undefined;
+  const claim = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, cid)));
+  return claim !== undefined && isManaged(claim, 'disk') ? claim : undefined;
 }

@@ -1,12 +1,12 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { annotation } from '../labels.ts';
-import { waitUntilGone } from '../remove-object.ts';
-import { copyOf } from './change/copy-mark.ts';
-import { dropCopy, removeHelpers } from './change/drop-copy.ts';
+import { waitForDeletion } from '../remove-object.ts';
+import { replacementName } from './change/copy-mark.ts';
+import { discardReplacement, removeHelpers } from './change/drop-copy.ts';
 import { removeLeftCopies } from './change/remove-left-copies.ts';
 import { claimReference } from './claim.ts';
 import { waitUntilDetached } from './detached-disk.ts';
@@ -20,35 +20,35 @@ const tries = 10;
  * one that is just being detached is waited for. The claim says that this call deletes it: if an attach_disk that was killed has
  * left an attachment, that can be detached (attach/refuse-loss.ts). Model: hot.pml
  */
-export async function deleteDisk(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+export async function deleteDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_disk.disk_cid' });
-  for (let left = tries; left > 0; left -= 1) {
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
     const claim = await findDisk(cloud, cid);
     if (claim === undefined) return finish(cloud, cid);
     await waitUntilDetached(cloud, claim, 'deleted');
-    if (copyOf(claim) !== undefined && claim.metadata.deletionTimestamp === undefined) {
-      await dropCopy(cloud, claim);
+    if (replacementName(claim) !== undefined && claim.metadata.deletionTimestamp === undefined) {
+      await discardReplacement(cloud, claim);
       continue;
     }
     await removeOwnHelpers(cloud, claim);
     const marked = await markDeleting(cloud, claim);
-    if (marked !== undefined && (await deleteSeen(cloud, marked))) {
+    if (marked !== undefined && (await deleteIfUnchanged(cloud, marked))) {
       await waitUntilDeleted(cloud, claim, cid);
       // if it was a copy, the disk that it replaced may still be there
       if (claim.metadata.name === cid) return finish(cloud, cid);
     }
   }
-  throw changedByOthers('DISK_BUSY', `disk '${cid}'`);
+  throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
 
-async function finish(cloud: Cloud, cid: string): Promise<null> {
+async function finish(cloud: CallContext, cid: string): Promise<null> {
   await removeLeftCopies(cloud, cid);
   return null;
 }
 
 /** Of a disk that was made as a copy: two update_disk at once, one of them killed, may have left a snapshot or a pod. */
 async function removeOwnHelpers(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata: { name = '', namespace = '' }, spec: { dataSource } }: PersistentVolumeClaim,
 ): Promise<void> {
   if (dataSource !== undefined) await removeHelpers(cloud, namespace, name);
@@ -56,7 +56,7 @@ async function removeOwnHelpers(
 
 /** On exactly the version that was read before attachments were looked for. Undefined if it has changed since. */
 async function markDeleting(
-  cloud: Cloud,
+  cloud: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
   const { name = '', resourceVersion, deletionTimestamp, annotations = {} } = claim.metadata;
@@ -72,7 +72,7 @@ async function markDeleting(
 }
 
 /** On exactly the state that was read before attachments were looked for: an attach_disk meanwhile has changed it. False then. */
-async function deleteSeen(cloud: Cloud, { metadata }: PersistentVolumeClaim): Promise<boolean> {
+async function deleteIfUnchanged(cloud: CallContext, { metadata }: PersistentVolumeClaim): Promise<boolean> {
   const { name = '', uid = '', resourceVersion = '', deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return true;
   const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
@@ -87,12 +87,12 @@ async function deleteSeen(cloud: Cloud, { metadata }: PersistentVolumeClaim): Pr
 }
 
 async function waitUntilDeleted(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata: { name = '', uid = '' } }: PersistentVolumeClaim,
   cid: string,
 ): Promise<void> {
   const deadlineSeconds = cloud.config.deadlines.deleteDisk;
-  await waitUntilGone(cloud, {
+  await waitForDeletion(cloud, {
     ...{ reference: claimReference(cloud, name), uid },
     ...{ deadlineSeconds, what: `disk '${cid}'` },
   });

@@ -1,21 +1,21 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
-import { at, stringAt } from '../input.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
+import { child, stringAt } from '../input.ts';
 import { annotation } from '../labels.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
 import {
   findAttachment,
-  requestEnd,
+  deleteAttachmentPod,
   requestEndOfSeen,
   vmCidOf,
-  waitUntilEnded,
+  waitForAttachmentDeletion,
 } from './attach/attachments.ts';
-import { isEnded } from './attach/has-bound.ts';
-import { claimsOf, refuseLoss } from './attach/refuse-loss.ts';
+import { isTerminal } from './attach/has-bound.ts';
+import { claimsOf, assertClaimsRetained } from './attach/refuse-loss.ts';
 import type { Release } from './attach/release.ts';
-import { releaseDisk } from './attach/release.ts';
+import { unmountFromVm } from './attach/release.ts';
 import { markOf, wasGivenAgain } from './attach/last-vm.ts';
 import { attachedAgain, markDetached } from './attach/mark-detached.ts';
 import type { TakenOver } from './attach/take-over.ts';
@@ -40,18 +40,18 @@ const tries = 5;
  * while this call was running: the VM then has what that one attached. DISK_WOULD_BE_LOST where its claim was deleted by
  * somebody. Model: hot.pml
  */
-export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promise<null> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
-  const vmCid = stringAt(args[0], at(place, 'vm_cid'));
-  const diskCid = stringAt(args[1], at(place, 'disk_cid'));
-  const { attachment, name } = await attachmentOf(cloud, diskCid);
+export async function detachDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
+  const vmCid = stringAt(args[0], child(place, 'vm_cid'));
+  const diskCid = stringAt(args[1], child(place, 'disk_cid'));
+  const { attachment, name } = await findAttachmentPod(cloud, diskCid);
   if (attachment !== undefined && vmCidOf(attachment) === vmCid) {
     const claim = await detach(cloud, attachment, name);
     if (claim === undefined || isReplaced(claim)) await detachCopy(cloud, vmCid, { diskCid, name });
     return null;
   }
   const vm = await findVm(cloud, vmCid);
-  const left = attachment === undefined ? await leftMount(cloud, vm, name) : undefined;
+  const left = attachment === undefined ? await adoptLeftoverMount(cloud, vm, name) : undefined;
   if (left !== undefined) await detach(cloud, left.attachment, name, left.mark);
   else if (attachment !== undefined || !(await finishKilledDetach(cloud, vm, name))) {
     await detachFromRecreated(cloud, vmCid, { pod: vm, diskCid: name });
@@ -61,7 +61,7 @@ export async function detachDisk(cloud: Cloud, args: readonly unknown[]): Promis
 
 /** An attach_disk that was killed may have left the attachment of a disk that its copy has replaced since: the VM may have both. */
 async function detachCopy(
-  cloud: Cloud,
+  cloud: CallContext,
   vmCid: string,
   { diskCid, name }: { diskCid: string; name: string },
 ): Promise<void> {
@@ -77,7 +77,7 @@ async function detachCopy(
  * is DISK_BUSY. `mark`: what this call has written there itself.
  */
 async function detach(
-  cloud: Cloud,
+  cloud: CallContext,
   first: Pod,
   name: string,
   mark?: number,
@@ -95,19 +95,19 @@ async function detach(
     attachment = next.attachment;
     known = next.mark;
   }
-  throw changedByOthers('DISK_BUSY', `the attachment of disk '${name}'`);
+  throw conflictError('DISK_BUSY', `the attachment of disk '${name}'`);
 }
 
 /** Resolves with an attachment that has to end before the disk is detached; undefined when it is. */
 async function endAttachment(
-  cloud: Cloud,
+  cloud: CallContext,
   attachment: Pod,
   { name, claim }: { name: string; claim: PersistentVolumeClaim | undefined },
 ): Promise<TakenOver | undefined> {
-  refuseLoss(vmCidOf(attachment), [claim]);
+  assertClaimsRetained(vmCidOf(attachment), [claim]);
   const isGoing = attachment.metadata.deletionTimestamp !== undefined;
   const former = { attachment, mark: markOf(claim) };
-  if (isEnded(attachment) && !isGoing) {
+  if (isTerminal(attachment) && !isGoing) {
     const next = await succeed(cloud, former, name);
     if (next !== undefined) return next;
   }
@@ -115,8 +115,8 @@ async function endAttachment(
   if (release === 'released') await markDetached(cloud, claim, attachment);
   if (typeof release !== 'string') {
     if (!(await requestEndOfSeen(cloud, release))) return former;
-  } else if (!isGoing) await requestEnd(cloud, attachment);
-  await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+  } else if (!isGoing) await deleteAttachmentPod(cloud, attachment);
+  await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.detachDisk);
   if (release === 'gone') {
     const next = await succeed(cloud, former, name);
     if (next !== undefined) return next;
@@ -128,32 +128,44 @@ async function endAttachment(
 }
 
 /** Nothing runs in an ended attachment, and the VM was asked. */
-const released = async (cloud: Cloud, { attachment, mark }: TakenOver): Promise<Release> =>
-  isEnded(attachment) ? 'released' : releaseDisk(cloud, attachment, mark);
+const released = async (cloud: CallContext, { attachment, mark }: TakenOver): Promise<Release> =>
+  isTerminal(attachment) ? 'released' : unmountFromVm(cloud, attachment, mark);
 
 /** Loaded only if the attachment could not be asked. */
-const succeed = async (cloud: Cloud, former: TakenOver, diskCid: string): Promise<TakenOver | undefined> =>
-  (await import('./attach/succeed-ended.ts')).succeedEnded(cloud, former, diskCid);
+const succeed = async (
+  cloud: CallContext,
+  former: TakenOver,
+  diskCid: string,
+): Promise<TakenOver | undefined> =>
+  (await import('./attach/succeed-ended.ts')).replaceTerminalAttachment(cloud, former, diskCid);
 
 /** Loaded only where a disk has no attachment: that is an error, or somebody deleted it. */
-async function leftMount(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<TakenOver | undefined> {
+async function adoptLeftoverMount(
+  cloud: CallContext,
+  vm: Pod | undefined,
+  diskCid: string,
+): Promise<TakenOver | undefined> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return undefined;
   if (vm.metadata.deletionTimestamp !== undefined) {
     await (await import('./attach/succeed-ended.ts')).refuseMounted(cloud, vm, diskCid);
     return undefined;
   }
-  return (await import('./attach/take-over.ts')).takeOver(cloud, vm, { diskCid });
+  return (await import('./attach/take-over.ts')).adoptMount(cloud, vm, { diskCid });
 }
 
 /** What a former call began, and whether there was such a thing: loaded where a disk has no attachment, as above. */
-async function finishKilledDetach(cloud: Cloud, vm: Pod | undefined, diskCid: string): Promise<boolean> {
+async function finishKilledDetach(
+  cloud: CallContext,
+  vm: Pod | undefined,
+  diskCid: string,
+): Promise<boolean> {
   if (vm === undefined || strategyOf(vm) === 'recreate' || !isDiskCid(diskCid)) return false;
   return (await import('./attach/finish-detach.ts')).finishDetach(cloud, vm, diskCid);
 }
 
 /** The attachment of a disk or, where its cid is a former one, of the copy that replaced it, and that one's name. */
-async function attachmentOf(
-  cloud: Cloud,
+async function findAttachmentPod(
+  cloud: CallContext,
   diskCid: string,
 ): Promise<{ attachment: Pod | undefined; name: string }> {
   if (!isDiskCid(diskCid)) return { attachment: undefined, name: diskCid };
@@ -165,7 +177,7 @@ async function attachmentOf(
 
 /** The strategy `recreate` has no attachment. DISK_NOT_ATTACHED for a VM that has another. */
 async function detachFromRecreated(
-  cloud: Cloud,
+  cloud: CallContext,
   vmCid: string,
   { pod, diskCid }: { pod: Pod | undefined; diskCid: string },
 ): Promise<void> {

@@ -1,25 +1,31 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
-import { describeVmOf, findAttachment, hasItsVm, requestEnd, waitUntilEnded } from './attach/attachments.ts';
-import { livingHolder } from './attach/disk-lock.ts';
+import type { CallContext } from '../cloud.ts';
+import {
+  describeVmOf,
+  findAttachment,
+  vmStillExists,
+  deleteAttachmentPod,
+  waitForAttachmentDeletion,
+} from './attach/attachments.ts';
+import { lockOwner } from './attach/disk-lock.ts';
 import { vmWithLeftMount } from './attach/left-mount.ts';
 import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk } from './find-disk.ts';
-import { diskGone, diskNotFound } from './disk-not-found.ts';
+import { diskDeletedError, diskNotFoundError } from './disk-not-found.ts';
 
 /** The claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does. */
-export async function detachedDisk(
-  cloud: Cloud,
+export async function requireDetachedDisk(
+  cloud: CallContext,
   cid: string,
-  purpose: string,
+  operation: string,
 ): Promise<PersistentVolumeClaim> {
   const claim = await findDisk(cloud, cid);
-  if (claim === undefined) throw diskNotFound(cloud, cid);
+  if (claim === undefined) throw diskNotFoundError(cloud, cid);
   if (claim.metadata.deletionTimestamp !== undefined) {
-    throw diskGone(cid, 'is being deleted');
+    throw diskDeletedError(cid, 'is being deleted');
   }
-  await waitUntilDetached(cloud, claim, purpose);
+  await waitUntilDetached(cloud, claim, operation);
   return claim;
 }
 
@@ -30,15 +36,15 @@ export async function detachedDisk(
  * ends the sentence: `detach it before it is <purpose>`. Model: hot.pml
  */
 export async function waitUntilDetached(
-  cloud: Cloud,
+  cloud: CallContext,
   claim: PersistentVolumeClaim,
   purpose: string,
 ): Promise<void> {
   const { name = '' } = claim.metadata;
   const attachment = await findAttachment(cloud, name);
-  const holder = await livingHolder(cloud, claim);
+  const holder = await lockOwner(cloud, claim);
   const isEnding = attachment?.metadata.deletionTimestamp !== undefined;
-  const isAttached = attachment !== undefined && !isEnding && (await hasItsVm(cloud, attachment));
+  const isAttached = attachment !== undefined && !isEnding && (await vmStillExists(cloud, attachment));
   const lockedBy = holder === undefined ? undefined : `VM '${holder}'`;
   const vm = isAttached ? describeVmOf(cloud, attachment) : lockedBy;
   if (vm !== undefined) {
@@ -48,13 +54,18 @@ export async function waitUntilDetached(
     );
   }
   // of a VM that is no more: nobody detaches it any more. Its holder lets go when nothing uses the disk
-  if (attachment !== undefined && !isEnding) await requestEnd(cloud, attachment);
-  if (attachment !== undefined) await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+  if (attachment !== undefined && !isEnding) await deleteAttachmentPod(cloud, attachment);
+  if (attachment !== undefined)
+    await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.detachDisk);
   await refuseLeftMount(cloud, claim, purpose);
   await waitUntilOnNoNode(cloud, claim);
 }
 
-async function refuseLeftMount(cloud: Cloud, claim: PersistentVolumeClaim, purpose: string): Promise<void> {
+async function refuseLeftMount(
+  cloud: CallContext,
+  claim: PersistentVolumeClaim,
+  purpose: string,
+): Promise<void> {
   const vmCid = await vmWithLeftMount(cloud, claim);
   if (vmCid === undefined) return;
   throw new ProductError(

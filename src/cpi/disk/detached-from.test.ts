@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation } from '../labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { rejection } from '../testing/rejection.ts';
@@ -61,7 +61,7 @@ test('an attach_disk that mounts the disk after a detach_disk has noted its rele
   const world = await twoVms(t);
   const { cloud, disk } = world;
   let isNoted = false;
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     if (!isNoted) {
       isNoted = true;
       const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };
@@ -77,7 +77,7 @@ test('an attach_disk that mounts the disk after a detach_disk has noted its rele
 test('a slow detach_disk does not write its note over a later attach_disk', async (t) => {
   const world = await twoVms(t);
   const { cloud, disk } = world;
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     const outcome = await cloud.exec(command);
     await detachDisk(cloud, [vmCid, disk]);
     await attachDisk(cloud, [vmCid, disk]);
@@ -90,7 +90,7 @@ test('a slow detach_disk does not write its note over a later attach_disk', asyn
 });
 
 /** The first command by `first`, the others by `others`. */
-function once(first: Cloud['exec'], others: Cloud['exec']): Cloud['exec'] {
+function once(first: CallContext['exec'], others: CallContext['exec']): CallContext['exec'] {
   let isDone = false;
   return (command) => {
     const exec = isDone ? others : first;

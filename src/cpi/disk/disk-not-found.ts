@@ -1,20 +1,23 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { diskNamespaceOf } from '../cloud.ts';
 
-const howItComesBack =
+const restoreHint =
   'docs/operating.md says how a volume that was kept becomes the disk again whose claim was deleted';
 
 /** The error where nothing has that cid. */
-export function diskNotFound(cloud: Cloud, cid: string): ProductError {
+export function diskNotFoundError(cloud: CallContext, cid: string): ProductError {
   return new ProductError(
     'DISK_NOT_FOUND',
     `there is no disk '${cid}' in namespace ${diskNamespaceOf(cloud)}; if it was made elsewhere, correct ` +
-      `kubernetes.namespace or kubernetes.disk_namespace; ${howItComesBack}`,
+      `kubernetes.namespace or kubernetes.disk_namespace; ${restoreHint}`,
   );
 }
 
 /** The error where somebody deletes the disk that a call works on. */
-export function diskGone(cid: string, how: 'is being deleted' | 'was deleted meanwhile'): ProductError {
-  return new ProductError('DISK_NOT_FOUND', `disk '${cid}' ${how}; ${howItComesBack}`);
+export function diskDeletedError(
+  cid: string,
+  how: 'is being deleted' | 'was deleted meanwhile',
+): ProductError {
+  return new ProductError('DISK_NOT_FOUND', `disk '${cid}' ${how}; ${restoreHint}`);
 }

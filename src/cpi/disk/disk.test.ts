@@ -14,8 +14,8 @@ import {
 } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
-import type { Cloud } from '../cloud.ts';
-import { waitUntilGone } from '../remove-object.ts';
+import type { CallContext } from '../cloud.ts';
+import { waitForDeletion } from '../remove-object.ts';
 import { hasVm } from '../vm/has-vm.ts';
 import { rebootVm } from '../vm/reboot-vm.ts';
 import { setVmMetadata } from '../vm/set-vm-metadata.ts';
@@ -172,12 +172,12 @@ test('a disk of one VM is not attached to another; after delete_vm it is', async
 
 test('a verb that meets a VM on its way out lets go of its disks', async (t) => {
   for (const meet of [
-    (cloud: Cloud) => hasVm(cloud, [vmCid]),
-    (cloud: Cloud) => getDisks(cloud, [vmCid]),
-    (cloud: Cloud) => setVmMetadata(cloud, [vmCid, {}]),
-    (cloud: Cloud, disk: string) =>
+    (cloud: CallContext) => hasVm(cloud, [vmCid]),
+    (cloud: CallContext) => getDisks(cloud, [vmCid]),
+    (cloud: CallContext) => setVmMetadata(cloud, [vmCid, {}]),
+    (cloud: CallContext, disk: string) =>
       assert.rejects(attachDisk(cloud, [vmCid, disk]), rejection('VM_NOT_FOUND')),
-    (cloud: Cloud) => assert.rejects(rebootVm(cloud, [vmCid]), rejection('VM_NOT_FOUND')),
+    (cloud: CallContext) => assert.rejects(rebootVm(cloud, [vmCid]), rejection('VM_NOT_FOUND')),
   ]) {
     const { cloud, api } = await testCloud(t);
     await createVm(cloud, createVmArguments());
@@ -187,7 +187,7 @@ test('a verb that meets a VM on its way out lets go of its disks', async (t) => 
     const { uid = '' } = (await api.get<Pod>(reference)).metadata;
     await api.delete(reference);
     await meet(cloud, disk);
-    await waitUntilGone(cloud, { reference, uid, deadlineSeconds: 10, what: 'the VM' });
+    await waitForDeletion(cloud, { reference, uid, deadlineSeconds: 10, what: 'the VM' });
     assert.equal(
       (await namesLeft(api)).some((name) => name.includes('attach-')),
       false,

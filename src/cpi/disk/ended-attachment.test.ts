@@ -5,7 +5,7 @@ import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/pod.ts';
 import type { Node } from '../../kubernetes/node.ts';
 import { nodes, pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { quickLooks } from '../testing/quick-looks.ts';
@@ -62,7 +62,7 @@ async function endedAttachment(t: TestContext, how: string): Promise<Ended> {
 }
 
 /** One that is not there was given up. */
-const nodeIsReady = (cloud: Cloud): Promise<Node> =>
+const nodeIsReady = (cloud: CallContext): Promise<Node> =>
   cloud.api.create<Node>(nodes, { metadata: { name: nodeName }, status: { conditions: [ready] } });
 
 const attachmentOf = (api: TestCloud['api'], disk: string): Promise<Pod> =>

@@ -1,8 +1,8 @@
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
-import { isOurs } from '../labels.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
+import { isManaged } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
 import { claimReference, findClaim, isProvisional, isReplaced } from './claim.ts';
 import { selectorsOf } from './former-cids.ts';
@@ -17,7 +17,7 @@ const tries = 3;
  *
  * Model: update.pml
  */
-export async function findDisk(cloud: Cloud, cid: string): Promise<PersistentVolumeClaim | undefined> {
+export async function findDisk(cloud: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
   for (let left = tries; left > 0; left -= 1) {
     const claim = await findClaim(cloud, cid);
@@ -31,18 +31,20 @@ export async function findDisk(cloud: Cloud, cid: string): Promise<PersistentVol
     const { finishReplacement } = await import('./change/finish-replacement.ts');
     await finishReplacement(cloud, unfinished);
   }
-  throw changedByOthers('DISK_BUSY', `disk '${cid}'`);
+  throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
 
 /** The copies that took the place of that disk one after the other: those that are replaced may still be there. */
-async function listCopies(cloud: Cloud, cid: string): Promise<PersistentVolumeClaim[]> {
+async function listCopies(cloud: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
   const { namespace } = claimReference(cloud, cid);
   const lists = await Promise.all(
     selectorsOf(cid).map((labelSelector) =>
       cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace, labelSelector }),
     ),
   );
-  return lists.flatMap(({ items }) => items).filter((copy) => isOurs(copy, 'disk') && !isProvisional(copy));
+  return lists
+    .flatMap(({ items }) => items)
+    .filter((copy) => isManaged(copy, 'disk') && !isProvisional(copy));
 }
 
 const isUnfinished = (claim: PersistentVolumeClaim): boolean =>

@@ -1,12 +1,12 @@
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { findVm, vmNotFound } from '../vm/find-vm.ts';
-import { letGoWhereTerminating } from './attach/let-go.ts';
+import { deleteAttachmentsOfTerminatingVm } from './attach/let-go.ts';
 import { strategyOf } from './attach/strategy.ts';
 import { diskCidOf, listAttachments } from './attach/attachments.ts';
 
 /** get_disks(vm_cid): the cids of the attached disks. VM_NOT_FOUND without the VM. */
-export async function getDisks(cloud: Cloud, args: readonly unknown[]): Promise<string[]> {
+export async function getDisks(cloud: CallContext, args: readonly unknown[]): Promise<string[]> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'get_disks.vm_cid' });
   const vm = await findVm(cloud, cid);
   if (vm === undefined || strategyOf(vm) === 'recreate') {
@@ -15,7 +15,7 @@ export async function getDisks(cloud: Cloud, args: readonly unknown[]): Promise<
     if (recreated === undefined) throw vmNotFound(cloud, cid);
     return disksOfRecreatedVm(recreated);
   }
-  await letGoWhereTerminating(cloud, vm);
+  await deleteAttachmentsOfTerminatingVm(cloud, vm);
   const attachments = await listAttachments(cloud, cid);
   return attachments.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map(diskCidOf);
 }

@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import { volumeAttachmentKind } from '../testing/foreign-kinds.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
@@ -35,7 +35,7 @@ async function forsaken(t: TestContext): Promise<TestCloud & { disk: string }> {
   return { ...made, disk };
 }
 
-const unreachable = (cloud: Cloud): Cloud => ({
+const unreachable = (cloud: CallContext): CallContext => ({
   ...cloud,
   exec: ({ command }) =>
     command[3] === 'is-mounted'
@@ -71,7 +71,7 @@ test('detach_disk does not call a disk detached while the VM runs and cannot be 
 
 test('a role that may not look into the VM is told so, not that the disk is busy', async (t) => {
   const { cloud, disk } = await forsaken(t);
-  const exec: Cloud['exec'] = () => Promise.reject(forbidden);
+  const exec: CallContext['exec'] = () => Promise.reject(forbidden);
   await assert.rejects(detachDisk({ ...cloud, exec }, [vmCid, disk]), forbidden);
 });
 
@@ -102,10 +102,10 @@ const onNode = (api: KubernetesApi, name: string, persistentVolumeName: string):
   });
 
 /** With methods that can be replaced. */
-const sameApi = ({ api }: Cloud): KubernetesApi => interceptingApi(api, () => Promise.resolve());
+const sameApi = ({ api }: CallContext): KubernetesApi => interceptingApi(api, () => Promise.resolve());
 
 /** The driver takes that volume from its node when somebody waits for it. */
-function takenWhileAwaited(cloud: Cloud, api: KubernetesApi, name: string): Cloud {
+function takenWhileAwaited(cloud: CallContext, api: KubernetesApi, name: string): CallContext {
   const watch: KubernetesApi['watch'] = async function* watch(resource, query) {
     if (resource === volumeAttachments) await api.delete({ resource: volumeAttachments, name });
     yield* cloud.api.watch(resource, query);

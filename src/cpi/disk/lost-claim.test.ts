@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation } from '../labels.ts';
 import {
   createVmArguments,
@@ -28,7 +28,7 @@ const wouldBeLost = (error: unknown): boolean => {
 };
 
 /** A VM with a bound disk whose claim somebody has deleted, kept by its protection. */
-async function deletedClaim(cloud: Cloud): Promise<string> {
+async function deletedClaim(cloud: CallContext): Promise<string> {
   await createVm(cloud, createVmArguments());
   const disk = await createDisk(cloud, [64, {}, vmCid]);
   await attachDisk(cloud, [vmCid, disk]);

@@ -5,7 +5,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation } from '../labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { brokenImage } from '../testing/fake-node.ts';
@@ -108,7 +108,7 @@ test('a deletion while detach_disk releases the disk is seen before its attachme
   const { cloud, api, node, disk } = world;
   await attachDisk(cloud, [vmCid, disk]);
   node.keepsClaims = true;
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     if (command.command[3] === 'release') await api.delete(claim(disk));
     return cloud.exec(command);
   };
@@ -119,7 +119,7 @@ test('a deletion while detach_disk releases the disk is seen before its attachme
 test('an attach_disk that fails does not take the disk from the same call that has answered success', async (t) => {
   const { cloud, api, disk } = await vmAndDisk(t);
   let isAnswered = false;
-  const deaf: Cloud['exec'] = async () => {
+  const deaf: CallContext['exec'] = async () => {
     if (!isAnswered) await attachDisk(cloud, [vmCid, disk]);
     isAnswered = true;
     throw new ProductError('DEADLINE', 'no answer');
@@ -189,7 +189,7 @@ test('a detach_disk that is held before its deletion takes no attachment from a 
 test('a detach_disk that is held before it asks for the release takes no disk from a later attach_disk', async (t) => {
   const { cloud, api, node, disk } = await vmAndDisk(t);
   await attachDisk(cloud, [vmCid, disk]);
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     if (command.command[3] === 'release') await attachDisk(cloud, [vmCid, disk]);
     return cloud.exec(command);
   };
@@ -209,7 +209,7 @@ test('a detach_disk whose attachment was deleted by force takes over nothing tha
   const { cloud, api, node, disk } = world;
   await attachDisk(cloud, [vmCid, disk]);
   let isFirst = true;
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     if (isFirst && command.command[3] === 'release') {
       isFirst = false;
       await deleteByForce(world);
@@ -230,7 +230,7 @@ test('a detach_disk whose attachment was deleted by force takes over nothing tha
 test('an attachment that is deleted by force while attach_disk has the disk mounted: attach_disk does not succeed', async (t) => {
   const world = await vmAndDisk(t);
   const { cloud, disk } = world;
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     const outcome = await cloud.exec(command);
     if (command.command[3] === 'bind') await deleteByForce(world);
     return outcome;
@@ -256,7 +256,7 @@ test('delete_vm ends the attachment of an attach_disk that was slow', async (t) 
       attached ??= slow.release().catch((error: unknown) => error);
     await attached;
     return api.list(resource, query);
-  }) as Cloud['api']['list'];
+  }) as CallContext['api']['list'];
 
   await deleteVm({ ...cloud, api: { ...interceptingApi(api, () => Promise.resolve()), list } }, [vmCid]);
 
@@ -283,7 +283,7 @@ test('an attachment that cannot work is taken back each time, and does not count
   const { cloud, api } = await testCloud(t, { deadlines: { attach_disk: 2, delete_vm: 5 } });
   await createVm(cloud, createVmArguments());
   const disk = await createDisk(cloud, [64, {}, vmCid]);
-  const exec: Cloud['exec'] = (command) =>
+  const exec: CallContext['exec'] = (command) =>
     command.pod === vmCid
       ? Promise.reject(new ProductError('DEADLINE', 'not to be asked'))
       : cloud.exec(command);
@@ -292,7 +292,7 @@ test('an attachment that cannot work is taken back each time, and does not count
     const [container] = spec.containers;
     const containers = [{ ...container, image: brokenImage }];
     return cloud.api.create(resource, { ...object, spec: { ...spec, containers } }, ...more);
-  }) as Cloud['api']['create'];
+  }) as CallContext['api']['create'];
   const missing = { ...interceptingApi(cloud.api, () => Promise.resolve()), create };
   for (let left = 2; left > 0; left -= 1) {
     await assert.rejects(attachDisk({ ...cloud, api: missing }, [vmCid, disk]), /no such image/u);

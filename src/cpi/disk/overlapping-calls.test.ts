@@ -16,7 +16,7 @@ import type { TestCloud } from '../testing/test-cloud.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as hot } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
-import { disksOf } from '../vm/pod-record.ts';
+import { recordedDiskCids } from '../vm/pod-record.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
 import { deleteDisk } from './delete-disk.ts';
@@ -120,7 +120,7 @@ test('two CPIs share a disk namespace: the disk of a VM of recreate is not given
   const disk = await createDisk(cloud, [64, {}, null]);
   await attachDisk(cloud, [hot, disk]);
   const pod = await api.get<Pod>({ resource: pods, namespace, name: hot });
-  assert.deepEqual(disksOf(pod), [disk]);
+  assert.deepEqual(recordedDiskCids(pod), [disk]);
   await assert.rejects(attachDisk(beside, [other, disk]), rejection('DISK_ATTACHED_ELSEWHERE'));
 });
 

@@ -5,14 +5,14 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { label } from '../labels.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as one } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
-import { disksOf } from '../vm/pod-record.ts';
+import { recordedDiskCids } from '../vm/pod-record.ts';
 import { attachDisk } from './attach-disk.ts';
 import { createDisk } from './create-disk.ts';
 import { detachDisk } from './detach-disk.ts';
@@ -40,7 +40,12 @@ async function twoVms(t: TestContext): Promise<World> {
 }
 
 /** The cloud of a call that is held before a request while others run. */
-const held = (cloud: Cloud, request: string, meanwhile: () => Promise<unknown>, count = 1): Cloud => ({
+const held = (
+  cloud: CallContext,
+  request: string,
+  meanwhile: () => Promise<unknown>,
+  count = 1,
+): CallContext => ({
   ...cloud,
   api: interceptingApi(
     cloud.api,
@@ -61,10 +66,10 @@ async function assertOnOther(world: World): Promise<void> {
   const { cloud, disk } = world;
   assert.deepEqual(await getDisks(cloud, [one]), []);
   const pod = await podOf(world);
-  assert.deepEqual(disksOf(pod), []);
+  assert.deepEqual(recordedDiskCids(pod), []);
   assert.equal(pod.spec.schedulingGates, undefined);
   assert.equal(pod.status?.phase, 'Running');
-  assert.deepEqual(disksOf(await podOf(world, other)), [disk]);
+  assert.deepEqual(recordedDiskCids(await podOf(world, other)), [disk]);
   assert.equal(await holderOf(world), other);
 }
 
@@ -73,7 +78,7 @@ async function assertOnOne(world: World): Promise<void> {
   const { cloud, disk } = world;
   assert.deepEqual(await getDisks(cloud, [one]), [disk]);
   const pod = await podOf(world);
-  assert.deepEqual([disksOf(pod), pod.status?.phase], [[disk], 'Running']);
+  assert.deepEqual([recordedDiskCids(pod), pod.status?.phase], [[disk], 'Running']);
   await assert.rejects(
     attachDisk(cloud, [other, disk]),
     rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(one, 'u')),
@@ -124,7 +129,7 @@ for (const request of ['get pods', 'delete pods', 'create pods', 'patch pods']) 
     const pod = await podOf(world);
     assert.notEqual(uid, undefined);
     assert.equal(pod.metadata.uid, uid);
-    assert.deepEqual(disksOf(pod), [disk, second]);
+    assert.deepEqual(recordedDiskCids(pod), [disk, second]);
   });
 }
 

@@ -4,7 +4,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation, label } from '../labels.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import {
@@ -27,13 +27,14 @@ import { getDisks } from './get-disks.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { rejection } from '../testing/rejection.ts';
-import { disksOf } from '../vm/pod-record.ts';
+import { recordedDiskCids } from '../vm/pod-record.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
 const hintOf = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
-const podOf = ({ api }: Cloud, name = vmCid): Promise<Pod> => api.get({ resource: pods, namespace, name });
+const podOf = ({ api }: CallContext, name = vmCid): Promise<Pod> =>
+  api.get({ resource: pods, namespace, name });
 
-const newDisk = (cloud: Cloud): Promise<string> => createDisk(cloud, [64, {}, vmCid]);
+const newDisk = (cloud: CallContext): Promise<string> => createDisk(cloud, [64, {}, vmCid]);
 
 test('a VM of recreate keeps its state and data on claims that go with it', async (t) => {
   const { cloud, api } = await testCloud(t, recreate);
@@ -139,10 +140,10 @@ test('a disk whose attach_disk failed was not detached', async (t) => {
 });
 
 for (const [name, next] of Object.entries({
-  attach_disk: (cloud: Cloud, disk: string) => attachDisk(cloud, [vmCid, disk]),
-  detach_disk: (cloud: Cloud, disk: string) => detachDisk(cloud, [vmCid, disk]),
-  reboot_vm: (cloud: Cloud) => rebootVm(cloud, [vmCid]),
-  delete_vm: (cloud: Cloud) => deleteVm(cloud, [vmCid]),
+  attach_disk: (cloud: CallContext, disk: string) => attachDisk(cloud, [vmCid, disk]),
+  detach_disk: (cloud: CallContext, disk: string) => detachDisk(cloud, [vmCid, disk]),
+  reboot_vm: (cloud: CallContext) => rebootVm(cloud, [vmCid]),
+  delete_vm: (cloud: CallContext) => deleteVm(cloud, [vmCid]),
 })) {
   test(`${name} after an attach_disk that was killed when its pod waited at its gate`, async (t) => {
     const { cloud, api } = await testCloud(t, recreate);
@@ -164,7 +165,7 @@ for (const [name, next] of Object.entries({
     const pod = await podOf(cloud);
     assert.equal(pod.status?.phase, 'Running');
     assert.equal(pod.spec.schedulingGates, undefined);
-    assert.deepEqual(disksOf(pod), name === 'detach_disk' ? [] : [disk]);
+    assert.deepEqual(recordedDiskCids(pod), name === 'detach_disk' ? [] : [disk]);
     assert.equal(pod.metadata.uid === metadata.uid, name !== 'detach_disk');
   });
 }
@@ -201,7 +202,7 @@ test('detach_disk ends when the agent of the new pod can be spoken to, and the d
   await attachDisk(cloud, [vmCid, disk]);
   const { uid } = (await podOf(cloud)).metadata;
   let looks = 0;
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     if (command.command[3] !== 'agent-socket') return cloud.exec(command);
     looks += 1;
     assert.notEqual((await podOf(cloud)).metadata.uid, uid);

@@ -4,12 +4,12 @@ import type { TestContext } from 'node:test';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { events, persistentVolumeClaims, storageClasses } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { boundDisk, claimOf } from '../testing/bound-disk.ts';
 import { rejection } from '../testing/rejection.ts';
 import { storageCloud } from '../testing/storage-cloud.ts';
 import { namespace, testCloud } from '../testing/test-cloud.ts';
-import { bytesOf, hasSize } from './claim-size.ts';
+import { parseBytes, hasReachedSize } from './claim-size.ts';
 import { createDisk } from './create-disk.ts';
 import { resizeDisk } from './resize-disk.ts';
 
@@ -48,7 +48,7 @@ test('resize_disk: what cannot be done is NotSupported, and nothing changed', as
 async function drivenDisk(
   t: TestContext,
   config: Record<string, unknown> = {},
-): Promise<{ cloud: Cloud; disk: string; asked: (size: string) => Promise<void>; say: Say }> {
+): Promise<{ cloud: CallContext; disk: string; asked: (size: string) => Promise<void>; say: Say }> {
   const { cloud, api } = await testCloud(t, config);
   await api.create<StorageClass>(storageClasses, {
     metadata: { name: 'driven' },
@@ -92,9 +92,13 @@ test('a pending file system is that of the growth that was asked for, not of an 
       ...(allocated !== undefined && { allocatedResources: { storage: allocated } }),
     },
   });
-  assert.equal(hasSize(claim('128Mi'), bytesOf(256)), false);
-  assert.equal(hasSize(claim('256Mi'), bytesOf(256)), true);
-  assert.equal(hasSize(claim(), bytesOf(256)), true, 'clusters before Kubernetes 1.34 may not say it');
+  assert.equal(hasReachedSize(claim('128Mi'), parseBytes(256)), false);
+  assert.equal(hasReachedSize(claim('256Mi'), parseBytes(256)), true);
+  assert.equal(
+    hasReachedSize(claim(), parseBytes(256)),
+    true,
+    'clusters before Kubernetes 1.34 may not say it',
+  );
 });
 
 test('a size that the driver says it never can do is an error', async (t) => {

@@ -1,15 +1,15 @@
-import { ifThere } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../kubernetes/if-there.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
-import { at, recordAt, stringAt } from '../input.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
+import { child, recordAt, stringAt } from '../input.ts';
 import { label } from '../labels.ts';
 import { metadataPatch } from '../metadata.ts';
 import { claimReference, isReplaced } from './claim.ts';
 import { findDisk } from './find-disk.ts';
 import { noFormerCids } from './former-cids.ts';
-import { diskNotFound } from './disk-not-found.ts';
+import { diskNotFoundError } from './disk-not-found.ts';
 
 /** How often a copy may take the disk's place between our look and our write. */
 const tries = 3;
@@ -18,25 +18,25 @@ const tries = 3;
  * set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk; one more if a copy has just taken the
  * disk's place, since that is the disk then. DISK_NOT_FOUND without it, and for a claim that is not ours. Model: change/update.pml
  */
-export async function setDiskMetadata(cloud: Cloud, args: readonly unknown[]): Promise<null> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
-  const cid = stringAt(args[0], at(place, 'disk_cid'));
-  const metadata = recordAt(args[1], at(place, 'metadata'));
+export async function setDiskMetadata(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
+  const cid = stringAt(args[0], child(place, 'disk_cid'));
+  const metadata = recordAt(args[1], child(place, 'metadata'));
   for (let left = tries; left > 0; left -= 1) {
     const { name, labels: present } = (await findDisk(cloud, cid))?.metadata ?? {};
-    if (name === undefined) throw diskNotFound(cloud, cid);
+    if (name === undefined) throw diskNotFoundError(cloud, cid);
     // whoever describes a disk has heard of it, and of this cid
     const labels = { [label.unclaimed]: null, ...(name === cid && noFormerCids(present)) };
-    const patched = await patchIfThere(cloud, name, metadataPatch(metadata, labels));
+    const patched = await patchIfExists(cloud, name, metadataPatch(metadata, labels));
     if (patched !== undefined && !isReplaced(patched)) return null;
   }
-  throw changedByOthers('DISK_BUSY', `disk '${cid}'`);
+  throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
 
-async function patchIfThere(
-  cloud: Cloud,
+async function patchIfExists(
+  cloud: CallContext,
   name: string,
   patch: unknown,
 ): Promise<PersistentVolumeClaim | undefined> {
-  return ifThere(cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), patch));
+  return ignoreNotFound(cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), patch));
 }

@@ -2,10 +2,10 @@ import { isApiError } from '../../kubernetes/api-error.ts';
 import { storageClasses } from '../../kubernetes/resources.ts';
 import type { StorageClass } from '../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 
 /** All storage classes of the cluster; undefined where the role may not list them. */
-export async function readStorageClasses(cloud: Cloud): Promise<readonly StorageClass[] | undefined> {
+export async function readStorageClasses(cloud: CallContext): Promise<readonly StorageClass[] | undefined> {
   try {
     return (await cloud.api.list<StorageClass>(storageClasses)).items;
   } catch (error) {
@@ -14,7 +14,7 @@ export async function readStorageClasses(cloud: Cloud): Promise<readonly Storage
   }
 }
 
-export function classNamed(
+export function findStorageClass(
   classes: readonly StorageClass[] | undefined,
   name: string | undefined,
 ): StorageClass | undefined {

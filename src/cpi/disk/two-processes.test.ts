@@ -4,7 +4,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation, label } from '../labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { nodeName } from '../testing/fake-node.ts';
@@ -25,10 +25,10 @@ import { rejection } from '../testing/rejection.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
 const podReference = (name: string): ObjectReference => ({ resource: pods, namespace, name });
-const claimOf = ({ api }: Cloud, name: string): Promise<PersistentVolumeClaim> =>
+const claimOf = ({ api }: CallContext, name: string): Promise<PersistentVolumeClaim> =>
   api.get({ resource: persistentVolumeClaims, namespace, name });
 
-const meeting = (cloud: Cloud, intercept: Intercept): Cloud => ({
+const meeting = (cloud: CallContext, intercept: Intercept): CallContext => ({
   ...cloud,
   api: interceptingApi(cloud.api, intercept),
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { label } from '../labels.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
@@ -34,7 +34,7 @@ async function twoVms(t: TestContext): Promise<TestCloud & { disk: string }> {
   return { ...made, disk: await createDisk(cloud, [64, {}, null]) };
 }
 
-const meanwhile = (cloud: Cloud, request: string, action: () => Promise<unknown>): Cloud => ({
+const meanwhile = (cloud: CallContext, request: string, action: () => Promise<unknown>): CallContext => ({
   ...cloud,
   api: interceptingApi(
     cloud.api,
@@ -42,7 +42,7 @@ const meanwhile = (cloud: Cloud, request: string, action: () => Promise<unknown>
   ),
 });
 
-const disksOfBoth = async (cloud: Cloud): Promise<string[][]> => [
+const disksOfBoth = async (cloud: CallContext): Promise<string[][]> => [
   await getDisks(cloud, [hot]),
   await getDisks(cloud, [recreated]),
 ];
@@ -107,9 +107,9 @@ for (const [vm, request] of [
 }
 
 for (const [what, change] of Object.entries({
-  delete_disk: (cloud: Cloud, disk: string) => deleteDisk(cloud, [disk]),
-  resize_disk: (cloud: Cloud, disk: string) => resizeDisk(cloud, [disk, 128]),
-  update_disk: (cloud: Cloud, disk: string) => updateDisk(cloud, [disk, 64, {}]),
+  delete_disk: (cloud: CallContext, disk: string) => deleteDisk(cloud, [disk]),
+  resize_disk: (cloud: CallContext, disk: string) => resizeDisk(cloud, [disk, 128]),
+  update_disk: (cloud: CallContext, disk: string) => updateDisk(cloud, [disk, 64, {}]),
 })) {
   test(`${what} ends the attachment of a VM that is no more`, async (t) => {
     const { cloud, api, node, disk } = await twoVms(t);

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { nodes, pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { nodeName } from '../testing/fake-node.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
@@ -46,7 +46,7 @@ const noContainer = new ApiError({
 });
 
 /** The VM's container waits for its restart, and cannot be asked. */
-async function crashVm({ api, cloud }: World): Promise<Cloud> {
+async function crashVm({ api, cloud }: World): Promise<CallContext> {
   const vm = reference(vmCid);
   const { status } = await api.get<Pod>(vm);
   const containerStatuses = (status?.containerStatuses ?? []).map((container) => ({
@@ -54,7 +54,7 @@ async function crashVm({ api, cloud }: World): Promise<Cloud> {
     state: { waiting: { reason: 'CrashLoopBackOff' } },
   }));
   await api.patch(vm, { status: { containerStatuses } }, { subresource: 'status' });
-  const exec: Cloud['exec'] = (command) =>
+  const exec: CallContext['exec'] = (command) =>
     command.pod === vmCid ? Promise.reject(noContainer) : cloud.exec(command);
   return { ...cloud, exec };
 }
@@ -64,7 +64,7 @@ test('an attachment that is deleted by force before it is asked: a disk in use i
   const { cloud, node, disk } = world;
   node.busyDisks.add(disk);
   let isDeleted = false;
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     if (command.command[3] === 'release' && !isDeleted) {
       isDeleted = true;
       await deleteByForce(world);
@@ -90,7 +90,7 @@ test('an attachment that is on its way out and is killed: a disk in use is neith
   const { cloud, api, node, disk } = world;
   node.busyDisks.add(disk);
   await api.delete(reference(`attach-${disk}`));
-  const killing = (): Cloud => ({
+  const killing = (): CallContext => ({
     ...cloud,
     api: interceptingApi(
       cloud.api,
@@ -138,7 +138,7 @@ test('… and an attach_disk that was killed before its attachment ran does not 
   await assert.rejects(attachDisk({ ...cloud, api: failing }, [vmCid, disk]), /killed/u);
   const { metadata } = await api.get<Pod>(reference(`attach-${disk}`));
   assert.equal(metadata.deletionTimestamp, undefined);
-  const exec: Cloud['exec'] = (command) =>
+  const exec: CallContext['exec'] = (command) =>
     command.pod === vmCid ? cloud.exec(command) : Promise.reject(noContainer);
 
   await assert.rejects(detachDisk({ ...cloud, exec }, [vmCid, disk]), rejection('DISK_BUSY'));
@@ -196,7 +196,8 @@ test('an attachment that never ran, and starts while it is deleted, is asked to 
     );
     isStarted = true;
   });
-  const exec: Cloud['exec'] = (command) => (isStarted ? cloud.exec(command) : Promise.reject(noContainer));
+  const exec: CallContext['exec'] = (command) =>
+    isStarted ? cloud.exec(command) : Promise.reject(noContainer);
 
   await detachDisk({ ...cloud, exec, api: interceptingApi(cloud.api, starts) }, [vmCid, disk]);
 
@@ -247,7 +248,7 @@ test('what takes a mount over for detach_disk mounts nothing, so that it undoes 
   const { cloud, disk } = world;
   await deleteByForce(world);
   const scripts: unknown[] = [];
-  const exec: Cloud['exec'] = (command) => {
+  const exec: CallContext['exec'] = (command) => {
     scripts.push(command.command[3]);
     return cloud.exec(command);
   };

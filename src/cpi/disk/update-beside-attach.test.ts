@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import { annotation } from '../labels.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { boundDisk, claimOf, diskObjects } from '../testing/bound-disk.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
 import type { Intercept } from '../testing/intercepting-api.ts';
@@ -18,7 +18,7 @@ import { updateDisk } from './update-disk.ts';
 
 const busy = rejection('DISK_BUSY');
 
-const seen = (cloud: Cloud, intercept: Intercept): Cloud => ({
+const seen = (cloud: CallContext, intercept: Intercept): CallContext => ({
   ...cloud,
   api: interceptingApi(cloud.api, intercept),
 });
@@ -33,7 +33,7 @@ async function vmAndDisk(t: TestContext, attach: string): Promise<StorageCloud &
   return { ...world, disk: await boundDisk(world, 'now') };
 }
 
-const copied = (cloud: Cloud, disk: string): Promise<string | null> =>
+const copied = (cloud: CallContext, disk: string): Promise<string | null> =>
   updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
 
 /** The VM has the disk that it was told to have, whole, and no copy waits to take its place. */

@@ -1,18 +1,18 @@
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
-import { at, positiveIntegerAt, recordAt, stringAt } from '../input.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
+import { child, positiveIntegerAt, recordAt, stringAt } from '../input.ts';
 import { annotation } from '../labels.ts';
 import { findSnapshotClass } from '../snapshot/snapshot-class.ts';
 import { checkSnapshotClass } from './change/check-snapshot-class.ts';
 import { copyDisk } from './change/copy-disk.ts';
-import { grow } from './change/grow.ts';
-import { checkAttributesClass, modify } from './change/modify.ts';
-import { noteType } from './change/note-type.ts';
-import type { UpdatePlan, UpdateQuestion } from './change/plan-update.ts';
+import { expandVolume } from './change/grow.ts';
+import { checkAttributesClass, changeAttributesClass } from './change/modify.ts';
+import { annotateDiskType } from './change/note-type.ts';
+import type { UpdatePlan, UpdateInput } from './change/plan-update.ts';
 import { planUpdate } from './change/plan-update.ts';
 import { parseDiskProperties } from './claim.ts';
-import { detachedDisk } from './detached-disk.ts';
-import { classNamed, readStorageClasses } from './storage-classes.ts';
+import { requireDetachedDisk } from './detached-disk.ts';
+import { findStorageClass, readStorageClasses } from './storage-classes.ts';
 
 /**
  * update_disk(disk_cid, new_size MiB, cloud_properties): brings a detached disk to its type, by the cheapest way there is:
@@ -22,56 +22,60 @@ import { classNamed, readStorageClasses } from './storage-classes.ts';
  *
  * Model: update.pml
  */
-export async function updateDisk(cloud: Cloud, args: readonly unknown[]): Promise<string | null> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'update_disk' };
-  const cid = stringAt(args[0], at(place, 'disk_cid'));
-  const sizeMiB = positiveIntegerAt(args[1], at(place, 'new_size'));
+export async function updateDisk(cloud: CallContext, args: readonly unknown[]): Promise<string | null> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'update_disk' };
+  const cid = stringAt(args[0], child(place, 'disk_cid'));
+  const sizeMiB = positiveIntegerAt(args[1], child(place, 'new_size'));
   const properties = parseDiskProperties(
-    recordAt(args[2], at(place, 'cloud_properties')),
-    at(place, 'cloud_properties'),
+    recordAt(args[2], child(place, 'cloud_properties')),
+    child(place, 'cloud_properties'),
   );
-  const claim = await detachedDisk(cloud, cid, 'updated');
+  const claim = await requireDetachedDisk(cloud, cid, 'updated');
   const classes = await readStorageClasses(cloud);
-  const question: UpdateQuestion = { claim, sizeMiB, properties, classes };
+  const question: UpdateInput = { claim, sizeMiB, properties, classes };
   const plan = planUpdate(question);
-  await checkAnotherSnapshotClass(cloud, question);
-  const copy = await carryOut(cloud, cid, question, plan);
+  await checkSnapshotClassChange(cloud, question);
+  const copy = await applyPlan(cloud, cid, question, plan);
   if (copy !== undefined) return copy;
   const { name = '' } = claim.metadata;
   return name === cid ? null : name;
 }
 
 /** The one that is noted was checked when it was. */
-async function checkAnotherSnapshotClass(
-  cloud: Cloud,
-  { claim: { metadata, spec }, properties: { snapshotClass }, classes }: UpdateQuestion,
+async function checkSnapshotClassChange(
+  cloud: CallContext,
+  { claim: { metadata, spec }, properties: { snapshotClass }, classes }: UpdateInput,
 ): Promise<void> {
   if (snapshotClass === undefined || metadata.annotations?.[annotation.snapshotClass] === snapshotClass)
     return;
-  await checkSnapshotClass(cloud, snapshotClass, classNamed(classes, spec.storageClassName)?.provisioner);
+  await checkSnapshotClass(
+    cloud,
+    snapshotClass,
+    findStorageClass(classes, spec.storageClassName)?.provisioner,
+  );
 }
 
 /** Resolves with the cid of the copy where one was made. */
-async function carryOut(
-  cloud: Cloud,
+async function applyPlan(
+  cloud: CallContext,
   cid: string,
-  question: UpdateQuestion,
+  question: UpdateInput,
   plan: UpdatePlan,
 ): Promise<string | undefined> {
   const { claim, sizeMiB, properties, classes } = question;
   const { attributesClass, snapshotClass } = properties;
   switch (plan.kind) {
     case 'keep':
-      await noteType(cloud, claim, properties);
+      await annotateDiskType(cloud, claim, properties);
       return undefined;
     case 'change':
       if (plan.attributesClass !== undefined) {
-        const driver = classNamed(classes, claim.spec.storageClassName)?.provisioner;
+        const driver = findStorageClass(classes, claim.spec.storageClassName)?.provisioner;
         if (plan.attributesClass !== null) await checkAttributesClass(cloud, plan.attributesClass, driver);
-        await modify(cloud, claim, plan.attributesClass);
+        await changeAttributesClass(cloud, claim, plan.attributesClass);
       }
-      if (plan.grows) await grow(cloud, claim, sizeMiB);
-      await noteType(cloud, claim, properties);
+      if (plan.grows) await expandVolume(cloud, claim, sizeMiB);
+      await annotateDiskType(cloud, claim, properties);
       return undefined;
     case 'copy': {
       const driver = plan.source.provisioner;

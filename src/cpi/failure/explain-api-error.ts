@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
-import { isPassingStatus } from '../../kubernetes/passing-status.ts';
-import { belowRequest, isNotAdmitted, limitsGivenBy, refusal } from './forbidden.ts';
+import { isTransientStatus } from '../../kubernetes/passing-status.ts';
+import { belowRequest, isAdmissionRejection, limitsGivenBy, explainForbidden } from './forbidden.ts';
 import type { Explanation } from './forbidden.ts';
 import { describeRequest } from './request-words.ts';
 
@@ -13,11 +13,15 @@ import { describeRequest } from './request-words.ts';
  */
 export function explainApiError(error: ApiError, limitRange?: string): ProductError {
   const { code, next } = explanation(error, limitRange);
-  const asked = error.request === undefined ? '' : `${describeRequest(error.request)} failed: `;
+  const requestText = error.request === undefined ? '' : `${describeRequest(error.request)} failed: `;
   const reason = `${error.code} ${error.reason}`;
-  return new ProductError(code, `${asked}the Kubernetes API answered ${reason}: ${wordsOf(error)}; ${next}`, {
-    cause: error,
-  });
+  return new ProductError(
+    code,
+    `${requestText}the Kubernetes API answered ${reason}: ${messageOf(error)}; ${next}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 function explanation(error: ApiError, limitRange?: string): Explanation {
@@ -33,9 +37,9 @@ function explanation(error: ApiError, limitRange?: string): Explanation {
           "kubeconfig, or kubernetes.token and kubernetes.client_certificate; of a pod's service account, see whether it is still there",
       };
     case 403:
-      return refusal(error);
+      return explainForbidden(error);
     case 404:
-      return notFound(error);
+      return explainNotFound(error);
     case 405:
     case 406:
     case 415:
@@ -56,13 +60,13 @@ function explanation(error: ApiError, limitRange?: string): Explanation {
       };
     default:
       // the server's own faults; what else passes is load, or something before it
-      if (error.code !== 500 && isPassingStatus(error.code)) return busy;
+      if (error.code !== 500 && isTransientStatus(error.code)) return explainBusy;
       return { code: 'KUBERNETES_API', next: "look at the API server's log, then run the call again" };
   }
 }
 
 function invalid(error: ApiError, limitRange?: string): Explanation {
-  if (isNotAdmitted(error)) return refusal(error);
+  if (isAdmissionRejection(error)) return explainForbidden(error);
   const limited = limitsGivenBy(error);
   if (limited.length > 0) return belowRequest(error, limited, limitRange);
   return {
@@ -71,12 +75,12 @@ function invalid(error: ApiError, limitRange?: string): Explanation {
   };
 }
 
-const busy: Explanation = {
+const explainBusy: Explanation = {
   code: 'KUBERNETES_BUSY',
   next: 'look at its load, and at what proxy or load balancer before it says, then run the call again',
 };
 
-function notFound({ status, message }: ApiError): Explanation {
+function explainNotFound({ status, message }: ApiError): Explanation {
   const { kind, name } = status.details ?? {};
   if (kind === 'namespaces' || /^namespaces "/u.test(message)) {
     const which = name === undefined ? 'the namespace' : `namespace ${name}`;
@@ -95,7 +99,7 @@ function notFound({ status, message }: ApiError): Explanation {
 }
 
 /** The server's words; the fields of an invalid object, where its message does not name them. */
-function wordsOf({ message, status }: ApiError): string {
+function messageOf({ message, status }: ApiError): string {
   const fields = (status.details?.causes ?? []).flatMap(({ field, message: cause }) =>
     field === undefined || message.includes(field)
       ? []

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../errors/error-table.ts';
 import type { ApiError } from '../../kubernetes/api-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
-import { fixedRequests, holderContainer, prepareContainer, vmContainer } from '../own-containers.ts';
+import { cpiContainerRequests, mountContainer, prepareContainer, vmContainer } from '../own-containers.ts';
 
 export interface Explanation {
   readonly code: ErrorCode;
@@ -10,7 +10,7 @@ export interface Explanation {
 }
 
 /** Who says no with 403, by the words of Kubernetes' own plugins. */
-const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) => Explanation][] = [
+const forbiddenPatterns: readonly [RegExp, (groups: readonly string[], error: ApiError) => Explanation][] = [
   // plugin/pkg/admission/resourcequota
   [
     /exceeded quota: ([^,]+)/u,
@@ -19,7 +19,7 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
       next: `raise ResourceQuota ${quota} or remove what is not needed`,
     }),
   ],
-  [/failed quota: .*?: must specify (.+)/u, ([missing = '']) => unspecified(missing)],
+  [/failed quota: .*?: must specify (.+)/u, ([missing = '']) => missingResources(missing)],
   // plugin/pkg/admission/security/podsecurity
   [/violates PodSecurity "([^":]+)/u, ([level = ''], error) => forbidden(podSecurity(level, error))],
   // apiserver: pkg/endpoints/handlers/responsewriters/errors.go
@@ -34,12 +34,18 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
     }),
   ],
   // plugin/pkg/admission: priority, serviceaccount, runtimeclass
-  [/no PriorityClass with name (\S+)/u, ([name = '']) => absent(`PriorityClass ${name}`, 'priority_class')],
+  [
+    /no PriorityClass with name (\S+)/u,
+    ([name = '']) => missingObject(`PriorityClass ${name}`, 'priority_class'),
+  ],
   [
     /error looking up service account \S+: serviceaccounts? "([^"]+)" not found/u,
-    ([name = '']) => absent(`ServiceAccount ${name}`, 'service_account'),
+    ([name = '']) => missingObject(`ServiceAccount ${name}`, 'service_account'),
   ],
-  [/RuntimeClass "([^"]+)" not found/u, ([name = '']) => absent(`RuntimeClass ${name}`, 'runtime_class')],
+  [
+    /RuntimeClass "([^"]+)" not found/u,
+    ([name = '']) => missingObject(`RuntimeClass ${name}`, 'runtime_class'),
+  ],
   // plugin/pkg/admission/namespace/lifecycle
   [
     /because it is being terminated/u,
@@ -56,33 +62,38 @@ const refusals: readonly [RegExp, (groups: readonly string[], error: ApiError) =
     ([name = '']) => forbidden(`ValidatingAdmissionPolicy ${name} has to admit it`),
   ],
   // plugin/pkg/admission/limitranger
-  [/(?:maximum|minimum) \S+ usage per|max limit to request ratio per/u, (_, error) => outOfRange(error)],
+  [
+    /(?:maximum|minimum) \S+ usage per|max limit to request ratio per/u,
+    (_, error) => limitRangeViolation(error),
+  ],
 ];
 
 /** What no policy says: a role, a quota, a namespace that goes. */
-const notOfAdmission = /cannot \w+ resource "|exceeded quota: |because it is being terminated/u;
-const denied = /admission webhook "[^"]+" denied|ValidatingAdmissionPolicy '[^']+' .*denied/u;
+const authorizationPatterns = /cannot \w+ resource "|exceeded quota: |because it is being terminated/u;
+const denialPattern = /admission webhook "[^"]+" denied|ValidatingAdmissionPolicy '[^']+' .*denied/u;
 
 /**
  * True where an admission plugin or a policy of the cluster refuses the object as it is: another role, more
  * quota and another try change nothing. A webhook may say so with any code, and a ValidatingAdmissionPolicy
  * says 422 unless it names another reason (apiserver: plugin/policy/validating/dispatcher.go). Pure.
  */
-export function isNotAdmitted(error: unknown): error is ApiError {
+export function isAdmissionRejection(error: unknown): error is ApiError {
   if (!isApiError(error)) return false;
-  return denied.test(error.message) || (error.code === 403 && !notOfAdmission.test(error.message));
+  return (
+    denialPattern.test(error.message) || (error.code === 403 && !authorizationPatterns.test(error.message))
+  );
 }
 
 /** What a 403 means, or a 422 by which a policy refuses. */
-export function refusal(error: ApiError): Explanation {
-  for (const [pattern, explain] of refusals) {
+export function explainForbidden(error: ApiError): Explanation {
+  for (const [pattern, explain] of forbiddenPatterns) {
     const found = pattern.exec(error.message);
     if (found !== null) return explain(found.slice(1), error);
   }
   return forbidden('a role, an admission plugin or a policy of the cluster has to admit it');
 }
 
-function absent(what: string, property: string): Explanation {
+function missingObject(what: string, property: string): Explanation {
   return forbidden(`create ${what} or correct ${property} in cloud_properties`);
 }
 
@@ -108,7 +119,7 @@ const forbidden = (next: string): Explanation => ({ code: 'KUBERNETES_FORBIDDEN'
  * A quota on something that a container says nothing about; `missing` is the quota's list,
  * `limits.cpu for: bosh,prepare; limits.memory for: bosh` (pkg/quota/v1/evaluator/core/pods.go).
  */
-function unspecified(missing: string): Explanation {
+function missingResources(missing: string): Explanation {
   const wanted = [...missing.matchAll(/(\S+) for: ([^;\s]+)/gu)].map(([, resource = '', names = '']) => ({
     resource,
     others: names.split(',').filter((name) => name !== vmContainer),
@@ -129,8 +140,8 @@ function unspecified(missing: string): Explanation {
  * A LimitRange that a container does not meet; which one it is the message does not say
  * (plugin/pkg/admission/limitranger).
  */
-function outOfRange({ message }: ApiError): Explanation {
-  const container = fixedContainer(message);
+function limitRangeViolation({ message }: ApiError): Explanation {
+  const container = cpiContainerIn(message);
   if (container === undefined) return forbidden('change the resources of the VM or the LimitRange');
   const change = / ratio per /u.test(message)
     ? 'raise the maxLimitRequestRatio of the LimitRange or lower its default limit'
@@ -168,7 +179,7 @@ export function belowRequest(
 ): Explanation {
   const [, namespace = 'NAMESPACE'] = /\/namespaces\/([^/]+)/u.exec(request?.path ?? '') ?? [];
   const named = limitRange ?? someLimitRange(namespace);
-  const container = fixedContainer(message);
+  const container = cpiContainerIn(message);
   const next =
     container === undefined
       ? `no property asks for such a limit of ${listed(resources)}, which is the default of ${named}: set resources.limits in ` +
@@ -184,11 +195,11 @@ const fixedAmount =
  * The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has
  * properties.
  */
-function fixedContainer(message: string): string | undefined {
+function cpiContainerIn(message: string): string | undefined {
   const [, kind] = /^pods? "(attach|bind)-/iu.exec(message) ?? [];
-  if (kind !== undefined) return kind === 'attach' ? holderContainer : 'bind';
+  if (kind !== undefined) return kind === 'attach' ? mountContainer : 'bind';
   const asked = [...message.matchAll(fixedAmount)].map(([, amount = '']) => amount);
-  const isFixed = asked.some((amount) => Object.values<string>(fixedRequests).includes(amount));
+  const isFixed = asked.some((amount) => Object.values<string>(cpiContainerRequests).includes(amount));
   return isFixed ? prepareContainer : undefined;
 }
 

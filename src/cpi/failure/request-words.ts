@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../../kubernetes/api-error.ts';
 
-const doing: Readonly<Record<ApiRequest['method'], string>> = {
+const gerunds: Readonly<Record<ApiRequest['method'], string>> = {
   GET: 'reading',
   POST: 'creating',
   PUT: 'replacing',
@@ -14,10 +14,10 @@ export function describeRequest({ method, path }: ApiRequest): string {
     /^\/apis?\/(?:[^/]+\/)?v[^/]+(?:\/namespaces\/([^/]+))?\/([^/?]+)(?:\/([^/?]+))?(?:\/([^/?]+))?/u.exec(
       path,
     );
-  if (parts === null) return `${doing[method]} ${path}`;
+  if (parts === null) return `${gerunds[method]} ${path}`;
   const [, namespace, plural = '', name, subresource] = parts;
   const words = [
-    subresource === undefined ? doing[method] : `using ${subresource} of`,
+    subresource === undefined ? gerunds[method] : `using ${subresource} of`,
     plural,
     ...(name === undefined ? [] : [name]),
     ...(namespace === undefined ? [] : [`in namespace ${namespace}`]),

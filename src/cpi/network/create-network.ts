@@ -2,12 +2,12 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
-import { createUnlessThere } from '../create-unless-there.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
+import { createOrGet } from '../create-unless-there.ts';
 import type { Json } from '../input.ts';
-import { isOurs } from '../labels.ts';
-import { waitUntilGone } from '../remove-object.ts';
+import { isManaged } from '../labels.ts';
+import { waitForDeletion } from '../remove-object.ts';
 import type { NetworkObject } from './network-object.ts';
 import { deletionSeconds, networkObject } from './network-object.ts';
 import { parseNetworkRequest } from './network-request.ts';
@@ -21,48 +21,52 @@ const tries = 10;
  * Rejects with NOT_IMPLEMENTED, before anything changed, where nothing would enforce it or the cluster has no such kind.
  */
 export async function createNetwork(
-  cloud: Cloud,
+  cloud: CallContext,
   args: readonly unknown[],
 ): Promise<[string, { range: string; gateway: string; reserved: string[] }, Json]> {
   const request = parseNetworkRequest(args[0], cloud.config);
   const object = networkObject(cloud, request);
   const { name = '' } = object.metadata;
   const isPolicy = request.kind === 'policy';
-  await ensure(cloud, isPolicy ? networkPolicies : networkAttachmentDefinitions, object);
+  await ensureNetworkObject(cloud, isPolicy ? networkPolicies : networkAttachmentDefinitions, object);
   const properties = isPolicy ? { network_policy: name } : { network_attachment: name };
   return [name, { range: request.range.text, gateway: request.gateway, reserved: [] }, properties];
 }
 
-async function ensure(cloud: Cloud, resource: Resource, object: NetworkObject): Promise<void> {
+async function ensureNetworkObject(
+  cloud: CallContext,
+  resource: Resource,
+  object: NetworkObject,
+): Promise<void> {
   const { name = '' } = object.metadata;
   for (let left = tries; left > 0; left -= 1) {
-    const ensured = await createUnlessThere(cloud.api, resource, object).catch((error: unknown) => {
-      throw isNotServed(error) ? notServed(resource) : error;
+    const ensured = await createOrGet(cloud.api, resource, object).catch((error: unknown) => {
+      throw isApiMissing(error) ? apiMissingError(resource) : error;
     });
     if (ensured?.isNew === true) return;
     if (ensured === undefined) continue;
     const found = ensured.object;
-    if (!isOurs(found, 'network'))
+    if (!isManaged(found, 'network'))
       throw new ProductError(
         'INVALID_ARGUMENT',
         `${resource.plural} '${name}' exists and is not of this CPI; remove or rename it`,
       );
     if (found.metadata.deletionTimestamp === undefined) return;
-    await waitUntilGone(cloud, {
+    await waitForDeletion(cloud, {
       reference: { resource, namespace: cloud.namespace, name },
       uid: found.metadata.uid ?? '',
       deadlineSeconds: deletionSeconds,
       what: `the former network '${name}'`,
     });
   }
-  throw changedByOthers('KUBERNETES_CONFLICT', `network '${name}'`);
+  throw conflictError('KUBERNETES_CONFLICT', `network '${name}'`);
 }
 
 /** A namespace that is missing is a 404 too, and another matter. */
-const isNotServed = (error: unknown): boolean =>
+const isApiMissing = (error: unknown): boolean =>
   isApiError(error, 404) && error.status.details?.kind !== 'namespaces';
 
-function notServed({ group, plural }: Resource): ProductError {
+function apiMissingError({ group, plural }: Resource): ProductError {
   const what = plural === networkPolicies.plural ? 'NetworkPolicies' : 'Multus';
   return new ProductError(
     'NOT_IMPLEMENTED',

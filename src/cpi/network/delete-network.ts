@@ -1,26 +1,26 @@
-import { ifThere } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { stringAt } from '../input.ts';
-import { isOurs } from '../labels.ts';
-import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { isManaged } from '../labels.ts';
+import { requestDeletion, waitForDeletion } from '../remove-object.ts';
 import { deletionSeconds } from './network-object.ts';
-import { isNetworkCid, memberLabel, policyPrefix } from './network-names.ts';
+import { isNetworkCid, membershipLabel, policyPrefix } from './network-names.ts';
 
 /**
  * delete_network(network_cid): returns when it is gone; missing is success. Rejects with NETWORK_IN_USE while a VM is
  * in it, since two requests for the same network are one, or with DEADLINE.
  */
-export async function deleteNetwork(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+export async function deleteNetwork(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_network.network_cid' });
   if (!isNetworkCid(cid)) return null;
   const resource = cid.startsWith(policyPrefix) ? networkPolicies : networkAttachmentDefinitions;
   const reference = { resource, namespace: cloud.namespace, name: cid };
-  const found = await ifThere(cloud.api.get(reference));
-  if (found === undefined || !isOurs(found, 'network')) return null;
+  const members = await ignoreNotFound(cloud.api.get(reference));
+  if (members === undefined || !isManaged(members, 'network')) return null;
   const { namespace } = cloud;
-  const { items } = await cloud.api.list(pods, { namespace, labelSelector: memberLabel(cid) });
+  const { items } = await cloud.api.list(pods, { namespace, labelSelector: membershipLabel(cid) });
   if (items.length > 0) {
     const names = items.map(({ metadata }) => `'${metadata.name ?? ''}'`).join(', ');
     const isOne = items.length === 1;
@@ -30,9 +30,9 @@ export async function deleteNetwork(cloud: Cloud, args: readonly unknown[]): Pro
       `network '${cid}' was not deleted: ${vms} in it; delete ${isOne ? 'it' : 'them'} first`,
     );
   }
-  const { uid = '' } = found.metadata;
+  const { uid = '' } = members.metadata;
   await requestDeletion(cloud, reference, uid);
   const what = `network '${cid}'`;
-  await waitUntilGone(cloud, { reference, uid, deadlineSeconds: deletionSeconds, what });
+  await waitForDeletion(cloud, { reference, uid, deadlineSeconds: deletionSeconds, what });
   return null;
 }

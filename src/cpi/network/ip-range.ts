@@ -1,7 +1,7 @@
 import { addressBits, addressOf, bitsOf, canonicalAddress, familyOf } from '../../kubernetes/ip-text.ts';
 import type { Family } from '../../kubernetes/ip-text.ts';
-import type { Place } from '../input.ts';
-import { stringAt, wrong } from '../input.ts';
+import type { Location } from '../input.ts';
+import { stringAt, invalidValue } from '../input.ts';
 
 export interface IpRange {
   /** As it was given: `10.0.0.0/24`. */
@@ -12,13 +12,13 @@ export interface IpRange {
 }
 
 /** Throws INVALID_ARGUMENT. */
-export function rangeAt(value: unknown, place: Place): IpRange {
+export function readIpRange(value: unknown, place: Location): IpRange {
   const text = stringAt(value, place);
   const [address = '', length = '', ...more] = text.split('/');
   const family = familyOf(address);
   const isLength = /^\d{1,3}$/u.test(length) && family !== undefined && Number(length) <= addressBits(family);
   if (family === undefined || !isLength || more.length > 0)
-    throw wrong(place, 'is not a range (10.0.0.0/24)');
+    throw invalidValue(place, 'is not a range (10.0.0.0/24)');
   return { text, family, prefix: bitsOf(address, family).slice(0, Number(length)) };
 }
 
@@ -27,9 +27,9 @@ export const isInRange = ({ family, prefix }: IpRange, address: string): boolean
   familyOf(address) === family && bitsOf(address, family).startsWith(prefix);
 
 /** An address of the range, in its canonical spelling. Throws INVALID_ARGUMENT. */
-export function addressInRange(value: unknown, range: IpRange, place: Place): string {
+export function readAddressInRange(value: unknown, range: IpRange, place: Location): string {
   const text = stringAt(value, place);
-  if (!isInRange(range, text)) throw wrong(place, 'is not an address of the range');
+  if (!isInRange(range, text)) throw invalidValue(place, 'is not an address of the range');
   return canonicalAddress(text);
 }
 

@@ -9,4 +9,4 @@ export const isNetworkCid = (text: string): boolean =>
   isDnsLabel(text) && (text.startsWith(policyPrefix) || text.startsWith(attachmentPrefix));
 
 /** The label of the pods in a network of ours: what its policy selects, and who is asked before it goes. */
-export const memberLabel = (cid: string): string => `bosh.cloudfoundry.org/${cid}`;
+export const membershipLabel = (cid: string): string => `bosh.cloudfoundry.org/${cid}`;

@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { baseLabels } from '../labels.ts';
 import { sha256 } from '../sha256.ts';
-import { attachmentPrefix, memberLabel, policyPrefix } from './network-names.ts';
+import { attachmentPrefix, membershipLabel, policyPrefix } from './network-names.ts';
 import type { NetworkRequest } from './network-request.ts';
 
 export interface NetworkObject extends KubernetesObject {
@@ -16,7 +16,7 @@ export const deletionSeconds = 300;
  * The object behind a network. Its name comes from what was asked for, so that a call that is repeated after a crash
  * finds what the former one made: create_network carries no other key.
  */
-export function networkObject(cloud: Cloud, request: NetworkRequest): NetworkObject {
+export function networkObject(cloud: CallContext, request: NetworkRequest): NetworkObject {
   const prefix = request.kind === 'policy' ? policyPrefix : attachmentPrefix;
   const name = `${prefix}${digestOf([cloud.directorUuid, request])}`;
   return {
@@ -35,7 +35,7 @@ export function networkObject(cloud: Cloud, request: NetworkRequest): NetworkObj
 
 /** VMs of the network hear each other, the ranges that are allowed, and nobody else; what they say is not limited. */
 function policySpec(name: string, allowFrom: readonly string[]): Record<string, unknown> {
-  const podSelector = { matchLabels: { [memberLabel(name)]: '' } };
+  const podSelector = { matchLabels: { [membershipLabel(name)]: '' } };
   const from = [{ podSelector }, ...allowFrom.map((cidr) => ({ ipBlock: { cidr } }))];
   return { podSelector, policyTypes: ['Ingress'], ingress: [{ from }] };
 }
@@ -55,7 +55,7 @@ function attachmentSpec(name: string, pluginConfig: Record<string, unknown>): Re
 function digestOf(value: unknown): string {
   const sorted = JSON.stringify(value, (_, item: unknown) =>
     typeof item === 'object' && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).toSorted(([left], [right]) => (left < right ? -1 : 1)))
+      ? Object.fromEntries(Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : item,
   );
   return sha256(sorted).slice(0, 20);

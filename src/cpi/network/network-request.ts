@@ -1,10 +1,10 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { CpiConfig } from '../config.ts';
-import type { Json, Place } from '../input.ts';
-import { at, booleanAt, recordAt, refuseUnknownKeys, stringsAt, wrong } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import { child, booleanAt, recordAt, rejectUnknownKeys, stringsAt, invalidValue } from '../input.ts';
 import { vmPropertyKeys } from '../vm/vm-properties.ts';
 import type { IpRange } from './ip-range.ts';
-import { addressInRange, firstAddress, rangeAt } from './ip-range.ts';
+import { readAddressInRange, firstAddress, readIpRange } from './ip-range.ts';
 
 export type NetworkRequest = {
   readonly range: IpRange;
@@ -14,7 +14,7 @@ export type NetworkRequest = {
   | { readonly kind: 'attachment'; readonly pluginConfig: Json }
 );
 
-const own = ['network_policy', 'allow_from', 'network_attachment'];
+const podNetworkKeys = ['network_policy', 'allow_from', 'network_attachment'];
 
 /**
  * The definition that create_network gets: `{type, cloud_properties, range, gateway, netmask_bits}`. The director
@@ -23,53 +23,58 @@ const own = ['network_policy', 'allow_from', 'network_attachment'];
  * network.
  */
 export function parseNetworkRequest(value: unknown, config: CpiConfig): NetworkRequest {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_network' };
-  if (value === undefined || value === null) throw wrong(place, 'needs the definition of a network');
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_network' };
+  if (value === undefined || value === null) throw invalidValue(place, 'needs the definition of a network');
   const given = recordAt(value, place);
-  refuseUnknownKeys(given, ['type', 'cloud_properties', 'range', 'gateway', 'netmask_bits'], place);
+  rejectUnknownKeys(given, ['type', 'cloud_properties', 'range', 'gateway', 'netmask_bits'], place);
   if ((given['type'] ?? 'manual') !== 'manual')
     throw new ProductError(
       'NOT_SUPPORTED',
       `${place.path}.type: only manual networks can be created; make it a manual one, or leave out managed: true`,
     );
-  const properties = recordAt(given['cloud_properties'], at(place, 'cloud_properties'));
+  const properties = recordAt(given['cloud_properties'], child(place, 'cloud_properties'));
   const ours = Object.entries(properties).filter(([key]) => !vmPropertyKeys.includes(key));
-  refuseUnknownKeys(Object.fromEntries(ours), own, at(place, 'cloud_properties'));
-  const what = whatAt(properties, at(place, 'cloud_properties'), config);
+  rejectUnknownKeys(Object.fromEntries(ours), podNetworkKeys, child(place, 'cloud_properties'));
+  const what = readNetworkKind(properties, child(place, 'cloud_properties'), config);
   if ((given['range'] ?? undefined) === undefined)
     throw new ProductError(
       'NOT_SUPPORTED',
       `${place.path}.range is needed: the addresses of pods are the cluster's, this CPI cannot choose a range of them; give one`,
     );
-  const range = rangeAt(given['range'], at(place, 'range'));
+  const range = readIpRange(given['range'], child(place, 'range'));
   const gateway = given['gateway'] ?? undefined;
   return {
     ...what,
     range,
     gateway:
-      gateway === undefined ? firstAddress(range) : addressInRange(gateway, range, at(place, 'gateway')),
+      gateway === undefined
+        ? firstAddress(range)
+        : readAddressInRange(gateway, range, child(place, 'gateway')),
   };
 }
 
-function whatAt(
+function readNetworkKind(
   properties: Json,
-  place: Place,
+  place: Location,
   { networks }: CpiConfig,
 ): { kind: 'policy'; allowFrom: string[] } | { kind: 'attachment'; pluginConfig: Json } {
-  const asked = booleanAt(properties['network_policy'], at(place, 'network_policy'));
-  const allowFrom = stringsAt(properties['allow_from'], at(place, 'allow_from')).map(
-    (text, index) => rangeAt(text, at(at(place, 'allow_from'), index)).text,
+  const requestedKinds = booleanAt(properties['network_policy'], child(place, 'network_policy'));
+  const allowFrom = stringsAt(properties['allow_from'], child(place, 'allow_from')).map(
+    (text, index) => readIpRange(text, child(child(place, 'allow_from'), index)).text,
   );
   const attachment = properties['network_attachment'] ?? undefined;
   if (attachment !== undefined) {
-    if (asked === true || allowFrom.length > 0)
-      throw wrong(
+    if (requestedKinds === true || allowFrom.length > 0)
+      throw invalidValue(
         place,
         'has network_attachment and what is for a policy; no policy reaches such an interface',
       );
-    return { kind: 'attachment', pluginConfig: pluginConfigAt(attachment, at(place, 'network_attachment')) };
+    return {
+      kind: 'attachment',
+      pluginConfig: readCniConfig(attachment, child(place, 'network_attachment')),
+    };
   }
-  if (asked ?? networks.networkPolicy) return { kind: 'policy', allowFrom };
+  if (requestedKinds ?? networks.networkPolicy) return { kind: 'policy', allowFrom };
   throw new ProductError(
     'NOT_IMPLEMENTED',
     `${place.path}: name what it shall be: a NetworkPolicy where the cluster enforces them (network_policy: true, here or in ` +
@@ -78,9 +83,9 @@ function whatAt(
 }
 
 /** A CNI plugin's configuration, or a list of them in `plugins`; what is in it is the plugins' matter. */
-function pluginConfigAt(value: unknown, place: Place): Json {
+function readCniConfig(value: unknown, place: Location): Json {
   const config = recordAt(value, place);
   if (typeof config['type'] !== 'string' && !Array.isArray(config['plugins']))
-    throw wrong(place, 'has to be a CNI configuration with a type, or plugins');
+    throw invalidValue(place, 'has to be a CNI configuration with a type, or plugins');
   return config;
 }

@@ -5,14 +5,14 @@ import type { ErrorCode } from '../../errors/error-table.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { networkAttachmentDefinitions, networkPolicies, pods } from '../../kubernetes/resources.ts';
-import type { Place } from '../input.ts';
+import type { Location } from '../input.ts';
 import { networkPolicyKind, withoutMultus } from '../testing/foreign-kinds.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { createNetwork } from './create-network.ts';
 import { deleteNetwork } from './delete-network.ts';
-import { addressInRange, firstAddress, isInRange, rangeAt } from './ip-range.ts';
+import { readAddressInRange, firstAddress, isInRange, readIpRange } from './ip-range.ts';
 import { rejection } from '../testing/rejection.ts';
 
 const definition = (properties: unknown, more: object = {}): [object] => [
@@ -169,16 +169,16 @@ test('delete_network: what is no network of ours is success and left alone', asy
   await api.get({ resource: networkPolicies, namespace, name: 'net-policy-foreign' });
 });
 
-const place: Place = { code: 'INVALID_ARGUMENT', path: 'range' };
+const place: Location = { code: 'INVALID_ARGUMENT', path: 'range' };
 
 test('the gateway of a range that names none is in it', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.tuple(fc.ipV4(), fc.nat(32)), fc.tuple(fc.ipV6(), fc.nat(128))),
       ([address, bits]) => {
-        const range = rangeAt(`${address}/${bits}`, place);
+        const range = readIpRange(`${address}/${bits}`, place);
         assert(isInRange(range, address));
-        assert.equal(addressInRange(firstAddress(range), range, place), firstAddress(range));
+        assert.equal(readAddressInRange(firstAddress(range), range, place), firstAddress(range));
       },
     ),
   );

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { nodes } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { testCloud } from '../testing/test-cloud.ts';
 import { lookAtNode } from './look-at-node.ts';
@@ -28,7 +28,7 @@ test("how long a node has been silent is told by the server's clock, whatever th
   await makeSilent(api);
   const look = async (callers: number, servers: number | undefined): Promise<string> => {
     const timed = { ...interceptingApi(api, () => Promise.resolve()), serverTime: () => servers };
-    const clock: Cloud['clock'] = { ...cloud.clock, now: () => callers };
+    const clock: CallContext['clock'] = { ...cloud.clock, now: () => callers };
     return (await lookAtNode({ ...cloud, api: timed, clock }, 'n1')).kind;
   };
   assert.equal(await look(after(121), after(1)), 'answers');
@@ -41,7 +41,7 @@ test("how long a node has been silent is told by the server's clock, whatever th
 test("an API in the caller's own process has the caller's clock", async (t) => {
   const { cloud, api } = await testCloud(t, { deadlines: { lost_node: 120 } });
   await makeSilent(api);
-  const at = (now: number): Cloud => ({ ...cloud, clock: { ...cloud.clock, now: () => now } });
+  const at = (now: number): CallContext => ({ ...cloud, clock: { ...cloud.clock, now: () => now } });
   assert.equal((await lookAtNode(at(after(1)), 'n1')).kind, 'answers');
   assert.equal((await lookAtNode(at(after(121)), 'n1')).kind, 'lost');
 });

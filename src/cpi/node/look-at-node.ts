@@ -1,8 +1,8 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Node } from '../../kubernetes/node.ts';
 import { nodes } from '../../kubernetes/resources.ts';
-import { isPassing } from '../../kubernetes/wait.ts';
-import type { Cloud } from '../cloud.ts';
+import { isTransientError } from '../../kubernetes/wait.ts';
+import type { CallContext } from '../cloud.ts';
 import type { LostNode, NodeState } from './node-state.ts';
 import { nodeState } from './node-state.ts';
 
@@ -14,7 +14,7 @@ const longestPauseMs = 5_000;
  * silence. A server that does not say its time, or a role that may not read nodes, cannot tell that one is lost: then
  * waits end at their deadlines.
  */
-export async function lookAtNode(cloud: Cloud, name: string): Promise<NodeState> {
+export async function lookAtNode(cloud: CallContext, name: string): Promise<NodeState> {
   try {
     const node = await cloud.api.get<Node>({ resource: nodes, name });
     return nodeState(node, serverTime(cloud), cloud.config.deadlines.lostNode * 1000);
@@ -25,15 +25,15 @@ export async function lookAtNode(cloud: Cloud, name: string): Promise<NodeState>
   }
 }
 
-const serverTime = ({ api, clock }: Cloud): number | undefined =>
+const serverTime = ({ api, clock }: CallContext): number | undefined =>
   api.serverTime === undefined ? clock.now() : api.serverTime();
 
 /** A look of many: an API server that restarts says nothing about the node, and the wait has a deadline. */
-async function lookAgain(cloud: Cloud, name: string): Promise<NodeState> {
+async function lookAgain(cloud: CallContext, name: string): Promise<NodeState> {
   try {
     return await lookAtNode(cloud, name);
   } catch (error) {
-    if (isPassing(error)) return { kind: 'answers' };
+    if (isTransientError(error)) return { kind: 'answers' };
     throw error;
   }
 }
@@ -52,7 +52,7 @@ export interface NodeWatch<T> {
  * Does `work` and looks at the node every few seconds meanwhile, first after some seconds: what ends soon costs no
  * request more.
  */
-export async function whileNodeAnswers<T>(cloud: Cloud, watch: NodeWatch<T>): Promise<T> {
+export async function whileNodeAnswers<T>(cloud: CallContext, watch: NodeWatch<T>): Promise<T> {
   const finished = new AbortController();
   const working = watch.work(finished.signal);
   const looking = look(cloud, watch, finished.signal);
@@ -66,7 +66,7 @@ export async function whileNodeAnswers<T>(cloud: Cloud, watch: NodeWatch<T>): Pr
   }
 }
 
-async function look<T>(cloud: Cloud, watch: NodeWatch<T>, signal: AbortSignal): Promise<void> {
+async function look<T>(cloud: CallContext, watch: NodeWatch<T>, signal: AbortSignal): Promise<void> {
   const pauseMs = Math.min(longestPauseMs, cloud.config.deadlines.lostNode * 500);
   for (;;) {
     await cloud.clock.sleep(pauseMs, signal);

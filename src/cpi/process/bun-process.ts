@@ -1,5 +1,5 @@
-import type { CpiProcess } from './cpi-process.ts';
-import { inputTooLong, longestInput } from './cpi-process.ts';
+import type { ProcessIo } from './cpi-process.ts';
+import { inputTooLargeError, maxInputBytes } from './cpi-process.ts';
 
 interface BunFile {
   text(): Promise<string>;
@@ -15,7 +15,7 @@ interface BunFiles {
 }
 
 /** With Bun's own calls: loading node:fs costs each call of the executable a millisecond (`npm run bench:cpi`). */
-export function bunProcess(bun: BunFiles): CpiProcess {
+export function bunProcess(bun: BunFiles): ProcessIo {
   return {
     readInput: () => readInput(bun.stdin),
     readFile: (path) => bun.file(path).text(),
@@ -34,7 +34,7 @@ async function readInput(stdin: BunFile): Promise<string> {
   let [text, length] = ['', 0];
   for await (const chunk of stdin.stream()) {
     length += chunk.length;
-    if (length > longestInput) throw inputTooLong();
+    if (length > maxInputBytes) throw inputTooLargeError();
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

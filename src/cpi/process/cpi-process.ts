@@ -1,8 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
 
 /** What the CPI needs of the process that it runs in. */
-export interface CpiProcess {
-  /** All of stdin; rejects with INVALID_REQUEST where it has more than `longestInput`. */
+export interface ProcessIo {
+  /** All of stdin; rejects with INVALID_REQUEST where it has more than `maxInputBytes`. */
   readInput(): Promise<string>;
   readFile(path: string): Promise<string>;
   /** Writes all of it to stdout, however small the pipe; a reader that has gone away is nobody's error. */
@@ -10,11 +10,11 @@ export interface CpiProcess {
 }
 
 /** Bytes of a request: a create_vm with all certificates of a VM has some 100 KB. */
-export const longestInput = 16 * 1024 * 1024;
+export const maxInputBytes = 16 * 1024 * 1024;
 
-export function inputTooLong(): ProductError {
+export function inputTooLargeError(): ProductError {
   return new ProductError(
     'INVALID_REQUEST',
-    `stdin holds more than ${longestInput} bytes, and no request does; look at what the caller sends`,
+    `stdin holds more than ${maxInputBytes} bytes, and no request does; look at what the caller sends`,
   );
 }

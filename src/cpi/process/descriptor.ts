@@ -1,7 +1,7 @@
 import { readSync, writeSync } from 'node:fs';
 
 /** Everything up to the end of a file descriptor; throws `tooLong` beyond the limit. Synchronous: nothing else is to be done meanwhile. */
-export function readAll(descriptor: number, limit: number, tooLong: () => Error): string {
+export function readDescriptor(descriptor: number, limit: number, tooLong: () => Error): string {
   const chunks: Buffer[] = [];
   let total = 0;
   for (;;) {
@@ -19,7 +19,7 @@ export function readAll(descriptor: number, limit: number, tooLong: () => Error)
  * Writes all of a text, however small the pipe: a plain write followed by the process's end is cut at 64 KiB.
  * A reader that has gone away is nobody's error.
  */
-export function writeAll(descriptor: number, text: string): void {
+export function writeDescriptor(descriptor: number, text: string): void {
   let rest = Buffer.from(text, 'utf8');
   while (rest.length > 0) {
     const written = writeSome(descriptor, rest);

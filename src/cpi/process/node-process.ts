@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { CpiProcess } from './cpi-process.ts';
-import { inputTooLong, longestInput } from './cpi-process.ts';
-import { readAll, writeAll } from './descriptor.ts';
+import type { ProcessIo } from './cpi-process.ts';
+import { inputTooLargeError, maxInputBytes } from './cpi-process.ts';
+import { readDescriptor, writeDescriptor } from './descriptor.ts';
 
-export const nodeProcess: CpiProcess = {
-  readInput: async () => readAll(0, longestInput, inputTooLong),
+export const nodeProcess: ProcessIo = {
+  readInput: async () => readDescriptor(0, maxInputBytes, inputTooLargeError),
   readFile: async (path) => readFile(path, 'utf8'),
-  writeOutput: async (text) => writeAll(1, text),
+  writeOutput: async (text) => writeDescriptor(1, text),
 };

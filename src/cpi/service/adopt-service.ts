@@ -2,38 +2,42 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation, label } from '../labels.ts';
-import { specOver } from './carried-spec.ts';
-import { familiesToKeep } from './families.ts';
+import { mergeSpec } from './carried-spec.ts';
+import { preservedFamilies } from './families.ts';
 import { serviceReference } from './find-service.ts';
-import { isLivingOwner } from './living-owner.ts';
-import { holderOf, vmSelector } from './service-holder.ts';
-import type { ServiceOwner } from './service-object.ts';
-import { isOfOneVm, ownerReference } from './service-object.ts';
+import { ownerExists } from './living-owner.ts';
+import { selectedVm, vmSelector } from './service-holder.ts';
+import type { ServiceOwnerRef } from './service-object.ts';
+import { isSingleVm, ownerReference } from './service-object.ts';
 import type { ServiceRequest } from './service-request.ts';
 
 /** What a VM asks for. */
-export interface Wish {
+export interface DesiredService {
   readonly wanted: Service;
   readonly request: ServiceRequest;
-  readonly owner: ServiceOwner;
+  readonly owner: ServiceOwnerRef;
 }
 
 /**
  * Makes the Service that is there the one that a VM asks for, with the VM among its owners. False where it has changed
  * since it was read, or is being deleted by now: look again.
  */
-export async function adoptService(cloud: Cloud, found: Service, wish: Wish): Promise<boolean> {
-  const { wanted, owner } = wish;
+export async function adoptService(
+  cloud: CallContext,
+  found: Service,
+  desired: DesiredService,
+): Promise<boolean> {
+  const { wanted, owner } = desired;
   const owners = found.metadata.ownerReferences ?? [];
   const isOwner = owners.some(({ uid }) => uid === owner.uid);
-  const families = familiesToKeep(found, wanted);
-  const selector = await selectorFor(cloud, found, wish);
+  const families = preservedFamilies(found, wanted);
+  const selector = await selectorFor(cloud, found, desired);
   const digest = annotation.specDigest;
   const isSame =
     found.metadata.annotations?.[digest] === wanted.metadata.annotations?.[digest] &&
-    holderOf(found) === selector[label.vmId];
+    selectedVm(found) === selector[label.vmId];
   if (isSame && isOwner) return true;
   try {
     const all = isOwner ? owners : [...owners, ownerReference(owner)];
@@ -41,7 +45,7 @@ export async function adoptService(cloud: Cloud, found: Service, wish: Wish): Pr
     const now =
       isSame && owners.length > 0
         ? await addOwner(cloud, found, owner)
-        : await cloud.api.replace(services, reshaped(found, shape, all));
+        : await cloud.api.replace(services, mergedService(found, shape, all));
     return now.metadata.deletionTimestamp === undefined;
   } catch (error) {
     // 422: the object that a JSON patch tests for is another one by now
@@ -53,9 +57,9 @@ export async function adoptService(cloud: Cloud, found: Service, wish: Wish): Pr
 
 /** Appends, so that a group's VMs can do it at once without a conflict. */
 async function addOwner(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata: { name = '', uid } }: Service,
-  owner: ServiceOwner,
+  owner: ServiceOwnerRef,
 ): Promise<Service> {
   const patch = [
     { op: 'test', path: '/metadata/uid', value: uid },
@@ -67,7 +71,7 @@ async function addOwner(
 }
 
 /** What Kubernetes or somebody else has given stays; the rest is what is asked for now. */
-function reshaped(
+function mergedService(
   found: Service,
   wanted: Service,
   ownerReferences: Service['metadata']['ownerReferences'],
@@ -77,10 +81,10 @@ function reshaped(
     metadata: {
       ...found.metadata,
       labels: { ...found.metadata.labels, ...wanted.metadata.labels },
-      annotations: { ...foreignAnnotations(found, wanted), ...wanted.metadata.annotations },
+      annotations: { ...unmanagedAnnotations(found, wanted), ...wanted.metadata.annotations },
       ownerReferences: ownerReferences ?? [],
     },
-    spec: specOver(found.spec, wanted.spec),
+    spec: mergeSpec(found.spec, wanted.spec),
   };
 }
 
@@ -88,27 +92,27 @@ function reshaped(
 const sourceRanges = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 
 /** A load balancer writes annotations too; only what a former call gave goes away. */
-function foreignAnnotations(
+function unmanagedAnnotations(
   { metadata: { annotations = {} } }: Service,
   { spec: { type } }: Service,
 ): Record<string, string> {
   const given = JSON.parse(annotations[annotation.givenAnnotations] ?? '[]') as string[];
   const refused = type === 'LoadBalancer' ? [] : [sourceRanges];
-  const ours = new Set([...given, annotation.givenAnnotations, ...refused]);
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !ours.has(key)));
+  const managedKeys = new Set([...given, annotation.givenAnnotations, ...refused]);
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => !managedKeys.has(key)));
 }
 
 /** Whom it passes traffic to: a Service of one VM stays with a VM that lives. */
 async function selectorFor(
-  cloud: Cloud,
+  cloud: CallContext,
   found: Service,
-  { wanted, request, owner }: Wish,
+  { wanted, request, owner }: DesiredService,
 ): Promise<Record<string, string>> {
-  const holder = holderOf(found);
+  const holder = selectedVm(found);
   const own = wanted.spec.selector ?? {};
-  if (!isOfOneVm(request, owner) || holder === undefined || holder === owner.cid) return own;
+  if (!isSingleVm(request, owner) || holder === undefined || holder === owner.cid) return own;
   const reference = found.metadata.ownerReferences?.find(({ name }) => name === holder);
-  if (reference === undefined || !(await isLivingOwner(cloud, reference))) return own;
+  if (reference === undefined || !(await ownerExists(cloud, reference))) return own;
   if (owner.group !== undefined) return vmSelector(holder);
   throw new ProductError(
     'VM_CREATION_FAILED',

@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/service.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { createVmArguments, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
-import { specOver } from './carried-spec.ts';
+import { mergeSpec } from './carried-spec.ts';
 
 type Type = NonNullable<ServiceSpec['type']>;
 const http = { name: 'http', protocol: 'TCP', port: 80, targetPort: 80 };
@@ -73,14 +73,14 @@ const changes: readonly [string, ServiceSpec, ServiceSpec, object][] = [
 ];
 for (const [name, before, now, kept] of changes) {
   test(`what nobody asks for stays, as far as the type allows it: ${name}`, () => {
-    assert.deepEqual(specOver(before, now), { ...ofAll, ...kept, ...address, ...now });
+    assert.deepEqual(mergeSpec(before, now), { ...ofAll, ...kept, ...address, ...now });
   });
 }
 
 test('what is asked for wins over what is there', () => {
   const before = found('LoadBalancer', { ...ofBalancers, loadBalancerIP: '192.0.2.9' });
   const now = wanted('LoadBalancer', { loadBalancerClass: 'example.com/other', loadBalancerIP: '192.0.2.8' });
-  const { loadBalancerClass, loadBalancerIP, selector } = specOver(before, now);
+  const { loadBalancerClass, loadBalancerIP, selector } = mergeSpec(before, now);
   assert.deepEqual(
     [loadBalancerClass, loadBalancerIP, selector],
     [now.loadBalancerClass, '192.0.2.8', { a: 'new' }],
@@ -88,7 +88,7 @@ test('what is asked for wins over what is there', () => {
 });
 
 test('another address is asked for: the former ones go', () => {
-  const { clusterIP, clusterIPs } = specOver(
+  const { clusterIP, clusterIPs } = mergeSpec(
     found('ClusterIP'),
     wanted('ClusterIP', { clusterIP: '10.0.0.1' }),
   );
@@ -106,13 +106,13 @@ test('a port keeps its node port, and what else is not asked for, by its name', 
     ],
   });
   const ports = [http, { ...http, name: 'dns', port: 53 }, { ...http, name: 'new', port: 82 }];
-  const after = (from: Type, to: Type): unknown => specOver(before(from), wanted(to, { ports })).ports;
+  const after = (from: Type, to: Type): unknown => mergeSpec(before(from), wanted(to, { ports })).ports;
   const [, ...others] = ports;
   assert.deepEqual(after('NodePort', 'NodePort'), [{ ...http, ...given }, ...others]);
   assert.deepEqual(after('NodePort', 'LoadBalancer'), [{ ...http, ...given }, ...others]);
   assert.deepEqual(after('NodePort', 'ClusterIP'), [{ ...http, appProtocol: 'h2c' }, ...others]);
   const asked = [http, { ...http, name: 'other', port: 81, nodePort: 30_001 }];
-  assert.deepEqual(specOver(before('NodePort'), wanted('NodePort', { ports: asked })).ports, [
+  assert.deepEqual(mergeSpec(before('NodePort'), wanted('NodePort', { ports: asked })).ports, [
     { ...http, appProtocol: 'h2c' },
     asked[1],
   ]);
@@ -125,7 +125,7 @@ const member = (agentId: string, service: object): unknown[] =>
     properties: { services: [{ name: 'web', ...service }] },
     env: { bosh: { group: 'd-web' } },
   });
-const serviceOf = ({ api }: Cloud): Promise<Service> =>
+const serviceOf = ({ api }: CallContext): Promise<Service> =>
   api.get<Service>({ resource: services, namespace, name: 'web' });
 
 /** As a webhook does to each new load balancer (aws-load-balancer-controller, mservice.elbv2.k8s.aws). */

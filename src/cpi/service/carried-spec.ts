@@ -1,12 +1,12 @@
 import type { ServicePort, ServiceSpec } from '../../kubernetes/service.ts';
 
 /** What cloud_properties name, or what follows from them (service-request.ts, families.ts): not asked for any more is gone. */
-const ours: ReadonlySet<string> = new Set<keyof ServiceSpec>([
+const managedFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
   ...(['type', 'selector', 'ports', 'clusterIP', 'clusterIPs', 'externalIPs', 'loadBalancerIP'] as const),
   ...(['ipFamilies', 'ipFamilyPolicy'] as const),
 ]);
 /** A class is never changed as long as it is a load balancer, so one that nobody names stays, whoever gave it. */
-const ofBalancers: ReadonlySet<string> = new Set<keyof ServiceSpec>([
+const loadBalancerFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
   ...(['allocateLoadBalancerNodePorts', 'loadBalancerClass', 'loadBalancerSourceRanges'] as const),
   'healthCheckNodePort',
 ]);
@@ -16,18 +16,20 @@ const ofBalancers: ReadonlySet<string> = new Set<keyof ServiceSpec>([
  * stays, except for what Kubernetes refuses with the type that is asked for (kubernetes pkg/apis/core/validation validateService;
  * pkg/registry/core/service strategy.go dropTypeDependentFields, storage.go patchAllocatedValues). Pure.
  */
-export function specOver(found: ServiceSpec, wanted: ServiceSpec): ServiceSpec {
-  const foreign = Object.entries(found).filter(([field]) => !ours.has(field) && isAllowed(field, wanted));
+export function mergeSpec(found: ServiceSpec, wanted: ServiceSpec): ServiceSpec {
+  const foreign = Object.entries(found).filter(
+    ([field]) => !managedFields.has(field) && isAllowed(field, wanted),
+  );
   const { clusterIP, clusterIPs, type } = found;
-  const isAnother = wanted.clusterIP !== undefined && wanted.clusterIP !== clusterIP;
+  const isDifferentPort = wanted.clusterIP !== undefined && wanted.clusterIP !== clusterIP;
   const keepsNodePorts = hasNodePorts(type) && hasNodePorts(wanted.type);
   return {
     ...Object.fromEntries(foreign),
-    ...(!isAnother && clusterIP !== undefined && { clusterIP }),
-    ...(!isAnother && clusterIPs !== undefined && { clusterIPs }),
+    ...(!isDifferentPort && clusterIP !== undefined && { clusterIP }),
+    ...(!isDifferentPort && clusterIPs !== undefined && { clusterIPs }),
     ...wanted,
     ...(wanted.ports !== undefined && {
-      ports: wanted.ports.map((port) => portOver(found, wanted.ports ?? [], port, keepsNodePorts)),
+      ports: wanted.ports.map((port) => mergePort(found, wanted.ports ?? [], port, keepsNodePorts)),
     }),
   };
 }
@@ -35,13 +37,13 @@ export function specOver(found: ServiceSpec, wanted: ServiceSpec): ServiceSpec {
 function isAllowed(field: string, { type, externalIPs = [] }: ServiceSpec): boolean {
   if (field === 'externalName') return false;
   if (field === 'externalTrafficPolicy') return hasNodePorts(type) || externalIPs.length > 0;
-  return type === 'LoadBalancer' || !ofBalancers.has(field);
+  return type === 'LoadBalancer' || !loadBalancerFields.has(field);
 }
 
 const hasNodePorts = (type: ServiceSpec['type']): boolean => type === 'NodePort' || type === 'LoadBalancer';
 
 /** A port is the same by its name, as Kubernetes has it, and by its protocol: two protocols may share a node port. */
-function portOver(
+function mergePort(
   found: ServiceSpec,
   all: readonly ServicePort[],
   port: ServicePort,

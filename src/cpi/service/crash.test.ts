@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { networkPolicies, services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { createNetwork } from '../network/create-network.ts';
 import { deleteNetwork } from '../network/delete-network.ts';
 import type { CrashCase } from '../testing/crash-case.ts';
@@ -24,18 +24,18 @@ const vm = (agentId: string, ...list: unknown[]): unknown[] =>
   });
 
 const objectsOf = (agentId: string): string[] => [`pods vm-${agentId}`, `secrets vm-${agentId}`];
-const service = (cloud: Cloud, name: string): Promise<Service> =>
+const service = (cloud: CallContext, name: string): Promise<Service> =>
   cloud.api.get<Service>({ resource: services, namespace, name });
 const holder = ({ spec }: Service): string | undefined => spec.selector?.['bosh.cloudfoundry.org/vm-id'];
 const owners = ({ metadata }: Service): string[] => (metadata.ownerReferences ?? []).map(({ name }) => name);
 
-const withFormer = async (cloud: Cloud, ...list: unknown[]): Promise<void> => {
+const withFormer = async (cloud: CallContext, ...list: unknown[]): Promise<void> => {
   await createVm(cloud, vm('former', ...list));
 };
 
 const network = [{ type: 'manual', range: '10.0.0.0/24', cloud_properties: { network_policy: true } }];
 
-const policiesLeft = async ({ api }: Cloud): Promise<string[]> => {
+const policiesLeft = async ({ api }: CallContext): Promise<string[]> => {
   const { items } = await api.list(networkPolicies, { namespace });
   return items.map(({ metadata }) => metadata.name ?? '');
 };

@@ -1,14 +1,14 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
-import { createUnlessThere } from '../create-unless-there.ts';
-import { isOurs, label } from '../labels.ts';
-import { waitUntilGone } from '../remove-object.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
+import { createOrGet } from '../create-unless-there.ts';
+import { isManaged, label } from '../labels.ts';
+import { waitForDeletion } from '../remove-object.ts';
 import { adoptService } from './adopt-service.ts';
 import { serviceReference } from './find-service.ts';
-import type { ServiceOwner } from './service-object.ts';
+import type { ServiceOwnerRef } from './service-object.ts';
 import { serviceObject } from './service-object.ts';
 import type { ServiceRequest } from './service-request.ts';
 
@@ -21,13 +21,13 @@ const tries = 10;
  * Rejects with VM_CREATION_FAILED where the name is somebody else's, with ApiError where Kubernetes refuses it.
  */
 export async function ensureService(
-  cloud: Cloud,
+  cloud: CallContext,
   request: ServiceRequest,
-  owner: ServiceOwner,
+  owner: ServiceOwnerRef,
 ): Promise<void> {
   const wanted = serviceObject(request, owner);
-  for (let left = tries; left > 0; left -= 1) {
-    const ensured = await createUnlessThere(cloud.api, services, wanted);
+  for (let attempts = tries; attempts > 0; attempts -= 1) {
+    const ensured = await createOrGet(cloud.api, services, wanted);
     if (ensured === undefined) continue;
     const found = ensured.object;
     requireSameOwners(cloud, found, wanted);
@@ -35,17 +35,17 @@ export async function ensureService(
       if (await adoptService(cloud, found, { wanted, request, owner })) return;
       continue;
     }
-    await waitUntilGone(cloud, {
+    await waitForDeletion(cloud, {
       reference: serviceReference(cloud, request.name),
       uid: found.metadata.uid ?? '',
       deadlineSeconds: cloud.config.deadlines.createVm,
       what: `the former Service '${request.name}'`,
     });
   }
-  throw changedByOthers('VM_CREATION_FAILED_RETRY', `Service '${request.name}'`);
+  throw conflictError('VM_CREATION_FAILED_RETRY', `Service '${request.name}'`);
 }
 
-function requireSameOwners(cloud: Cloud, found: Service, wanted: Service): void {
+function requireSameOwners(cloud: CallContext, found: Service, wanted: Service): void {
   const name = wanted.metadata.name ?? '';
   const refuse = (whose: string): never => {
     throw new ProductError(
@@ -53,7 +53,7 @@ function requireSameOwners(cloud: Cloud, found: Service, wanted: Service): void 
       `Service '${name}' exists in namespace ${cloud.namespace} and is ${whose}; give the Service another name`,
     );
   };
-  if (!isOurs(found, 'service')) refuse('not of this CPI');
+  if (!isManaged(found, 'service')) refuse('not of this CPI');
   for (const key of [label.directorId, label.group]) {
     if (found.metadata.labels?.[key] !== wanted.metadata.labels?.[key]) refuse('of another instance group');
   }

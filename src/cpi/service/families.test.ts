@@ -4,7 +4,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service, ServiceSpec } from '../../kubernetes/service.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation } from '../labels.ts';
 import { sha256 } from '../sha256.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
@@ -12,7 +12,7 @@ import { createVmArguments, namespace, testCloud } from '../testing/test-cloud.t
 import { createVm } from '../vm/create-vm.ts';
 
 const ports = [{ port: 443, target_port: 8443 }];
-const vm = (cloud: Cloud, more: object, name = 'web'): Promise<unknown> =>
+const vm = (cloud: CallContext, more: object, name = 'web'): Promise<unknown> =>
   createVm(
     cloud,
     createVmArguments({

@@ -2,18 +2,18 @@ import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesObject, OwnerReference } from '../../kubernetes/object.ts';
 import { services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
-import { annotation, isOurs } from '../labels.ts';
-import { waitUntilGone } from '../remove-object.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
+import { annotation, isManaged } from '../labels.ts';
+import { waitForDeletion } from '../remove-object.ts';
 import { findService, serviceReference } from './find-service.ts';
-import { isLivingOwner } from './living-owner.ts';
-import { holderOf, vmSelector } from './service-holder.ts';
+import { ownerExists } from './living-owner.ts';
+import { selectedVm, vmSelector } from './service-holder.ts';
 
 const tries = 10;
 
 /** What is to be waited for when the VM's own objects are on their way out. */
-export type Pending = readonly { readonly name: string; readonly uid: string }[];
+export type DeletedService = readonly { readonly name: string; readonly uid: string }[];
 
 /** The Services that a VM has a part in, as its Secret says. */
 export function servicesOf(secret: KubernetesObject): string[] {
@@ -26,17 +26,17 @@ export function servicesOf(secret: KubernetesObject): string[] {
  * to it alone goes to its newest successor; of a group's it stays an owner until the garbage collector sees that the
  * Secret is gone. Killed anywhere, the next call finds the Secret still there and goes on.
  */
-export async function releaseServices(cloud: Cloud, secret: KubernetesObject): Promise<Pending> {
+export async function releaseServices(cloud: CallContext, secret: KubernetesObject): Promise<DeletedService> {
   const pending = await Promise.all(servicesOf(secret).map((name) => release(cloud, name, secret)));
   return pending.flat();
 }
 
 /** Waits until the Services that were deleted are gone: a load balancer may have to be taken down. Rejects with DEADLINE. */
-export async function waitUntilReleased(cloud: Cloud, pending: Pending): Promise<void> {
+export async function waitUntilReleased(cloud: CallContext, pending: DeletedService): Promise<void> {
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
   await Promise.all(
     pending.map(({ name, uid }) =>
-      waitUntilGone(cloud, {
+      waitForDeletion(cloud, {
         reference: serviceReference(cloud, name),
         uid,
         deadlineSeconds,
@@ -46,27 +46,31 @@ export async function waitUntilReleased(cloud: Cloud, pending: Pending): Promise
   );
 }
 
-async function release(cloud: Cloud, name: string, secret: KubernetesObject): Promise<Pending> {
+async function release(cloud: CallContext, name: string, secret: KubernetesObject): Promise<DeletedService> {
   for (let left = tries; left > 0; left -= 1) {
     const service = await findService(cloud, name);
-    if (service === undefined || !isOurs(service, 'service')) return [];
+    if (service === undefined || !isManaged(service, 'service')) return [];
     const { uid = '', deletionTimestamp } = service.metadata;
     if (!isOwner(service, secret)) return [];
     if (deletionTimestamp !== undefined) return [{ name, uid }];
-    const outcome = await unlessChanged(() => releaseSeen(cloud, service, secret));
+    const outcome = await ignoreConflict(() => releaseIfUnchanged(cloud, service, secret));
     if (outcome !== undefined) return outcome;
   }
-  throw changedByOthers('DEADLINE', `Service '${name}'`);
+  throw conflictError('DEADLINE', `Service '${name}'`);
 }
 
 /** On exactly the state that was seen: a VM that joins at the same time is a conflict, and counts at the next look. */
-async function releaseSeen(cloud: Cloud, service: Service, secret: KubernetesObject): Promise<Pending> {
+async function releaseIfUnchanged(
+  cloud: CallContext,
+  service: Service,
+  secret: KubernetesObject,
+): Promise<DeletedService> {
   const { name = '', uid = '', resourceVersion = '', ownerReferences = [] } = service.metadata;
   const others = ownerReferences.filter((owner) => owner.uid !== secret.metadata.uid);
-  const isHeld = holderOf(service) === secret.metadata.name;
+  const isHeld = selectedVm(service) === secret.metadata.name;
   if (!isHeld && others.length > 0) return [];
-  const heir = await newestLiving(cloud, others);
-  if (heir === undefined) {
+  const successor = await newestActiveOwner(cloud, others);
+  if (successor === undefined) {
     await cloud.api.delete(serviceReference(cloud, name), { preconditions: { uid, resourceVersion } });
     return [{ name, uid }];
   }
@@ -74,23 +78,23 @@ async function releaseSeen(cloud: Cloud, service: Service, secret: KubernetesObj
   await cloud.api.replace<Service>(services, {
     ...service,
     metadata: { ...metadata, ownerReferences: others },
-    spec: { ...spec, selector: vmSelector(heir.name) },
+    spec: { ...spec, selector: vmSelector(successor.name) },
   });
   return [];
 }
 
-async function newestLiving(
-  cloud: Cloud,
+async function newestActiveOwner(
+  cloud: CallContext,
   owners: readonly OwnerReference[],
 ): Promise<OwnerReference | undefined> {
-  for (const owner of owners.toReversed()) if (await isLivingOwner(cloud, owner)) return owner;
+  for (const owner of owners.toReversed()) if (await ownerExists(cloud, owner)) return owner;
   return undefined;
 }
 
 const isOwner = ({ metadata }: Service, secret: KubernetesObject): boolean =>
   metadata.ownerReferences?.some(({ uid }) => uid === secret.metadata.uid) === true;
 
-async function unlessChanged<T>(action: () => Promise<T>): Promise<T | undefined> {
+async function ignoreConflict<T>(action: () => Promise<T>): Promise<T | undefined> {
   try {
     return await action();
   } catch (error) {

@@ -8,4 +8,4 @@ export const vmSelector = (cid: string): Record<string, string> => ({
 });
 
 /** The VM that a Service of one VM passes traffic to; undefined for a shared one. */
-export const holderOf = ({ spec }: Service): string | undefined => spec.selector?.[label.vmId];
+export const selectedVm = ({ spec }: Service): string | undefined => spec.selector?.[label.vmId];

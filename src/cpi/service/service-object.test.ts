@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseNetworks } from '../address/networks.ts';
 import { parseConfig } from '../config.ts';
-import type { Place } from '../input.ts';
+import type { Location } from '../input.ts';
 import { services } from '../vm/properties/services.ts';
 import { serviceObject } from './service-object.ts';
 import type { ServiceRequest } from './service-request.ts';
 import { vipService } from './vip.ts';
 
 /** What the embedded cluster does not do: addresses of a network outside. */
-const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
+const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
 const owner = {
   cid: 'vm-a',
   namespace: 'bosh',

@@ -3,14 +3,14 @@ import type { Service, ServiceSpec } from '../../kubernetes/service.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { sha256 } from '../sha256.ts';
-import { familiesAskedFor } from './families.ts';
+import { requestedFamilies } from './families.ts';
 import { vmSelector } from './service-holder.ts';
 import { toServicePorts } from './service-ports.ts';
 import type { ServiceRequest } from './service-request.ts';
 import type { InstanceGroup } from '../vm/instance-group.ts';
 
 /** The VM that asks for a Service. */
-export interface ServiceOwner extends InstanceGroup {
+export interface ServiceOwnerRef extends InstanceGroup {
   readonly cid: string;
   readonly namespace: string;
   /** Of its Secret. */
@@ -19,12 +19,15 @@ export interface ServiceOwner extends InstanceGroup {
 }
 
 /** True for a Service of one VM at a time, which passes to its successor. */
-export const isOfOneVm = ({ selector }: ServiceRequest, { group }: Pick<ServiceOwner, 'group'>): boolean =>
+export const isSingleVm = (
+  { selector }: ServiceRequest,
+  { group }: Pick<ServiceOwnerRef, 'group'>,
+): boolean =>
   selector === 'vm' ||
   (selector === undefined && group === undefined) ||
   (selector === 'group' && group === undefined);
 
-export const ownerReference = ({ cid, uid }: Pick<ServiceOwner, 'cid' | 'uid'>): OwnerReference => ({
+export const ownerReference = ({ cid, uid }: Pick<ServiceOwnerRef, 'cid' | 'uid'>): OwnerReference => ({
   apiVersion: 'v1',
   kind: 'Secret',
   name: cid,
@@ -32,7 +35,7 @@ export const ownerReference = ({ cid, uid }: Pick<ServiceOwner, 'cid' | 'uid'>):
 });
 
 /** The Service as its first VM makes it, owned by that VM's Secret. */
-export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Service {
+export function serviceObject(request: ServiceRequest, owner: ServiceOwnerRef): Service {
   const spec = serviceSpec(request);
   const given = Object.keys(request.annotations);
   return {
@@ -54,12 +57,12 @@ export function serviceObject(request: ServiceRequest, owner: ServiceOwner): Ser
       },
       ownerReferences: [ownerReference(owner)],
     },
-    spec: { ...spec, ...familiesAskedFor(request), selector: selectorOf(request, owner) },
+    spec: { ...spec, ...requestedFamilies(request), selector: selectorOf(request, owner) },
   };
 }
 
-function selectorOf(request: ServiceRequest, owner: ServiceOwner): Record<string, string> {
-  if (isOfOneVm(request, owner)) return vmSelector(owner.cid);
+function selectorOf(request: ServiceRequest, owner: ServiceOwnerRef): Record<string, string> {
+  if (isSingleVm(request, owner)) return vmSelector(owner.cid);
   if (typeof request.selector === 'object') return { ...request.selector };
   return { [label.kind]: 'vm', [label.group]: labelValue(owner.group ?? '') };
 }

@@ -1,7 +1,14 @@
 import { isDnsLabel } from '../../kubernetes/names.ts';
 import type { ServicePort } from '../../kubernetes/service.ts';
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, positiveIntegerAt, recordAt, refuseUnknownKeys, wrong } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import {
+  child,
+  optionalStringAt,
+  positiveIntegerAt,
+  recordAt,
+  rejectUnknownKeys,
+  invalidValue,
+} from '../input.ts';
 
 export interface PortRequest {
   readonly name: string | undefined;
@@ -13,28 +20,28 @@ export interface PortRequest {
 }
 
 const protocols = ['TCP', 'UDP', 'SCTP'] as const;
-const highest = 65_535;
+const maxPort = 65_535;
 
 /** A list of `{name, port, target_port, node_port, protocol}`. Throws INVALID_ARGUMENT. */
-export function parsePorts(value: unknown, place: Place): readonly PortRequest[] {
+export function parsePorts(value: unknown, place: Location): readonly PortRequest[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw wrong(place, 'has to be a list');
+  if (!Array.isArray(value)) throw invalidValue(place, 'has to be a list');
   const ports = value.map((item: unknown, index) =>
-    portAt(recordAt(item, at(place, index)), at(place, index)),
+    portAt(recordAt(item, child(place, index)), child(place, index)),
   );
   if (ports.length > 1 && ports.some(({ name }) => name === undefined))
-    throw wrong(place, 'has several ports, so each needs a name');
-  refuseRepeated(
+    throw invalidValue(place, 'has several ports, so each needs a name');
+  rejectDuplicates(
     ports.map(({ name }) => name),
     place,
     'names',
   );
-  refuseRepeated(
+  rejectDuplicates(
     ports.map(({ port, protocol }) => `${port}/${protocol}`),
     place,
     'ports',
   );
-  refuseRepeated(
+  rejectDuplicates(
     ports.map(({ nodePort }) => nodePort?.toString()),
     place,
     'node ports',
@@ -52,31 +59,32 @@ export const toServicePorts = (ports: readonly PortRequest[]): ServicePort[] =>
     ...(nodePort !== undefined && { nodePort }),
   }));
 
-function portAt(given: Json, place: Place): PortRequest {
-  refuseUnknownKeys(given, ['name', 'port', 'target_port', 'node_port', 'protocol'], place);
-  const name = optionalStringAt(given['name'], at(place, 'name'));
-  if (name !== undefined && !isDnsLabel(name)) throw wrong(at(place, 'name'), 'is not a DNS label');
+function portAt(given: Json, place: Location): PortRequest {
+  rejectUnknownKeys(given, ['name', 'port', 'target_port', 'node_port', 'protocol'], place);
+  const name = optionalStringAt(given['name'], child(place, 'name'));
+  if (name !== undefined && !isDnsLabel(name)) throw invalidValue(child(place, 'name'), 'is not a DNS label');
   const protocol = protocols.find((known) => known === (given['protocol'] ?? 'TCP'));
-  if (protocol === undefined) throw wrong(at(place, 'protocol'), `has to be one of ${protocols.join(', ')}`);
+  if (protocol === undefined)
+    throw invalidValue(child(place, 'protocol'), `has to be one of ${protocols.join(', ')}`);
   return {
     name,
-    port: numberAt(given['port'], at(place, 'port')),
-    targetPort: optionalNumberAt(given['target_port'], at(place, 'target_port')),
-    nodePort: optionalNumberAt(given['node_port'], at(place, 'node_port')),
+    port: numberAt(given['port'], child(place, 'port')),
+    targetPort: optionalNumberAt(given['target_port'], child(place, 'target_port')),
+    nodePort: optionalNumberAt(given['node_port'], child(place, 'node_port')),
     protocol,
   };
 }
 
-function numberAt(value: unknown, place: Place): number {
+function numberAt(value: unknown, place: Location): number {
   const port = positiveIntegerAt(value, place);
-  if (port > highest) throw wrong(place, `has to be a port, 1 to ${highest}`);
+  if (port > maxPort) throw invalidValue(place, `has to be a port, 1 to ${maxPort}`);
   return port;
 }
 
-const optionalNumberAt = (value: unknown, place: Place): number | undefined =>
+const optionalNumberAt = (value: unknown, place: Location): number | undefined =>
   value === undefined || value === null ? undefined : numberAt(value, place);
 
-function refuseRepeated(values: readonly (string | undefined)[], place: Place, what: string): void {
+function rejectDuplicates(values: readonly (string | undefined)[], place: Location, what: string): void {
   const given = values.filter((value) => value !== undefined);
-  if (new Set(given).size < given.length) throw wrong(place, `has ${what} twice`);
+  if (new Set(given).size < given.length) throw invalidValue(place, `has ${what} twice`);
 }

@@ -10,7 +10,7 @@ import { systemClock } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { secrets, services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
@@ -39,7 +39,7 @@ const own = [{ name: 'web', selector: 'vm', ports }];
 const shared = [{ name: 'web', ports }];
 
 async function newVm(
-  cloud: Cloud,
+  cloud: CallContext,
   { agentId, services: list = [], group = 'd-web' }: Wanted,
 ): Promise<string> {
   const [cid] = await createVm(
@@ -54,7 +54,7 @@ async function newVm(
   return cid;
 }
 
-const get = (cloud: Cloud, name = 'web'): Promise<Service> =>
+const get = (cloud: CallContext, name = 'web'): Promise<Service> =>
   cloud.api.get<Service>({ resource: services, namespace, name });
 const owners = ({ metadata }: Service): string[] => (metadata.ownerReferences ?? []).map(({ name }) => name);
 const holder = ({ spec }: Service): string | undefined => spec.selector?.['bosh.cloudfoundry.org/vm-id'];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { EventRecord } from '../../kubernetes/pod-words.ts';
 import { events, services } from '../../kubernetes/resources.ts';
 import type { Service } from '../../kubernetes/service.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { createVmArguments, namesLeft, namespace, testCloud } from '../testing/test-cloud.ts';
 import { createVm } from '../vm/create-vm.ts';
@@ -11,7 +11,7 @@ import { deleteVm } from '../vm/delete-vm.ts';
 import { rejection } from '../testing/rejection.ts';
 
 async function newVm(
-  cloud: Cloud,
+  cloud: CallContext,
   { agentId, networks }: { agentId: string; networks: unknown },
 ): Promise<string> {
   const [cid] = await createVm(
@@ -21,7 +21,7 @@ async function newVm(
   return cid;
 }
 
-const get = (cloud: Cloud, name: string): Promise<Service> =>
+const get = (cloud: CallContext, name: string): Promise<Service> =>
   cloud.api.get<Service>({ resource: services, namespace, name });
 const holder = ({ spec }: Service): string | undefined => spec.selector?.['bosh.cloudfoundry.org/vm-id'];
 

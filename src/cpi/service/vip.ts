@@ -3,7 +3,7 @@ import type { Service } from '../../kubernetes/service.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
 import type { Network } from '../address/network.ts';
 import { canonicalAddress } from '../../kubernetes/ip-text.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { eventsOf } from '../last-words.ts';
 import { labelValue } from '../names.ts';
 import { serviceReference } from './find-service.ts';
@@ -36,14 +36,14 @@ const vipName = (address: string): string =>
  * Waits until the load balancers have the addresses that were asked for: before that a vip is a wish.
  * Rejects with VM_CREATION_FAILED for another address, with DEADLINE where none comes.
  */
-export async function waitForVips(cloud: Cloud, vips: readonly Network[]): Promise<void> {
+export async function waitForVips(cloud: CallContext, vips: readonly Network[]): Promise<void> {
   const balanced = vips.filter(({ properties }) => properties.vip?.via === 'load_balancer');
   await Promise.all(balanced.map((network) => waitForVip(cloud, network.address ?? '')));
 }
 
-async function waitForVip(cloud: Cloud, address: string): Promise<void> {
+async function waitForVip(cloud: CallContext, address: string): Promise<void> {
   const name = vipName(address);
-  const given = await waitFor<Service, readonly string[]>({
+  const assigned = await waitFor<Service, readonly string[]>({
     api: cloud.api,
     clock: cloud.clock,
     reference: serviceReference(cloud, name),
@@ -60,12 +60,12 @@ async function waitForVip(cloud: Cloud, address: string): Promise<void> {
         next: 'see whether this cluster has a load balancer that serves Services, and what it logs',
       };
     },
-    say: cloud.say,
+    onProgress: cloud.reportProgress,
   });
-  if (given.map(canonicalAddress).includes(address)) return;
+  if (assigned.map(canonicalAddress).includes(address)) return;
   throw new ProductError(
     'VM_CREATION_FAILED',
-    `the load balancer gave Service ${name} the address ${given.join(', ')} instead of ${address}; it has to honour ` +
+    `the load balancer gave Service ${name} the address ${assigned.join(', ')} instead of ${address}; it has to honour ` +
       'loadBalancerIP, or choose vip.via external_ip or cluster_ip',
   );
 }

@@ -1,21 +1,21 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../kubernetes/snapshot.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { claimReference } from '../disk/claim.ts';
 import { stringAt } from '../input.ts';
-import { isOurs } from '../labels.ts';
+import { isManaged } from '../labels.ts';
 import { isSnapshotCid } from '../names.ts';
 import { removeSnapshot } from './take-snapshot.ts';
 
 /** delete_snapshot(snapshot_cid): returns when it is gone. Missing, and what is no snapshot of ours, is success. */
-export async function deleteSnapshot(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+export async function deleteSnapshot(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_snapshot.snapshot_cid' });
   if (!isSnapshotCid(cid)) return null;
   const reference = { ...claimReference(cloud, cid), resource: volumeSnapshots };
   try {
     const snapshot = await cloud.api.get<VolumeSnapshot>(reference);
-    if (isOurs(snapshot, 'snapshot')) await removeSnapshot(cloud, reference, snapshot.metadata.uid ?? '');
+    if (isManaged(snapshot, 'snapshot')) await removeSnapshot(cloud, reference, snapshot.metadata.uid ?? '');
   } catch (error) {
     if (!isApiError(error, 404)) throw error;
   }

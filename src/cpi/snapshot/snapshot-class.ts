@@ -2,7 +2,7 @@ import { isApiError } from '../../kubernetes/api-error.ts';
 import { volumeSnapshotClasses } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshotClass } from '../../kubernetes/snapshot.ts';
 import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 
 export interface SnapshotClassQuestion {
   /** `snapshot_class` of the disk's type; absent: the default class of the driver. */
@@ -21,7 +21,7 @@ export const noSnapshotApi =
 
 /** The VolumeSnapshotClass for a disk, or what the cluster lacks. One request; nothing is changed. */
 export async function findSnapshotClass(
-  cloud: Cloud,
+  cloud: CallContext,
   question: SnapshotClassQuestion,
 ): Promise<SnapshotClassAnswer> {
   try {

@@ -2,27 +2,27 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import { persistentVolumes, storageClasses } from '../../kubernetes/resources.ts';
 import type { PersistentVolume, StorageClass } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { findDisk } from '../disk/find-disk.ts';
-import type { Place } from '../input.ts';
-import { at, recordAt, stringAt } from '../input.ts';
+import type { Location } from '../input.ts';
+import { child, recordAt, stringAt } from '../input.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { metadataPatch } from '../metadata.ts';
 import { findSnapshotClass } from './snapshot-class.ts';
 import { takeSnapshot } from './take-snapshot.ts';
-import { diskNotFound } from '../disk/disk-not-found.ts';
+import { diskNotFoundError } from '../disk/disk-not-found.ts';
 
 /**
  * snapshot_disk(disk_cid, metadata): a VolumeSnapshot of the disk, attached or not, ready before this returns its cid. What the
  * cluster cannot do is NOT_IMPLEMENTED, the one error that the director goes on with. The mark `unclaimed`
  * stays for good: nothing in the contract tells later whether the caller has heard of the cid.
  */
-export async function snapshotDisk(cloud: Cloud, args: readonly unknown[]): Promise<string> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'snapshot_disk' };
-  const cid = stringAt(args[0], at(place, 'disk_cid'));
-  const metadata = recordAt(args[1], at(place, 'metadata'));
+export async function snapshotDisk(cloud: CallContext, args: readonly unknown[]): Promise<string> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'snapshot_disk' };
+  const cid = stringAt(args[0], child(place, 'disk_cid'));
+  const metadata = recordAt(args[1], child(place, 'metadata'));
   const claim = await findDisk(cloud, cid);
-  if (claim === undefined) throw diskNotFound(cloud, cid);
+  if (claim === undefined) throw diskNotFoundError(cloud, cid);
   if (claim.status?.phase !== 'Bound')
     throw notImplemented(cid, 'it was never attached, so it has no volume; attach it first');
   const { name: claimName = '', namespace = '' } = claim.metadata;
@@ -60,7 +60,7 @@ function notImplemented(cid: string, whyAndNext: string): ProductError {
 }
 
 /** Undefined where the class is gone, is none, or may not be read: then the snapshot's own status will tell. */
-async function driverOf(cloud: Cloud, name: string): Promise<string | undefined> {
+async function driverOf(cloud: CallContext, name: string): Promise<string | undefined> {
   try {
     return (await cloud.api.get<StorageClass>({ resource: storageClasses, name })).provisioner;
   } catch (error) {
@@ -76,7 +76,7 @@ function definedOnly(labels: Readonly<Record<string, string | null>>): Record<st
 }
 
 /** Of a static volume: null where it has none, undefined where volumes may not be read. */
-async function staticDriverOf(cloud: Cloud, name: string): Promise<string | null | undefined> {
+async function staticDriverOf(cloud: CallContext, name: string): Promise<string | null | undefined> {
   try {
     const { spec } = await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
     return spec.csi?.driver ?? null;

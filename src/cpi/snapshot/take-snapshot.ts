@@ -1,14 +1,14 @@
-import { ifThere } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../kubernetes/if-there.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { isMissingResource } from '../../kubernetes/api-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
-import { knownEvents } from '../../kubernetes/pod-words.ts';
+import { describeEventsIfAllowed } from '../../kubernetes/pod-words.ts';
 import { volumeSnapshots } from '../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../kubernetes/snapshot.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
-import type { Cloud } from '../cloud.ts';
-import { createUnlessThere } from '../create-unless-there.ts';
-import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import type { CallContext } from '../cloud.ts';
+import { createOrGet } from '../create-unless-there.ts';
+import { requestDeletion, waitForDeletion } from '../remove-object.ts';
 import { noSnapshotApi } from './snapshot-class.ts';
 
 export interface SnapshotOrder {
@@ -24,7 +24,7 @@ export interface SnapshotOrder {
  * Makes a VolumeSnapshot and waits until it is ready to use; one of that name that is there already is the one. What it
  * made is taken back when it fails. Rejects with NOT_IMPLEMENTED where the cluster has no such API.
  */
-export async function takeSnapshot(cloud: Cloud, order: SnapshotOrder): Promise<void> {
+export async function takeSnapshot(cloud: CallContext, order: SnapshotOrder): Promise<void> {
   await create(cloud, order);
   const { name, namespace } = order;
   const reference = { resource: volumeSnapshots, namespace, name };
@@ -42,13 +42,14 @@ export async function takeSnapshot(cloud: Cloud, order: SnapshotOrder): Promise<
       // a driver tries again, so an error in the status is no end before the deadline
       lastWords: async (last) => {
         const said = last?.status?.error?.message;
-        const words = said ?? (await knownEvents(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }));
+        const words =
+          said ?? (await describeEventsIfAllowed(cloud.api, { namespace, name, kind: 'VolumeSnapshot' }));
         return {
           state: words === '' ? 'nothing was said about it' : words,
           next: `${lookAtDriver}, then repeat the call`,
         };
       },
-      say: cloud.say,
+      onProgress: cloud.reportProgress,
     });
   } catch (error) {
     throw await takenBack(cloud, reference, error);
@@ -58,16 +59,20 @@ export async function takeSnapshot(cloud: Cloud, order: SnapshotOrder): Promise<
 const lookAtDriver = 'see whether the snapshot controller and the snapshotter of its driver run';
 
 /** Deletes that snapshot and waits until it is gone. */
-export async function removeSnapshot(cloud: Cloud, reference: ObjectReference, uid: string): Promise<void> {
+export async function removeSnapshot(
+  cloud: CallContext,
+  reference: ObjectReference,
+  uid: string,
+): Promise<void> {
   await requestDeletion(cloud, reference, uid);
   const deadlineSeconds = cloud.config.deadlines.deleteDisk;
-  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `snapshot '${reference.name}'` });
+  await waitForDeletion(cloud, { reference, uid, deadlineSeconds, what: `snapshot '${reference.name}'` });
 }
 
-async function create(cloud: Cloud, order: SnapshotOrder): Promise<void> {
+async function create(cloud: CallContext, order: SnapshotOrder): Promise<void> {
   const { name, namespace, claimName, className, labels, annotations } = order;
   try {
-    await createUnlessThere<VolumeSnapshot>(cloud.api, volumeSnapshots, {
+    await createOrGet<VolumeSnapshot>(cloud.api, volumeSnapshots, {
       apiVersion: 'snapshot.storage.k8s.io/v1',
       kind: 'VolumeSnapshot',
       metadata: { name, namespace, labels: { ...labels }, annotations: { ...annotations } },
@@ -82,15 +87,15 @@ async function create(cloud: Cloud, order: SnapshotOrder): Promise<void> {
   }
 }
 
-async function uidOf(cloud: Cloud, reference: ObjectReference): Promise<string | undefined> {
-  return (await ifThere(cloud.api.get(reference)))?.metadata.uid;
+async function uidOf(cloud: CallContext, reference: ObjectReference): Promise<string | undefined> {
+  return (await ignoreNotFound(cloud.api.get(reference)))?.metadata.uid;
 }
 
 const deletedMeanwhile = (name: string): ProductError =>
   new ProductError('KUBERNETES_CONFLICT', `snapshot '${name}' was deleted meanwhile; run the call again`);
 
 /** The error to report, after the snapshot is gone; where it does not go, the error says that too. */
-async function takenBack(cloud: Cloud, reference: ObjectReference, error: unknown): Promise<unknown> {
+async function takenBack(cloud: CallContext, reference: ObjectReference, error: unknown): Promise<unknown> {
   try {
     const uid = await uidOf(cloud, reference);
     if (uid !== undefined) await removeSnapshot(cloud, reference, uid);

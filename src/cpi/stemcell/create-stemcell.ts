@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
-import { at, recordAt, stringAt } from '../input.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
+import { child, recordAt, stringAt } from '../input.ts';
 import { lightImage } from './light-stemcell.ts';
 import { refuseOwnAgent } from './refuse-own-agent.ts';
 import { architectureIn, formatStemcellCid } from './stemcell-cid.ts';
@@ -15,13 +15,13 @@ import { architectureIn, formatStemcellCid } from './stemcell-cid.ts';
  * env's tags (push-stemcell.ts).
  * Heavy without a registry: NOT_SUPPORTED. With our agent, for a director: AGENT_NOT_SUPPORTED.
  */
-export async function createStemcell(cloud: Cloud, args: readonly unknown[]): Promise<string> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_stemcell' };
-  const imagePath = stringAt(args[0], at(place, 'image_path'));
-  const { tags } = recordAt(args[2], at(place, 'env'));
-  const properties = recordAt(args[1], at(place, 'cloud_properties'));
+export async function createStemcell(cloud: CallContext, args: readonly unknown[]): Promise<string> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell' };
+  const imagePath = stringAt(args[0], child(place, 'image_path'));
+  const { tags } = recordAt(args[2], child(place, 'env'));
+  const properties = recordAt(args[1], child(place, 'cloud_properties'));
   refuseOwnAgent(properties, cloud.config.agent);
-  const light = lightImage(properties, at(place, 'cloud_properties'));
+  const light = lightImage(properties, child(place, 'cloud_properties'));
   if (light !== undefined)
     return formatStemcellCid({ image: light, architecture: architectureIn(properties['architecture']) });
   const { registry } = cloud.config;

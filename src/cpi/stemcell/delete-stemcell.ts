@@ -1,4 +1,4 @@
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import type { RegistryConfig } from '../config/registry.ts';
 import { stringAt } from '../input.ts';
 
@@ -8,14 +8,14 @@ import { stringAt } from '../input.ts';
  * uses by themselves. Any other cid succeeds, as the contract asks; with a registry the log says so, because the image may be
  * in the one that was configured before.
  */
-export async function deleteStemcell(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+export async function deleteStemcell(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_stemcell.stemcell_cid' });
   const { registry } = cloud.config;
   if (registry === undefined) return null;
   const digest = digestInRegistry(cid, registry);
   if (digest === undefined) {
     const place = `${registry.pullHost}/${registry.repository}`;
-    cloud.note(
+    cloud.log(
       `Nothing was deleted: the stemcell '${cid}' is no image by digest of ${place}, where create_stemcell pushes`,
     );
     return null;

@@ -1,11 +1,11 @@
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 import type { RegistryClient } from '../../oci/registry/registry-client.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import type { RegistryConfig } from '../config/registry.ts';
 
 /** Works with the repository of the stemcells, and lets the process end afterwards. */
 export async function withRegistry<T>(
-  { clock }: Cloud,
+  { clock }: CallContext,
   { origin, repository, credentials, ca }: RegistryConfig,
   work: (client: RegistryClient) => Promise<T>,
 ): Promise<T> {

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
-import { holdToDigest } from '../../bosh/digest/verify-file.ts';
+import { verifyingStream } from '../../bosh/digest/verify-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
 import { addPackedLayer } from '../../oci/layer/add-layer.ts';
 import { pushImage } from '../../oci/registry/push-image.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import type { RegistryConfig } from '../config/registry.ts';
 import type { Json } from '../input.ts';
 import { digestOnly } from './digest-only.ts';
@@ -32,7 +32,7 @@ export interface HeavyStemcell {
  * deleting a stemcell never takes the image of another one, be its content the same. No temporary files.
  */
 export async function pushStemcell(
-  cloud: Cloud,
+  cloud: CallContext,
   registry: RegistryConfig,
   { imagePath, properties, tags: given }: HeavyStemcell,
 ): Promise<string> {
@@ -43,7 +43,7 @@ export async function pushStemcell(
   const { digest: wanted } = description;
   const bytes = readFileBlob(imagePath);
   const layer = await addPackedLayer(digestOnly, {
-    bytes: wanted === undefined ? bytes : holdToDigest(bytes, imagePath, wanted),
+    bytes: wanted === undefined ? bytes : verifyingStream(bytes, imagePath, wanted),
     ...{ what, path: imagePath },
   });
   const id = cloud.newUuid();
@@ -53,13 +53,13 @@ export async function pushStemcell(
     const digest = await pushImage(client, image, {
       tag,
       onBlob: (blob, how) => {
-        if (blob.digest === layer.descriptor.digest) cloud.note(`layer ${blob.digest}: ${how}`);
+        if (blob.digest === layer.descriptor.digest) cloud.log(`layer ${blob.digest}: ${how}`);
       },
     });
     const { architecture } = description;
     const pushed = `${registry.pullHost}/${registry.repository}@${digest}`;
     const cid = formatStemcellCid({ image: pushed, architecture });
-    cloud.note(`${cid} has the tag ${tag}`);
+    cloud.log(`${cid} has the tag ${tag}`);
     return cid;
   });
 }

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { deleteManifest, getManifest } from '../../oci/registry/manifests/manifests.ts';
 import type { RegistryClient } from '../../oci/registry/registry-client.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import type { RegistryConfig } from '../config/registry.ts';
 import { withRegistry } from './open-stemcell-registry.ts';
 import { isOwnManifest } from './stemcell-annotation.ts';
@@ -11,14 +11,18 @@ import { isOwnManifest } from './stemcell-annotation.ts';
  * them. Gone already is success. A manifest that create_stemcell did not make stays: a light stemcell may name an image
  * of the same repository. REGISTRY_DELETES_NOTHING where the registry allows no deletion, unless that is configured to do.
  */
-export async function removeStemcell(cloud: Cloud, registry: RegistryConfig, digest: string): Promise<void> {
+export async function removeStemcell(
+  cloud: CallContext,
+  registry: RegistryConfig,
+  digest: string,
+): Promise<void> {
   await withRegistry(cloud, registry, async (client) => {
     const image = `${registry.repository}@${digest}`;
     const manifest = await getManifest(client, digest);
     if (manifest === undefined) {
-      cloud.note(`${image} is not in the registry ${client.host} any more`);
+      cloud.log(`${image} is not in the registry ${client.host} any more`);
     } else if (!isOwnManifest(manifest, image)) {
-      cloud.note(`${image} was not made by create_stemcell and stays in the registry ${client.host}`);
+      cloud.log(`${image} was not made by create_stemcell and stays in the registry ${client.host}`);
     } else {
       await remove(client, { cloud, registry, digest });
     }
@@ -26,7 +30,7 @@ export async function removeStemcell(cloud: Cloud, registry: RegistryConfig, dig
 }
 
 interface Removal {
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   readonly registry: RegistryConfig;
   readonly digest: string;
 }
@@ -40,7 +44,7 @@ async function remove(client: RegistryClient, { cloud, registry, digest }: Remov
       return;
     case 'refused':
       if (registry.deletion === 'best-effort') {
-        cloud.note(`${image} stays in the registry ${client.host}, which deletes nothing`);
+        cloud.log(`${image} stays in the registry ${client.host}, which deletes nothing`);
         return;
       }
       throw new ProductError(

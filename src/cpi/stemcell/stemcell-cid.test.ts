@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Place } from '../input.ts';
+import type { Location } from '../input.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
 import { createVmArguments, testCloud } from '../testing/test-cloud.ts';
 import { parseVmRequest } from '../vm/vm-request.ts';
@@ -10,7 +10,7 @@ import { parseStemcellCid } from './stemcell-cid.ts';
 import { describeStemcell } from './stemcell-description.ts';
 
 const image = `registry.example/noble@sha256:${'1'.repeat(64)}`;
-const place: Place = { code: 'INVALID_ARGUMENT', path: 'stemcell_cid' };
+const place: Location = { code: 'INVALID_ARGUMENT', path: 'stemcell_cid' };
 
 test('the architecture of a light stemcell is the end of its cid, and where its VMs go', async (t) => {
   const { cloud } = await testCloud(t);

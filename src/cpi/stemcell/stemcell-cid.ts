@@ -1,5 +1,5 @@
-import type { Place } from '../input.ts';
-import { wrong } from '../input.ts';
+import type { Location } from '../input.ts';
+import { invalidValue } from '../input.ts';
 import { imageParts } from './light-stemcell.ts';
 
 /** As images and the nodes' label kubernetes.io/arch call it. */
@@ -18,12 +18,12 @@ export const formatStemcellCid = ({ image, architecture }: StemcellCid): string 
   architecture === undefined ? image : `${image}#${architecture}`;
 
 /** Throws for a text that is no image reference, or names an architecture that stemcells are not for. */
-export function parseStemcellCid(cid: string, place: Place): StemcellCid {
+export function parseStemcellCid(cid: string, place: Location): StemcellCid {
   const [image = '', word, ...more] = cid.split('#');
   imageParts(image, place);
   if (word === undefined) return { image, architecture: undefined };
   if ((word !== 'amd64' && word !== 'arm64') || more.length > 0) {
-    throw wrong(place, 'has to end with #amd64 or #arm64, or name no architecture');
+    throw invalidValue(place, 'has to end with #amd64 or #arm64, or name no architecture');
   }
   return { image, architecture: word };
 }

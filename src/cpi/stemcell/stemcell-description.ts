@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Problems, rootField } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
 import { readYaml } from '../../bosh/yaml/parse-yaml.ts';
-import type { Json, Place } from '../input.ts';
-import { wrong } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import { invalidValue } from '../input.ts';
 import type { Architecture } from './stemcell-cid.ts';
 import { architectureIn } from './stemcell-cid.ts';
 
@@ -36,8 +36,8 @@ function architectureOf(value: unknown): Architecture {
   if (value === undefined || value === null) return 'amd64';
   const known = architectureIn(value);
   if (known !== undefined) return known;
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties.architecture' };
-  throw wrong(place, 'of a heavy stemcell has to be amd64, x86_64, arm64 or aarch64');
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.cloud_properties.architecture' };
+  throw invalidValue(place, 'of a heavy stemcell has to be amd64, x86_64, arm64 or aarch64');
 }
 
 interface ManifestWords {
@@ -47,7 +47,7 @@ interface ManifestWords {
 }
 
 async function readManifest(path: string): Promise<ManifestWords> {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const root = rootField(await readYaml(path, 'STEMCELL_INVALID'), problems);
   const words = {
     name: root.get('name').text(),

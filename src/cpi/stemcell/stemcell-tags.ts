@@ -1,4 +1,4 @@
-import type { Place } from '../input.ts';
+import type { Location } from '../input.ts';
 import { recordAt } from '../input.ts';
 
 const domain = 'bosh.cloudfoundry.org/tags.';
@@ -8,7 +8,7 @@ const domain = 'bosh.cloudfoundry.org/tags.';
  * ours or of the image format has. Throws INVALID_ARGUMENT for what is no object.
  */
 export function stemcellTags(given: unknown): Record<string, string> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.env.tags' };
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.env.tags' };
   const tags = Object.entries(recordAt(given, place)).map(
     ([key, value]) => [`${domain}${key}`, typeof value === 'string' ? value : JSON.stringify(value)] as const,
   );

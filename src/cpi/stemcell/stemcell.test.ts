@@ -8,7 +8,7 @@ import { embeddedAgentProperties } from '../../bosh/stemcell/embedded-agent.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { digestOf, HostileRegistry, refuse } from '../../oci/registry/testing/hostile-registry.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { testCloud } from '../testing/test-cloud.ts';
 import { createStemcell } from './create-stemcell.ts';
 import { deleteStemcell } from './delete-stemcell.ts';
@@ -18,7 +18,7 @@ const properties = { name: 'bosh-warden', version: '1.165/β', architecture: 'x8
 
 interface World {
   readonly registry: HostileRegistry;
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   readonly notes: string[];
   readonly directory: string;
 }
@@ -34,7 +34,7 @@ async function world(t: TestContext, settings: object = {}): Promise<World> {
   const clock = { now: () => 0, sleep: async () => {} };
   return {
     registry,
-    cloud: { ...cloud, clock, note: (line) => void notes.push(line) },
+    cloud: { ...cloud, clock, log: (line) => void notes.push(line) },
     notes,
     directory: await scratchDirectory(t),
   };

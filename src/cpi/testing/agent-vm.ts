@@ -2,7 +2,7 @@ import { AgentClient } from '../../agent/testing/agent-client.ts';
 import { eventually } from '../../agent/testing/eventually.ts';
 import { errorCode } from '../../agent/file/error-code.ts';
 import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
@@ -18,7 +18,7 @@ export interface AgentVm {
 /** create_vm with that address, and waits for the agent. */
 export async function createAgentVm(
   world: EmbeddedWorld,
-  options: { address: string; properties?: unknown; cloud?: Cloud; bosh?: object },
+  options: { address: string; properties?: unknown; cloud?: CallContext; bosh?: object },
 ): Promise<AgentVm> {
   const { address, properties = {}, cloud = world.cloud, bosh = {} } = options;
   const authority = await createTestAuthority();

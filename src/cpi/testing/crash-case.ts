@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Kind } from '../../cluster/api/kinds/kind.ts';
-import type { Cloud, Verb } from '../cloud.ts';
+import type { CallContext, Verb } from '../cloud.ts';
 import { Crash, crashingApi } from './crashing-api.ts';
 import type { TestCloud } from './test-cloud.ts';
 import { testCloud } from './test-cloud.ts';
@@ -13,7 +13,7 @@ export interface CrashCase {
   /** Served beside the embedded cluster's own. */
   readonly moreKinds?: readonly Kind[];
   /** The state that the verb starts from; resolves with the verb's arguments. */
-  readonly prepare: (cloud: Cloud) => Promise<unknown[]>;
+  readonly prepare: (cloud: CallContext) => Promise<unknown[]>;
   readonly verb: Verb;
   /** How many writes one call makes at most. */
   readonly writes: number;

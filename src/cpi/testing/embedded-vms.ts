@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createVm } from '../vm/create-vm.ts';
@@ -10,7 +10,7 @@ import type { EmbeddedWorld } from './embedded-world.ts';
 import { createVmArguments, namespace } from './test-cloud.ts';
 
 export interface EmbeddedVms {
-  readonly newVm: (cloud?: Cloud, properties?: object) => Promise<string>;
+  readonly newVm: (cloud?: CallContext, properties?: object) => Promise<string>;
   /** Attached to that VM. */
   readonly newDisk: (vm: string) => Promise<{ readonly disk: string; readonly hint: string }>;
   readonly podOf: (name: string) => Promise<Pod>;

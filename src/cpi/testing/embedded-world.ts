@@ -19,7 +19,7 @@ import { startNode } from '../../cluster/node/start-node.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
-import type { Cloud, ExecOutcome } from '../cloud.ts';
+import type { CallContext, ExecResult } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
 import { idleAgent, ownAgent, type TestAgent } from './agents.ts';
 import { namespace } from './test-cloud.ts';
@@ -59,7 +59,7 @@ export class EmbeddedWorld {
     return new EmbeddedWorld(directory, parts, { listens: agent === ownAgent, moreKinds });
   }
 
-  get cloud(): Cloud {
+  get cloud(): CallContext {
     return this.cloudWith({});
   }
 
@@ -76,7 +76,7 @@ export class EmbeddedWorld {
   }
 
   /** A CPI with these keys in the section `kubernetes` of its configuration. */
-  cloudWith(keys: Record<string, unknown>): Cloud {
+  cloudWith(keys: Record<string, unknown>): CallContext {
     const kubernetes = { kubelet_root_dir: join(this.directory, 'kubelet'), ...keys };
     const deadlines = {
       release: 1,
@@ -97,8 +97,8 @@ export class EmbeddedWorld {
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'director-1',
-      note: () => undefined,
-      say: () => undefined,
+      log: () => undefined,
+      reportProgress: () => undefined,
     };
   }
 
@@ -107,7 +107,7 @@ export class EmbeddedWorld {
     container: string,
     command: readonly string[],
     podNamespace: string = namespace,
-  ): Promise<ExecOutcome> {
+  ): Promise<ExecResult> {
     const words = { namespace: podNamespace, pod, container, command };
     const session = await this.#node.exec({ ...words, stdin: false, tty: false });
     const [stdout, stderr] = await Promise.all([buffer(session.stdout), buffer(session.stderr)]);

@@ -4,13 +4,13 @@ import type { ControlPlaneApi } from '../../cluster/api/control-plane-api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/pod.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
-import type { ExecCommand, ExecOutcome } from '../cloud.ts';
+import type { ExecCommand, ExecResult } from '../cloud.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
 import { multus } from '../address/network-attachments.ts';
 import { bindExit } from '../disk/attach/bind-script.ts';
 import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
 import { releaseExit } from '../disk/attach/release-script.ts';
-import { cannotExit } from '../disk/attach/volume-functions.ts';
+import { mountFailedExit } from '../disk/attach/volume-functions.ts';
 import { annotation, label } from '../labels.ts';
 
 export const nodeName = 'embedded';
@@ -67,7 +67,7 @@ export class FakeNode {
   }
 
   /** `exec` of a Cloud, for the commands of attachments and of VMs that have their disks as volumes. */
-  readonly exec = async ({ namespace = 'bosh', pod, command }: ExecCommand): Promise<ExecOutcome> => {
+  readonly exec = async ({ namespace = 'bosh', pod, command }: ExecCommand): Promise<ExecResult> => {
     const { status, metadata } = await this.#api.get<Pod>({ resource: pods, namespace, name: pod });
     if (status?.phase === 'Failed') throw noContainer(pod);
     const [, , , script = '', diskCid = '', , uid = ''] = command;
@@ -98,7 +98,7 @@ export class FakeNode {
     return 0;
   }
 
-  #run(script: string, diskCid: string): ExecOutcome {
+  #run(script: string, diskCid: string): ExecResult {
     // what was in a hub goes with its attachment: nobody here deletes one that cannot let go
     if (script === 'is-mounted') return ended(this.leftMounts.has(diskCid) ? 0 : 1);
     const isBusy = this.busyDisks.has(diskCid);
@@ -289,7 +289,7 @@ export class FakeNode {
       };
     }
     if (broken !== undefined) {
-      const state = { terminated: { exitCode: cannotExit, message: `${broken}\n` } };
+      const state = { terminated: { exitCode: mountFailedExit, message: `${broken}\n` } };
       return { phase: 'Running', containerStatuses: [{ ...container, state }] };
     }
     return undefined;
@@ -321,7 +321,7 @@ export class FakeNode {
   }
 }
 
-const ended = (exitCode: number): ExecOutcome => ({ exitCode, stdout: '', stderr: '' });
+const ended = (exitCode: number): ExecResult => ({ exitCode, stdout: '', stderr: '' });
 
 /** What an API server passes on of a kubelet that has ended the pod. */
 function noContainer(pod: string): ApiError {

@@ -1,10 +1,10 @@
-import { unknownPath } from '../../cluster/api/errors/status-errors.ts';
+import { pathNotFound } from '../../cluster/api/errors/status-errors.ts';
 import type { Kind } from '../../cluster/api/kinds/kind.ts';
 import { ageColumn, nameColumn } from '../../cluster/api/kinds/columns.ts';
-import { anything, kindSchema } from '../../cluster/api/schema/schema.ts';
+import { any, kindSchema } from '../../cluster/api/schema/schema.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { limitRanges } from '../failure/limit-range.ts';
 import { volumeAttachments } from '../disk/attach/volume-attachments.ts';
 import { interceptingApi } from './intercepting-api.ts';
@@ -17,7 +17,7 @@ export const limitRangeKind = foreignKind(limitRanges, 'LimitRange');
 function foreignKind(resource: Resource, name: string): Kind {
   return {
     ...{ resource, name, singular: name.toLowerCase(), shortNames: [], categories: [] },
-    schema: kindSchema({ spec: anything, status: anything }),
+    schema: kindSchema({ spec: any, status: any }),
     ...{ hasStatus: false, countsGenerations: true, nameRule: 'subdomain' },
     columns: [nameColumn, ageColumn],
     validate: () => [],
@@ -25,16 +25,16 @@ function foreignKind(resource: Resource, name: string): Kind {
 }
 
 /** The same cluster with these API groups beside its own: by its group a pod network is known. */
-export function withGroups(cloud: Cloud, ...groups: readonly string[]): Cloud {
+export function withGroups(cloud: CallContext, ...groups: readonly string[]): CallContext {
   const api = interceptingApi(cloud.api, () => Promise.resolve());
   return { ...cloud, api: { ...api, groups: async () => [...(await api.groups()), ...groups] } };
 }
 
 /** The same cluster without the kind that Multus brings. */
-export function withoutMultus(cloud: Cloud): Cloud {
+export function withoutMultus(cloud: CallContext): CallContext {
   const api = interceptingApi(cloud.api, (request) =>
     request.split(' ')[1] === networkAttachmentDefinitions.plural
-      ? Promise.reject(unknownPath())
+      ? Promise.reject(pathNotFound())
       : Promise.resolve(),
   );
   return { ...cloud, api };

@@ -1,4 +1,4 @@
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { atRequest, interceptingApi } from './intercepting-api.ts';
 
 /** A call that stands still before one of its requests until it is released. */
@@ -11,9 +11,9 @@ export interface HeldCall<R> {
 
 /** Starts a call that stops before the `count`-th request of that kind, as `patch secrets vm-1`. */
 export function holdCall<R>(
-  cloud: Cloud,
+  cloud: CallContext,
   request: string,
-  call: (cloud: Cloud) => Promise<R>,
+  call: (cloud: CallContext) => Promise<R>,
   count = 1,
 ): HeldCall<R> {
   const arrived = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { ExecRequest, ExecSession, PodConsole } from '../../cluster/node/pod-console.ts';
-import { doneExit } from '../../kubernetes/pod-script.ts';
+import { successExit } from '../../kubernetes/pod-script.ts';
 import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
 import { releaseExit } from '../disk/attach/release-script.ts';
 
@@ -20,12 +20,12 @@ export class HolderConsole implements PodConsole {
   async exec({ command }: ExecRequest): Promise<ExecSession> {
     const [, , , script, diskCid = ''] = command;
     if (script === 'is-mounted') return endedSession(1);
-    if (script === 'agent-socket') return endedSession(doneExit);
+    if (script === 'agent-socket') return endedSession(successExit);
     if (script === 'end-unless-bound') return endedSession(endUnlessBoundExit.bound);
     if (script !== 'release' && script !== 'bind') throw nothing('command');
     const isBusy = script === 'release' && this.busyDisks.has(diskCid);
     const words = 'process 7 has it mounted at /var/vcap/store\n.\n';
-    return isBusy ? endedSession(releaseExit.busy, words) : endedSession(doneExit);
+    return isBusy ? endedSession(releaseExit.busy, words) : endedSession(successExit);
   }
 }
 

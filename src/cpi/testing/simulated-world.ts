@@ -1,22 +1,22 @@
-import { doneExit } from '../../kubernetes/pod-script.ts';
+import { successExit } from '../../kubernetes/pod-script.ts';
 import { randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import type { NodeName } from '../../cluster/node/parse-node.ts';
+import type { NodeArgument } from '../../cluster/node/parse-node.ts';
 import type { SimulatedCluster } from '../../cluster/testing/simulated-cluster.ts';
 import { startSimulatedCluster } from '../../cluster/testing/simulated-cluster.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import { persistentVolumes } from '../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../kubernetes/volume.ts';
-import type { Cloud, ExecCommand, ExecOutcome } from '../cloud.ts';
+import type { CallContext, ExecCommand, ExecResult } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
 import { HolderConsole } from './holder-console.ts';
 import { namespace } from './test-cloud.ts';
 
 export interface SimulatedWorld {
   readonly cluster: SimulatedCluster;
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   /** A static volume of 1 GiB with the class "", reachable in that zone only, or from every node. */
   addVolume(zone?: string): Promise<void>;
 }
@@ -33,7 +33,7 @@ export async function startSimulatedWorld(
   config: object = {},
 ): Promise<SimulatedWorld> {
   const console = new HolderConsole();
-  const nodes: NodeName[] = Array.from({ length: nodeCount }, (_, index) => ({
+  const nodes: NodeArgument[] = Array.from({ length: nodeCount }, (_, index) => ({
     name: `sim-${index + 1}`,
     zone: `z${index + 1}`,
   }));
@@ -44,7 +44,7 @@ export async function startSimulatedWorld(
 }
 
 /** A Cloud over whatever reaches the cluster's API. */
-function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: object): Cloud {
+function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: object): CallContext {
   return {
     api,
     exec: (command) => exec(cluster, command),
@@ -53,21 +53,21 @@ function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: o
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
-    note: () => undefined,
-    say: () => undefined,
+    log: () => undefined,
+    reportProgress: () => undefined,
   };
 }
 
 async function exec(
   { nodes }: SimulatedCluster,
   { pod, container, command }: ExecCommand,
-): Promise<ExecOutcome> {
+): Promise<ExecResult> {
   const session = await nodes.exec({ namespace, pod, container, command, stdin: false, tty: false });
   const [stdout, stderr] = await Promise.all([buffer(session.stdout), buffer(session.stderr)]);
   const { exitCode } = await session.exited;
   // as runScript reads it, which is not in between here
   return {
-    exitCode: exitCode === doneExit ? 0 : exitCode,
+    exitCode: exitCode === successExit ? 0 : exitCode,
     stdout: stdout.toString(),
     stderr: stderr.toString(),
   };

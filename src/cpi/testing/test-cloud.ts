@@ -9,7 +9,7 @@ import { openLocalApi } from '../../cluster/api/open-local-api.ts';
 import { systemClock } from '../../kubernetes/clock.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets, services } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
 import { FakeNode } from './fake-node.ts';
 
@@ -18,7 +18,7 @@ export const image = 'embedded.bosh-kubernetes/host-root:1';
 export const mbusPassword = 'mbus-pass-word';
 
 export interface TestCloud {
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   readonly api: LocalApi;
   readonly node: FakeNode;
 }
@@ -39,7 +39,7 @@ export async function testCloud(
   });
   const deadlines = { schedule: 2, sandbox: 1, create_vm: 20, delete_vm: 20, release: 1, detach_disk: 10 };
   const agent = { mbus: `https://mbus:${mbusPassword}@0.0.0.0:6868` };
-  const cloud: Cloud = {
+  const cloud: CallContext = {
     api,
     exec: node.exec,
     config: parseConfig({ agent, deadlines, ...config }, {}),
@@ -47,8 +47,8 @@ export async function testCloud(
     clock: systemClock,
     newUuid: randomUUID,
     directorUuid: 'director-1',
-    note: () => undefined,
-    say: () => undefined,
+    log: () => undefined,
+    reportProgress: () => undefined,
   };
   return { cloud, api, node };
 }

@@ -1,7 +1,7 @@
 import type { ContainerState } from '../../kubernetes/pod.ts';
 import { persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { createNetwork } from '../network/create-network.ts';
@@ -19,28 +19,31 @@ export interface VerbScenario {
   readonly method: string;
   readonly config?: Record<string, unknown>;
   /** Makes what the call needs; resolves with its arguments. */
-  readonly prepare: (cloud: Cloud) => Promise<unknown[]>;
+  readonly prepare: (cloud: CallContext) => Promise<unknown[]>;
   /** What the node does meanwhile, where the test's node does not. */
-  readonly exec?: (cloud: Cloud) => Cloud['exec'];
+  readonly exec?: (cloud: CallContext) => CallContext['exec'];
 }
 
-const withVm = async (cloud: Cloud): Promise<unknown[]> => {
+const withVm = async (cloud: CallContext): Promise<unknown[]> => {
   await createVm(cloud, createVmArguments());
   return [vm];
 };
 
-const newDisk = (cloud: Cloud, storageClass = 'later'): Promise<string> =>
+const newDisk = (cloud: CallContext, storageClass = 'later'): Promise<string> =>
   createDisk(cloud, [64, { storage_class: storageClass }, null]);
 
-const withDisk = async (cloud: Cloud): Promise<unknown[]> => [...(await withVm(cloud)), await newDisk(cloud)];
+const withDisk = async (cloud: CallContext): Promise<unknown[]> => [
+  ...(await withVm(cloud)),
+  await newDisk(cloud),
+];
 
-const attached = async (cloud: Cloud): Promise<unknown[]> => {
+const attached = async (cloud: CallContext): Promise<unknown[]> => {
   const args = await withDisk(cloud);
   await attachDisk(cloud, args);
   return args;
 };
 
-async function boundDisk(cloud: Cloud): Promise<string> {
+async function boundDisk(cloud: CallContext): Promise<string> {
   const name = await newDisk(cloud, 'now');
   const reference = { resource: persistentVolumeClaims, namespace, name };
   while ((await cloud.api.get<PersistentVolumeClaim>(reference)).status?.phase !== 'Bound') {
@@ -49,7 +52,7 @@ async function boundDisk(cloud: Cloud): Promise<string> {
   return name;
 }
 
-const says = async ({ api }: Cloud, containerID: string): Promise<void> => {
+const says = async ({ api }: CallContext, containerID: string): Promise<void> => {
   const state: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
   const container = { name: 'bosh', image, imageID: '', ready: true, restartCount: 0, state, containerID };
   const reference = { resource: pods, namespace, name: vm };
@@ -112,7 +115,7 @@ const reboot = (prepare: VerbScenario['prepare']): VerbScenario => ({
   },
 });
 
-async function twoAttached(cloud: Cloud): Promise<unknown[]> {
+async function twoAttached(cloud: CallContext): Promise<unknown[]> {
   const args = await attached(cloud);
   const second = await newDisk(cloud);
   await attachDisk(cloud, [vm, second]);

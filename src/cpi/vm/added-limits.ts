@@ -1,7 +1,7 @@
 import type { Pod } from '../../kubernetes/pod.ts';
 import { parseMilli } from '../../kubernetes/quantity.ts';
-import type { Cloud } from '../cloud.ts';
-import { vmContainerOf } from '../own-containers.ts';
+import type { CallContext } from '../cloud.ts';
+import { vmContainerStatus } from '../own-containers.ts';
 import { resourcesOf } from './vm-pod.ts';
 import type { VmPlan } from './vm-plan.ts';
 
@@ -10,9 +10,9 @@ import type { VmPlan } from './vm-plan.ts';
  * the manifest shows them. Says nothing of a pod that has the limits of its plan. `pod` is as the API server
  * answered it.
  */
-export async function sayAddedLimits(cloud: Cloud, plan: VmPlan, pod: Pod): Promise<void> {
+export async function sayAddedLimits(cloud: CallContext, plan: VmPlan, pod: Pod): Promise<void> {
   const { limits: wanted = {} } = resourcesOf(plan);
-  const { limits = {} } = vmContainerOf(pod.spec.containers)?.resources ?? {};
+  const { limits = {} } = vmContainerStatus(pod.spec.containers)?.resources ?? {};
   const names = Object.keys(limits).filter(
     (name) => parseMilli(limits[name] ?? '') !== parseMilli(wanted[name] ?? ''),
   );
@@ -21,7 +21,7 @@ export async function sayAddedLimits(cloud: Cloud, plan: VmPlan, pod: Pod): Prom
   const giver = isFromLimitRange(pod)
     ? await nameLimitRanges(cloud.api, cloud.namespace, names)
     : 'an admission webhook of the cluster';
-  cloud.say(
+  cloud.reportProgress(
     `note: the pod of VM '${plan.cid}' got limits that neither cloud_properties nor defaults.resources ask for: ` +
       `${names.map((name) => `${name} ${limits[name] ?? ''}`).join(', ')}. They come from ${giver}. A container that takes more memory ` +
       'than its limit is killed, and a pod that takes more ephemeral-storage is evicted. If you do not want these limits, set ' +

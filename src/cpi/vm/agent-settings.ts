@@ -38,7 +38,7 @@ export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSet
   }
   const preconfigured = Object.entries(networks).map(([name, network]) => [
     name,
-    { ...withoutDns(network), preconfigured: true },
+    { ...omitDns(network), preconfigured: true },
   ]);
   return JSON.stringify({
     agent_id: agentId,
@@ -52,7 +52,7 @@ export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSet
   });
 }
 
-function withoutDns(network: Json): Json {
+function omitDns(network: Json): Json {
   const { dns: _, ...rest } = network;
   return rest;
 }

@@ -6,7 +6,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import type { Pod } from '../../kubernetes/pod.ts';
-import { agentSocketOf, socketWords } from './agent-socket.ts';
+import { agentSocketOf, socketScriptArgs } from './agent-socket.ts';
 import { agentSocketExit, agentSocketScript } from './agent-socket-script.ts';
 import { settingsKey } from './vm-pod.ts';
 
@@ -25,7 +25,7 @@ function socketOf(settings: object, ...addresses: string[]): ReturnType<typeof a
 async function look(settings: object, ...addresses: string[]): Promise<number> {
   const socket = socketOf(settings, ...addresses);
   assert.ok(socket !== undefined);
-  const words = ['-c', agentSocketScript, 'agent-socket', '1', ...socketWords(socket)];
+  const words = ['-c', agentSocketScript, 'agent-socket', '1', ...socketScriptArgs(socket)];
   try {
     await run('/bin/sh', words);
     return 0;

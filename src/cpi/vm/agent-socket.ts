@@ -33,14 +33,14 @@ export function agentSocketOf({ data }: Pick<VmSecret, 'data'>, pod: Pod): Agent
 }
 
 /** The words of agent-socket-script.ts after its seconds. Those of the kernel's tables: proc(5), /proc/net/tcp. */
-export function socketWords({ state, port, addresses }: AgentSocket): string[] {
+export function socketScriptArgs({ state, port, addresses }: AgentSocket): string[] {
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
   if (state === 'connected') return ['01', '3', hexPort, ''];
-  return ['0A', '2', hexPort, addresses.flatMap(tableAddresses).join(' ')];
+  return ['0A', '2', hexPort, addresses.flatMap(procNetAddresses).join(' ')];
 }
 
 /** In 32-bit words of the machine's order; an IPv4 address as an IPv6 socket has it, too. */
-function tableAddresses(address: string): string[] {
+function procNetAddresses(address: string): string[] {
   const family = familyOf(address);
   if (family === undefined) return [];
   const bytes = bitsOf(address, family)

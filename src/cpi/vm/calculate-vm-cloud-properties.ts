@@ -1,6 +1,6 @@
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
-import { at, positiveIntegerAt, recordAt, refuseUnknownKeys } from '../input.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
+import { child, positiveIntegerAt, recordAt, rejectUnknownKeys } from '../input.ts';
 
 /** cloud_properties that create_vm turns into requests of exactly that much; MiB, cores, MiB. */
 export interface CalculatedProperties {
@@ -14,17 +14,17 @@ export interface CalculatedProperties {
  * size. Asks nobody; each key stands at the top, so that an extension can override one without losing the others.
  */
 export async function calculateVmCloudProperties(
-  _cloud: Cloud,
+  _cloud: CallContext,
   args: readonly unknown[],
 ): Promise<CalculatedProperties> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'calculate_vm_cloud_properties' };
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'calculate_vm_cloud_properties' };
   const asked = recordAt(args[0], place);
-  refuseUnknownKeys(asked, ['ram', 'cpu', 'ephemeral_disk_size'], place);
+  rejectUnknownKeys(asked, ['ram', 'cpu', 'ephemeral_disk_size'], place);
   return Promise.resolve({
-    cpu: positiveIntegerAt(asked['cpu'], at(place, 'cpu')),
-    memory: positiveIntegerAt(asked['ram'], at(place, 'ram')),
+    cpu: positiveIntegerAt(asked['cpu'], child(place, 'cpu')),
+    memory: positiveIntegerAt(asked['ram'], child(place, 'ram')),
     ephemeral_disk: {
-      size: positiveIntegerAt(asked['ephemeral_disk_size'], at(place, 'ephemeral_disk_size')),
+      size: positiveIntegerAt(asked['ephemeral_disk_size'], child(place, 'ephemeral_disk_size')),
     },
   });
 }

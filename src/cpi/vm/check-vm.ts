@@ -7,28 +7,28 @@ import { amountOf, objectUsage } from '../../kubernetes/quota-usage.ts';
 import type { Usage } from '../../kubernetes/quota-usage.ts';
 import { persistentVolumeClaims, pods, resourceQuotas, secrets } from '../../kubernetes/resources.ts';
 import { findHolders } from '../address/address-holders.ts';
-import { addressProblem } from '../address/address-problem.ts';
-import { addressAnnotation } from '../address/address-strategy.ts';
+import { verifyPodAddresses } from '../address/address-problem.ts';
+import { cniAddressAnnotations } from '../address/address-strategy.ts';
 import { addressLabels } from '../address/pod-networking.ts';
-import { refuseAddress } from '../address/refuse-address.ts';
-import type { Cloud } from '../cloud.ts';
+import { assertUsableAddress } from '../address/refuse-address.ts';
+import type { CallContext } from '../cloud.ts';
 import { explained } from '../create-unless-there.ts';
 import { checkClasses } from '../disk/check-classes.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
-import { at, optionalStringAt } from '../input.ts';
-import type { Place } from '../input.ts';
+import { child, optionalStringAt } from '../input.ts';
+import type { Location } from '../input.ts';
 import { annotation, label } from '../labels.ts';
 import { isVmCid } from '../names.ts';
 import { planVm } from './create-vm.ts';
 import { vmSecret } from './ensure-vm.ts';
 import { findVm, findVmSecret } from './find-vm.ts';
-import { isRoleRefusal, quotaRefusal, shortage, sumOf } from './quota-room.ts';
-import type { QuotaRefusal, ResourceQuota } from './quota-room.ts';
+import { isRoleRefusal, quotaRefusal, quotaShortage, sumOf } from './quota-room.ts';
+import type { QuotaError, ResourceQuota } from './quota-room.ts';
 import { vmClaims } from './vm-claims.ts';
 import { vmPod } from './vm-pod.ts';
 import type { VmPlan } from './vm-plan.ts';
 import { parseVmRequest } from './vm-request.ts';
-import type { ParsedVmRequest, VmRequest } from './vm-request.ts';
+import type { VmSpec, VmRequest } from './vm-request.ts';
 
 /**
  * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects
@@ -38,11 +38,11 @@ import type { ParsedVmRequest, VmRequest } from './vm-request.ts';
  * the API server is asked by creates that it does not carry out. A method of this CPI alone; never answers
  * NotSupported or NotImplemented, by which a caller knows a CPI that has no such method.
  */
-export async function checkVm(cloud: Cloud, args: readonly unknown[]): Promise<string[]> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'check_vm' };
+export async function checkVm(cloud: CallContext, args: readonly unknown[]): Promise<string[]> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm' };
   try {
-    const formerCid = optionalStringAt(args[6], at(place, 'former_vm_cid'));
-    return await check(cloud, parseVmRequest(cloud, args, 'check_vm'), formerCid);
+    const replacedVmCid = optionalStringAt(args[6], child(place, 'former_vm_cid'));
+    return await check(cloud, parseVmRequest(cloud, args, 'check_vm'), replacedVmCid);
   } catch (error) {
     if (!isProductError(error, 'NOT_SUPPORTED') && !isProductError(error, 'NOT_IMPLEMENTED')) throw error;
     throw new ProductError('VM_CREATION_FAILED', `the VM could not be created: ${error.message}`, {
@@ -51,22 +51,18 @@ export async function checkVm(cloud: Cloud, args: readonly unknown[]): Promise<s
   }
 }
 
-async function check(
-  cloud: Cloud,
-  parsed: ParsedVmRequest,
-  formerCid: string | undefined,
-): Promise<string[]> {
-  refuseAddress(parsed.networks);
+async function check(cloud: CallContext, parsed: VmSpec, formerCid: string | undefined): Promise<string[]> {
+  assertUsableAddress(parsed.networks);
   const plan = await planVm(cloud, parsed);
   await findHolders(cloud, addressLabels(parsed.networks, cloud.namespace), plan, formerCid);
   const { ephemeralDisk } = plan.properties.compute;
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'check_vm.cloud_properties.ephemeral_disk' };
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm.cloud_properties.ephemeral_disk' };
   await checkClasses(cloud, { storageClass: ephemeralDisk.storageClass }, place);
-  const former = isVmCid(formerCid) ? await presentObjects(cloud, formerCid) : undefined;
+  const former = isVmCid(formerCid) ? await existingObjects(cloud, formerCid) : undefined;
   // what an interrupted create_vm has left of the new VM is counted by the quotas, too
-  const left = await presentObjects(cloud, plan.cid);
+  const left = await existingObjects(cloud, plan.cid);
   const freed = sumOf([...usagesOf(left), ...(former === undefined ? [] : usagesOf(former))]);
-  const note = former?.pod === undefined ? undefined : unprovenAddress(cloud, plan, former.pod);
+  const note = former?.pod === undefined ? undefined : unverifiableAddress(cloud, plan, former.pod);
   return [
     ...(note === undefined ? [] : [note]),
     ...(await checkObjects(cloud, objectsOf(cloud, { ...parsed, plan }), freed)),
@@ -77,15 +73,16 @@ async function check(
  * Whether nothing shows that the network gives a pod the address that it asks for: no plugin was seen or
  * configured that does, and the VM that is replaced has none of its own choice.
  */
-function unprovenAddress({ config }: Cloud, plan: VmPlan, former: Pod): string | undefined {
+function unverifiableAddress({ config }: CallContext, plan: VmPlan, former: Pod): string | undefined {
   const { annotations } = plan.networking;
   const asked = annotations[annotation.ipAddress];
   const isKnown =
     config.networks.addressStrategy !== undefined ||
-    Object.values(addressAnnotation).some((key) => annotations[key] !== undefined);
-  const isSeen =
-    former.metadata.annotations?.[annotation.ipAddress] !== undefined && addressProblem(former) === undefined;
-  if (asked === undefined || isKnown || isSeen) return undefined;
+    Object.values(cniAddressAnnotations).some((key) => annotations[key] !== undefined);
+  const isVisible =
+    former.metadata.annotations?.[annotation.ipAddress] !== undefined &&
+    verifyPodAddresses(former) === undefined;
+  if (asked === undefined || isKnown || isVisible) return undefined;
   return (
     `whether the cluster's network gives a pod the address ${asked} is not known: it needs the static-ip CNI plugin, Calico or ` +
     'Kube-OVN, and without them create_vm fails; use a dynamic network, or set networks.address_strategy where it has one of them'
@@ -93,14 +90,14 @@ function unprovenAddress({ config }: Cloud, plan: VmPlan, former: Pod): string |
 }
 
 /** An object that create_vm, or the cluster for its pod, makes. */
-interface Made {
+interface PlannedObject {
   readonly resource: Resource;
   readonly object: KubernetesObject;
   /** The cluster's own controller makes it, whatever the CPI's role may. */
   readonly isOfCluster: boolean;
 }
 
-function objectsOf(cloud: Cloud, request: VmRequest): Made[] {
+function objectsOf(cloud: CallContext, request: VmRequest): PlannedObject[] {
   const { plan } = request;
   // an owner has a uid, and none is there yet
   const uid = cloud.newUuid();
@@ -113,8 +110,11 @@ function objectsOf(cloud: Cloud, request: VmRequest): Made[] {
       { metadata: { ...metadata, name: `${plan.cid}-${volume.name}`, namespace: plan.namespace }, spec },
     ];
   });
-  const of = (resource: Resource, objects: readonly KubernetesObject[], isOfCluster = false): Made[] =>
-    objects.map((object) => ({ resource, object, isOfCluster }));
+  const of = (
+    resource: Resource,
+    objects: readonly KubernetesObject[],
+    isOfCluster = false,
+  ): PlannedObject[] => objects.map((object) => ({ resource, object, isOfCluster }));
   return [
     ...of(secrets, [vmSecret(request)]),
     ...of(persistentVolumeClaims, claims),
@@ -124,8 +124,12 @@ function objectsOf(cloud: Cloud, request: VmRequest): Made[] {
 }
 
 /** What the API server says to each, and whether the quotas have room for all together. */
-async function checkObjects(cloud: Cloud, objects: readonly Made[], freed: Usage): Promise<string[]> {
-  const asked = await Promise.all(objects.map((made) => tryCreate(cloud, made)));
+async function checkObjects(
+  cloud: CallContext,
+  objects: readonly PlannedObject[],
+  freed: Usage,
+): Promise<string[]> {
+  const asked = await Promise.all(objects.map((made) => dryRunCreate(cloud, made)));
   const refusals = asked.flatMap(({ refusal }) => refusal ?? []);
   const listed = await readQuotas(cloud);
   const quotas = [
@@ -139,7 +143,7 @@ async function checkObjects(cloud: Cloud, objects: readonly Made[], freed: Usage
       })),
     ...refusals.map(({ quota }) => quota),
   ];
-  const short = shortage(quotas, sumOf(asked.map(({ usage }) => usage)), freed);
+  const short = quotaShortage(quotas, sumOf(asked.map(({ usage }) => usage)), freed);
   if (short !== undefined)
     throw new ProductError('QUOTA_EXCEEDED', `${short}; raise it or remove what is not needed`);
   // nothing goes that would make room
@@ -154,9 +158,9 @@ async function checkObjects(cloud: Cloud, objects: readonly Made[], freed: Usage
   ];
 }
 
-interface Asked {
+interface RequestedObject {
   readonly usage: Usage;
-  readonly refusal?: QuotaRefusal;
+  readonly refusal?: QuotaError;
   readonly note?: string;
 }
 
@@ -164,7 +168,10 @@ interface Asked {
  * Rejects as a create does; a quota that is full is an answer, and so is an object of that name, which
  * create_vm adopts or removes.
  */
-async function tryCreate({ api }: Cloud, { resource, object, isOfCluster }: Made): Promise<Asked> {
+async function dryRunCreate(
+  { api }: CallContext,
+  { resource, object, isOfCluster }: PlannedObject,
+): Promise<RequestedObject> {
   try {
     return { usage: objectUsage(resource.plural, await api.create(resource, object, { dryRun: true })) };
   } catch (error) {
@@ -180,10 +187,10 @@ async function tryCreate({ api }: Cloud, { resource, object, isOfCluster }: Made
 }
 
 /** With the server's amounts, which know the defaults of LimitRanges. */
-const withRequested = (usage: Usage, { requested }: QuotaRefusal): Usage =>
+const withRequested = (usage: Usage, { requested }: QuotaError): Usage =>
   new Map([...usage, ...Object.keys(requested).map((name) => [name, amountOf(requested, name)] as const)]);
 
-async function readQuotas({ api, namespace }: Cloud): Promise<readonly ResourceQuota[] | undefined> {
+async function readQuotas({ api, namespace }: CallContext): Promise<readonly ResourceQuota[] | undefined> {
   try {
     return (await api.list<ResourceQuota>(resourceQuotas, { namespace })).items;
   } catch (error) {
@@ -199,7 +206,7 @@ interface PresentObjects {
 }
 
 /** All of a VM that goes with it and a new one has again. */
-async function presentObjects(cloud: Cloud, cid: string): Promise<PresentObjects> {
+async function existingObjects(cloud: CallContext, cid: string): Promise<PresentObjects> {
   const [pod, secret, claims] = await Promise.all([
     findVm(cloud, cid),
     findVmSecret(cloud, cid),

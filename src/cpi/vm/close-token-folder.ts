@@ -5,7 +5,7 @@
  * that webhooks of clouds add, too. A CPI job runs as vcap. Needs `group` of own-data.ts; `own_run` of
  * stock-init.ts makes the folder anew.
  */
-export const closeTokenFolder = `close_token_folder() {
+export const hideServiceAccountToken = `close_token_folder() {
   [ -d /var/run/secrets ] || return 0
   chown "0:$group" /var/run/secrets/. && chmod 750 /var/run/secrets/.
 }

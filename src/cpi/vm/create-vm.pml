@@ -124,7 +124,7 @@ holder:
   do
   :: o>=NV -> goto secret
   :: o<NV && !(hb & BIT(o)) -> o++
-  :: o<NV && (hb & BIT(o)) && vm[o].pDel -> /* waitForHolder */
+  :: o<NV && (hb & BIT(o)) && vm[o].pDel -> /* waitForAddressOwner */
      atomic { !vm[o].pEx || !vm[o].pDel -> o++ }
   :: o<NV && (hb & BIT(o)) && !vm[o].pDel -> ret=1; tries=TRIES; goto remove
   od;
@@ -240,7 +240,7 @@ success:
     od
   }
   goto over;
-failed:  /* removeFailed */
+failed:  /* removeFailedVm */
   assert(id!=FIN);
   printf("@ create_vm %d of VM %d fails\n",id,v);
   ret=2; o=v; tries=TRIES; goto remove;

@@ -1,21 +1,21 @@
 import { freeAddresses, refuseOtherHolder } from '../address/address-holders.ts';
-import { filledNetworks } from '../address/filled-networks.ts';
+import { networksWithAddresses } from '../address/filled-networks.ts';
 import { addressLabels, podNetworking } from '../address/pod-networking.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { decideStrategy } from '../disk/attach/decide-strategy.ts';
 import type { Json } from '../input.ts';
 import { waitForVips } from '../service/vip.ts';
 import { sayAddedLimits } from './added-limits.ts';
 import { markCreated } from './creation.ts';
 import { creationError, preparationError } from './creation-error.ts';
-import { budgetGroupOf, requireBudget, settleBudget } from './disruption-budget.ts';
+import { budgetGroupOf, requireBudget, reconcileBudget } from './disruption-budget.ts';
 import { ensureVm } from './ensure-vm.ts';
 import { removeUnfinished, whyKept } from './unfinished-vm.ts';
 import { volumeTerms } from './volume-affinity.ts';
 import type { VmPlan } from './vm-plan.ts';
 import { vmLabels } from './vm-pod.ts';
 import { parseVmRequest } from './vm-request.ts';
-import type { ParsedVmRequest } from './vm-request.ts';
+import type { VmSpec } from './vm-request.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
 /**
@@ -28,12 +28,12 @@ import { waitUntilRunning } from './wait-until-running.ts';
  * (unfinished-vm.ts). Model: create-vm.pml
  */
 export async function createVm(
-  cloud: Cloud,
+  cloud: CallContext,
   args: readonly unknown[],
 ): Promise<[string, Record<string, Json>]> {
   const parsed = parseVmRequest(cloud, args);
   const { networks } = parsed;
-  const plan = await prepare(cloud, parsed);
+  const plan = await preparePrerequisites(cloud, parsed);
   try {
     const { secret, pod, isNew } = await ensureVm(cloud, { ...parsed, plan });
     if (isNew) await refuseOtherHolder(cloud, addressLabels(networks, cloud.namespace), plan);
@@ -41,16 +41,16 @@ export async function createVm(
     const running = await waitUntilRunning(cloud, pod);
     await waitForVips(cloud, networks.vips);
     const group = budgetGroupOf(running);
-    if (group !== undefined) await settleBudget(cloud, group, plan.cid);
+    if (group !== undefined) await reconcileBudget(cloud, group, plan.cid);
     await markCreated(cloud, secret);
-    return [plan.cid, filledNetworks(networks, running)];
+    return [plan.cid, networksWithAddresses(networks, running)];
   } catch (error) {
-    throw creationError(plan, error, await removeFailed(cloud, plan.cid));
+    throw creationError(plan, error, await removeFailedVm(cloud, plan.cid));
   }
 }
 
 /** What the cluster makes of the request, and its addresses free. Makes nothing. */
-async function prepare(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
+async function preparePrerequisites(cloud: CallContext, parsed: VmSpec): Promise<VmPlan> {
   try {
     const plan = await planVm(cloud, parsed);
     await freeAddresses(cloud, addressLabels(parsed.networks, cloud.namespace), plan);
@@ -61,7 +61,7 @@ async function prepare(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
 }
 
 /** What the cluster makes of the request. Changes nothing. */
-export async function planVm(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmPlan> {
+export async function planVm(cloud: CallContext, parsed: VmSpec): Promise<VmPlan> {
   const { networks, diskCids } = parsed;
   const plan = { ...parsed.plan, networking: await podNetworking(cloud, networks) };
   const [attach, terms] = await Promise.all([
@@ -76,7 +76,7 @@ export async function planVm(cloud: Cloud, parsed: ParsedVmRequest): Promise<VmP
  * What stood in the way of removing what was made; undefined if nothing is left. A VM that has disks, or that
  * another call has finished or described meanwhile, stays.
  */
-async function removeFailed(cloud: Cloud, cid: string): Promise<unknown> {
+async function removeFailedVm(cloud: CallContext, cid: string): Promise<unknown> {
   try {
     const reason = await removeUnfinished(cloud, cid, whyKept);
     return reason === undefined ? undefined : new Error(`${reason}, so it was left alone`);

@@ -8,7 +8,7 @@ export interface FailedVm {
   readonly namespace: string;
 }
 
-const ownType: ReadonlySet<ErrorCode> = new Set([
+const passThrough: ReadonlySet<ErrorCode> = new Set([
   'INVALID_ARGUMENT',
   'INVALID_CONFIG',
   'NOT_SUPPORTED',
@@ -17,7 +17,7 @@ const ownType: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** What time may mend; in a quota, for one, room may be made. */
-const mayPass: ReadonlySet<ErrorCode> = new Set([
+const retryable: ReadonlySet<ErrorCode> = new Set([
   'VM_CREATION_FAILED_RETRY',
   'DEADLINE',
   'KUBERNETES_UNREACHABLE',
@@ -32,21 +32,21 @@ const mayPass: ReadonlySet<ErrorCode> = new Set([
  * The error of a create_vm that failed with `error`; `leftover` is why its traces could not be removed, if so.
  * Faults of ours pass through as they are.
  */
-export function creationError({ cid, namespace }: FailedVm, error: unknown, leftover: unknown): unknown {
+export function creationError({ cid, namespace }: FailedVm, error: unknown, cleanupError: unknown): unknown {
   const known = isApiError(error) ? explainApiError(error) : error;
   if (!isProductError(known)) return error;
-  const rest = leftover instanceof Error ? `; ${notAllRemoved}: ${leftover.message}` : '';
+  const rest = cleanupError instanceof Error ? `; ${notAllRemoved}: ${cleanupError.message}` : '';
   const message = `VM '${cid}' in namespace ${namespace} could not be created: ${known.message}${rest}`;
   const code =
-    mayPass.has(known.code) || isGoneMeanwhile(error) ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED';
+    retryable.has(known.code) || wasDeleted(error) ? 'VM_CREATION_FAILED_RETRY' : 'VM_CREATION_FAILED';
   return new ProductError(code, message, { cause: error });
 }
 
 /** The same before anything was made: a request that cannot be met here keeps its type. */
 export function preparationError(vm: FailedVm, error: unknown): unknown {
-  return isProductError(error) && ownType.has(error.code) ? error : creationError(vm, error, undefined);
+  return isProductError(error) && passThrough.has(error.code) ? error : creationError(vm, error, undefined);
 }
 
 /** An object that was there a moment ago. A namespace or a kind that is missing is not made by another try. */
-const isGoneMeanwhile = (error: unknown): boolean =>
+const wasDeleted = (error: unknown): boolean =>
   isApiError(error, 404) && !isMissingResource(error) && error.status.details?.kind !== 'namespaces';

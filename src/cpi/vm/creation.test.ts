@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../kubernetes/api-error.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { interceptingApi } from '../testing/intercepting-api.ts';
 import { rejection } from '../testing/rejection.ts';
 import { createVmArguments, groupEnv, namesLeft, testCloud } from '../testing/test-cloud.ts';
@@ -28,7 +28,7 @@ test('a create_vm that fails does not remove the VM that a repeated call has fin
   assert.equal((await createVm(cloud, first()))[0], 'vm-first');
 
   let lists = 0;
-  const list: Cloud['api']['list'] = async (resource, query) => {
+  const list: CallContext['api']['list'] = async (resource, query) => {
     if (query?.labelSelector?.includes('ip.bosh') === true && (lists += 1) === 2) {
       await createVm(world.cloud, second());
       throw away;
@@ -49,7 +49,7 @@ test('a create_vm that fails does not remove the VM that a repeated call has fin
 test('a last write whose answer was lost has been done: success', async (t) => {
   const world = await testCloud(t);
   const { api } = world;
-  const patch: Cloud['api']['patch'] = async (reference, ...more) => {
+  const patch: CallContext['api']['patch'] = async (reference, ...more) => {
     await api.patch(reference, ...more);
     throw away;
   };

@@ -1,8 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation } from '../labels.ts';
 import { findVmSecret, secretReference } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
@@ -25,7 +25,7 @@ export function creationOf({ metadata }: KubernetesObject): Creation | undefined
  * marked already. Rejects with VM_CREATION_FAILED_RETRY if another call has abandoned or deleted that VM;
  * then the VM that has its name, if there is one, is left as it is. Model: create-vm.pml
  */
-export async function markCreated(cloud: Cloud, secret: VmSecret): Promise<void> {
+export async function markCreated(cloud: CallContext, secret: VmSecret): Promise<void> {
   const { name = '', uid } = secret.metadata;
   let seen = secret;
   for (let left = tries; left > 0; left -= 1) {
@@ -39,7 +39,7 @@ export async function markCreated(cloud: Cloud, secret: VmSecret): Promise<void>
     if (creationOf(now) !== 'done' && !isApiError(trouble, 409)) throw trouble;
     seen = now;
   }
-  throw changedByOthers('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
+  throw conflictError('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
 }
 
 const removedMeanwhile = (): ProductError =>
@@ -53,7 +53,7 @@ const removedMeanwhile = (): ProductError =>
  * exactly the one that was read: a mark or a disk that came meanwhile is a change. False: it is not; nothing
  * was written.
  */
-export async function abandon(cloud: Cloud, secret: VmSecret): Promise<boolean> {
+export async function abandon(cloud: CallContext, secret: VmSecret): Promise<boolean> {
   if (creationOf(secret) === 'abandoned') return true;
   const trouble = await write(cloud, secret, 'abandoned');
   if (trouble === undefined) return true;
@@ -62,7 +62,7 @@ export async function abandon(cloud: Cloud, secret: VmSecret): Promise<boolean> 
 }
 
 /** The opposite of `abandon`. Does nothing if the VM of that Secret is gone. */
-export async function resume(cloud: Cloud, { metadata: { name = '', uid } }: VmSecret): Promise<void> {
+export async function resume(cloud: CallContext, { metadata: { name = '', uid } }: VmSecret): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
     const now = await findVmSecret(cloud, name);
     if (now === undefined || now.metadata.uid !== uid || creationOf(now) !== 'abandoned') return;
@@ -70,12 +70,12 @@ export async function resume(cloud: Cloud, { metadata: { name = '', uid } }: VmS
     if (trouble === undefined) return;
     if (!isApiError(trouble, 404) && !isApiError(trouble, 409)) throw trouble;
   }
-  throw changedByOthers('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
+  throw conflictError('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
 }
 
 /** On exactly the version that was read. Resolves with the error, if there is one. */
 async function write(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata }: VmSecret,
   creation: Creation | null,
 ): Promise<Error | undefined> {

@@ -1,10 +1,10 @@
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { isVmCid } from '../names.ts';
 import { removeVm } from './remove-vm.ts';
 
 /** delete_vm(vm_cid): returns when nothing of the VM is left. Missing is success; disks survive it. */
-export async function deleteVm(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+export async function deleteVm(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_vm.vm_cid' });
   if (isVmCid(cid)) await removeVm(cloud, cid);
   return null;

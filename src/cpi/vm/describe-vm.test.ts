@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ContainerState } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { quickLooks } from '../testing/quick-looks.ts';
 import { rejection } from '../testing/rejection.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest } from '../testing/test-cloud.ts';
@@ -13,7 +13,11 @@ const vmPod = { resource: pods, namespace, name: vmCidOfTest };
 const running: ContainerState = { running: { startedAt: '2026-01-01T00:00:00Z' } };
 const ended: ContainerState = { terminated: { exitCode: 7, reason: 'Error' } };
 
-async function setContainer({ api }: Cloud, state: ContainerState, restartCount: number): Promise<void> {
+async function setContainer(
+  { api }: CallContext,
+  state: ContainerState,
+  restartCount: number,
+): Promise<void> {
   const lastState = restartCount > 0 ? ended : {};
   const container = { name: 'bosh', image: 'i', imageID: '', ready: false, restartCount, state, lastState };
   await api.patch(vmPod, { status: { containerStatuses: [container] } }, { subresource: 'status' });
@@ -41,11 +45,11 @@ test('describe_vm: nothing of a VM that runs; else its container, how it ended, 
   await assert.rejects(describeVm(cloud, [other]), rejection('VM_NOT_FOUND', /recreate it/u));
 });
 
-async function saidOfNewVm(cloud: Cloud): Promise<string[]> {
+async function saidOfNewVm(cloud: CallContext): Promise<string[]> {
   const lines: string[] = [];
   const say = (line: string): void => void lines.push(line);
   await assert.rejects(
-    createVm({ ...cloud, say, clock: quickLooks }, createVmArguments()),
+    createVm({ ...cloud, reportProgress: say, clock: quickLooks }, createVmArguments()),
     rejection('VM_CREATION_FAILED'),
   );
   return lines;
@@ -74,7 +78,7 @@ test('create_vm says what a container waits for, again when that changes', async
     const state = { waiting: { reason: 'ErrImagePull', message: `no such host\n${'such '.repeat(300)}` } };
     void setContainer({ ...cloud, api }, state, 0);
   };
-  await assert.rejects(createVm({ ...cloud, say, clock: quickLooks }, createVmArguments()));
+  await assert.rejects(createVm({ ...cloud, reportProgress: say, clock: quickLooks }, createVmArguments()));
   // create-env prints no longer ones
   for (const line of lines) assert.ok(line.length < 1024 && !line.includes('\n'), line);
   assert.match(

@@ -1,21 +1,24 @@
-import { podLastWords } from '../../kubernetes/pod-words.ts';
-import type { Cloud } from '../cloud.ts';
+import { describePodAndEvents } from '../../kubernetes/pod-words.ts';
+import type { CallContext } from '../cloud.ts';
 import { stringAt } from '../input.ts';
-import { vmContainerOf } from '../own-containers.ts';
+import { vmContainerStatus } from '../own-containers.ts';
 import { findVm, vmNotFound } from './find-vm.ts';
-import { lookAtPod, startProblem } from './start-problem.ts';
+import { inspectPodHint, startProblem } from './start-problem.ts';
 
 /**
  * describe_vm(vm_cid): what keeps the VM's container from running, or has ended it before, with what to do;
  * null where it runs since its pod was created. VM_NOT_FOUND without a pod. A method of this CPI alone:
  * create-env asks it why an agent does not answer.
  */
-export async function describeVm(cloud: Cloud, args: readonly unknown[]): Promise<string | null> {
+export async function describeVm(cloud: CallContext, args: readonly unknown[]): Promise<string | null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'describe_vm.vm_cid' });
   const pod = await findVm(cloud, cid);
   if (pod === undefined) throw vmNotFound(cloud, cid);
   const { name = '', namespace = cloud.namespace, deletionTimestamp } = pod.metadata;
-  const { state, restartCount = 0 } = vmContainerOf(pod.status?.containerStatuses) ?? {};
+  const { state, restartCount = 0 } = vmContainerStatus(pod.status?.containerStatuses) ?? {};
   if (deletionTimestamp === undefined && state?.running !== undefined && restartCount === 0) return null;
-  return startProblem(pod) ?? `${await podLastWords(cloud.api, { namespace, name }, pod)}; ${lookAtPod}`;
+  return (
+    startProblem(pod) ??
+    `${await describePodAndEvents(cloud.api, { namespace, name }, pod)}; ${inspectPodHint}`
+  );
 }

@@ -1,4 +1,4 @@
-import { ifThere } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
@@ -6,10 +6,10 @@ import type { PodDisruptionBudget } from '../../kubernetes/disruption-budget.ts'
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
-import { createUnlessThere } from '../create-unless-there.ts';
-import { annotation, baseLabels, isOurs, label } from '../labels.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
+import { createOrGet } from '../create-unless-there.ts';
+import { annotation, baseLabels, isManaged, label } from '../labels.ts';
 import { budgetName } from '../names.ts';
 
 /** How often others may change the same budget between our look and our write. */
@@ -24,7 +24,7 @@ export function budgetGroupOf({ metadata: { labels = {} } }: KubernetesObject): 
  * For a VM with these labels, before anything of it is made: rejects where the role may not read the budget of its group
  * (ApiError 403) or that is somebody else's (NOT_SUPPORTED).
  */
-export async function requireBudget(cloud: Cloud, labels: Record<string, string>): Promise<void> {
+export async function requireBudget(cloud: CallContext, labels: Record<string, string>): Promise<void> {
   const group = budgetGroupOf({ metadata: { labels } });
   if (group !== undefined) await findBudget(cloud, group);
 }
@@ -35,15 +35,15 @@ export async function requireBudget(cloud: Cloud, labels: Record<string, string>
  * the group; `cid` is the VM that changed. Every call writes where there is a budget, so that of two at the same
  * time the one with the older picture is refused and looks again. Rejects with DEADLINE where it never gets through.
  */
-export async function settleBudget(cloud: Cloud, group: string, cid: string): Promise<void> {
+export async function reconcileBudget(cloud: CallContext, group: string, cid: string): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
     const existing = await findBudget(cloud, group);
-    const living = await countLiving(cloud, group);
+    const living = await countActiveVms(cloud, group);
     try {
       if (living >= 2) {
-        const isPut = await put(cloud, existing, budget(cloud, { group, living, cid }));
+        const isPut = await writeBudget(cloud, existing, budget(cloud, { group, living, cid }));
         // a VM that went before a budget was there had none to change, and nothing was a conflict for this one
-        if (isPut && (existing !== undefined || (await countLiving(cloud, group)) === living)) return;
+        if (isPut && (existing !== undefined || (await countActiveVms(cloud, group)) === living)) return;
       } else {
         if (existing !== undefined) await remove(cloud, existing);
         return;
@@ -54,19 +54,19 @@ export async function settleBudget(cloud: Cloud, group: string, cid: string): Pr
     // others of the group go first
     await cloud.clock.sleep(20 * (tries - left + 1));
   }
-  throw changedByOthers('DEADLINE', `the PodDisruptionBudget of group '${group}'`);
+  throw conflictError('DEADLINE', `the PodDisruptionBudget of group '${group}'`);
 }
 
-const budgetReference = (cloud: Cloud, group: string): ObjectReference => ({
+const budgetReference = (cloud: CallContext, group: string): ObjectReference => ({
   resource: podDisruptionBudgets,
   namespace: cloud.namespace,
   name: budgetName(group),
 });
 
-async function findBudget(cloud: Cloud, group: string): Promise<PodDisruptionBudget | undefined> {
+async function findBudget(cloud: CallContext, group: string): Promise<PodDisruptionBudget | undefined> {
   const reference = budgetReference(cloud, group);
-  const found = await ifThere(cloud.api.get<PodDisruptionBudget>(reference));
-  if (found === undefined || isOurs(found, 'budget')) return found;
+  const found = await ignoreNotFound(cloud.api.get<PodDisruptionBudget>(reference));
+  if (found === undefined || isManaged(found, 'budget')) return found;
   throw new ProductError(
     'NOT_SUPPORTED',
     `PodDisruptionBudget '${reference.name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove it, or leave out disruption_budget`,
@@ -74,7 +74,7 @@ async function findBudget(cloud: Cloud, group: string): Promise<PodDisruptionBud
 }
 
 /** VMs on their way out count no more. */
-async function countLiving(cloud: Cloud, group: string): Promise<number> {
+async function countActiveVms(cloud: CallContext, group: string): Promise<number> {
   const { items } = await cloud.api.list<Pod>(pods, {
     namespace: cloud.namespace,
     labelSelector: `${label.kind}=vm,${label.group}=${group},${label.disruptionBudget}`,
@@ -83,7 +83,7 @@ async function countLiving(cloud: Cloud, group: string): Promise<number> {
 }
 
 function budget(
-  { namespace, directorUuid }: Cloud,
+  { namespace, directorUuid }: CallContext,
   { group, living, cid }: { group: string; living: number; cid: string },
 ): PodDisruptionBudget {
   return {
@@ -107,13 +107,13 @@ function budget(
 }
 
 /** False where another one is there by now. */
-async function put(
-  cloud: Cloud,
+async function writeBudget(
+  cloud: CallContext,
   existing: PodDisruptionBudget | undefined,
   wanted: PodDisruptionBudget,
 ): Promise<boolean> {
   if (existing === undefined) {
-    const ensured = await createUnlessThere(cloud.api, podDisruptionBudgets, wanted);
+    const ensured = await createOrGet(cloud.api, podDisruptionBudgets, wanted);
     return ensured?.isNew === true;
   }
   const { name = '', namespace, resourceVersion } = existing.metadata;
@@ -127,7 +127,7 @@ async function put(
   return true;
 }
 
-async function remove(cloud: Cloud, { metadata }: PodDisruptionBudget): Promise<void> {
+async function remove(cloud: CallContext, { metadata }: PodDisruptionBudget): Promise<void> {
   const { name = '', namespace, uid = '', resourceVersion = '' } = metadata;
   await cloud.api.delete(
     { resource: podDisruptionBudgets, namespace, name },

@@ -2,19 +2,27 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
-import { createUnlessThere } from '../create-unless-there.ts';
-import type { Ensured } from '../create-unless-there.ts';
+import type { CallContext } from '../cloud.ts';
+import { createOrGet } from '../create-unless-there.ts';
+import type { CreateOrGetResult } from '../create-unless-there.ts';
 import { listAttachments } from '../disk/attach/attachments.ts';
-import { isEnded } from '../disk/attach/has-bound.ts';
-import { annotation, isOurs } from '../labels.ts';
+import { isTerminal } from '../disk/attach/has-bound.ts';
+import { annotation, isManaged } from '../labels.ts';
 import { ensureService } from '../service/ensure-service.ts';
 import { servicesOf } from '../service/release-services.ts';
-import type { ServiceOwner } from '../service/service-object.ts';
+import type { ServiceOwnerRef } from '../service/service-object.ts';
 import { creationOf } from './creation.ts';
 import { findVmSecret, ownerUidOf } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
-import { disksOf, encodePod, isGated, isSameDigest, podKey, recordedPod, withGate } from './pod-record.ts';
+import {
+  recordedDiskCids,
+  encodePod,
+  isGated,
+  isSameDigest,
+  podKey,
+  recordedPod,
+  withGate,
+} from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
 import type { VmRequest } from './vm-request.ts';
 import { ensureVmClaims } from './vm-claims.ts';
@@ -25,7 +33,7 @@ import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
  * made is adopted where it is what this one would make, else removed first. Killed between the two it leaves
  * a Secret that the next call adopts. Model: create-vm.pml
  */
-export async function ensureVm(cloud: Cloud, request: VmRequest): Promise<MadeVm> {
+export async function ensureVm(cloud: CallContext, request: VmRequest): Promise<MadeVm> {
   const found = await adoptOrCreate(cloud, request);
   if ('isNew' in found) return found;
   await removeFormer(cloud, request, found);
@@ -60,13 +68,17 @@ const madeByOthers = (): ProductError =>
  * Removes exactly the VM that was found: another call may have made a new one since. If the pod belongs to
  * another Secret than the one that was found, it is a leftover only as long as the found Secret is there.
  */
-async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: FormerVm): Promise<void> {
+async function removeFormer(
+  cloud: CallContext,
+  { plan }: VmRequest,
+  { secret, pod }: FormerVm,
+): Promise<void> {
   const [attachments, now] = await Promise.all([
     listAttachments(cloud, plan.cid),
     findVmSecret(cloud, plan.cid),
   ]);
   const recorded = now === undefined ? undefined : recordedPod(now);
-  if (attachments.length > 0 || (recorded !== undefined && disksOf(recorded).length > 0)) {
+  if (attachments.length > 0 || (recorded !== undefined && recordedDiskCids(recorded).length > 0)) {
     throw new ProductError(
       'VM_CREATION_FAILED',
       `another VM of agent '${plan.agentId}' has disks attached; delete that VM first`,
@@ -78,24 +90,25 @@ async function removeFormer(cloud: Cloud, { plan }: VmRequest, { secret, pod }: 
   if (owner !== undefined) await removeVm(cloud, plan.cid, owner);
 }
 
-async function adoptOrCreate(cloud: Cloud, request: VmRequest): Promise<MadeVm | FormerVm> {
+async function adoptOrCreate(cloud: CallContext, request: VmRequest): Promise<MadeVm | FormerVm> {
   const wanted = vmSecret(request);
   const secret = (await createOrFind(cloud, wanted, 'secrets'))?.object;
-  if (secret === undefined || !isUsable(secret) || creationOf(secret) === 'abandoned') return { secret };
+  if (secret === undefined || !isNotTerminating(secret) || creationOf(secret) === 'abandoned')
+    return { secret };
   if (secret.data[settingsKey] !== wanted.data[settingsKey]) return { secret };
   if (servicesOf(secret).join() !== servicesOf(wanted).join()) return { secret };
   for (const service of request.services) await ensureService(cloud, service, ownerOf(request, secret));
-  const pod = await wantedPod(cloud, request, secret);
+  const pod = await desiredPod(cloud, request, secret);
   if (pod === undefined) return { secret };
   const found = await createOrFind(cloud, pod, 'pods');
   if (found === undefined) return {};
-  if (!isUsable(found.object) || isEnded(found.object) || !isSamePod(found.object, pod))
+  if (!isNotTerminating(found.object) || isTerminal(found.object) || !hasSameSpec(found.object, pod))
     return { secret, pod: found.object };
   return { secret, pod: await admitted(cloud, found.object), isNew: found.isNew };
 }
 
 /** Under `recreate` the record may have changed since it was read. */
-async function admitted(cloud: Cloud, pod: Pod): Promise<Pod> {
+async function admitted(cloud: CallContext, pod: Pod): Promise<Pod> {
   if (!isGated(pod)) return pod;
   const deadlineSeconds = cloud.config.deadlines.createVm;
   const { ensurePod, openGate } = await import('./settle-pod.ts');
@@ -103,7 +116,11 @@ async function admitted(cloud: Cloud, pod: Pod): Promise<Pod> {
 }
 
 /** A pod that is made anew for its disks is what was recorded, those disks included. */
-async function wantedPod(cloud: Cloud, { plan }: VmRequest, secret: VmSecret): Promise<Pod | undefined> {
+async function desiredPod(
+  cloud: CallContext,
+  { plan }: VmRequest,
+  secret: VmSecret,
+): Promise<Pod | undefined> {
   const uid = secret.metadata.uid ?? '';
   const pod = vmPod(plan, uid);
   const recorded = recordedPod(secret);
@@ -113,7 +130,7 @@ async function wantedPod(cloud: Cloud, { plan }: VmRequest, secret: VmSecret): P
   return withGate(recorded);
 }
 
-function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwner {
+function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwnerRef {
   const { cid, namespace, group, groupLabels, directorUuid } = plan;
   return { cid, namespace, group, groupLabels, directorUuid, uid: secret.metadata.uid ?? '' };
 }
@@ -143,22 +160,23 @@ export function vmSecret({ plan, settings, services }: VmRequest): VmSecret {
 }
 
 async function createOrFind<T extends VmSecret | Pod>(
-  cloud: Cloud,
+  cloud: CallContext,
   object: T,
   kind: 'secrets' | 'pods',
-): Promise<Ensured<T> | undefined> {
+): Promise<CreateOrGetResult<T> | undefined> {
   const name = object.metadata.name ?? '';
-  const ensured = await createUnlessThere(cloud.api, kind === 'pods' ? pods : secrets, object);
-  if (ensured === undefined || ensured.isNew || isOurs(ensured.object, 'vm')) return ensured;
+  const ensured = await createOrGet(cloud.api, kind === 'pods' ? pods : secrets, object);
+  if (ensured === undefined || ensured.isNew || isManaged(ensured.object, 'vm')) return ensured;
   throw new ProductError(
     'VM_CREATION_FAILED',
     `${kind} '${name}' exists in namespace ${cloud.namespace} and is not of this CPI; remove or rename it`,
   );
 }
 
-const isUsable = ({ metadata }: KubernetesObject): boolean => metadata.deletionTimestamp === undefined;
+const isNotTerminating = ({ metadata }: KubernetesObject): boolean =>
+  metadata.deletionTimestamp === undefined;
 
-function isSamePod(found: Pod, wanted: Pod): boolean {
+function hasSameSpec(found: Pod, wanted: Pod): boolean {
   return (
     ownerUidOf(found) === ownerUidOf(wanted) &&
     found.metadata.annotations?.[annotation.specDigest] ===

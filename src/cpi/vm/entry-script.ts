@@ -1,10 +1,10 @@
-import { closeTokenFolder } from './close-token-folder.ts';
+import { hideServiceAccountToken } from './close-token-folder.ts';
 import { controlGroups } from './control-groups.ts';
-import { ownData } from './own-data.ts';
+import { secureDataFolders } from './own-data.ts';
 import { monitState } from './monit-state.ts';
 import { podNetwork } from './pod-network.ts';
 import { installShims } from './shims/install-shims.ts';
-import { stockInit } from './stock-init.ts';
+import { systemdInit } from './stock-init.ts';
 import { stopJobs } from './stop-jobs.ts';
 
 /**
@@ -54,7 +54,7 @@ bosh=/var/vcap/bosh
 agent=
 stopping=
 say() { echo "entry: $*"; }
-${controlGroups}${ownData}${closeTokenFolder}${monitState}${podNetwork}${stockInit}${stopJobs}stop() {
+${controlGroups}${secureDataFolders}${hideServiceAccountToken}${monitState}${podNetwork}${systemdInit}${stopJobs}stop() {
   trap '' TERM INT
   stopping=1
   [ -z "$agent" ] || kill -TERM "$agent" 2>/dev/null

@@ -1,38 +1,38 @@
-import { ifThere } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ObjectReference } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods, secrets } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
-import { isOurs } from '../labels.ts';
+import type { CallContext } from '../cloud.ts';
+import { isManaged } from '../labels.ts';
 import { isVmCid } from '../names.ts';
 import type { VmSecret } from './pod-record.ts';
 
-export const podReference = (cloud: Cloud, name: string): ObjectReference => ({
+export const podReference = (cloud: CallContext, name: string): ObjectReference => ({
   resource: pods,
   namespace: cloud.namespace,
   name,
 });
 
-export const secretReference = (cloud: Cloud, name: string): ObjectReference => ({
+export const secretReference = (cloud: CallContext, name: string): ObjectReference => ({
   resource: secrets,
   namespace: cloud.namespace,
   name,
 });
 
 /** The pod of a VM; undefined for a cid that names no VM of ours. An API that fails is an error, not an absence. */
-export async function findVm(cloud: Cloud, cid: unknown): Promise<Pod | undefined> {
+export async function findVm(cloud: CallContext, cid: unknown): Promise<Pod | undefined> {
   if (!isVmCid(cid)) return undefined;
-  const pod = await ifThere(cloud.api.get<Pod>(podReference(cloud, cid)));
-  return pod !== undefined && isOurs(pod, 'vm') ? pod : undefined;
+  const pod = await ignoreNotFound(cloud.api.get<Pod>(podReference(cloud, cid)));
+  return pod !== undefined && isManaged(pod, 'vm') ? pod : undefined;
 }
 
 /** The Secret of a VM, which owns all of it; undefined for a cid that names no VM of ours. */
-export async function findVmSecret(cloud: Cloud, cid: unknown): Promise<VmSecret | undefined> {
+export async function findVmSecret(cloud: CallContext, cid: unknown): Promise<VmSecret | undefined> {
   if (!isVmCid(cid)) return undefined;
-  const secret = await ifThere(cloud.api.get<VmSecret>(secretReference(cloud, cid)));
-  return secret !== undefined && isOurs(secret, 'vm') ? secret : undefined;
+  const secret = await ignoreNotFound(cloud.api.get<VmSecret>(secretReference(cloud, cid)));
+  return secret !== undefined && isManaged(secret, 'vm') ? secret : undefined;
 }
 
 /** The uid of the Secret that owns an object of a VM. */
@@ -40,11 +40,11 @@ export const ownerUidOf = (object: KubernetesObject | undefined): string | undef
   object?.metadata.ownerReferences?.[0]?.uid;
 
 /** What an operator does about a VM that is no more. */
-export const recreateIt = 'recreate it (bosh cloud-check, or create-env)';
+export const recreateHint = 'recreate it (bosh cloud-check, or create-env)';
 
-export function vmNotFound(cloud: Cloud, cid: string): ProductError {
+export function vmNotFound(cloud: CallContext, cid: string): ProductError {
   return new ProductError(
     'VM_NOT_FOUND',
-    `there is no VM '${cid}' in namespace ${cloud.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ${recreateIt}`,
+    `there is no VM '${cid}' in namespace ${cloud.namespace}; if it was made elsewhere, correct kubernetes.namespace, else ${recreateHint}`,
   );
 }

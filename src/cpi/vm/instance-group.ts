@@ -1,5 +1,5 @@
-import type { Json, Place } from '../input.ts';
-import { at, optionalStringAt, recordAt, stringsAt } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import { child, optionalStringAt, recordAt, stringsAt } from '../input.ts';
 import { label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 
@@ -15,10 +15,10 @@ export interface InstanceGroup {
  * The group in `env.bosh`. `groups` is six names, director, deployment and instance group first and the three in one last
  * (bosh-director: deployment_plan/steps/create_vm_step.rb); where it is anything else nobody knows which name is which.
  */
-export function parseInstanceGroup(env: Json, place: Place): InstanceGroup {
-  const bosh = recordAt(env['bosh'], at(place, 'bosh'));
-  const groups = stringsAt(bosh['groups'], at(place, 'bosh.groups'));
-  const group = optionalStringAt(bosh['group'], at(place, 'bosh.group')) ?? groups.at(-1);
+export function parseInstanceGroup(env: Json, place: Location): InstanceGroup {
+  const bosh = recordAt(env['bosh'], child(place, 'bosh'));
+  const groups = stringsAt(bosh['groups'], child(place, 'bosh.groups'));
+  const group = optionalStringAt(bosh['group'], child(place, 'bosh.group')) ?? groups.at(-1);
   const [director = '', deployment = '', instanceGroup = ''] = groups;
   if (groups.length !== 6 || groups[5] !== `${director}-${deployment}-${instanceGroup}`)
     return { group, groupLabels: {} };

@@ -1,5 +1,5 @@
-import type { Json, Place } from '../input.ts';
-import { at, booleanAt, optionalStringAt, recordAt, wrong } from '../input.ts';
+import type { Json, Location } from '../input.ts';
+import { child, booleanAt, optionalStringAt, recordAt, invalidValue } from '../input.ts';
 
 /** bosh-agent: platform/linux_platform.go, SetupDataDir. */
 const defaultSize = '100m';
@@ -16,21 +16,24 @@ export interface JobsInMemory {
 }
 
 /** Reads env.bosh.job_dir, which the pod does (vm-pod.ts). */
-export function parseJobsInMemory(env: Json, place: Place): JobsInMemory {
-  const bosh = recordAt(env['bosh'], at(place, 'bosh'));
+export function parseJobsInMemory(env: Json, place: Location): JobsInMemory {
+  const bosh = recordAt(env['bosh'], child(place, 'bosh'));
   if (bosh['job_dir'] === undefined) return { jobsInMemory: undefined, env };
-  const where = at(at(place, 'bosh'), 'job_dir');
+  const where = child(child(place, 'bosh'), 'job_dir');
   const { job_dir, ...others } = bosh;
   const jobs = recordAt(job_dir, where);
-  const isWanted = booleanAt(jobs['tmpfs'], at(where, 'tmpfs')) === true;
-  const size = optionalStringAt(jobs['tmpfs_size'], at(where, 'tmpfs_size')) ?? defaultSize;
-  return { jobsInMemory: isWanted ? quantityOf(size, where) : undefined, env: { ...env, bosh: others } };
+  const enabled = booleanAt(jobs['tmpfs'], child(where, 'tmpfs')) === true;
+  const size = optionalStringAt(jobs['tmpfs_size'], child(where, 'tmpfs_size')) ?? defaultSize;
+  return { jobsInMemory: enabled ? toQuantity(size, where) : undefined, env: { ...env, bosh: others } };
 }
 
 /** A size of mount(8) as a quantity of Kubernetes, where `100m` is a tenth of a byte. */
-function quantityOf(text: string, place: Place): string {
+function toQuantity(text: string, place: Location): string {
   const [, number, unit = ''] = /^([1-9]\d{0,11})([kmg]?)$/iu.exec(text) ?? [];
   if (number === undefined)
-    throw wrong(at(place, 'tmpfs_size'), 'has to be a number of bytes, KiB, MiB or GiB, such as 100m or 1g');
+    throw invalidValue(
+      child(place, 'tmpfs_size'),
+      'has to be a number of bytes, KiB, MiB or GiB, such as 100m or 1g',
+    );
   return `${number}${units[unit.toLowerCase()] ?? ''}`;
 }

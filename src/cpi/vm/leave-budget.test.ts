@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { PodDisruptionBudget } from '../../kubernetes/disruption-budget.ts';
 import { podDisruptionBudgets, pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { budgetName } from '../names.ts';
@@ -29,12 +29,16 @@ const member = (agentId: string): unknown[] =>
     env: groupEnv('router'),
   });
 
-async function members(cloud: Cloud, count: number): Promise<void> {
+async function members(cloud: CallContext, count: number): Promise<void> {
   for (let number = 1; number <= count; number += 1) await createVm(cloud, member(`${number}`));
 }
 
 /** The cloud where each request about a budget that begins like that is answered with this code. */
-function answering(cloud: Cloud, requests: readonly string[], code = 403): Cloud & { notes: string[] } {
+function answering(
+  cloud: CallContext,
+  requests: readonly string[],
+  code = 403,
+): CallContext & { notes: string[] } {
   const notes: string[] = [];
   const api = interceptingApi(cloud.api, (request) => {
     const [verb = '', plural] = request.split(' ');
@@ -47,10 +51,10 @@ function answering(cloud: Cloud, requests: readonly string[], code = 403): Cloud
       new ApiError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code, message }),
     );
   });
-  return { ...cloud, api, notes, note: (line) => void notes.push(line) };
+  return { ...cloud, api, notes, log: (line) => void notes.push(line) };
 }
 
-const numbers = async ({ api }: Cloud): Promise<unknown[]> => {
+const numbers = async ({ api }: CallContext): Promise<unknown[]> => {
   const { items } = await api.list<PodDisruptionBudget>(podDisruptionBudgets, { namespace });
   return items.map(({ spec }) => spec.minAvailable);
 };
@@ -109,7 +113,7 @@ test('a foreign budget that came after the VM: delete_vm says so in the log, lea
   await members(cloud, 1);
   await api.create(podDisruptionBudgets, foreign);
   const notes: string[] = [];
-  await deleteVm({ ...cloud, note: (line) => void notes.push(line) }, ['vm-1']);
+  await deleteVm({ ...cloud, log: (line) => void notes.push(line) }, ['vm-1']);
   assert.deepEqual(await namesLeft(api), []);
   assert.match(notes.join('\n'), /is not of this CPI/u);
   assert.deepEqual(await numbers(cloud), [5]);

@@ -72,7 +72,7 @@ async function withLimitRange(
         : world.api.list<T>(resource, query),
   };
   const said: string[] = [];
-  return { ...world, said, cloud: { ...world.cloud, api, say: (line) => void said.push(line) } };
+  return { ...world, said, cloud: { ...world.cloud, api, reportProgress: (line) => void said.push(line) } };
 }
 
 test('create_vm says which limits of the pod nothing asked for, and which LimitRange gave them', async (t) => {

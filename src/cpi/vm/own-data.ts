@@ -5,7 +5,7 @@
  * what is looked at by its name stays what it is. The group is vcap's where the container has it: an image without BOSH's users has
  * no job user either, nor has a user namespace that maps root alone.
  */
-export const ownData = `own_data() {
+export const secureDataFolders = `own_data() {
   data=/var/vcap/data
   group=$(awk -F: '$1 == "vcap" { print $3; exit }' /etc/group)
   awk -v id="\${group:-none}" '$1 <= id && id < $1 + $3 { found = 1 } END { exit !found }' /proc/self/gid_map || group=0

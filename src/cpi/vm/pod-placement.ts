@@ -11,13 +11,13 @@ import type { Placement } from './properties/placement.ts';
 import { zoneLabel } from './zone-label.ts';
 
 /** A VM stays where it is when its node is out of reach: BOSH resurrects it, Kubernetes does not. */
-export const stayTolerations: readonly Toleration[] = ['not-ready', 'unreachable'].map((reason) => ({
+export const unlimitedTolerations: readonly Toleration[] = ['not-ready', 'unreachable'].map((reason) => ({
   key: `node.kubernetes.io/${reason}`,
   operator: 'Exists',
   effect: 'NoExecute',
 }));
 
-export interface Surroundings {
+export interface ClusterFacts {
   /** env.bosh.group. */
   readonly group: string | undefined;
   /** Of the stemcell, where its cid tells it. */
@@ -39,7 +39,7 @@ type PodPlacement = Pick<
 /** Where a VM's pod may run: never spec.nodeName, which the scheduler would not see. Pure. */
 export function podPlacement(
   placement: Placement,
-  { group, architecture, volumeTerms = [] }: Surroundings,
+  { group, architecture, volumeTerms = [] }: ClusterFacts,
 ): PodPlacement {
   const { zone, nodeSelector, tolerations, priorityClass, runtimeClass } = placement;
   const affinity = {
@@ -48,7 +48,7 @@ export function podPlacement(
         requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [...volumeTerms] },
       },
     }),
-    ...(group !== undefined && { podAntiAffinity: apartFrom(group) }),
+    ...(group !== undefined && { podAntiAffinity: antiAffinity(group) }),
   };
   return {
     nodeSelector: {
@@ -58,31 +58,31 @@ export function podPlacement(
       'kubernetes.io/os': 'linux',
       ...(zone !== undefined && { [zoneLabel]: zone }),
     },
-    tolerations: [...stayTolerations, ...tolerations],
+    tolerations: [...unlimitedTolerations, ...tolerations],
     ...(Object.keys(affinity).length > 0 && { affinity }),
-    ...(group !== undefined && { topologySpreadConstraints: spreadOf(group, zone) }),
+    ...(group !== undefined && { topologySpreadConstraints: topologySpread(group, zone) }),
     ...(priorityClass !== undefined && { priorityClassName: priorityClass }),
     ...(runtimeClass !== undefined && { runtimeClassName: runtimeClass }),
   };
 }
 
-const membersOf = (group: string): { matchLabels: Record<string, string> } => ({
+const groupSelector = (group: string): { matchLabels: Record<string, string> } => ({
   matchLabels: { [label.group]: labelValue(group) },
 });
 
 /** Soft: a group larger than the cluster still runs. */
-function apartFrom(group: string): NonNullable<NonNullable<PodSpec['affinity']>['podAntiAffinity']> {
-  const podAffinityTerm = { topologyKey: 'kubernetes.io/hostname', labelSelector: membersOf(group) };
+function antiAffinity(group: string): NonNullable<NonNullable<PodSpec['affinity']>['podAntiAffinity']> {
+  const podAffinityTerm = { topologyKey: 'kubernetes.io/hostname', labelSelector: groupSelector(group) };
   return { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm }] };
 }
 
 /** Evenly over the nodes and, where BOSH gives no zone, over the zones; soft as well. */
-function spreadOf(group: string, zone: string | undefined): TopologySpreadConstraint[] {
+function topologySpread(group: string, zone: string | undefined): TopologySpreadConstraint[] {
   const keys = ['kubernetes.io/hostname', ...(zone === undefined ? [zoneLabel] : [])];
   return keys.map((topologyKey) => ({
     maxSkew: 1,
     topologyKey,
     whenUnsatisfiable: 'ScheduleAnyway',
-    labelSelector: membersOf(group),
+    labelSelector: groupSelector(group),
   }));
 }

@@ -13,9 +13,9 @@ export interface VmSecret extends KubernetesObject {
 /** The key of the VM's Secret that holds its pod as it is to be, JSON. Nothing in it is secret. */
 export const podKey = 'pod.json';
 const diskDirectory = '/warden-cpi-dev/disks';
-const ours = 'bosh.cloudfoundry.org/';
+const managedFields = 'bosh.cloudfoundry.org/';
 /** Keeps a new pod from the scheduler until the VM's record has been read once more (settle-pod.ts). */
-const gate = { name: `${ours}recorded` };
+const gate = { name: `${managedFields}recorded` };
 
 export const encodePod = (pod: Pod): string => Buffer.from(JSON.stringify(pod), 'utf8').toString('base64');
 
@@ -32,7 +32,7 @@ export function recordedPod({ metadata, data }: VmSecret): Pod | undefined {
 }
 
 /** The cids of the disks that are volumes of a VM's pod, in the order of their attachment. */
-export function disksOf({ spec }: Pod): string[] {
+export function recordedDiskCids({ spec }: Pod): string[] {
   return (spec.volumes ?? [])
     .filter(({ name, persistentVolumeClaim }) => isDiskCid(name) && persistentVolumeClaim?.claimName === name)
     .map(({ name }) => name);
@@ -43,7 +43,7 @@ export function disksOf({ spec }: Pod): string[] {
  * hint is a folder inside the volume, so that a volume that is not there is a path that is not there.
  */
 export function withDisks(pod: Pod, cids: readonly string[]): Pod {
-  const former = new Set(disksOf(pod));
+  const former = new Set(recordedDiskCids(pod));
   const mounted = (container: Container, directory: string): Container => ({
     ...container,
     volumeMounts: [
@@ -74,15 +74,17 @@ export function withDisks(pod: Pod, cids: readonly string[]): Pod {
  * The pod with the labels and annotations of ours that the living one got meanwhile; a CNI's are not
  * carried over.
  */
-export function withMetadataOf(pod: Pod, living: Pod | undefined): Pod {
+export function copyMetadata(pod: Pod, living: Pod | undefined): Pod {
   if (living === undefined) return pod;
   const { labels = {}, annotations = {} } = living.metadata;
   const only = (entries: Record<string, string>): Record<string, string> =>
     Object.fromEntries(
-      Object.entries(entries).filter(([key]) => key.startsWith(ours) && key !== annotation.changedBy),
+      Object.entries(entries).filter(
+        ([key]) => key.startsWith(managedFields) && key !== annotation.changedBy,
+      ),
     );
   const foreign = (entries: Record<string, string> = {}): Record<string, string> =>
-    Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(ours)));
+    Object.fromEntries(Object.entries(entries).filter(([key]) => !key.startsWith(managedFields)));
   return {
     ...pod,
     metadata: {

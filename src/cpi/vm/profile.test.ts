@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { violations } from '../../cluster/api/admission/pod-security/security-policy.ts';
+import { evaluatePod } from '../../cluster/api/admission/pod-security/security-policy.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
 import { profiles } from './profile.ts';
@@ -15,7 +15,7 @@ const podWith = (profile: string, attach: VmPlan['attach']): Pod =>
 
 test('Pod Security baseline has nothing against a baseline VM, and names what is against it in the others', () => {
   const against = (profile: string, attach: VmPlan['attach'] = 'hot'): string | undefined =>
-    violations(podWith(profile, attach), { level: 'baseline', version: 'latest' })?.reasons;
+    evaluatePod(podWith(profile, attach), { level: 'baseline', version: 'latest' })?.reasons;
   assert.equal(against('privileged'), 'privileged');
   assert.equal(against('sys-admin'), 'forbidden AppArmor profile, non-default capabilities');
   assert.equal(against('baseline'), undefined);

@@ -1,25 +1,25 @@
 import type { ContainerSecurityContext } from '../../kubernetes/pod.ts';
-import type { Place } from '../input.ts';
-import { optionalStringAt, wrong } from '../input.ts';
+import type { Location } from '../input.ts';
+import { optionalStringAt, invalidValue } from '../input.ts';
 
 /**
  * How much of the node a VM's container may have: all of it, CAP_SYS_ADMIN over its own mounts, or no more than any
  * container. Each boots our agent; docs/cpi.md says what each cannot do.
  */
 export const profiles = ['privileged', 'sys-admin', 'baseline'] as const;
-export type Profile = (typeof profiles)[number];
+export type SecurityProfile = (typeof profiles)[number];
 
 /** The name of a profile; undefined where none is given. */
-export function optionalProfileAt(value: unknown, place: Place): Profile | undefined {
+export function optionalProfileAt(value: unknown, place: Location): SecurityProfile | undefined {
   const name = optionalStringAt(value, place);
   if (name === undefined) return undefined;
   const profile = profiles.find((known) => known === name);
-  if (profile === undefined) throw wrong(place, `has to be one of ${profiles.join(', ')}`);
+  if (profile === undefined) throw invalidValue(place, `has to be one of ${profiles.join(', ')}`);
   return profile;
 }
 
 /** The securityContext of the VM's container. Under baseline it passes Pod Security "baseline". */
-export function profileSecurity(profile: Profile): ContainerSecurityContext {
+export function profileSecurity(profile: SecurityProfile): ContainerSecurityContext {
   switch (profile) {
     case 'privileged':
       return { privileged: true, runAsUser: 0 };

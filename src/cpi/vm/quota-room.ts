@@ -19,7 +19,7 @@ export interface Quota {
 }
 
 /** A quota and what was asked of it, as the server says when it refuses. */
-export interface QuotaRefusal {
+export interface QuotaError {
   readonly error: ApiError;
   readonly quota: Quota;
   readonly requested: Amounts;
@@ -30,7 +30,7 @@ export interface QuotaRefusal {
  * for another error. Of a Secret the numbers are not known (kubernetes/secret-status.ts): its quota is
  * empty. Pure.
  */
-export function quotaRefusal(error: unknown): QuotaRefusal | undefined {
+export function quotaRefusal(error: unknown): QuotaError | undefined {
   if (!isApiError(error, 403)) return undefined;
   const found = /exceeded quota: ([^,\s]+)(?:, requested: (\S+), used: (\S+), limited: (\S+))?$/u.exec(
     error.message,
@@ -49,7 +49,7 @@ export const isRoleRefusal = (error: unknown): error is ApiError =>
  * The first quota that has no room for what is requested when what is freed has gone, in words; undefined
  * where all have. Pure.
  */
-export function shortage(quotas: readonly Quota[], requested: Usage, freed: Usage): string | undefined {
+export function quotaShortage(quotas: readonly Quota[], requested: Usage, freed: Usage): string | undefined {
   for (const { name, hard, used } of quotas) {
     for (const key of Object.keys(hard).toSorted()) {
       const asked = requested.get(key) ?? 0n;

@@ -4,7 +4,7 @@ import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { ApiError, isApiError } from '../../kubernetes/api-error.ts';
 import type { ContainerState, PodStatus } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import type { Cloud, ExecCommand } from '../cloud.ts';
+import type { CallContext, ExecCommand } from '../cloud.ts';
 import { parseConfig } from '../config.ts';
 import { createVmArguments, namespace, testCloud, vmCidOfTest as cid } from '../testing/test-cloud.ts';
 import { createVm } from './create-vm.ts';
@@ -16,7 +16,7 @@ const backOff: ContainerState = {
 };
 
 interface World {
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   readonly asked: ExecCommand[];
   /** What the kubelet says from now on. */
   readonly says: (id: string | undefined, state: ContainerState, status?: PodStatus) => Promise<void>;
@@ -37,7 +37,7 @@ async function world(t: TestContext, ask: (says: World['says']) => Promise<numbe
     );
   };
   await says('one', running);
-  const exec: Cloud['exec'] = async (command) => {
+  const exec: CallContext['exec'] = async (command) => {
     asked.push(command);
     return { exitCode: await ask(says), stdout: '', stderr: 'no shell' };
   };

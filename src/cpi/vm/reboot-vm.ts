@@ -1,17 +1,17 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ContainerStatus, Pod } from '../../kubernetes/pod.ts';
-import { podLastWords } from '../../kubernetes/pod-words.ts';
+import { describePodAndEvents } from '../../kubernetes/pod-words.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { stringAt } from '../input.ts';
 import { lostNodeError } from '../node/lost-node-error.ts';
 import { whileNodeAnswers } from '../node/look-at-node.ts';
-import { vmContainer, vmContainerOf } from '../own-containers.ts';
-import { askToStop } from './ask-to-stop.ts';
-import { findVm, podReference, recreateIt } from './find-vm.ts';
-import { requireLive } from './live-vm.ts';
+import { vmContainer, vmContainerStatus } from '../own-containers.ts';
+import { signalStop } from './ask-to-stop.ts';
+import { findVm, podReference, recreateHint } from './find-vm.ts';
+import { requireActiveVm } from './live-vm.ts';
 import { isGated } from './pod-record.ts';
-import { lookAtPod } from './start-problem.ts';
+import { inspectPodHint } from './start-problem.ts';
 
 /**
  * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks
@@ -20,20 +20,20 @@ import { lookAtPod } from './start-problem.ts';
  * through the API: PID 1 is asked to end, by exec. Rejects with VM_NOT_FOUND, VM_NOT_REBOOTED where the pod
  * ended for good, NODE_LOST, or DEADLINE.
  */
-export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<null> {
+export async function rebootVm(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'reboot_vm.vm_cid' });
   const found = await findVm(cloud, cid);
-  if (await isMadeAnew(cloud, cid, found)) return null;
-  const vm = await requireLive(cloud, cid, found);
-  const former = statusOf(vm);
+  if (await isRecreated(cloud, cid, found)) return null;
+  const vm = await requireActiveVm(cloud, cid, found);
+  const previousStatus = statusOf(vm);
   const finished = new AbortController();
   const asking =
-    former?.state?.running === undefined
+    previousStatus?.state?.running === undefined
       ? Promise.resolve(undefined)
-      : askToStop(cloud, { pod: cid, isStill: isContainer(former, vm), signal: finished.signal });
+      : signalStop(cloud, { pod: cid, isStill: isContainer(previousStatus, vm), signal: finished.signal });
   const waiting = whileNodeAnswers(cloud, {
     nodeName: vm.spec.nodeName ?? '',
-    work: (signal) => restarted(cloud, vm, former, AbortSignal.any([signal, finished.signal])),
+    work: (signal) => hasRestarted(cloud, vm, previousStatus, AbortSignal.any([signal, finished.signal])),
     whenLost: (lost) =>
       Promise.reject(lostNodeError(`VM '${cid}' was not rebooted`, lost, { stakes: [], isDeleting: false })),
   }).finally(() => {
@@ -43,7 +43,7 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
     await Promise.all([waiting, asking]);
   } catch (error) {
     finished.abort();
-    throw withTrouble(error, await asking);
+    throw withSignalError(error, await asking);
   }
   return null;
 }
@@ -52,19 +52,19 @@ export async function rebootVm(cloud: Cloud, args: readonly unknown[]): Promise<
  * If an attach or detach by `recreate` was killed, the VM has no pod that stays, or one that waits at its
  * gate: the pod that it is to have is made, which is a start of its container too.
  */
-async function isMadeAnew(cloud: Cloud, cid: string, pod: Pod | undefined): Promise<boolean> {
+async function isRecreated(cloud: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
   const { findRecreatedVm } = await import('../disk/attach/recreate.ts');
   if ((await findRecreatedVm(cloud, cid, pod)) === undefined) return false;
   await (
     await import('./settle-pod.ts')
-  ).settlePod(cloud, cid, {
+  ).reconcileRecordedPod(cloud, cid, {
     deadlineSeconds: cloud.config.deadlines.rebootVm,
   });
   return true;
 }
 
-const statusOf = (pod: Pod): ContainerStatus | undefined => vmContainerOf(pod.status?.containerStatuses);
+const statusOf = (pod: Pod): ContainerStatus | undefined => vmContainerStatus(pod.status?.containerStatuses);
 
 /** True for a state of the pod in which that container still runs: only then is it asked again. */
 const isContainer =
@@ -78,8 +78,8 @@ const isContainer =
     );
   };
 
-async function restarted(
-  cloud: Cloud,
+async function hasRestarted(
+  cloud: CallContext,
   vm: Pod,
   former: ContainerStatus | undefined,
   signal: AbortSignal,
@@ -94,11 +94,11 @@ async function restarted(
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
         throw new ProductError(
           'VM_NOT_FOUND',
-          `VM '${name}' was deleted while it was rebooted; ${recreateIt}`,
+          `VM '${name}' was deleted while it was rebooted; ${recreateHint}`,
         );
       const { phase, reason = '', message = '' } = pod.status ?? {};
       if (phase === 'Failed' || phase === 'Succeeded')
-        throw new ProductError('VM_NOT_REBOOTED', ended(name, phase, `${reason} ${message}`.trim()));
+        throw new ProductError('VM_NOT_REBOOTED', terminalError(name, phase, `${reason} ${message}`.trim()));
       const now = statusOf(pod);
       const isNew = now?.containerID !== undefined && now.containerID !== former?.containerID;
       return isNew && now.state?.running !== undefined ? true : undefined;
@@ -108,18 +108,18 @@ async function restarted(
       '(the kubelet pauses for up to five minutes before it restarts a container that ended several times)',
     deadlineMs: cloud.config.deadlines.rebootVm * 1000,
     lastWords: async (last) => ({
-      state: await podLastWords(cloud.api, { namespace: cloud.namespace, name }, last),
-      next: lookAtPod,
+      state: await describePodAndEvents(cloud.api, { namespace: cloud.namespace, name }, last),
+      next: inspectPodHint,
     }),
-    say: cloud.say,
+    onProgress: cloud.reportProgress,
   });
 }
 
-const ended = (name: string, phase: string, why: string): string =>
+const terminalError = (name: string, phase: string, why: string): string =>
   `VM '${name}' cannot be rebooted: its pod has ended for good (${phase}${why === '' ? '' : `: ${why}`}); ` +
   'delete the VM and create it anew';
 
-function withTrouble(error: unknown, trouble: string | undefined): unknown {
+function withSignalError(error: unknown, trouble: string | undefined): unknown {
   if (trouble === undefined || !(error instanceof ProductError) || error.code !== 'DEADLINE') return error;
   return new ProductError('DEADLINE', `${error.message}; asking PID 1 to end failed: ${trouble}`, {
     cause: error,

@@ -1,21 +1,26 @@
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
-import { diskCidOf, listHubPods, requestEnd, waitUntilEnded } from '../disk/attach/attachments.ts';
-import { claimsOf, claimsOfRecreatedVm, refuseLoss } from '../disk/attach/refuse-loss.ts';
-import { sweepHub } from '../disk/attach/sweep-hub.ts';
+import type { CallContext } from '../cloud.ts';
+import {
+  diskCidOf,
+  listHubPods,
+  deleteAttachmentPod,
+  waitForAttachmentDeletion,
+} from '../disk/attach/attachments.ts';
+import { claimsOf, claimsOfRecreatedVm, assertClaimsRetained } from '../disk/attach/refuse-loss.ts';
+import { cleanUpHub } from '../disk/attach/sweep-hub.ts';
 import { strategyOf } from '../disk/attach/strategy.ts';
-import { annotation, isOurs } from '../labels.ts';
+import { annotation, isManaged } from '../labels.ts';
 import type { LostNode } from '../node/node-state.ts';
-import { requestDeletion, waitUntilGone } from '../remove-object.ts';
-import type { GoneOptions } from '../remove-object.ts';
+import { requestDeletion, waitForDeletion } from '../remove-object.ts';
+import type { DeletionWaitOptions } from '../remove-object.ts';
 import { releaseServices, waitUntilReleased } from '../service/release-services.ts';
 import { budgetGroupOf } from './disruption-budget.ts';
 import { findVm, findVmSecret, ownerUidOf, podReference, secretReference } from './find-vm.ts';
-import { leaveBudget } from './leave-budget.ts';
-import { settleLostVm } from './settle-lost-vm.ts';
-import { waitUntilClaimsGone } from './vm-claims.ts';
+import { removeVmFromBudget } from './leave-budget.ts';
+import { forceDeleteOnLostNode } from './settle-lost-vm.ts';
+import { waitForClaimDeletion } from './vm-claims.ts';
 
 /**
  * Removes all that belongs to a VM and waits until it is gone; its disks stay, no longer attached. Missing is
@@ -29,50 +34,55 @@ import { waitUntilClaimsGone } from './vm-claims.ts';
  * With the uid of a Secret it removes that Secret's VM alone, and not another one that has got the same name
  * since. Models: create-vm.pml, hot.pml
  */
-export async function removeVm(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
+export async function removeVm(cloud: CallContext, cid: string, secretUid?: string): Promise<void> {
   const { pod, secret, attachments } = await objectsOf(cloud, cid, secretUid);
   const isRecreated = [pod, secret].some(
     (object) => object !== undefined && strategyOf(object) === 'recreate',
   );
-  refuseLoss(cid, [
+  assertClaimsRetained(cid, [
     ...(await claimsOf(cloud, attachments.map(diskCidOf))),
-    ...(isRecreated ? await claimsOfRecreatedVm(cloud, cid) : []).filter((claim) => isOurs(claim, 'disk')),
+    ...(isRecreated ? await claimsOfRecreatedVm(cloud, cid) : []).filter((claim) => isManaged(claim, 'disk')),
   ]);
   const owned = objectsOfVm(cloud, cid, pod, secret);
   const services = secret === undefined ? [] : await releaseServices(cloud, secret);
   await requestDeletions(cloud, cid, { owned, attachments, group: groupWithBudget(pod, secret) });
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
   const what = `VM '${cid}'`;
-  const whenLost = (lost: LostNode): Promise<void> => settleLostVm(cloud, cid, pod, lost);
+  const whenLost = (lost: LostNode): Promise<void> => forceDeleteOnLostNode(cloud, cid, pod, lost);
   const detached = Promise.all(
-    attachments.map((attachment) => waitUntilEnded(cloud, attachment, deadlineSeconds, whenLost)),
+    attachments.map((attachment) => waitForAttachmentDeletion(cloud, attachment, deadlineSeconds, whenLost)),
   );
   const gone = Promise.all([
     detached,
-    ...owned.map((object) => waitUntilGone(cloud, { ...object, deadlineSeconds, what, whenLost })),
+    ...owned.map((object) => waitForDeletion(cloud, { ...object, deadlineSeconds, what, whenLost })),
     waitUntilReleased(cloud, services),
   ]);
   const swept =
-    pod === undefined || isRecreated ? undefined : detached.then(() => sweepHub(cloud, pod, gone));
+    pod === undefined || isRecreated ? undefined : detached.then(() => cleanUpHub(cloud, pod, gone));
   for (const end of await Promise.allSettled([swept, gone])) {
     if (end.status === 'rejected') throw end.reason;
   }
-  if (isRecreated) await waitUntilClaimsGone(cloud, cid, secretUid);
+  if (isRecreated) await waitForClaimDeletion(cloud, cid, secretUid);
   else if (pod !== undefined) await endLateAttachments(cloud, pod);
 }
 
 /** Of an attach_disk that was slow: it has looked at the VM before that was deleted. One that comes later still finds no hub. */
-async function endLateAttachments(cloud: Cloud, { metadata: { name = '', uid } }: Pod): Promise<void> {
+async function endLateAttachments(cloud: CallContext, { metadata: { name = '', uid } }: Pod): Promise<void> {
   const late = (await listHubPods(cloud, name)).filter(
     ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
   );
   if (late.length === 0) return;
-  refuseLoss(name, await claimsOf(cloud, late.map(diskCidOf)));
-  for (const attachment of late) await requestEnd(cloud, attachment);
-  for (const attachment of late) await waitUntilEnded(cloud, attachment, cloud.config.deadlines.deleteVm);
+  assertClaimsRetained(name, await claimsOf(cloud, late.map(diskCidOf)));
+  for (const attachment of late) await deleteAttachmentPod(cloud, attachment);
+  for (const attachment of late)
+    await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.deleteVm);
 }
 
-async function objectsOf(cloud: Cloud, cid: string, secretUid: string | undefined): Promise<ObjectsOfVm> {
+async function objectsOf(
+  cloud: CallContext,
+  cid: string,
+  secretUid: string | undefined,
+): Promise<ObjectsOfVm> {
   const [pod, secret, attachments] = await Promise.all([
     findVm(cloud, cid),
     findVmSecret(cloud, cid),
@@ -95,11 +105,11 @@ interface ObjectsOfVm {
   readonly attachments: readonly Pod[];
 }
 
-type ObjectOfVm = Pick<GoneOptions, 'reference' | 'uid' | 'nodeName'>;
+type ObjectOfVm = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
 
 /** What is deleted by name, the Secret first: the rest goes with it. */
 function objectsOfVm(
-  cloud: Cloud,
+  cloud: CallContext,
   cid: string,
   pod: Pod | undefined,
   secret: KubernetesObject | undefined,
@@ -118,7 +128,7 @@ function objectsOfVm(
 const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]): string | undefined =>
   objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
 
-interface Deletions {
+interface DeletionResult {
   readonly owned: readonly ObjectOfVm[];
   readonly attachments: readonly Pod[];
   readonly group: string | undefined;
@@ -130,14 +140,14 @@ interface Deletions {
  * one, when the pod may be gone.
  */
 async function requestDeletions(
-  cloud: Cloud,
+  cloud: CallContext,
   cid: string,
-  { owned, attachments, group }: Deletions,
+  { owned, attachments, group }: DeletionResult,
 ): Promise<void> {
-  const isLast = ({ reference }: ObjectOfVm): boolean => group !== undefined && reference.resource !== pods;
-  for (const object of owned) if (!isLast(object)) await requestDeletion(cloud, object.reference, object.uid);
-  for (const attachment of attachments) await requestEnd(cloud, attachment);
+  const isPod = ({ reference }: ObjectOfVm): boolean => group !== undefined && reference.resource !== pods;
+  for (const object of owned) if (!isPod(object)) await requestDeletion(cloud, object.reference, object.uid);
+  for (const attachment of attachments) await deleteAttachmentPod(cloud, attachment);
   if (group === undefined) return;
-  await leaveBudget(cloud, group, cid);
-  for (const object of owned) if (isLast(object)) await requestDeletion(cloud, object.reference, object.uid);
+  await removeVmFromBudget(cloud, group, cid);
+  for (const object of owned) if (isPod(object)) await requestDeletion(cloud, object.reference, object.uid);
 }

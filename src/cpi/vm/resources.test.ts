@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseMilli } from '../../kubernetes/quantity.ts';
 import type { PersistentVolumeClaim } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { plannedPod, vmPlan } from '../testing/planned-pod.ts';
 import { calculateVmCloudProperties } from './calculate-vm-cloud-properties.ts';
 import type { Resources } from './resources.ts';
@@ -58,7 +58,7 @@ suite('what a VM asks for wins over a default that contradicts it', () => {
 
 test('calculate_vm_cloud_properties gives what create_vm turns back into exactly that, whatever the defaults', async () => {
   // it asks nobody: there is no cloud to ask
-  const nowhere = undefined as unknown as Cloud;
+  const nowhere = undefined as unknown as CallContext;
   const size = fc.oneof(fc.integer({ min: 1, max: 8192 }), fc.integer({ min: 1, max: 2 ** 40 }));
   const quantity = fc.oneof(fc.constantFrom('1m', '2.5', '512Mi', '3G'), size.map(String));
   const name = fc.constantFrom('cpu', 'memory', 'ephemeral-storage', 'example.com/gpu');

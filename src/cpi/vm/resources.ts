@@ -1,6 +1,6 @@
 import { parseMilli } from '../../kubernetes/quantity.ts';
-import type { Place } from '../input.ts';
-import { at, recordAt, refuseUnknownKeys, stringAt, wrong } from '../input.ts';
+import type { Location } from '../input.ts';
+import { child, recordAt, rejectUnknownKeys, stringAt, invalidValue } from '../input.ts';
 
 type Quantities = Readonly<Record<string, string>>;
 
@@ -15,23 +15,26 @@ const quantity = /^[0-9]+(?:\.[0-9]+)?(?:[eE][0-9]{1,2}|m|k|[MGTPE]|[KMGTPE]i)?$
  * `{requests, limits}` of a container: maps of resource name to quantity, numbers allowed. A request above its limit is
  * refused, as the API would (core/validation: ValidateResourceRequirements).
  */
-export function parseResources(value: unknown, place: Place): Resources {
+export function parseResources(value: unknown, place: Location): Resources {
   const resources = recordAt(value, place);
-  refuseUnknownKeys(resources, ['requests', 'limits'], place);
+  rejectUnknownKeys(resources, ['requests', 'limits'], place);
   const parsed = {
-    requests: quantitiesAt(resources['requests'], at(place, 'requests')),
-    limits: quantitiesAt(resources['limits'], at(place, 'limits')),
+    requests: quantitiesAt(resources['requests'], child(place, 'requests')),
+    limits: quantitiesAt(resources['limits'], child(place, 'limits')),
   };
-  refuseAboveLimit(parsed, place);
+  assertWithinLimits(parsed, place);
   return parsed;
 }
 
 /** Throws for a request above the limit of the same resource; `place` is that of `{requests, limits}`. */
-export function refuseAboveLimit({ requests, limits }: Resources, place: Place): void {
+export function assertWithinLimits({ requests, limits }: Resources, place: Location): void {
   for (const [name, limit] of Object.entries(limits)) {
     const request = Object.hasOwn(requests, name) ? requests[name] : undefined;
-    if (request === undefined || !isMore(request, limit)) continue;
-    throw wrong(at(at(place, 'limits'), name), `is ${limit}, less than the ${request} that are requested`);
+    if (request === undefined || !isGreater(request, limit)) continue;
+    throw invalidValue(
+      child(child(place, 'limits'), name),
+      `is ${limit}, less than the ${request} that are requested`,
+    );
   }
 }
 
@@ -39,16 +42,16 @@ export function refuseAboveLimit({ requests, limits }: Resources, place: Place):
  * What is asked for over what is the default. A default that contradicts it gives way, since a request may not exceed
  * its limit: a smaller default limit is raised to what is requested, a larger default request lowered to the limit.
  */
-export function overDefaults(asked: Resources, defaults: Resources): Resources {
+export function withDefaults(asked: Resources, defaults: Resources): Resources {
   return {
-    requests: { ...replaced(defaults.requests, asked.limits, isMore), ...asked.requests },
-    limits: { ...raisedTo(asked.requests, defaults.limits), ...asked.limits },
+    requests: { ...replaced(defaults.requests, asked.limits, isGreater), ...asked.requests },
+    limits: { ...atLeast(asked.requests, defaults.limits), ...asked.limits },
   };
 }
 
 /** The limits, each as large as the request of the same resource at least. */
-export const raisedTo = (requests: Quantities, limits: Quantities): Record<string, string> =>
-  replaced(limits, requests, (limit, request) => isMore(request, limit));
+export const atLeast = (requests: Quantities, limits: Quantities): Record<string, string> =>
+  replaced(limits, requests, (limit, request) => isGreater(request, limit));
 
 function replaced(
   given: Quantities,
@@ -63,18 +66,19 @@ function replaced(
   return Object.fromEntries(entries);
 }
 
-const isMore = (one: string, other: string): boolean => (parseMilli(one) ?? 0n) > (parseMilli(other) ?? 0n);
+const isGreater = (one: string, other: string): boolean =>
+  (parseMilli(one) ?? 0n) > (parseMilli(other) ?? 0n);
 
-function quantitiesAt(value: unknown, place: Place): Record<string, string> {
+function quantitiesAt(value: unknown, place: Location): Record<string, string> {
   const entries: [string, string][] = [];
   for (const [name, given] of Object.entries(recordAt(value, place)))
-    entries.push([name, quantityAt(given, at(place, name))]);
+    entries.push([name, quantityAt(given, child(place, name))]);
   return Object.fromEntries(entries);
 }
 
 /** A quantity as text; a number is itself. */
-export function quantityAt(value: unknown, place: Place): string {
+export function quantityAt(value: unknown, place: Location): string {
   const text = typeof value === 'number' ? String(value) : stringAt(value, place);
-  if (!quantity.test(text)) throw wrong(place, 'is not a Kubernetes quantity such as 500m, 2 or 4Gi');
+  if (!quantity.test(text)) throw invalidValue(place, 'is not a Kubernetes quantity such as 500m, 2 or 4Gi');
   return text;
 }

@@ -1,9 +1,9 @@
-import { ifThere } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../kubernetes/if-there.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import type { Cloud } from '../cloud.ts';
-import { letGoWhereTerminating } from '../disk/attach/let-go.ts';
-import type { Place } from '../input.ts';
-import { at, recordAt, stringAt } from '../input.ts';
+import type { CallContext } from '../cloud.ts';
+import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/let-go.ts';
+import type { Location } from '../input.ts';
+import { child, recordAt, stringAt } from '../input.ts';
 import { metadataPatch } from '../metadata.ts';
 import { findVm, podReference, vmNotFound } from './find-vm.ts';
 
@@ -11,14 +11,16 @@ import { findVm, podReference, vmNotFound } from './find-vm.ts';
  * set_vm_metadata(vm_cid, metadata): one patch of the pod; what a former call set and this does not goes away. VM_NOT_FOUND
  * without it, and for a pod that is not ours.
  */
-export async function setVmMetadata(cloud: Cloud, args: readonly unknown[]): Promise<null> {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: 'set_vm_metadata' };
-  const cid = stringAt(args[0], at(place, 'vm_cid'));
-  const patch = metadataPatch(recordAt(args[1], at(place, 'metadata')));
+export async function setVmMetadata(cloud: CallContext, args: readonly unknown[]): Promise<null> {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_vm_metadata' };
+  const cid = stringAt(args[0], child(place, 'vm_cid'));
+  const patch = metadataPatch(recordAt(args[1], child(place, 'metadata')));
   // a pod of that name may be somebody else's
-  const isThere = (await findVm(cloud, cid)) !== undefined;
-  const pod = isThere ? await ifThere(cloud.api.patch<Pod>(podReference(cloud, cid), patch)) : undefined;
+  const exists = (await findVm(cloud, cid)) !== undefined;
+  const pod = exists
+    ? await ignoreNotFound(cloud.api.patch<Pod>(podReference(cloud, cid), patch))
+    : undefined;
   if (pod === undefined) throw vmNotFound(cloud, cid);
-  await letGoWhereTerminating(cloud, pod);
+  await deleteAttachmentsOfTerminatingVm(cloud, pod);
   return null;
 }

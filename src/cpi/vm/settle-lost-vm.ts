@@ -1,20 +1,20 @@
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import { askedAddresses } from '../address/asked-addresses.ts';
-import type { Cloud } from '../cloud.ts';
+import { requestedAddresses } from '../address/asked-addresses.ts';
+import type { CallContext } from '../cloud.ts';
 import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
 import { lostNodeError } from '../node/lost-node-error.ts';
 import type { LostNode } from '../node/node-state.ts';
 import { podReference } from './find-vm.ts';
-import { disksOf } from './pod-record.ts';
+import { recordedDiskCids } from './pod-record.ts';
 
 /**
  * Decides about a VM whose deletion was asked for and whose node is lost. Without disks and without a fixed address its
  * pod is removed by force: should it still run there, it can harm nobody. With either it may still write to a disk that
  * the next VM gets, or answer at its address: NODE_LOST, which says how an operator settles it. Attachments are never forced.
  */
-export async function settleLostVm(
-  cloud: Cloud,
+export async function forceDeleteOnLostNode(
+  cloud: CallContext,
   cid: string,
   pod: Pod | undefined,
   lost: LostNode,
@@ -22,10 +22,10 @@ export async function settleLostVm(
   const disks = [
     ...new Set([
       ...(await listAttachments(cloud, cid)).map(diskCidOf),
-      ...(pod === undefined ? [] : disksOf(pod)),
+      ...(pod === undefined ? [] : recordedDiskCids(pod)),
     ]),
   ];
-  const address = pod === undefined ? undefined : askedAddresses(pod);
+  const address = pod === undefined ? undefined : requestedAddresses(pod);
   const stakes = [
     ...(disks.length === 0 ? [] : [`its disks ${disks.map((disk) => `'${disk}'`).join(', ')}`]),
     ...(address === undefined ? [] : [`its address ${address}`]),
@@ -35,7 +35,7 @@ export async function settleLostVm(
   if (pod !== undefined) await removeByForce(cloud, pod);
 }
 
-async function removeByForce(cloud: Cloud, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
+async function removeByForce(cloud: CallContext, { metadata: { name = '', uid = '' } }: Pod): Promise<void> {
   try {
     await cloud.api.delete(podReference(cloud, name), { gracePeriodSeconds: 0, preconditions: { uid } });
   } catch (error) {

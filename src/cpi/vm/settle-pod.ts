@@ -2,14 +2,14 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isApiError } from '../../kubernetes/api-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
-import { createUnlessThere } from '../create-unless-there.ts';
+import type { CallContext } from '../cloud.ts';
+import { createOrGet } from '../create-unless-there.ts';
 import { annotation } from '../labels.ts';
-import { waitUntilGone } from '../remove-object.ts';
+import { waitForDeletion } from '../remove-object.ts';
 import { findVm, findVmSecret, ownerUidOf, podReference, secretReference, vmNotFound } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 import {
-  disksOf,
+  recordedDiskCids,
   encodePod,
   isGated,
   otherGates,
@@ -17,7 +17,7 @@ import {
   recordedPod,
   withDisks,
   withGate,
-  withMetadataOf,
+  copyMetadata,
 } from './pod-record.ts';
 import { waitUntilRunning } from './wait-until-running.ts';
 
@@ -25,13 +25,13 @@ const tries = 10;
 
 /**
  * Writes down which disks the VM is to have, with what its living pod has been given since it was created,
- * on exactly the version of the Secret that was read; from here on any call of `settlePod` makes that pod.
+ * on exactly the version of the Secret that was read; from here on any call of `reconcileRecordedPod` makes that pod.
  * Resolves with the Secret as it is now, whose version is another one even if its disks are the same;
  * undefined if the Secret has changed since it was read: nothing is written then. VM_NOT_FOUND if there is
  * no such VM any more. Model: recreate.pml.
  */
 export async function recordDisks(
-  cloud: Cloud,
+  cloud: CallContext,
   secret: VmSecret,
   pod: Pod | undefined,
   cids: readonly string[],
@@ -39,7 +39,7 @@ export async function recordDisks(
   const { name = '', resourceVersion } = secret.metadata;
   const recorded = recordedPod(secret);
   if (recorded === undefined) throw vmNotFound(cloud, name);
-  const wanted = withMetadataOf(withDisks(recorded, cids), pod);
+  const wanted = copyMetadata(withDisks(recorded, cids), pod);
   try {
     return await cloud.api.patch<VmSecret>(secretReference(cloud, name), {
       metadata: { resourceVersion, annotations: { [annotation.changedBy]: cloud.newUuid() } },
@@ -60,8 +60,8 @@ export async function recordDisks(
  * `deadlineSeconds`: how long a pod may take to end. Idempotent; rejects as `waitUntilRunning` does.
  * Model: recreate.pml.
  */
-export async function settlePod(
-  cloud: Cloud,
+export async function reconcileRecordedPod(
+  cloud: CallContext,
   vmCid: string,
   { recorded, deadlineSeconds }: { recorded?: VmSecret; deadlineSeconds: number },
 ): Promise<Pod> {
@@ -71,21 +71,21 @@ export async function settlePod(
     try {
       return await waitUntilRunning(cloud, pod);
     } catch (error) {
-      wanted = await wantedPod(cloud, vmCid);
+      wanted = await desiredPod(cloud, vmCid);
       if (left <= 1 || haveSameDisks(pod, wanted)) throw error;
     }
   }
 }
 
-/** As `settlePod`, without the wait: the pod may not have a node yet. */
+/** As `reconcileRecordedPod`, without the wait: the pod may not have a node yet. */
 export async function ensurePod(
-  cloud: Cloud,
+  cloud: CallContext,
   vmCid: string,
   { recorded, deadlineSeconds }: { recorded?: Pod | undefined; deadlineSeconds: number },
 ): Promise<Pod> {
   let wanted = recorded;
   for (let left = tries; left > 0; left -= 1) {
-    wanted ??= await wantedPod(cloud, vmCid);
+    wanted ??= await desiredPod(cloud, vmCid);
     const pod = await tryPod(cloud, wanted, deadlineSeconds);
     if (pod !== undefined) return pod;
     wanted = undefined;
@@ -102,12 +102,12 @@ export async function ensurePod(
  * changes the record looks for the pod after that, and deletes one with other disks, gate or not. So of the
  * two one sees the other, and a disk that was detached is in no pod that starts. Model: recreate.pml.
  */
-export async function openGate(cloud: Cloud, pod: Pod): Promise<Pod | undefined> {
-  if (!isAsRecorded(pod, await wantedPod(cloud, pod.metadata.name ?? ''))) return undefined;
+export async function openGate(cloud: CallContext, pod: Pod): Promise<Pod | undefined> {
+  if (!isAsRecorded(pod, await desiredPod(cloud, pod.metadata.name ?? ''))) return undefined;
   return patchSeen(cloud, pod, { spec: { schedulingGates: otherGates(pod) } });
 }
 
-async function wantedPod(cloud: Cloud, vmCid: string): Promise<Pod> {
+async function desiredPod(cloud: CallContext, vmCid: string): Promise<Pod> {
   const secret = await findVmSecret(cloud, vmCid);
   const pod = secret === undefined ? undefined : recordedPod(secret);
   if (pod === undefined) throw vmNotFound(cloud, vmCid);
@@ -118,19 +118,19 @@ async function wantedPod(cloud: Cloud, vmCid: string): Promise<Pod> {
  * The pod that is wanted; undefined if the record or the pod was changed by another call, so that both have
  * to be read again.
  */
-async function tryPod(cloud: Cloud, wanted: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
+async function tryPod(cloud: CallContext, wanted: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
   const { name = '' } = wanted.metadata;
   const found = await findVm(cloud, name);
   if (found !== undefined && isAsRecorded(found, wanted))
     return isGated(found) ? openGate(cloud, found) : keep(cloud, found);
   if (found !== undefined) {
     // a later record may be what this pod was created for
-    if (!isAsRecorded(wanted, await wantedPod(cloud, name))) return undefined;
-    if (!(await end(cloud, found, deadlineSeconds))) return undefined;
+    if (!isAsRecorded(wanted, await desiredPod(cloud, name))) return undefined;
+    if (!(await deletePod(cloud, found, deadlineSeconds))) return undefined;
   }
   // set_vm_metadata may have changed it after the record was written
   const former = found !== undefined && ownerUidOf(found) === ownerUidOf(wanted) ? found : undefined;
-  const ensured = await createUnlessThere(cloud.api, pods, withGate(withMetadataOf(wanted, former)));
+  const ensured = await createOrGet(cloud.api, pods, withGate(copyMetadata(wanted, former)));
   return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
 }
 
@@ -138,12 +138,12 @@ async function tryPod(cloud: Cloud, wanted: Pod, deadlineSeconds: number): Promi
  * Changes the version of a pod that stays: a call that saw it under an earlier record, and is about to
  * delete it, looks again.
  */
-const keep = (cloud: Cloud, pod: Pod): Promise<Pod | undefined> =>
+const keep = (cloud: CallContext, pod: Pod): Promise<Pod | undefined> =>
   patchSeen(cloud, pod, { metadata: { annotations: { [annotation.changedBy]: cloud.newUuid() } } });
 
 /** Undefined if the pod has changed since it was read, or is gone. */
 async function patchSeen(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata: { name = '', resourceVersion } }: Pod,
   patch: { metadata?: object; spec?: object },
 ): Promise<Pod | undefined> {
@@ -167,14 +167,16 @@ function isAsRecorded(pod: Pod, recorded: Pod): boolean {
 }
 
 function haveSameDisks(one: Pod, other: Pod): boolean {
-  return process.getBuiltinModule('node:util').isDeepStrictEqual(disksOf(one), disksOf(other));
+  return process
+    .getBuiltinModule('node:util')
+    .isDeepStrictEqual(recordedDiskCids(one), recordedDiskCids(other));
 }
 
 /** False if the pod has changed since it was read: it is left alone then. */
-async function end(cloud: Cloud, pod: Pod, deadlineSeconds: number): Promise<boolean> {
+async function deletePod(cloud: CallContext, pod: Pod, deadlineSeconds: number): Promise<boolean> {
   const { name = '', uid = '', deletionTimestamp } = pod.metadata;
   if (deletionTimestamp === undefined && !(await deleteSeen(cloud, pod))) return false;
-  await waitUntilGone(cloud, {
+  await waitForDeletion(cloud, {
     reference: podReference(cloud, name),
     uid,
     nodeName: pod.spec.nodeName,
@@ -184,7 +186,7 @@ async function end(cloud: Cloud, pod: Pod, deadlineSeconds: number): Promise<boo
   return true;
 }
 
-async function deleteSeen(cloud: Cloud, { metadata }: Pod): Promise<boolean> {
+async function deleteSeen(cloud: CallContext, { metadata }: Pod): Promise<boolean> {
   const { name = '', uid = '', resourceVersion = '' } = metadata;
   try {
     await cloud.api.delete(podReference(cloud, name), {

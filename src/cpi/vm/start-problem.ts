@@ -1,9 +1,9 @@
 import type { ContainerStatus, Pod } from '../../kubernetes/pod.ts';
 import { placeholderHost } from '../../oci/image-reference.ts';
-import { isOwnContainer } from '../own-containers.ts';
+import { isCpiContainer } from '../own-containers.ts';
 
 /** Waiting reasons of the kubelet that another try does not mend (kubernetes: pkg/kubelet/images/types.go, events). */
-const lasting: Readonly<Record<string, string>> = {
+const permanentReasons: Readonly<Record<string, string>> = {
   ImagePullBackOff: 'its image cannot be pulled',
   InvalidImageName: 'its image cannot be pulled',
   ErrImageNeverPull: 'its image cannot be pulled',
@@ -13,55 +13,55 @@ const lasting: Readonly<Record<string, string>> = {
   CrashLoopBackOff: 'its container ends again and again',
 };
 
-const images = "check the stemcell's image_reference, image_pull_secrets and the way to the registry";
+const imageHint = "check the stemcell's image_reference, image_pull_secrets and the way to the registry";
 const placeholder =
   `no registry is called ${placeholderHost}: the stemcell was built and not pushed; push it (bosh-kubernetes stemcell push FOLDER ` +
   'HOST/REPOSITORY:TAG) and use the stemcell.tgz that this writes, or load it into every node (bosh-kubernetes stemcell load FOLDER)';
 /** What is left to an operator where nothing better is known. */
-export const lookAtPod =
+export const inspectPodHint =
   'look at its events (kubectl get events) and, where it is still there, at its log (kubectl logs)';
-const logs = 'look at the log of the container (kubectl logs)';
+const logHint = 'look at the log of the container (kubectl logs)';
 const remedies: Readonly<Record<string, string>> = {
-  ImagePullBackOff: images,
-  InvalidImageName: images,
-  ErrImageNeverPull: images,
-  RunContainerError: logs,
-  CrashLoopBackOff: logs,
+  ImagePullBackOff: imageHint,
+  InvalidImageName: imageHint,
+  ErrImageNeverPull: imageHint,
+  RunContainerError: logHint,
+  CrashLoopBackOff: logHint,
 };
 
-const addedByOthers =
+const injectedContainerHint =
   'an admission webhook of the cluster added this container: mend it there, or have it leave out the pods of this namespace';
 
 /** Decides whether a pod that has a node and has not started is hopeless: what is wrong, or undefined. Pure. */
 export function startProblem(pod: Pod): string | undefined {
   const { phase, reason, message } = pod.status ?? {};
   if (phase === 'Failed' || phase === 'Succeeded')
-    return `it ended: ${reason ?? phase}: ${message ?? 'no message'}; ${lookAtPod}`;
+    return `it ended: ${reason ?? phase}: ${message ?? 'no message'}; ${inspectPodHint}`;
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
   // of what webhooks added only an init container stands in the way of ours
-  const statuses = [...initContainerStatuses, ...containerStatuses.filter(isOwnContainer)];
+  const statuses = [...initContainerStatuses, ...containerStatuses.filter(isCpiContainer)];
   return statuses.map(containerProblem).find((problem) => problem !== undefined);
 }
 
 function containerProblem(status: ContainerStatus): string | undefined {
   const { name, state, image } = status;
   const { reason = '', message } = state?.waiting ?? {};
-  const cause = lasting[reason];
+  const cause = permanentReasons[reason];
   if (cause === undefined) return undefined;
-  const isOwn = isOwnContainer(status);
+  const isOwn = isCpiContainer(status);
   // one that was added may wait in this way for its mesh
   if (!isOwn && reason === 'CrashLoopBackOff') return undefined;
-  const detail = [message, formerEnd(status)].filter((part) => part !== undefined);
-  const remedy = isOwn ? ownRemedy(reason, image) : addedByOthers;
+  const detail = [message, previousExit(status)].filter((part) => part !== undefined);
+  const remedy = isOwn ? cpiContainerHint(reason, image) : injectedContainerHint;
   return `${cause} (container ${name}, ${reason}): ${detail.join('; ')}; ${remedy}`;
 }
 
-function ownRemedy(reason: string, image: string): string {
-  const remedy = remedies[reason] ?? lookAtPod;
-  return remedy === images && image.startsWith(`${placeholderHost}/`) ? placeholder : remedy;
+function cpiContainerHint(reason: string, image: string): string {
+  const remedy = remedies[reason] ?? inspectPodHint;
+  return remedy === imageHint && image.startsWith(`${placeholderHost}/`) ? placeholder : remedy;
 }
 
-function formerEnd({ lastState }: ContainerStatus): string | undefined {
+function previousExit({ lastState }: ContainerStatus): string | undefined {
   const ended = lastState?.terminated;
   if (ended === undefined) return undefined;
   return `it ended with exit code ${ended.exitCode}: ${ended.message ?? ended.reason ?? ''}`;

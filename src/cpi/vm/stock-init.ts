@@ -1,11 +1,11 @@
 import { controlGroups } from './control-groups.ts';
-import { quoted } from './shims/install-shims.ts';
+import { shellQuote } from './shims/install-shims.ts';
 
 /**
  * What systemd, as PID 1 of a privileged container, would do to the node: its kernel, clock, network and
  * consoles, and what it mounts of them. Units of Ubuntu's and Debian's packages.
  */
-const nodesOwn = [
+const maskedUnits = [
   ...['systemd-sysctl.service', 'systemd-modules-load.service', 'kmod-static-nodes.service'],
   ...['systemd-binfmt.service', 'proc-sys-fs-binfmt_misc.automount', 'proc-sys-fs-binfmt_misc.mount'],
   ...['systemd-udevd.service', 'systemd-udevd-control.socket', 'systemd-udevd-kernel.socket'],
@@ -44,7 +44,7 @@ exec /sbin/init`;
  *   ends: jobs may write to their disks after its units have ended (their KillMode is `process`).
  * - runsvdir-start is what bosh-docker-cpi runs, too (vm/factory.go); it clears the environment.
  */
-export const stockInit = `find_stock_init() {
+export const systemdInit = `find_stock_init() {
   stock=
   [ "$1" = privileged ] || return 0
   for folder in /etc/systemd/system /usr/lib/systemd/system /lib/systemd/system; do
@@ -77,9 +77,9 @@ boot_stock_init() {
   [ "$stock" = systemd ] || exec env -i /usr/sbin/runsvdir-start
   own_run || { say "/run cannot be made a tmpfs"; exit 1; }
   close_token_folder || cannot_close_token_folder
-  for unit in ${nodesOwn.join(' ')}; do ln -sf /dev/null "/etc/systemd/system/$unit"; done
+  for unit in ${maskedUnits.join(' ')}; do ln -sf /dev/null "/etc/systemd/system/$unit"; done
   mkdir -p /etc/systemd/system/mount.d
   printf '[Unit]\\nDefaultDependencies=no\\n' > /etc/systemd/system/mount.d/bosh-kubernetes.conf
-  container=kubernetes exec unshare --cgroup /bin/sh -c ${quoted(bootSystemd)}
+  container=kubernetes exec unshare --cgroup /bin/sh -c ${shellQuote(bootSystemd)}
 }
 `;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import type { CrashCase } from '../testing/crash-case.ts';
 import { testCrashes } from '../testing/crash-case.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
@@ -16,7 +16,7 @@ const argumentsOf = (agentId: string, properties: object = {}): unknown[] =>
  */
 const unfinished =
   (podWrite: number, properties?: object) =>
-  async (cloud: Cloud): Promise<unknown[]> => {
+  async (cloud: CallContext): Promise<unknown[]> => {
     const dying = { ...cloud, api: crashingApi(cloud.api, podWrite, 'after') };
     await assert.rejects(
       createVm(dying, argumentsOf('first', properties)),

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { attachDisk } from '../disk/attach-disk.ts';
 import { createDisk } from '../disk/create-disk.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
@@ -27,7 +27,7 @@ const second = (env: unknown = groupEnv('compilation-2')): unknown[] =>
 /** The number of the write by which create_vm makes its pod. */
 const podWrite = { hot: 2, recreate: 4 };
 
-async function killed(cloud: Cloud, args: readonly unknown[], write: number): Promise<void> {
+async function killed(cloud: CallContext, args: readonly unknown[], write: number): Promise<void> {
   const dying = { ...cloud, api: crashingApi(cloud.api, write, 'after') };
   await assert.rejects(createVm(dying, args), (error) => error instanceof Crash);
 }
@@ -90,7 +90,7 @@ test('under recreate, too: the claims of the VM that did not get ready go with i
 test('the removal of a VM that did not get ready is told to the operator', async (t) => {
   const world = await withUnfinished(t);
   const notes: string[] = [];
-  await createVm({ ...world.cloud, note: (line) => notes.push(line) }, second());
+  await createVm({ ...world.cloud, log: (line) => notes.push(line) }, second());
   assert.match(
     notes.join('\n'),
     /^VM 'vm-first', which had the address 127\.64\.0\.10 of VM 'vm-second', was removed: its create_vm had not finished$/u,
@@ -131,11 +131,11 @@ interface Kept {
   readonly firstEnv?: unknown;
   readonly secondEnv?: unknown;
   readonly directorUuid?: string | undefined;
-  readonly prepare?: (cloud: Cloud) => Promise<unknown>;
+  readonly prepare?: (cloud: CallContext) => Promise<unknown>;
   readonly message?: RegExp;
 }
 
-const attach = async (cloud: Cloud): Promise<unknown> => {
+const attach = async (cloud: CallContext): Promise<unknown> => {
   const disk = await createDisk(cloud, [64, {}, null]);
   return attachDisk(cloud, ['vm-first', disk]);
 };
@@ -285,7 +285,7 @@ test('of two create_vm that make their pods for one address at the same time, at
 
 test('of two create_vm that remove the same VM both go on to the end of that, and one gets the address', async (t) => {
   const world = await withUnfinished(t);
-  const third = (cloud: Cloud): Promise<unknown> =>
+  const third = (cloud: CallContext): Promise<unknown> =>
     createVm(cloud, createVmArguments({ agentId: 'third', env: groupEnv('web') }));
   const held = holdCall(world.cloud, 'patch secrets vm-first', third);
   await held.arrived;

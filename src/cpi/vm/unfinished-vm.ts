@@ -1,12 +1,12 @@
 import type { Pod } from '../../kubernetes/pod.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
 import { diskCidOf, listAttachments } from '../disk/attach/attachments.ts';
 import { annotation, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 import { abandon, creationOf, resume } from './creation.ts';
 import { findVm, findVmSecret, ownerUidOf } from './find-vm.ts';
-import { disksOf, recordedPod } from './pod-record.ts';
+import { recordedDiskCids, recordedPod } from './pod-record.ts';
 import type { VmSecret } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
 import type { VmPlan } from './vm-plan.ts';
@@ -61,7 +61,7 @@ export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Su
  * Reads the pod first: a pod that was there before its Secret was missing belongs to no VM, and goes.
  * Attachments come last, so that one that is made before the Secret is read counts.
  */
-export async function lookAtVm(cloud: Cloud, cid: string): Promise<VmState> {
+export async function lookAtVm(cloud: CallContext, cid: string): Promise<VmState> {
   const pod = await findVm(cloud, cid);
   const found = await findVmSecret(cloud, cid);
   const owner = ownerUidOf(pod);
@@ -71,7 +71,7 @@ export async function lookAtVm(cloud: Cloud, cid: string): Promise<VmState> {
   return {
     pod,
     secret,
-    disks: [...attachments.map(diskCidOf), ...(recorded === undefined ? [] : disksOf(recorded))],
+    disks: [...attachments.map(diskCidOf), ...(recorded === undefined ? [] : recordedDiskCids(recorded))],
   };
 }
 
@@ -82,7 +82,7 @@ export async function lookAtVm(cloud: Cloud, cid: string): Promise<VmState> {
  * `removeVm` does. Model: create-vm.pml
  */
 export async function removeUnfinished(
-  cloud: Cloud,
+  cloud: CallContext,
   cid: string,
   why: (state: VmState) => string | undefined,
 ): Promise<string | undefined> {
@@ -101,5 +101,5 @@ export async function removeUnfinished(
     if (owner !== undefined) await removeVm(cloud, cid, owner);
     return undefined;
   }
-  throw changedByOthers('VM_CREATION_FAILED_RETRY', `VM '${cid}'`);
+  throw conflictError('VM_CREATION_FAILED_RETRY', `VM '${cid}'`);
 }

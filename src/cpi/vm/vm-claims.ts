@@ -1,12 +1,12 @@
-import { ifThere } from '../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../kubernetes/if-there.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
-import { changedByOthers } from '../changed-by-others.ts';
-import type { Cloud } from '../cloud.ts';
-import { createUnlessThere } from '../create-unless-there.ts';
+import { conflictError } from '../changed-by-others.ts';
+import type { CallContext } from '../cloud.ts';
+import { createOrGet } from '../create-unless-there.ts';
 import type { PersistentVolumeClaim } from '../disk/claim.ts';
-import { baseLabels, isOurs, label } from '../labels.ts';
-import { requestDeletion, waitUntilGone } from '../remove-object.ts';
+import { baseLabels, isManaged, label } from '../labels.ts';
+import { requestDeletion, waitForDeletion } from '../remove-object.ts';
 import { labelValue } from '../names.ts';
 import { ownerUidOf } from './find-vm.ts';
 import type { VmPlan } from './vm-plan.ts';
@@ -60,24 +60,28 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
  * VM_CREATION_FAILED if the name is taken by another owner,
  * VM_CREATION_FAILED_RETRY if others make it again and again.
  */
-export async function ensureVmClaims(cloud: Cloud, plan: VmPlan, secretUid: string): Promise<void> {
+export async function ensureVmClaims(cloud: CallContext, plan: VmPlan, secretUid: string): Promise<void> {
   for (const claim of vmClaims(plan, secretUid)) {
     await ensureClaim(cloud, claim);
   }
 }
 
-async function ensureClaim(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+async function ensureClaim(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
     if (await isThere(cloud, claim)) return;
-    await awaitFormer(cloud, claim);
+    await waitForStaleClaim(cloud, claim);
   }
-  throw changedByOthers('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name ?? ''}'`);
+  throw conflictError('VM_CREATION_FAILED_RETRY', `claim '${claim.metadata.name ?? ''}'`);
 }
 
 /**
  * Waits until the claims of a VM are gone, or those of that Secret alone; the cluster collects them after it.
  */
-export async function waitUntilClaimsGone(cloud: Cloud, cid: string, secretUid?: string): Promise<void> {
+export async function waitForClaimDeletion(
+  cloud: CallContext,
+  cid: string,
+  secretUid?: string,
+): Promise<void> {
   const { namespace } = cloud;
   const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
     namespace,
@@ -86,29 +90,29 @@ export async function waitUntilClaimsGone(cloud: Cloud, cid: string, secretUid?:
   const isOfSecret = (claim: PersistentVolumeClaim): boolean =>
     secretUid === undefined || ownerUidOf(claim) === secretUid;
   await Promise.all(
-    items.filter(isOfSecret).map((claim) => gone(cloud, claim, cloud.config.deadlines.deleteVm)),
+    items.filter(isOfSecret).map((claim) => deletionOf(cloud, claim, cloud.config.deadlines.deleteVm)),
   );
 }
 
-async function isThere(cloud: Cloud, claim: PersistentVolumeClaim): Promise<boolean> {
-  const ensured = await createUnlessThere(cloud.api, persistentVolumeClaims, claim);
+async function isThere(cloud: CallContext, claim: PersistentVolumeClaim): Promise<boolean> {
+  const ensured = await createOrGet(cloud.api, persistentVolumeClaims, claim);
   if (ensured === undefined || ensured.isNew) return ensured !== undefined;
-  requireOurs(ensured.object);
-  return !isFormer(ensured.object, claim);
+  assertManaged(ensured.object);
+  return !isStale(ensured.object, claim);
 }
 
-async function awaitFormer(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+async function waitForStaleClaim(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   const found = await find(cloud, claim);
-  if (found === undefined || !isFormer(found, claim)) return;
-  requireOurs(found);
+  if (found === undefined || !isStale(found, claim)) return;
+  assertManaged(found);
   const { name = '', namespace, uid = '' } = found.metadata;
   await requestDeletion(cloud, { resource: persistentVolumeClaims, namespace, name }, uid);
-  await gone(cloud, found, cloud.config.deadlines.createVm);
+  await deletionOf(cloud, found, cloud.config.deadlines.createVm);
 }
 
 /** Verbs touch nothing else, and this one deletes what is in its way. */
-function requireOurs(found: PersistentVolumeClaim): void {
-  if (isOurs(found, 'volume')) return;
+function assertManaged(found: PersistentVolumeClaim): void {
+  if (isManaged(found, 'volume')) return;
   const { name = '', namespace = '' } = found.metadata;
   throw new ProductError(
     'VM_CREATION_FAILED',
@@ -116,21 +120,24 @@ function requireOurs(found: PersistentVolumeClaim): void {
   );
 }
 
-const isFormer = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): boolean =>
+const isStale = (found: PersistentVolumeClaim, wanted: PersistentVolumeClaim): boolean =>
   found.metadata.deletionTimestamp !== undefined || ownerUidOf(found) !== ownerUidOf(wanted);
 
-async function find(cloud: Cloud, claim: PersistentVolumeClaim): Promise<PersistentVolumeClaim | undefined> {
+async function find(
+  cloud: CallContext,
+  claim: PersistentVolumeClaim,
+): Promise<PersistentVolumeClaim | undefined> {
   const { name = '', namespace } = claim.metadata;
-  return ifThere(cloud.api.get({ resource: persistentVolumeClaims, namespace, name }));
+  return ignoreNotFound(cloud.api.get({ resource: persistentVolumeClaims, namespace, name }));
 }
 
-async function gone(
-  cloud: Cloud,
+async function deletionOf(
+  cloud: CallContext,
   { metadata }: PersistentVolumeClaim,
   deadlineSeconds: number,
 ): Promise<void> {
   const { name = '', namespace, uid = '' } = metadata;
-  await waitUntilGone(cloud, {
+  await waitForDeletion(cloud, {
     reference: { resource: persistentVolumeClaims, namespace, name },
     uid,
     deadlineSeconds,

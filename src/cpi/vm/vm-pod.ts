@@ -2,7 +2,7 @@ import type { Pod, PodSpec, Volume, VolumeMount } from '../../kubernetes/pod.ts'
 import { vmScriptsVersion } from '../../bosh/object-labels.ts';
 import { annotation, baseLabels, label } from '../labels.ts';
 import { labelValue } from '../names.ts';
-import { fixedRequests, prepareContainer, vmContainer } from '../own-containers.ts';
+import { cpiContainerRequests, prepareContainer, vmContainer } from '../own-containers.ts';
 import { sha256 } from '../sha256.ts';
 import { entryScript } from './entry-script.ts';
 import type { InstanceGroup } from './instance-group.ts';
@@ -10,7 +10,7 @@ import { preStopScript } from './pre-stop-script.ts';
 import { podPlacement } from './pod-placement.ts';
 import { profileSecurity } from './profile.ts';
 import { prepareScript, stateDirectories } from './prepare-script.ts';
-import { raisedTo } from './resources.ts';
+import { atLeast } from './resources.ts';
 import { dataClaimName, stateClaimName, volumeLabels } from './vm-claims.ts';
 import type { VmPlan } from './vm-plan.ts';
 
@@ -83,7 +83,7 @@ function podSpec(plan: VmPlan): PodSpec {
         name: prepareContainer,
         image: plan.image,
         command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
-        resources: { requests: { ...fixedRequests } },
+        resources: { requests: { ...cpiContainerRequests } },
         // where all containers have one user the kubelet gives the token to that user alone, and vcap cannot
         // read it (kubernetes: pkg/volume/util, FsUserFrom); close-token-folder.ts keeps it from others
         ...(serviceAccount === undefined && { securityContext: { runAsUser: 0 } }),
@@ -174,6 +174,6 @@ export function resourcesOf({ attach, properties: { compute } }: VmPlan): {
     ...resources.requests,
     ...(onNode && { 'ephemeral-storage': `${ephemeralDisk.sizeMiB}Mi` }),
   };
-  const limits = raisedTo(requests, resources.limits);
+  const limits = atLeast(requests, resources.limits);
   return { requests, ...(Object.keys(limits).length > 0 && { limits }) };
 }

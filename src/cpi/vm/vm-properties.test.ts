@@ -3,13 +3,13 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseConfig } from '../config.ts';
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
 import { calculateVmCloudProperties } from './calculate-vm-cloud-properties.ts';
-import { podPlacement, stayTolerations } from './pod-placement.ts';
+import { podPlacement, unlimitedTolerations } from './pod-placement.ts';
 import { parseVmProperties, vmPropertyKeys, type VmProperties } from './vm-properties.ts';
 
-const place: Place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
+const place: Location = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' };
 const parse = (value: unknown, config: unknown = {}): VmProperties =>
   parseVmProperties(value, place, parseConfig(config, {}));
 
@@ -105,7 +105,7 @@ suite("a VM's cloud_properties", () => {
   });
 
   test('calculate_vm_cloud_properties refuses what is no size', async () => {
-    const nowhere = undefined as unknown as Cloud;
+    const nowhere = undefined as unknown as CallContext;
     const good = { ram: 1, cpu: 1, ephemeral_disk_size: 1 };
     for (const bad of [null, {}, [], 7, { ...good, ram: 0 }, { ...good, cpu: 1.5 }, { ...good, gpu: 1 }]) {
       await assert.rejects(calculateVmCloudProperties(nowhere, [bad]), (error) =>
@@ -126,7 +126,7 @@ test('placement in the pod: zone, labels, tolerations, priority, runtime', () =>
   assert.deepEqual(podPlacement(placement, { group: undefined }), {
     nodeSelector: { disk: 'ssd', 'kubernetes.io/os': 'linux', 'topology.kubernetes.io/zone': 'z1' },
     tolerations: [
-      ...stayTolerations,
+      ...unlimitedTolerations,
       { key: 'dedicated', operator: 'Equal', value: 'bosh', effect: 'NoExecute', tolerationSeconds: 60 },
     ],
     priorityClassName: 'high',

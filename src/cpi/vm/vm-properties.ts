@@ -1,6 +1,6 @@
 import type { CpiConfig } from '../config.ts';
-import type { Place } from '../input.ts';
-import { recordAt, refuseUnknownKeys } from '../input.ts';
+import type { Location } from '../input.ts';
+import { recordAt, rejectUnknownKeys } from '../input.ts';
 import { access } from './properties/access.ts';
 import { compute } from './properties/compute.ts';
 import { disruption } from './properties/disruption.ts';
@@ -19,9 +19,9 @@ export type VmProperties = {
 export const vmPropertyKeys: readonly string[] = Object.values(topics).flatMap(({ keys }) => keys);
 
 /** cloud_properties of a VM over the configured defaults. Unknown keys are refused by name. */
-export function parseVmProperties(value: unknown, place: Place, config: CpiConfig): VmProperties {
+export function parseVmProperties(value: unknown, place: Location, config: CpiConfig): VmProperties {
   const properties = recordAt(value, place);
-  refuseUnknownKeys(properties, vmPropertyKeys, place);
+  rejectUnknownKeys(properties, vmPropertyKeys, place);
   return {
     compute: topics.compute.parse(properties, place, config),
     placement: topics.placement.parse(properties, place, config),

@@ -1,9 +1,9 @@
 import type { Networks } from '../address/networks.ts';
 import { nameServers } from '../address/name-servers.ts';
 import { parseNetworks } from '../address/networks.ts';
-import type { Cloud } from '../cloud.ts';
-import type { Place } from '../input.ts';
-import { at, recordAt, stringAt, stringsAt } from '../input.ts';
+import type { CallContext } from '../cloud.ts';
+import type { Location } from '../input.ts';
+import { child, recordAt, stringAt, stringsAt } from '../input.ts';
 import { vmCid } from '../names.ts';
 import type { ServiceRequest } from '../service/service-request.ts';
 import { vipService } from '../service/vip.ts';
@@ -26,33 +26,33 @@ export interface VmRequest {
 }
 
 /** What the arguments say; what the cluster makes of the networks is asked of it. */
-export type ParsedVmRequest = Omit<VmRequest, 'plan'> & { readonly plan: Omit<VmPlan, 'networking'> };
+export type VmSpec = Omit<VmRequest, 'plan'> & { readonly plan: Omit<VmPlan, 'networking'> };
 
 /**
  * Parses the arguments of create_vm, which are the first of check_vm; `method` is named in errors. Checks everything that can be
  * checked without Kubernetes; how disks come is not.
  */
 export function parseVmRequest(
-  cloud: Cloud,
+  cloud: CallContext,
   args: readonly unknown[],
   method: 'create_vm' | 'check_vm' = 'create_vm',
-): ParsedVmRequest {
-  const place: Place = { code: 'INVALID_ARGUMENT', path: method };
+): VmSpec {
+  const place: Location = { code: 'INVALID_ARGUMENT', path: method };
   const { config, namespace, directorUuid } = cloud;
-  const agentId = stringAt(args[0], at(place, 'agent_id'));
-  const stemcell = stringAt(args[1], at(place, 'stemcell_cid'));
-  const { image, architecture } = parseStemcellCid(stemcell, at(place, 'stemcell_cid'));
-  const properties = parseVmProperties(args[2], at(place, 'cloud_properties'), config);
-  const networks = parseNetworks(args[3], at(place, 'networks'));
-  const diskCids = stringsAt(args[4], at(place, 'disk_cids'));
-  const given = recordAt(args[5], at(place, 'env'));
-  const { jobsInMemory, env } = parseJobsInMemory(given, at(place, 'env'));
+  const agentId = stringAt(args[0], child(place, 'agent_id'));
+  const stemcell = stringAt(args[1], child(place, 'stemcell_cid'));
+  const { image, architecture } = parseStemcellCid(stemcell, child(place, 'stemcell_cid'));
+  const properties = parseVmProperties(args[2], child(place, 'cloud_properties'), config);
+  const networks = parseNetworks(args[3], child(place, 'networks'));
+  const diskCids = stringsAt(args[4], child(place, 'disk_cids'));
+  const raw = recordAt(args[5], child(place, 'env'));
+  const { jobsInMemory, env } = parseJobsInMemory(raw, child(place, 'env'));
   const cid = vmCid(agentId);
   const { agent } = config;
   return {
     plan: {
       ...{ cid, agentId, namespace, image, architecture, properties, directorUuid },
-      ...parseInstanceGroup(env, at(place, 'env')),
+      ...parseInstanceGroup(env, child(place, 'env')),
       nameServers: nameServers(networks),
       jobsInMemory,
       attach: 'hot',

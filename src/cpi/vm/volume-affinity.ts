@@ -3,11 +3,11 @@ import { isApiError } from '../../kubernetes/api-error.ts';
 import type { NodeSelectorTerm } from '../../kubernetes/pod.ts';
 import { persistentVolumes } from '../../kubernetes/resources.ts';
 import type { PersistentVolume } from '../../kubernetes/volume.ts';
-import type { Cloud } from '../cloud.ts';
+import type { CallContext } from '../cloud.ts';
 import { findDisk } from '../disk/find-disk.ts';
 import { zoneLabel } from './zone-label.ts';
 
-interface VolumePlace {
+interface VolumeReach {
   readonly diskCid: string;
   readonly terms: readonly NodeSelectorTerm[];
 }
@@ -19,27 +19,29 @@ interface VolumePlace {
  * VM_CREATION_FAILED where the zone that was asked for is none of a volume's: no disk could be attached there.
  */
 export async function volumeTerms(
-  cloud: Cloud,
+  cloud: CallContext,
   diskCids: readonly string[],
   zone: string | undefined,
 ): Promise<readonly NodeSelectorTerm[]> {
-  const places = (await Promise.all(diskCids.map((cid) => placeOf(cloud, cid)))).filter(
+  const places = (await Promise.all(diskCids.map((cid) => reachOfVolume(cloud, cid)))).filter(
     (place) => place !== undefined,
   );
-  for (const place of places) refuseOtherZone(place, zone);
-  return allOf(places.map(({ terms }) => terms));
+  for (const place of places) assertSameZone(place, zone);
+  return intersectTerms(places.map(({ terms }) => terms));
 }
 
 /** Requirements that hold together, each of them given as alternatives. Pure. */
-export function allOf(wishes: readonly (readonly NodeSelectorTerm[])[]): readonly NodeSelectorTerm[] {
+export function intersectTerms(
+  wishes: readonly (readonly NodeSelectorTerm[])[],
+): readonly NodeSelectorTerm[] {
   const [first = [], ...others] = wishes;
   return others.reduce<readonly NodeSelectorTerm[]>(
-    (sum, terms) => sum.flatMap((one) => terms.map((other) => both(one, other))),
+    (sum, terms) => sum.flatMap((one) => terms.map((other) => intersectPair(one, other))),
     first,
   );
 }
 
-function both(one: NodeSelectorTerm, other: NodeSelectorTerm): NodeSelectorTerm {
+function intersectPair(one: NodeSelectorTerm, other: NodeSelectorTerm): NodeSelectorTerm {
   const matchExpressions = distinct([...(one.matchExpressions ?? []), ...(other.matchExpressions ?? [])]);
   const matchFields = distinct([...(one.matchFields ?? []), ...(other.matchFields ?? [])]);
   return {
@@ -52,7 +54,7 @@ function distinct<T>(items: readonly T[]): T[] {
   return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }
 
-async function placeOf(cloud: Cloud, diskCid: string): Promise<VolumePlace | undefined> {
+async function reachOfVolume(cloud: CallContext, diskCid: string): Promise<VolumeReach | undefined> {
   const claim = await findDisk(cloud, diskCid);
   const name = claim?.status?.phase === 'Bound' ? claim.spec.volumeName : undefined;
   if (name === undefined) return undefined;
@@ -66,7 +68,7 @@ async function placeOf(cloud: Cloud, diskCid: string): Promise<VolumePlace | und
   }
 }
 
-function refuseOtherZone({ diskCid, terms }: VolumePlace, zone: string | undefined): void {
+function assertSameZone({ diskCid, terms }: VolumeReach, zone: string | undefined): void {
   const zones = terms.map(({ matchExpressions = [] }) =>
     matchExpressions.find(({ key, operator }) => key === zoneLabel && operator === 'In'),
   );

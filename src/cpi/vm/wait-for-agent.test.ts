@@ -3,14 +3,14 @@ import { test, type TestContext } from 'node:test';
 import { ProductError } from '../../errors/product-error.ts';
 import { ApiError } from '../../kubernetes/api-error.ts';
 import type { Clock } from '../../kubernetes/clock.ts';
-import type { Cloud, ExecOutcome } from '../cloud.ts';
+import type { CallContext, ExecResult } from '../cloud.ts';
 import { createVmArguments, mbusPassword, testCloud, vmCidOfTest as vmCid } from '../testing/test-cloud.ts';
 import { agentSocketExit } from './agent-socket-script.ts';
 import { createVm } from './create-vm.ts';
 import { findVm, findVmSecret } from './find-vm.ts';
 import { waitForAgent } from './wait-for-agent.ts';
 
-const outcome = (exitCode: number, stderr = ''): ExecOutcome => ({ exitCode, stdout: '', stderr });
+const outcome = (exitCode: number, stderr = ''): ExecResult => ({ exitCode, stdout: '', stderr });
 const { there, missing } = agentSocketExit;
 
 interface Waited {
@@ -22,7 +22,7 @@ interface Waited {
 }
 
 /** A wait on a clock of its own, which goes on by the seconds of each look that finds nothing; `answers` in turn, the last one for ever. */
-async function wait(t: TestContext, answers: readonly (ExecOutcome | Error)[], config = {}): Promise<Waited> {
+async function wait(t: TestContext, answers: readonly (ExecResult | Error)[], config = {}): Promise<Waited> {
   const { cloud } = await testCloud(t, config);
   await createVm(cloud, createVmArguments());
   const [secret, pod] = [await findVmSecret(cloud, vmCid), await findVm(cloud, vmCid)];
@@ -36,14 +36,14 @@ async function wait(t: TestContext, answers: readonly (ExecOutcome | Error)[], c
     },
   };
   const [notes, commands]: [string[], string[]] = [[], []];
-  const exec: Cloud['exec'] = ({ command: [, , , ...words] }) => {
+  const exec: CallContext['exec'] = ({ command: [, , , ...words] }) => {
     const answer = answers[Math.min(commands.length, answers.length - 1)] ?? outcome(there);
     commands.push(words.join(' '));
     if (answer instanceof Error) return Promise.reject(answer);
     if (answer.exitCode === missing) now += Number(words[1]) * 1000;
     return Promise.resolve(answer);
   };
-  await waitForAgent({ ...cloud, clock, exec, note: (line) => void notes.push(line) }, secret, pod);
+  await waitForAgent({ ...cloud, clock, exec, log: (line) => void notes.push(line) }, secret, pod);
   return { seconds: now / 1000, notes, commands };
 }
 

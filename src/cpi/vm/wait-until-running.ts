@@ -1,21 +1,21 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
-import { podLastWords } from '../../kubernetes/pod-words.ts';
+import { describePodAndEvents } from '../../kubernetes/pod-words.ts';
 import { waitFor } from '../../kubernetes/wait.ts';
-import { addressProblem } from '../address/address-problem.ts';
-import type { Cloud } from '../cloud.ts';
+import { verifyPodAddresses } from '../address/address-problem.ts';
+import type { CallContext } from '../cloud.ts';
 import { annotation } from '../labels.ts';
 import { eventsOf } from '../last-words.ts';
-import { vmContainer, vmContainerOf } from '../own-containers.ts';
+import { vmContainer, vmContainerStatus } from '../own-containers.ts';
 import { podReference } from './find-vm.ts';
-import { waitForNode } from '../wait-for-node.ts';
-import { sandboxTrouble } from './sandbox-trouble.ts';
-import { lookAtPod, startProblem } from './start-problem.ts';
+import { waitForScheduling } from '../wait-for-node.ts';
+import { waitForSandboxFailure } from './sandbox-trouble.ts';
+import { inspectPodHint, startProblem } from './start-problem.ts';
 
 /**
  * Where it asks for addresses, a network that has no such one is the likelier cause: plugins refuse it so.
  */
-function noSandbox(pod: Pod): { message: string; mayPass: boolean } {
+function sandboxHint(pod: Pod): { message: string; mayPass: boolean } {
   const asked = pod.metadata.annotations?.[annotation.ipAddress];
   const next =
     asked === undefined
@@ -31,12 +31,12 @@ const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call
  * VM_CREATION_FAILED, or VM_CREATION_FAILED_RETRY where time or capacity may help, with what Kubernetes says
  * about it.
  */
-export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
+export async function waitUntilRunning(cloud: CallContext, pod: Pod): Promise<Pod> {
   const finished = new AbortController();
-  const scheduled = await waitForNode(cloud, pod, () => failure(deletedMeanwhile, ''));
-  const sandbox = withoutSandbox(cloud, pod, finished.signal);
+  const scheduled = await waitForScheduling(cloud, pod, () => failure(deletedMeanwhile, ''));
+  const sandbox = sandboxError(cloud, pod, finished.signal);
   try {
-    return await Promise.race([started(cloud, scheduled, finished.signal), sandbox]);
+    return await Promise.race([containerStarted(cloud, scheduled, finished.signal), sandbox]);
   } finally {
     finished.abort();
     // what it meets after the VM's start is decided concerns no caller
@@ -44,7 +44,7 @@ export async function waitUntilRunning(cloud: Cloud, pod: Pod): Promise<Pod> {
   }
 }
 
-async function started(cloud: Cloud, known: Pod, signal: AbortSignal): Promise<Pod> {
+async function containerStarted(cloud: CallContext, known: Pod, signal: AbortSignal): Promise<Pod> {
   const { name = '', uid } = known.metadata;
   const subject = { namespace: cloud.namespace, name };
   const outcome = await waitFor<Pod, { pod: Pod } | { message: string; mayPass: boolean }>({
@@ -60,28 +60,28 @@ async function started(cloud: Cloud, known: Pod, signal: AbortSignal): Promise<P
       const problem = startProblem(pod);
       if (problem !== undefined) return { message: problem, mayPass: false };
       if (!isRunning(pod)) return undefined;
-      const wrongAddress = addressProblem(pod);
-      return wrongAddress === undefined ? { pod } : { message: wrongAddress, mayPass: false };
+      const addressError = verifyPodAddresses(pod);
+      return addressError === undefined ? { pod } : { message: addressError, mayPass: false };
     },
     awaited: `container ${vmContainer} of pod ${name} to run`,
     deadlineMs: cloud.config.deadlines.createVm * 1000,
     lastWords: async (last) => ({
-      state: await podLastWords(cloud.api, subject, last),
-      next: lookAtPod,
+      state: await describePodAndEvents(cloud.api, subject, last),
+      next: inspectPodHint,
     }),
-    say: cloud.say,
+    onProgress: cloud.reportProgress,
   });
   if ('pod' in outcome) return outcome.pod;
   throw failure(outcome, await eventsOf(cloud, { ...subject, kind: 'Pod', uid }, outcome.message));
 }
 
 function isRunning({ status }: Pod): boolean {
-  const container = vmContainerOf(status?.containerStatuses);
+  const container = vmContainerStatus(status?.containerStatuses);
   return container?.state?.running !== undefined && status?.podIP !== undefined;
 }
 
-async function withoutSandbox(cloud: Cloud, pod: Pod, signal: AbortSignal): Promise<never> {
-  throw failure(noSandbox(pod), await sandboxTrouble(cloud, pod, signal));
+async function sandboxError(cloud: CallContext, pod: Pod, signal: AbortSignal): Promise<never> {
+  throw failure(sandboxHint(pod), await waitForSandboxFailure(cloud, pod, signal));
 }
 
 function failure({ message, mayPass }: { message: string; mayPass: boolean }, events: string): ProductError {

@@ -9,9 +9,9 @@ import { archiveLimits, limitedTo } from '../../bosh/archive/archive-limits.ts';
 import { parseSecretUrl, secretUrlHelp } from '../../bosh/url/parse-secret-url.ts';
 import type { SecretUrl } from '../../bosh/url/parse-secret-url.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { draftPath } from '../../platform/draft.ts';
+import { temporaryPath } from '../../platform/draft.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { Step } from '../stage/stage.ts';
 import type { DigestCache } from './digest-cache.ts';
 import { withPath } from '../../platform/write-file.ts';
@@ -38,10 +38,10 @@ export async function downloadArchive(download: Download, step: Step): Promise<s
     return path;
   }
   await makePrivateDirectory(directory);
-  const draft = draftPath(path);
+  const draft = temporaryPath(path);
   try {
     await fetchTo(draft, download);
-    await within(`Verifying what '${shown(url)}' answered`, () => verifyFile(draft, digest));
+    await withContext(`Verifying what '${shown(url)}' answered`, () => verifyFile(draft, digest));
     await rename(draft, path);
   } finally {
     await rm(draft, { force: true });

@@ -3,7 +3,7 @@ import type { ReleaseReference } from '../../bosh/manifest/manifest.ts';
 import { openRelease } from '../../bosh/release/open-release.ts';
 import type { Release } from '../../bosh/release/release.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { ArchiveCatalog, ReleaseSummary } from './archive-catalog.ts';
 import type { DigestCache } from './digest-cache.ts';
 
@@ -26,7 +26,7 @@ export interface ReleaseArchiveOptions {
 /** Identifies a release archive and checks that it is the release of that name. */
 export async function readReleaseArchive(options: ReleaseArchiveOptions): Promise<ReleaseArchive> {
   const { reference, catalog } = options;
-  return within(`${reference.at}: Extracting release '${options.path}'`, async () => {
+  return withContext(`${reference.at}: Extracting release '${options.path}'`, async () => {
     const digest = await options.digests.verify(options.path, reference.digest);
     let opened: Promise<Release> | undefined;
     const open = (): Promise<Release> =>
@@ -37,7 +37,7 @@ export async function readReleaseArchive(options: ReleaseArchiveOptions): Promis
         within: options.directory,
       }));
     const known = catalog.find(digest, 'release');
-    const summary = known ?? summarize(await within(`Opening the archive with digest ${digest}`, open));
+    const summary = known ?? summarize(await withContext(`Opening the archive with digest ${digest}`, open));
     if (summary.name !== reference.name) {
       throw new ProductError(
         'RELEASE_INVALID',

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openStemcell } from '../../bosh/stemcell/open-stemcell.ts';
 import type { Stemcell } from '../../bosh/stemcell/stemcell.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { ArchiveCatalog, StemcellSummary } from './archive-catalog.ts';
 import type { DigestCache } from './digest-cache.ts';
 
@@ -23,7 +23,7 @@ export interface StemcellArchiveOptions {
 /** Identifies a stemcell archive. */
 export async function readStemcellArchive(options: StemcellArchiveOptions): Promise<StemcellArchive> {
   const { catalog } = options;
-  return within(`Extracting stemcell from '${options.path}'`, async () => {
+  return withContext(`Extracting stemcell from '${options.path}'`, async () => {
     const digest = await options.digests.verify(options.path, options.digest);
     let opened: Promise<Stemcell> | undefined;
     const open = (): Promise<Stemcell> =>
@@ -34,7 +34,7 @@ export async function readStemcellArchive(options: StemcellArchiveOptions): Prom
         within: options.directory,
       }));
     const known = catalog.find(digest, 'stemcell');
-    const summary = known ?? summarize(await within(`Opening the archive with digest ${digest}`, open));
+    const summary = known ?? summarize(await withContext(`Opening the archive with digest ${digest}`, open));
     if (known === undefined) await catalog.add(digest, summary);
     return { summary, imagePath: async () => (await open()).imagePath };
   });

@@ -24,7 +24,7 @@ export interface CreateVmArguments {
  * The CPI's verbs as the deployer uses them (bosh-cli cloud/cloud.go). Errors carry the codes VM_NOT_FOUND, DISK_NOT_FOUND,
  * STEMCELL_NOT_FOUND, NOT_IMPLEMENTED and NOT_SUPPORTED where the CPI says so, else CPI_ERROR or CPI_FAILED.
  */
-export interface Cloud {
+export interface CpiClient {
   /** Asked once a run. */
   info(): Promise<CpiInfo>;
   createStemcell(imagePath: string, cloudProperties: Properties): Promise<string>;
@@ -61,10 +61,10 @@ export interface CloudOptions {
 
 const highestApiVersion = 2;
 
-export function createCloud({ run, directorId, stemcellApiVersion }: CloudOptions): Cloud {
+export function createCloud({ run, directorId, stemcellApiVersion }: CloudOptions): CpiClient {
   const context = { director_uuid: directorId, vm: { stemcell: { api_version: stemcellApiVersion } } };
-  const request = async (method: string, words: readonly unknown[], apiVersion: number): Promise<unknown> => {
-    const { result, error } = await run({ method, arguments: words, context, api_version: apiVersion });
+  const request = async (method: string, args: readonly unknown[], apiVersion: number): Promise<unknown> => {
+    const { result, error } = await run({ method, arguments: args, context, api_version: apiVersion });
     if (error !== undefined) throw cpiCallError(method, error);
     return result;
   };
@@ -72,7 +72,7 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
   const info = (): Promise<CpiInfo> => (asked ??= askInfo(request));
   const call = async (method: string, ...words: unknown[]): Promise<unknown> =>
     request(method, words, (await info()).apiVersion);
-  const unanswered = async (method: string, ...words: unknown[]): Promise<void> =>
+  const callVoid = async (method: string, ...words: unknown[]): Promise<void> =>
     void (await call(method, ...words));
   const cid = async (method: string, ...words: unknown[]): Promise<string> =>
     expectCid(method, await call(method, ...words));
@@ -80,7 +80,7 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
   return {
     info,
     createStemcell: (imagePath, cloudProperties) => cid('create_stemcell', imagePath, cloudProperties),
-    deleteStemcell: (stemcell) => unanswered('delete_stemcell', stemcell),
+    deleteStemcell: (stemcell) => callVoid('delete_stemcell', stemcell),
     createVm: async (vm) => {
       const result = await call('create_vm', ...vmArguments(vm));
       return expectCid('create_vm', Array.isArray(result) ? result[0] : undefined, result);
@@ -96,19 +96,18 @@ export function createCloud({ run, directorId, stemcellApiVersion }: CloudOption
       const result = await unlessUnknown(described, ['NOT_IMPLEMENTED', 'NOT_SUPPORTED']);
       return typeof result === 'string' ? result : undefined;
     },
-    deleteVm: (vm) => unanswered('delete_vm', vm),
+    deleteVm: (vm) => callVoid('delete_vm', vm),
     hasVm: async (vm) => expectBoolean('has_vm', await call('has_vm', vm)),
     hasDisk: async (disk) => {
       const result = await unlessNotImplemented(call('has_disk', disk));
       return result === undefined ? undefined : expectBoolean('has_disk', result);
     },
-    setVmMetadata: (vm, metadata) => unlessNotImplemented(unanswered('set_vm_metadata', vm, metadata)),
+    setVmMetadata: (vm, metadata) => unlessNotImplemented(callVoid('set_vm_metadata', vm, metadata)),
     createDisk: (size, cloudProperties, vm) => cid('create_disk', size, cloudProperties, vm),
-    deleteDisk: (disk) => unanswered('delete_disk', disk),
+    deleteDisk: (disk) => callVoid('delete_disk', disk),
     attachDisk: (vm, disk) => call('attach_disk', vm, disk),
-    detachDisk: (vm, disk) => unanswered('detach_disk', vm, disk),
-    setDiskMetadata: (disk, metadata) =>
-      unlessNotImplemented(unanswered('set_disk_metadata', disk, metadata)),
+    detachDisk: (vm, disk) => callVoid('detach_disk', vm, disk),
+    setDiskMetadata: (disk, metadata) => unlessNotImplemented(callVoid('set_disk_metadata', disk, metadata)),
   };
 }
 

@@ -38,7 +38,7 @@ export function cpiCallError(method: string, error: CpiErrorObject): ProductErro
 }
 
 /** True for a CPI's own error. */
-export function isCpiAnswer(error: unknown): boolean {
+export function isCpiError(error: unknown): boolean {
   return isProductError(error) && error.code !== 'CPI_FAILED' && error.code !== 'INTERRUPTED';
 }
 
@@ -47,7 +47,7 @@ export function isCpiAnswer(error: unknown): boolean {
  * it could not.
  */
 export function mayHaveLeftVm(error: unknown): boolean {
-  return !isCpiAnswer(error) || isProductError(error, 'VM_LEFT_BEHIND');
+  return !isCpiError(error) || isProductError(error, 'VM_LEFT_BEHIND');
 }
 
 function codeOf(method: string, error: CpiErrorObject): ErrorCode {

@@ -1,6 +1,6 @@
 import { toJson } from '../../bosh/yaml/exact-json.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { wholeWords } from '../../errors/redact/whole-words.ts';
+import { truncateAtWord } from '../../errors/redact/whole-words.ts';
 import { runProcess, type ProcessResult } from '../process/run-process.ts';
 import { throwIfInterrupted } from '../stage/printed-stage.ts';
 import { parseCpiResponse, type CpiResponse } from './cpi-response.ts';
@@ -43,12 +43,12 @@ export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOpt
   return async (request) => {
     throwIfInterrupted(options.signal);
     const result = await call(executable, request, options);
-    throwIfUnanswered(executable, request, result, options);
+    assertAnswered(executable, request, result, options);
     const response = parseCpiResponse(result.stdout);
     if (response !== undefined) return response;
     throw new ProductError(
       'CPI_FAILED',
-      `Unmarshalling external CPI command output: STDOUT: '${excerpt(result.stdout)}', STDERR: '${lastLines(result.stderr)}': not one JSON object with 'result' and 'error'`,
+      `Unmarshalling external CPI command output: STDOUT: '${truncate(result.stdout)}', STDERR: '${lastLines(result.stderr)}': not one JSON object with 'result' and 'error'`,
     );
   };
 }
@@ -87,7 +87,7 @@ async function call(
   }
 }
 
-function throwIfUnanswered(
+function assertAnswered(
   { path }: CpiExecutable,
   { method }: CpiRequest,
   result: ProcessResult,
@@ -121,13 +121,13 @@ function throwIfUnanswered(
   throw new ProductError('CPI_FAILED', `Executing external CPI command: '${path}'`, {
     cause: new ProductError(
       'CPI_FAILED',
-      `Running command: '${path}', method: '${method}', stdout: '${excerpt(result.stdout)}', stderr: '${stderr}': ${end}`,
+      `Running command: '${path}', method: '${method}', stdout: '${truncate(result.stdout)}', stderr: '${stderr}': ${end}`,
     ),
   });
 }
 
-function excerpt(text: string): string {
-  return text.length <= 2000 ? text : `${wholeWords(text, 2000)}… (${text.length} characters)`;
+function truncate(text: string): string {
+  return text.length <= 2000 ? text : `${truncateAtWord(text, 2000)}… (${text.length} characters)`;
 }
 
 function lastLines(text: string): string {

@@ -1,7 +1,7 @@
 import { isProductError } from '../../errors/product-error.ts';
 import { rfc3339 } from '../clock.ts';
-import { isCpiAnswer } from '../cpi/cpi-response.ts';
-import { within } from '../error-chain.ts';
+import { isCpiError } from '../cpi/cpi-response.ts';
+import { withContext } from '../error-chain.ts';
 import { newAgentBudget, waitForAgent } from '../instance/wait-for-agent.ts';
 import type { Run } from '../run.ts';
 import type { Stage, Step } from '../stage/stage.ts';
@@ -13,20 +13,20 @@ export interface DiskTarget {
   readonly vmCid: string;
   readonly wanted: WantedDisk | undefined;
   /** The content of the current disk moves to a new one, even to one of the same shape. */
-  readonly isRecreated: boolean;
+  readonly recreate: boolean;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** Creates, attaches and mounts the persistent disk and deletes what is no longer used; resolves with the cid of the attached one. */
 export async function deployDisk(run: Run, stage: Stage, target: DiskTarget): Promise<string | undefined> {
-  const plan = planDisk(run.state.state, target.wanted, target.isRecreated);
+  const plan = planDisk(run.state.state, target.wanted, target.recreate);
   if (plan.action === 'none') return undefined;
-  const disk = await bringDisk(run, stage, target, plan);
+  const disk = await ensureDisk(run, stage, target, plan);
   await deleteUnusedDisks(run, stage);
   return disk.cid;
 }
 
-async function bringDisk(
+async function ensureDisk(
   run: Run,
   stage: Stage,
   target: DiskTarget,
@@ -68,7 +68,7 @@ async function migrate(
   const disk = await createStage(run, stage, target, wanted);
   await attachStage(run, stage, target, disk);
   await stage.perform(`Migrating content from disk '${old.cid}' to disk '${disk.cid}'`, () =>
-    within('Migrating disk', () => run.agent.migrateDisk()),
+    withContext('Migrating disk', () => run.agent.migrateDisk()),
   );
   await run.state.change(makeDiskCurrent(disk.id));
   await stage.perform(`Detaching disk '${old.cid}'`, () => detachDisk(run, old.cid, target));
@@ -92,10 +92,10 @@ async function createDisk(
 ): Promise<DiskRecord> {
   const id = run.uuid();
   await run.pending.addDisk({ id, size, vm_cid: vmCid, requested_at: run.clock.now().toISOString() });
-  const cid = await within(`Creating disk with size ${size}, instanceID ${vmCid}`, () =>
+  const cid = await withContext(`Creating disk with size ${size}, instanceID ${vmCid}`, () =>
     run.cloud.createDisk(size, cloudProperties, vmCid),
   ).catch(async (error: unknown) => {
-    if (isCpiAnswer(error)) await run.pending.removeDisk(id);
+    if (isCpiError(error)) await run.pending.removeDisk(id);
     throw error;
   });
   const record = { id, cid, size, cloud_properties: cloudProperties };
@@ -106,24 +106,24 @@ async function createDisk(
 
 async function attachDisk(run: Run, cid: string, { vmCid, metadata }: DiskTarget): Promise<void> {
   const { cloud, agent, clock } = run;
-  const hint = await within('Attaching disk in the cloud', () => cloud.attachDisk(vmCid, cid));
-  await within(`Setting disk metadata for ${cid}`, () =>
+  const hint = await withContext('Attaching disk in the cloud', () => cloud.attachDisk(vmCid, cid));
+  await withContext(`Setting disk metadata for ${cid}`, () =>
     cloud.setDiskMetadata(cid, { ...metadata, attached_at: rfc3339(clock.now()) }),
   );
-  await within('Waiting for agent to be accessible after attaching disk', () =>
+  await withContext('Waiting for agent to be accessible after attaching disk', () =>
     waitForAgent(run, newAgentBudget),
   );
   if (hint !== null && hint !== undefined) {
-    await within('Adding persistent disk', () => agent.addPersistentDisk(cid, hint));
+    await withContext('Adding persistent disk', () => agent.addPersistentDisk(cid, hint));
   }
-  await within('Mounting disk', () => agent.mountDisk(cid));
+  await withContext('Mounting disk', () => agent.mountDisk(cid));
 }
 
 /** The agent forgets the disk before it goes, and is waited for: a CPI may have made the VM anew without it. */
 async function detachDisk(run: Run, cid: string, { vmCid }: DiskTarget): Promise<void> {
-  await within('Removing persistent disk', () => run.agent.removePersistentDisk(cid));
-  await within('Detaching disk in the cloud', () => run.cloud.detachDisk(vmCid, cid));
-  await within('Waiting for agent to be accessible after detaching disk', () =>
+  await withContext('Removing persistent disk', () => run.agent.removePersistentDisk(cid));
+  await withContext('Detaching disk in the cloud', () => run.cloud.detachDisk(vmCid, cid));
+  await withContext('Waiting for agent to be accessible after detaching disk', () =>
     waitForAgent(run, newAgentBudget),
   );
 }

@@ -4,7 +4,10 @@ import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { planDisk, type WantedDisk } from './plan-disk.ts';
 
 /** The current disk where the manifest asks for none: recorded, not deleted, and not attached, as with bosh. */
-export function keptDisk(state: DeploymentState, wanted: WantedDisk | undefined): DiskRecord | undefined {
+export function unusedCurrentDisk(
+  state: DeploymentState,
+  wanted: WantedDisk | undefined,
+): DiskRecord | undefined {
   return planDisk(state, wanted).action === 'none' ? currentDisk(state) : undefined;
 }
 

@@ -42,11 +42,11 @@ export function planDisk(
 function hasShape(disk: DiskRecord, wanted: WantedDisk): boolean {
   return (
     disk.size === wanted.size &&
-    isDeepStrictEqual(plain(disk.cloud_properties), plain(wanted.cloudProperties))
+    isDeepStrictEqual(normalizeJson(disk.cloud_properties), normalizeJson(wanted.cloudProperties))
   );
 }
 
 /** As JSON compares: what a state file holds after a round trip. */
-function plain(value: unknown): unknown {
+function normalizeJson(value: unknown): unknown {
   return fromJson(toJson(value ?? {}));
 }

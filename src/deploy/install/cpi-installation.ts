@@ -7,8 +7,8 @@ import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts'
 import type { PathSegment } from '../../platform/path-segment.ts';
 import type { ReleaseArchive } from '../archive/release-archive.ts';
 import type { CpiExecutable } from '../cpi/cpi-runner.ts';
-import { alongside } from '../alongside.ts';
-import { within } from '../error-chain.ts';
+import { runInParallel } from '../alongside.ts';
+import { withContext } from '../error-chain.ts';
 import { openReleases, jobOfRelease } from '../archive/open-releases.ts';
 import type { Stage } from '../stage/stage.ts';
 import { installPackages } from './install-packages.ts';
@@ -33,7 +33,7 @@ export async function installCpi(
   cpi: CpiToInstall,
 ): Promise<CpiExecutable> {
   const { directory } = installation;
-  return within('Installing CPI', () =>
+  return withContext('Installing CPI', () =>
     stage.performComplex('installing CPI', async (group) => {
       const { templates } = cpi.manifest.cloudProvider;
       const releases = await openReleases(
@@ -45,7 +45,7 @@ export async function installCpi(
         release,
         names: jobs.filter((job) => release.jobs.includes(job)).flatMap((job) => job.packages),
       }));
-      await alongside(installation.renderer.start(), () => installPackages(installation, group, needed));
+      await runInParallel(installation.renderer.start(), () => installPackages(installation, group, needed));
       await renderCpiJobs(installation, group, { manifest: cpi.manifest, jobs });
       return {
         path: join(directory.jobs, cpi.cpiJob.name, 'bin', 'cpi'),
@@ -74,16 +74,16 @@ async function renderCpiJobs(
     }),
   );
   for (const job of rendered) {
-    await stage.perform(`Installing job '${job.name}'`, () => keepToOwner(job.directory));
+    await stage.perform(`Installing job '${job.name}'`, () => restrictToOwner(job.directory));
   }
 }
 
 /** Rendered jobs hold credentials. */
-async function keepToOwner(directory: string): Promise<void> {
+async function restrictToOwner(directory: string): Promise<void> {
   await chmod(directory, 0o700);
   for (const entry of await readdir(directory, { withFileTypes: true })) {
     const path = join(directory, entry.name);
-    if (entry.isDirectory()) await keepToOwner(path);
+    if (entry.isDirectory()) await restrictToOwner(path);
     else await chmod(path, (await stat(path)).mode & 0o700);
   }
 }

@@ -21,7 +21,7 @@ export interface PackageInstallation {
 }
 
 /** A release with the names of the packages that its CPI jobs need. */
-export interface NeededPackages {
+export interface RequiredPackages {
   readonly release: Release;
   readonly names: readonly string[];
 }
@@ -33,7 +33,7 @@ export interface NeededPackages {
 export async function installPackages(
   installation: PackageInstallation,
   stage: Stage,
-  needed: readonly NeededPackages[],
+  needed: readonly RequiredPackages[],
 ): Promise<void> {
   const installed = await InstalledPackages.open(installation.directory.index);
   const wanted = needed.flatMap(({ release, names }) =>

@@ -28,7 +28,7 @@ export async function runPackaging(request: PackagingRequest): Promise<void> {
       BOSH_PACKAGES_DIR: packagesDirectory,
     },
     signal: request.signal,
-    onStart: (pid) => children.started(pid, { doing: `packaging of '${name}'`, disposable: true }),
+    onStart: (pid) => children.onStart(pid, { doing: `packaging of '${name}'`, disposable: true }),
   }).catch((error: unknown) => {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     throw new ProductError('INSTALLATION_FAILED', `Compiling package '${name}' needs bash on PATH`, {

@@ -1,4 +1,4 @@
-import { inStartOrder } from '../../bosh/monit/check-services.ts';
+import { sortByDependencies } from '../../bosh/monit/check-services.ts';
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
 import { parseMonit } from '../../bosh/monit/parse-monit.ts';
 import { readMonitTexts } from '../../bosh/monit/read-monit-texts.ts';
@@ -32,7 +32,7 @@ export async function checkMonitFiles(
   for (const { name, directory } of rendered)
     for (const { text } of await readMonitTexts(directory))
       services.push(...note(() => parseMonit(text, name)));
-  if (problems.length === 0) note(() => inStartOrder(services));
+  if (problems.length === 0) note(() => sortByDependencies(services));
   if (problems.length === 0) return;
   throw new ProductError(
     'MONIT_INVALID',

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { packRenderedJobs } from '../../bosh/job/pack-rendered-jobs.ts';
 import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import { CompiledPackageCache } from '../package/compiled-package-cache.ts';
 import { compilePackages } from '../package/compile-packages.ts';
 import type { Run } from '../run.ts';
@@ -29,14 +29,14 @@ export async function deployJobs(
   const networks = networkInterfaces(manifest);
   const identity = { deployment: manifest.name, name: group.name, networks };
   // Without jobs first: this is how an agent comes to know its networks and can say its address.
-  await within('Applying the initial agent state', () => agent.apply(applySpec(identity)));
-  const state = await within(`Getting state for instance '${instance}'`, () => agent.getState());
+  await withContext('Applying the initial agent state', () => agent.apply(applySpec(identity)));
+  const state = await withContext(`Getting state for instance '${instance}'`, () => agent.getState());
   const address = instanceAddress(networks, state.addresses);
   const jobs = jobsToRender(deployment);
-  const templates = await within(`Rendering job templates for instance '${instance}'`, () =>
+  const templates = await withContext(`Rendering job templates for instance '${instance}'`, () =>
     stage.perform('Rendering job templates', () => uploadTemplates(run, deployment, address)),
   );
-  const packages = await within(`Compiling job package dependencies for instance '${instance}'`, () =>
+  const packages = await withContext(`Compiling job package dependencies for instance '${instance}'`, () =>
     compilePackages(
       {
         agent,

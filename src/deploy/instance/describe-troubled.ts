@@ -1,12 +1,12 @@
-import type { TroubledProcess } from '../../bosh/agent-client/agent-client.ts';
+import type { FailedProcess } from '../../bosh/agent-client/agent-client.ts';
 import type { AgentRun } from '../run.ts';
 
 /**
  * A line for each process that is not up: how its start program ended, why it does not count as up, and what its programs printed last; and
  * the command that shows more of that, where the caller knows one.
  */
-export function describeTroubled(
-  troubled: readonly TroubledProcess[],
+export function describeFailedProcesses(
+  troubled: readonly FailedProcess[],
   { commandInVm, state }: Pick<AgentRun, 'commandInVm' | 'state'>,
 ): readonly string[] {
   const told = troubled.map(({ name, job, state: how, problem, lastExit, output }) => {
@@ -16,11 +16,11 @@ export function describeTroubled(
     const printed = output === '' ? '' : `; its programs printed last:\n${output}`;
     return `Process '${name}'${whose} is ${how}${exit}${why}${printed}`;
   });
-  const logs = troubled.filter(({ output }) => output !== '').map(({ name }) => logOf(name));
+  const logs = troubled.filter(({ output }) => output !== '').map(({ name }) => logPath(name));
   const words = ['tail', '-n', '100', ...logs];
   const command = logs.length === 0 ? undefined : commandInVm?.(state.state.current_vm_cid, words);
   return command === undefined ? told : [...told, `This shows more: ${command}`];
 }
 
 /** Where our agent keeps what the programs of a service print (src/agent/monit/program-output.ts). */
-const logOf = (name: string): string => `/var/vcap/monit/log/${encodeURIComponent(name)}.log`;
+const logPath = (name: string): string => `/var/vcap/monit/log/${encodeURIComponent(name)}.log`;

@@ -1,5 +1,5 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { AgentRun } from '../run.ts';
 
 export type ScriptName = 'pre-start' | 'post-start' | 'pre-stop' | 'drain' | 'post-stop';
@@ -8,13 +8,13 @@ export type ScriptName = 'pre-start' | 'post-start' | 'pre-stop' | 'drain' | 'po
  * Runs scripts of the VM's jobs as the step `step`. Of those that fail, the agent says the jobs alone: the error adds where
  * their words are, the command that shows them where the caller knows one, and how to go on.
  */
-export async function withScript<T>(
+export async function withScriptErrors<T>(
   run: AgentRun,
   { step, name }: { readonly step: string; readonly name: ScriptName },
   action: () => Promise<T>,
 ): Promise<T> {
   const vmCid = run.state.state.current_vm_cid;
-  return within(step, async () => {
+  return withContext(step, async () => {
     try {
       return await action();
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import { readState } from '../state/state-file.ts';
 import { poll } from '../poll.ts';
 import { instanceAddress } from './instance-address.ts';
-import { isOther } from './whose-agent.ts';
+import { isDifferentAgent } from './whose-agent.ts';
 
 export interface InstanceState {
   /** `running` and the agent's other words; `unresponsive agent` when nobody answers. */
@@ -42,7 +42,7 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
   const ask = async (): Promise<InstanceState | undefined> => {
     try {
       const { jobState, addresses, agentId } = await agent.getState();
-      if (isOther(agentId, recorded?.current_agent_id)) return undefined;
+      if (isDifferentAgent(agentId, recorded?.current_agent_id)) return undefined;
       last = { state: jobState, address: instanceAddress(networks, addresses) };
       return jobState === 'running' || jobState === 'stopped' ? last : undefined;
     } catch (error) {
@@ -50,5 +50,5 @@ export async function readInstanceState(options: InstanceStateOptions): Promise<
       return undefined;
     }
   };
-  return (await poll(ask, { clock, signal, budget, longestPause: 500 })) ?? last;
+  return (await poll(ask, { clock, signal, timeoutMs: budget, maxDelayMs: 500 })) ?? last;
 }

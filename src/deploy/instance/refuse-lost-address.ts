@@ -10,7 +10,10 @@ import type { Run } from '../run.ts';
  * bosh deletes it and waits ten minutes. An mbus host that is merely another one than the static IPs is no fault, as for bosh:
  * a proxy or a translation of addresses may be before the VM.
  */
-export async function refuseLostAddress({ agent, state }: Run, manifest: Manifest): Promise<void> {
+export async function assertAgentReachableAfterMove(
+  { agent, state }: Run,
+  manifest: Manifest,
+): Promise<void> {
   const lost = lostMbusHost(manifest);
   if (state.state.current_vm_cid === '' || lost === undefined) return;
   let addresses: readonly (string | undefined)[];

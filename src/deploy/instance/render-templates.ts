@@ -5,7 +5,7 @@ import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
 import type { Release } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
 import { jobOfRelease } from '../archive/open-releases.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { InstallationDirectory } from '../install/installation-directory.ts';
 import type { Run } from '../run.ts';
 import { checkMonitFiles } from './check-monit-files.ts';
@@ -61,7 +61,7 @@ export async function renderTemplates(
 export async function checkTemplates(run: Run, templates: TemplatesToRender): Promise<void> {
   const address = instanceAddress(networkInterfaces(templates.manifest), {});
   if (run.state.state.current_vm_cid === '' || address === undefined) return;
-  await within(`Rendering job templates for instance '${templates.manifest.instanceGroup.name}/0'`, () =>
+  await withContext(`Rendering job templates for instance '${templates.manifest.instanceGroup.name}/0'`, () =>
     renderTemplates(run, templates, address),
   );
 }

@@ -1,6 +1,6 @@
 import { deployDisk } from '../disk/deploy-disk.ts';
 import { wantedDisk } from '../disk/wanted-disk.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
@@ -11,7 +11,7 @@ import { diskMetadata, vmMetadata, vmSpecification } from '../vm/vm-specificatio
 import { deployJobs } from './deploy-jobs.ts';
 import type { TemplatesToRender } from './render-templates.ts';
 import { newAgentBudget, waitForAgent } from './wait-for-agent.ts';
-import { checkWhoseAgent } from './whose-agent.ts';
+import { waitForExpectedAgent } from './whose-agent.ts';
 
 export interface Replacement {
   readonly valid: ValidDeployment;
@@ -35,15 +35,15 @@ export async function replaceInstance(
   const { manifest } = valid;
   const instance = `${manifest.instanceGroup.name}/0`;
   const diskCids = run.state.state.disks.map(({ cid }) => cid);
-  await within(`Deleting existing instance '${instance}'`, () =>
+  await withContext(`Deleting existing instance '${instance}'`, () =>
     deleteCurrentVm(run, stage, { instance, skipDrain }),
   );
-  await within(`Creating instance '${instance}'`, async () => {
+  await withContext(`Creating instance '${instance}'`, async () => {
     const vmCid = await createInstanceVm(run, stage, replacement, diskCids);
-    await within('Updating instance disks', () =>
+    await withContext('Updating instance disks', () =>
       deployDisk(run, stage, {
         ...{ vmCid, wanted: wantedDisk(manifest), metadata: diskMetadata(manifest) },
-        isRecreated: replacement.recreatePersistentDisks,
+        recreate: replacement.recreatePersistentDisks,
       }),
     );
   });
@@ -61,18 +61,18 @@ async function createInstanceVm(
   const { cid: vmCid, agentId } = await stage.perform(
     `Creating VM for instance '${instance}' from stemcell '${record.cid}'`,
     () =>
-      within('Creating VM', async () => {
+      withContext('Creating VM', async () => {
         const vm = await createVm(run, vmSpecification(manifest, record, diskCids));
-        await within('Setting VM metadata', () =>
+        await withContext('Setting VM metadata', () =>
           run.cloud.setVmMetadata(vm.cid, vmMetadata(manifest, run.clock.now())),
         );
         return vm;
       }),
   );
-  await within('Waiting until instance is ready', () =>
+  await withContext('Waiting until instance is ready', () =>
     stage.perform(`Waiting for the agent on VM '${vmCid}' to be ready`, async () => {
       await waitForAgent(run, newAgentBudget, { cloud: run.cloud, vmCid });
-      await checkWhoseAgent(run, { vmCid, agentId, mbus: manifest.cloudProvider.mbus });
+      await waitForExpectedAgent(run, { vmCid, agentId, mbus: manifest.cloudProvider.mbus });
     }),
   );
   return vmCid;

@@ -1,10 +1,10 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { errorChain, within } from '../error-chain.ts';
+import { errorChain, withContext } from '../error-chain.ts';
 import type { AgentRun } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
-import { withScript } from './failed-script.ts';
+import { withScriptErrors } from './failed-script.ts';
 import { oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
-import { answeringOtherAgent } from './whose-agent.ts';
+import { findForeignAgentId } from './whose-agent.ts';
 
 export interface ShutDownOptions {
   /** `group/0` as it is shown. */
@@ -33,16 +33,16 @@ export async function stopJobs(
   const { agent } = run;
   const script = (name: 'pre-stop' | 'post-stop'): Promise<void> =>
     stage.perform(`Running the ${name} scripts '${instance}'`, () =>
-      withScript(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name)),
+      withScriptErrors(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name)),
     );
   await script('pre-stop');
   if (!skipDrain) {
     await stage.perform(`Draining jobs on instance '${instance}'`, () =>
-      withScript(run, { step: 'Draining VM', name: 'drain' }, () => drain(run)),
+      withScriptErrors(run, { step: 'Draining VM', name: 'drain' }, () => drain(run)),
     );
   }
   await stage.perform(`Stopping jobs on instance '${instance}'`, () =>
-    within('Stopping agent', () => agent.stop()),
+    withContext('Stopping agent', () => agent.stop()),
   );
   await script('post-stop');
 }
@@ -54,21 +54,21 @@ async function agentAnswers(run: AgentRun, stage: Stage, vmCid: string): Promise
     );
   try {
     await stage.perform(`Waiting for the agent on VM '${vmCid}'`, () =>
-      within('Agent unreachable', () => waitForAgent(run, oldAgentBudget)),
+      withContext('Agent unreachable', () => waitForAgent(run, oldAgentBudget)),
     );
   } catch (error) {
     if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
     notStopped(errorChain(error).join(': '));
     return false;
   }
-  const other = await answeringOtherAgent(run);
+  const other = await findForeignAgentId(run);
   if (other !== undefined)
     notStopped(`another VM's agent, '${other}', answers at cloud_provider.mbus, and was asked for nothing`);
   return other === undefined;
 }
 
 /** Seconds: a day, as the drain scripts themselves have. */
-const longestDrain = 86_400;
+const maxDrainSeconds = 86_400;
 
 async function drain({ agent, clock, signal }: AgentRun): Promise<void> {
   const seconds = await agent.drain();
@@ -79,10 +79,10 @@ async function drain({ agent, clock, signal }: AgentRun): Promise<void> {
     );
   }
   // NaN, too; jobs that have not drained are not stopped
-  if (!(seconds <= longestDrain)) {
+  if (!(seconds <= maxDrainSeconds)) {
     throw new ProductError(
       'AGENT_ERROR',
-      `The agent answered drain with ${seconds}, which is more than the ${longestDrain} s that it may take; its jobs were not stopped. ` +
+      `The agent answered drain with ${seconds}, which is more than the ${maxDrainSeconds} s that it may take; its jobs were not stopped. ` +
         'Where the jobs can do without it, run the command again with --skip-drain',
     );
   }
@@ -90,10 +90,10 @@ async function drain({ agent, clock, signal }: AgentRun): Promise<void> {
 }
 
 async function unmountDisks({ agent }: AgentRun, stage: Stage, vmCid: string): Promise<void> {
-  const disks = await within(`Getting VM '${vmCid}' disks`, () => agent.listDisks());
+  const disks = await withContext(`Getting VM '${vmCid}' disks`, () => agent.listDisks());
   for (const disk of disks) {
     await stage.perform(`Unmounting disk '${disk}'`, () =>
-      within(`Unmounting disk '${disk}' from VM '${vmCid}'`, () => agent.unmountDisk(disk)),
+      withContext(`Unmounting disk '${disk}' from VM '${vmCid}'`, () => agent.unmountDisk(disk)),
     );
   }
 }

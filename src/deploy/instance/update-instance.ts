@@ -1,11 +1,11 @@
-import type { TroubledProcess } from '../../bosh/agent-client/agent-client.ts';
+import type { FailedProcess } from '../../bosh/agent-client/agent-client.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import { poll } from '../poll.ts';
 import type { AgentRun, Run } from '../run.ts';
 import type { Stage } from '../stage/stage.ts';
-import { describeTroubled } from './describe-troubled.ts';
-import { withScript } from './failed-script.ts';
+import { describeFailedProcesses } from './describe-troubled.ts';
+import { withScriptErrors } from './failed-script.ts';
 
 export type ApplySpec = Readonly<Record<string, unknown>>;
 
@@ -27,12 +27,12 @@ export async function updateInstance(run: Run, stage: Stage, update: InstanceUpd
   const { agent } = run;
   const { instance, spec } = update;
   const script = (name: 'pre-start' | 'post-start'): Promise<void> =>
-    withScript(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name));
+    withScriptErrors(run, { step: `Running the ${name} script`, name }, () => agent.runScript(name));
   await stage.perform(`Updating instance '${instance}'`, async () => {
-    await within('Stopping the agent', () => agent.stop());
-    await within('Applying the agent state', () => agent.apply(spec));
+    await withContext('Stopping the agent', () => agent.stop());
+    await withContext('Applying the agent state', () => agent.apply(spec));
     await script('pre-start');
-    await within('Starting the agent', () => agent.start());
+    await withContext('Starting the agent', () => agent.start());
   });
   await stage.perform(`Waiting for instance '${instance}' to be running`, () =>
     waitUntilRunning(run, update),
@@ -48,10 +48,10 @@ export async function waitUntilRunning(
   const { agent, clock, signal } = run;
   await clock.sleep(watchTime.start, signal);
   let last = 'nothing';
-  let troubled: readonly TroubledProcess[] = [];
+  let troubled: readonly FailedProcess[] = [];
   const attempt = async (): Promise<true | undefined> => {
     try {
-      const { jobState, troubled: now } = await agent.getState();
+      const { jobState, failedProcesses: now } = await agent.getState();
       troubled = now;
       last = `job_state '${jobState}'`;
       return jobState === 'running' ? true : undefined;
@@ -62,8 +62,8 @@ export async function waitUntilRunning(
     }
   };
   const budget = watchTime.end - watchTime.start;
-  if (await poll(attempt, { clock, signal, budget, longestPause: 1000 })) return;
-  const processes = describeTroubled(troubled, run);
+  if (await poll(attempt, { clock, signal, timeoutMs: budget, maxDelayMs: 1000 })) return;
+  const processes = describeFailedProcesses(troubled, run);
   const sentences = [
     `Instance '${instance}' was not running after ${watchTime.end / 1000} s (update_watch_time); the agent's last answer was ${last}.`,
     ...processes,

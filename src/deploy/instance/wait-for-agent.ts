@@ -1,5 +1,5 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import type { Cloud } from '../cpi/cloud.ts';
+import type { CpiClient } from '../cpi/cloud.ts';
 import { poll } from '../poll.ts';
 import type { AgentRun, Run } from '../run.ts';
 import { explainUnreachable } from './explain-unreachable.ts';
@@ -9,8 +9,8 @@ export const newAgentBudget = 600_000;
 export const oldAgentBudget = 10_000;
 
 /** An agent that comes sooner needs no explanation; and how long the CPI is not asked again. Milliseconds. */
-const quietTime = 5000;
-const pauseOfCpi = 10_000;
+const quietMs = 5000;
+const cpiPollMs = 10_000;
 
 /**
  * Pings until the agent answers. AGENT_UNREACHABLE with the cause after the budget; any other error at once,
@@ -24,7 +24,7 @@ export async function waitForAgent(
 ): Promise<void> {
   const { agent, clock, signal } = run;
   let last: ProductError | undefined;
-  const explain = newVm === undefined ? undefined : explainer(run, newVm);
+  const explain = newVm === undefined ? undefined : createProgressReporter(run, newVm);
   const attempt = async (): Promise<true | undefined> => {
     try {
       await agent.ping();
@@ -36,7 +36,7 @@ export async function waitForAgent(
       return undefined;
     }
   };
-  if (await poll(attempt, { clock, signal, budget, longestPause: 500 })) return;
+  if (await poll(attempt, { clock, signal, timeoutMs: budget, maxDelayMs: 500 })) return;
   const why = last === undefined ? '' : `: ${explainUnreachable(last)}`;
   throw new ProductError(
     'AGENT_UNREACHABLE',
@@ -48,7 +48,7 @@ export async function waitForAgent(
 }
 
 /** Warns of what keeps the VM's agent: its pod, where the CPI can tell, else the way to it. */
-function explainer(
+function createProgressReporter(
   { clock, warn }: AgentRun,
   { cloud, vmCid }: Pick<Run, 'cloud'> & { readonly vmCid: string },
 ): (error: ProductError) => Promise<void> {
@@ -58,8 +58,8 @@ function explainer(
   let said = '';
   return async (error) => {
     const now = clock.now().getTime();
-    if (now - begun < quietTime) return;
-    if (now - askedAt >= pauseOfCpi) {
+    if (now - begun < quietMs) return;
+    if (now - askedAt >= cpiPollMs) {
       askedAt = now;
       trouble = await describe(cloud, vmCid);
     }
@@ -73,7 +73,7 @@ function explainer(
  * A CPI that cannot tell has its own trouble, which the operator should know, and which does not end the
  * wait.
  */
-async function describe(cloud: Cloud, vmCid: string): Promise<string | undefined> {
+async function describe(cloud: CpiClient, vmCid: string): Promise<string | undefined> {
   try {
     return await cloud.describeVm(vmCid);
   } catch (error) {

@@ -2,7 +2,7 @@ import type { AgentClient, BlobReference } from '../../bosh/agent-client/agent-c
 import { dependenciesOf, packagesInOrder } from '../../bosh/release/package-order.ts';
 import type { Release, ReleasePackage } from '../../bosh/release/release.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { errorChain, within } from '../error-chain.ts';
+import { errorChain, withContext } from '../error-chain.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { CompiledPackageCache, CompiledPackageKey } from './compiled-package-cache.ts';
 import { dependencyKey } from './dependency-key.ts';
@@ -15,7 +15,7 @@ export interface VmCompilation {
   readonly warn: (message: string) => void;
 }
 
-export interface PackagesOfRelease {
+export interface ReleasePackages {
   readonly release: Release;
   readonly names: readonly string[];
 }
@@ -27,12 +27,12 @@ export interface PackagesOfRelease {
 export async function compilePackages(
   compilation: VmCompilation,
   stage: Stage,
-  needed: readonly PackagesOfRelease[],
+  needed: readonly ReleasePackages[],
 ): Promise<readonly BlobReference[]> {
-  const ready = new Map<string, BlobReference>();
+  const available = new Map<string, BlobReference>();
   for (const { release, names } of needed) {
     for (const source of packagesInOrder(release, names)) {
-      const there = ready.get(source.name);
+      const there = available.get(source.name);
       if (there !== undefined) {
         refuseClash(there, source);
         continue;
@@ -40,12 +40,14 @@ export async function compilePackages(
       const reference = await stage.perform(
         `Compiling package '${source.name}/${source.fingerprint}'`,
         (step) =>
-          provide(compilation, { release, source, ready }, () => step.skip('Package already compiled')),
+          uploadOrCompile(compilation, { release, source, ready: available }, () =>
+            step.skip('Package already compiled'),
+          ),
       );
-      ready.set(source.name, reference);
+      available.set(source.name, reference);
     }
   }
-  return [...ready.values()];
+  return [...available.values()];
 }
 
 interface PackageToProvide {
@@ -55,7 +57,7 @@ interface PackageToProvide {
   readonly ready: ReadonlyMap<string, BlobReference>;
 }
 
-async function provide(
+async function uploadOrCompile(
   compilation: VmCompilation,
   { release, source, ready }: PackageToProvide,
   skip: () => void,
@@ -72,7 +74,7 @@ async function provide(
   }
   const blobstoreId = await agent.putBlob(source.archivePath);
   const dependencies = source.dependencies.flatMap((dependency) => ready.get(dependency) ?? []);
-  const compiled = await within(`Remotely compiling package '${name}' with the agent`, () =>
+  const compiled = await withContext(`Remotely compiling package '${name}' with the agent`, () =>
     agent.compilePackage({ name, version: fingerprint, sha1: source.digest, blobstoreId }, dependencies),
   );
   await keep(compilation, key, compiled);

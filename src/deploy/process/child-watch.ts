@@ -8,5 +8,5 @@ export interface Errand {
 
 /** Is told of every program that a run starts and waits for, so that a later run can find it. */
 export interface ChildWatch {
-  started(pid: number, errand: Errand): void;
+  onStart(pid: number, errand: Errand): void;
 }

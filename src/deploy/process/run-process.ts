@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { withoutFirstWord } from '../../errors/redact/whole-words.ts';
+import { dropFirstWord } from '../../errors/redact/whole-words.ts';
 
 export interface ProcessRequest {
   readonly file: string;
@@ -127,7 +127,7 @@ function collect(child: ChildProcess) {
   });
   return {
     stdout: () => Buffer.concat(stdout).toString(),
-    stderr: () => (isCut ? withoutFirstWord(stderr.toString()) : stderr.toString()),
+    stderr: () => (isCut ? dropFirstWord(stderr.toString()) : stderr.toString()),
   };
 }
 

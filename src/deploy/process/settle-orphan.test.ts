@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test';
 import { systemClock } from '../clock.ts';
 import { identifyProcess } from './process-identity.ts';
 import { killGroup } from './run-process.ts';
-import { settleOrphan } from './settle-orphan.ts';
+import { waitForLeftoverProcess } from './settle-orphan.ts';
 
 async function orphan(t: TestContext, disposable: boolean) {
   const child = spawn('sleep', ['60'], { stdio: 'ignore', detached: true });
@@ -39,7 +39,7 @@ test('what nobody wants any more is killed at once', async (t) => {
   const left = await orphan(t, true);
   const { written, ...rest } = options(0);
 
-  await settleOrphan(left, rest);
+  await waitForLeftoverProcess(left, rest);
 
   assert.equal(identifyProcess(left.pid), undefined);
   assert.deepEqual(written, []);
@@ -49,7 +49,7 @@ test('a CPI call is waited for, and killed when it does not end', async (t) => {
   const left = await orphan(t, false);
   const { written, ...rest } = options(twoMinutes);
 
-  await settleOrphan(left, rest);
+  await waitForLeftoverProcess(left, rest);
 
   assert.equal(identifyProcess(left.pid), undefined);
   assert.deepEqual(written, [
@@ -61,10 +61,10 @@ test("one that is gone, or whose pid is another's by now, is no concern", async 
   const left = await orphan(t, false);
   const { written, ...rest } = options(twoMinutes);
 
-  await settleOrphan({ ...left, started: 'earlier' }, rest);
+  await waitForLeftoverProcess({ ...left, started: 'earlier' }, rest);
   assert.ok(identifyProcess(left.pid));
   killGroup(left.pid);
-  await settleOrphan(undefined, rest);
+  await waitForLeftoverProcess(undefined, rest);
 
   assert.deepEqual(written, []);
 });

@@ -16,12 +16,15 @@ export interface SettleOptions {
  * Lets a program that a killed run left running come to its end before anything else is done: two CPI calls about the same
  * VM at a time could make two of it. One that does not end, or whose outcome nobody wants, is killed with all it started.
  */
-export async function settleOrphan(orphan: RunningChild | undefined, options: SettleOptions): Promise<void> {
+export async function waitForLeftoverProcess(
+  orphan: RunningChild | undefined,
+  options: SettleOptions,
+): Promise<void> {
   if (orphan === undefined || !isAlive(orphan)) return;
   const ended = async (): Promise<true | undefined> => (isAlive(orphan) ? undefined : true);
   if (!orphan.disposable && (await waitFor(orphan, ended, options))) return;
   killGroup(orphan.pid);
-  await poll(ended, { ...options, budget: orphanBudget, longestPause: 500 });
+  await poll(ended, { ...options, timeoutMs: orphanBudget, maxDelayMs: 500 });
 }
 
 async function waitFor(
@@ -30,5 +33,5 @@ async function waitFor(
   options: SettleOptions,
 ): Promise<true | undefined> {
   options.write(`Waiting for the ${orphan.doing} of an interrupted run to end (process ${orphan.pid})\n`);
-  return poll(ended, { ...options, budget: orphanBudget, longestPause: 500 });
+  return poll(ended, { ...options, timeoutMs: orphanBudget, maxDelayMs: 500 });
 }

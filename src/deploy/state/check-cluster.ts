@@ -31,12 +31,12 @@ const interrupted = "A 'destroy' of that cluster was interrupted: run it again";
 
 /** `The deployment of 'x-state.json' has VM 'vm-1', disk 'disk-1'`. */
 export function describeDeployment(statePath: string, known: KnownResources): string {
-  const { vmCid, pendingAgentId, diskCids, stemcellCids, unansweredDisks } = known;
+  const { vmCid, pendingAgentId, diskCids, stemcellCids, unconfirmedDisks } = known;
   const parts = [
     ...(vmCid === undefined ? [] : [`VM '${vmCid}'`]),
     ...(pendingAgentId === undefined ? [] : [`a VM asked for as agent '${pendingAgentId}'`]),
     ...diskCids.map((cid) => `disk '${cid}'`),
-    ...unansweredDisks.map(({ id }) => `a disk asked for as '${id}'`),
+    ...unconfirmedDisks.map(({ id }) => `a disk asked for as '${id}'`),
   ];
   const what = parts.length > 0 ? parts : stemcellCids.map((cid) => `stemcell '${cid}'`);
   return `The deployment of '${statePath}' has ${what.join(', ')}`;
@@ -53,6 +53,6 @@ export function nextSteps(statePath: string): string {
 
 /** Whether a deployment has, or may have, a VM or a disk. */
 export function hasVmOrDisk(known: KnownResources): boolean {
-  const { vmCid, pendingAgentId, diskCids, unansweredDisks } = known;
-  return (vmCid ?? pendingAgentId) !== undefined || diskCids.length + unansweredDisks.length > 0;
+  const { vmCid, pendingAgentId, diskCids, unconfirmedDisks } = known;
+  return (vmCid ?? pendingAgentId) !== undefined || diskCids.length + unconfirmedDisks.length > 0;
 }

@@ -23,10 +23,7 @@ export function cpiNotePathFor(statePath: string): string {
  * Whether the CPI is configured otherwise than when it last met what the deployment has: it may speak to another cluster or
  * namespace. False where nothing tells, as beside a state of the bosh CLI.
  */
-export async function isConfiguredOtherwise(
-  { path, state }: StateFile,
-  properties: Properties,
-): Promise<boolean> {
+export async function cpiConfigChanged({ path, state }: StateFile, properties: Properties): Promise<boolean> {
   const note = await readBesideState(cpiNotePathFor(path), isCpiNote, (cause) => invalid(path, cause));
   const current = noteOf(state.installation_id, properties);
   return (

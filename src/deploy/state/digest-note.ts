@@ -20,7 +20,7 @@ export function digestNotePathFor(statePath: string): string {
  * differs in the CPI's credentials alone. Beside a state of the bosh CLI, of an earlier version or of a run that was killed
  * the note is about another manifest or not there: then all of the manifest counts.
  */
-export async function recordedDigestOf(
+export async function matchingManifestDigest(
   { path, state }: Pick<StateFile, 'path' | 'state'>,
   { sha512, sha512WithoutCredentials }: ManifestDigests,
 ): Promise<string> {

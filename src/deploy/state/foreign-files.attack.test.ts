@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { readClusterNote } from './cluster-note.ts';
-import { isConfiguredOtherwise } from './cpi-note.ts';
-import { recordedDigestOf } from './digest-note.ts';
+import { cpiConfigChanged } from './cpi-note.ts';
+import { matchingManifestDigest } from './digest-note.ts';
 import { PendingFile, readPending } from './pending-file.ts';
 import { readState, StateFile, statePathFor } from './state-file.ts';
 
@@ -38,14 +38,14 @@ async function keptFiles(
     {
       path: `${statePath}.cpi`,
       content: { installation_id: id, properties_hmac: 'x' },
-      read: () => isConfiguredOtherwise(state, {}),
+      read: () => cpiConfigChanged(state, {}),
     },
     {
       path: `${statePath}.digest`,
       content: { sha512: 'x', sha512WithoutCredentials: 'y' },
       read: () => {
         const recorded = { path: statePath, state: { ...state.state, current_manifest_sha: 'x' } };
-        return recordedDigestOf(recorded, { sha512: 'z', sha512WithoutCredentials: 'y' });
+        return matchingManifestDigest(recorded, { sha512: 'z', sha512WithoutCredentials: 'y' });
       },
     },
   ];

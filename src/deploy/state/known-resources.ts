@@ -10,7 +10,7 @@ export interface KnownResources {
   readonly diskCids: readonly string[];
   readonly stemcellCids: readonly string[];
   /** Disks that may exist, although their cid was never learnt: the cloud lists them as unclaimed. */
-  readonly unansweredDisks: readonly PendingDisk[];
+  readonly unconfirmedDisks: readonly PendingDisk[];
 }
 
 /** What the state file and the pending file beside it know; undefined when there is no deployment. Changes nothing. */
@@ -24,7 +24,7 @@ export async function readKnownResources(statePath: string): Promise<KnownResour
       : { pendingAgentId: pending.vm.agent_id }),
     diskCids: state.disks.map(({ cid }) => cid),
     stemcellCids: state.stemcells.map(({ cid }) => cid),
-    unansweredDisks: pending.disks,
+    unconfirmedDisks: pending.disks,
   };
 }
 

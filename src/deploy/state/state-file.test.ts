@@ -72,7 +72,7 @@ test('what is pending survives the run and is gone when nothing is', async (t) =
   const known = await readKnownResources(path);
   assert.equal(known?.pendingAgentId, 'agent-1');
   assert.deepEqual(
-    known?.unansweredDisks.map(({ id }) => id),
+    known?.unconfirmedDisks.map(({ id }) => id),
     ['d'],
   );
 

@@ -1,5 +1,5 @@
 import { basename, dirname, extname, join } from 'node:path';
-import { linkTarget } from '../../bosh/variables/link-target.ts';
+import { resolveLinks } from '../../bosh/variables/link-target.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { readRegularFile } from '../../platform/read-file.ts';
@@ -12,9 +12,9 @@ import { emptyState, formatState, parseState, type DeploymentState } from './dep
  * what we keep beside it in common.
  */
 export function statePathFor(manifestPath: string, asked?: string): Promise<string> {
-  if (asked !== undefined && asked !== '') return linkTarget(asked);
+  if (asked !== undefined && asked !== '') return resolveLinks(asked);
   const name = `${basename(manifestPath, extname(manifestPath))}-state.json`;
-  return linkTarget(join(dirname(manifestPath), name));
+  return resolveLinks(join(dirname(manifestPath), name));
 }
 
 /** Reads a state file without changing anything; undefined when there is none. */

@@ -1,5 +1,5 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import type { Stage, Step } from '../stage/stage.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
@@ -18,7 +18,7 @@ export interface LocalStemcell {
 
 /** Throws CPI_NOT_USABLE unless CPI and stemcell fit each other and the deployer; nothing has been changed then. */
 export async function checkCpi({ cloud }: Run, stemcell: LocalStemcell): Promise<void> {
-  const info = await within('Error getting CPI info', () => cloud.info());
+  const info = await withContext('Error getting CPI info', () => cloud.info());
   if (info.apiVersion < 2) {
     throw unusable(`The deployer requires CPI v2.0 or greater, the CPI has ${info.apiVersion}`);
   }
@@ -58,7 +58,7 @@ export async function uploadStemcell(
         `Stemcell '${name}/${version}' names another image than when it was uploaded: ${former.image}, now ${image ?? 'none'}; ` +
           'it is uploaded again, and the VM is made from that',
       );
-    const cid = await within(`creating stemcell (${name} ${version})`, async () =>
+    const cid = await withContext(`creating stemcell (${name} ${version})`, async () =>
       run.cloud.createStemcell(await imagePath(), cloudProperties),
     );
     // of the same cid there is one stemcell, and a second record of it would be deleted as unused

@@ -1,4 +1,4 @@
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import type { VmSpecification } from './vm-specification.ts';
 
@@ -12,7 +12,7 @@ export async function checkVm(run: Run, specification: VmSpecification): Promise
   const { current_vm_cid: cid } = run.state.state;
   // of the id that create_vm goes on with; else one of nobody
   const agentId = run.pending.pending.vm?.agent_id ?? run.uuid();
-  const notes = await within('Checking that the VM can be created; no VM was stopped or created', () =>
+  const notes = await withContext('Checking that the VM can be created; no VM was stopped or created', () =>
     run.cloud.checkVm({ agentId, ...vm }, cid === '' ? undefined : cid),
   );
   for (const note of notes) run.warn(note);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { toJson } from '../../bosh/yaml/exact-json.ts';
 import type { CreateVmArguments } from '../cpi/cloud.ts';
 import { mayHaveLeftVm } from '../cpi/cpi-response.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import { recordVm } from '../state/state-changes.ts';
 import { deletePendingVm } from './delete-pending-vm.ts';
@@ -23,7 +23,7 @@ export async function createVm(
   const left = run.pending.pending.vm;
   const agentId = left?.agent_id ?? run.uuid();
   await run.pending.setVm({ agent_id: agentId, arguments_sha256: sha256 });
-  const cid = await within(`Creating vm with stemcell cid '${vm.stemcellCid}'`, () =>
+  const cid = await withContext(`Creating vm with stemcell cid '${vm.stemcellCid}'`, () =>
     run.cloud.createVm({ agentId, ...vm }),
   ).catch(async (error: unknown) => {
     // refused at once, a call says nothing of what an earlier one with the same id has left

@@ -1,7 +1,7 @@
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import { isCpiAnswer } from '../cpi/cpi-response.ts';
-import { errorChain, within } from '../error-chain.ts';
+import { isCpiError } from '../cpi/cpi-response.ts';
+import { errorChain, withContext } from '../error-chain.ts';
 import type { Run } from '../run.ts';
 import type { PendingVm } from '../state/pending-file.ts';
 import type { VmSpecification } from './vm-specification.ts';
@@ -34,14 +34,14 @@ export async function deletePendingVmOrWarn(run: Run, manifest: Manifest, next =
   try {
     await deletePendingVm(run, vmSpecification(manifest, stemcell, diskCids));
   } catch (error) {
-    if (!isCpiAnswer(error) || run.pending.pending.vm?.cid !== undefined) throw error;
+    if (!isCpiError(error) || run.pending.pending.vm?.cid !== undefined) throw error;
     run.warn(`${warning}: ${errorChain(error).join(': ')}${next}`);
   }
 }
 
 async function deleteFound(run: Run, cid: string): Promise<void> {
   if (cid !== run.state.state.current_vm_cid)
-    await within(`Deleting VM '${cid}' that an interrupted run left`, () =>
+    await withContext(`Deleting VM '${cid}' that an interrupted run left`, () =>
       unlessGone(run.cloud.deleteVm(cid)),
     );
   await run.pending.setVm(undefined);
@@ -50,8 +50,9 @@ async function deleteFound(run: Run, cid: string): Promise<void> {
 /** Only the CPI knows its cid, so it is asked for once more; a CPI answers for the same agent id with the VM that is there. */
 async function findVm(run: Run, left: PendingVm, specification: VmSpecification): Promise<string> {
   const { stemcellId: _, ...vm } = specification;
-  const cid = await within(`Finding the VM of agent '${left.agent_id}' that an interrupted run left`, () =>
-    run.cloud.createVm({ agentId: left.agent_id, ...vm }),
+  const cid = await withContext(
+    `Finding the VM of agent '${left.agent_id}' that an interrupted run left`,
+    () => run.cloud.createVm({ agentId: left.agent_id, ...vm }),
   );
   await run.pending.setVm({ ...left, cid });
   return cid;

@@ -1,5 +1,5 @@
 import { isProductError } from '../../errors/product-error.ts';
-import { within } from '../error-chain.ts';
+import { withContext } from '../error-chain.ts';
 import { shutDownInstance } from '../instance/shut-down-instance.ts';
 import type { Run } from '../run.ts';
 import type { Stage, Step } from '../stage/stage.ts';
@@ -19,7 +19,7 @@ export async function deleteCurrentVm(
   if (vmCid === '') return;
   if (await hasRecordedVm(run)) await shutDownInstance(run, stage, { ...options, vmCid });
   await stage.perform(`Deleting VM '${vmCid}'`, async (step) => {
-    await within('Deleting vm in the cloud', () => unlessGone(run.cloud.deleteVm(vmCid), step));
+    await withContext('Deleting vm in the cloud', () => unlessGone(run.cloud.deleteVm(vmCid), step));
     await run.state.change(forgetVm);
   });
 }

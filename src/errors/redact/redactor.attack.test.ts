@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { redactor } from './redactor.ts';
-import { markedSecrets, variableSecrets } from './secret-strings.ts';
+import { secretsInFlags, variableSecrets } from './secret-strings.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const json = (text: string): string => JSON.stringify(text).slice(1, -1);
@@ -135,7 +135,7 @@ test('a private key shows no line, however it is indented, quoted or wrapped', (
 test('the name of a taint or label, or of a Secret to pull by, is no secret, though its key says so', () => {
   const tolerations = [{ key: 'dedicated', operator: 'Exists' }];
   const names = { tolerations, image_pull_secrets: ['registry'] };
-  const redact = redactor(markedSecrets({ ...names, tls: { key: 'the-key' } }));
+  const redact = redactor(secretsInFlags({ ...names, tls: { key: 'the-key' } }));
   assert.equal(
     redact('untolerated taint {dedicated: bosh}, no Secret registry, the-key'),
     'untolerated taint {dedicated: bosh}, no Secret registry, <redacted>',

@@ -1,11 +1,11 @@
 import { secretStrings } from './secret-strings.ts';
-import type { TextView } from './text-view.ts';
+import type { DecodedView } from './text-view.ts';
 import { viewsOf } from './text-view.ts';
 
 /** A shorter text is cut out only where it is a word: `on` or `bosh` stand in messages for other things. */
-const longEnough = 6;
+const minSecretLength = 6;
 /** A line of a longer secret; a shorter one may stand anywhere. */
-const longLine = 12;
+const maxLineLength = 12;
 
 export type Redact = (text: string) => string;
 
@@ -19,7 +19,7 @@ export function redactor(...sources: readonly unknown[]): Redact {
   let forms: Forms | undefined;
   return (text) => {
     forms ??= formsOf(secretStrings(sources));
-    return clear(text, forms);
+    return mask(text, forms);
   };
 }
 
@@ -32,25 +32,28 @@ interface Forms {
 
 function formsOf(secrets: readonly string[]): Forms {
   const all = new Set(secrets.flatMap(formsOfOne));
-  const long = [...all].filter((form) => form.length >= longEnough);
-  const short = [...all].filter((form) => form.length < longEnough);
+  const long = [...all].filter((form) => form.length >= minSecretLength);
+  const short = [...all].filter((form) => form.length < minSecretLength);
   return {
     long,
     longInBytes: long.map(bytesOf),
-    short: short.flatMap((form) => [asWord(form), asWord(btoa(bytesOf(form)).replace(/=+$/u, ''))]),
+    short: short.flatMap((form) => [
+      boundaryPattern(form),
+      boundaryPattern(btoa(bytesOf(form)).replace(/=+$/u, '')),
+    ]),
   };
 }
 
 function formsOfOne(secret: string): string[] {
   const decoded = [urlDecoded(secret), base64Decoded(secret)].filter((text) => text !== undefined);
   const derived = [secret.trim(), ...decoded, ...[secret, ...decoded].flatMap(linesOf)];
-  return [secret, ...derived.filter((form) => form.length >= longEnough)];
+  return [secret, ...derived.filter((form) => form.length >= minSecretLength)];
 }
 
 function linesOf(secret: string): string[] {
   if (!secret.includes('\n')) return [];
   const lines = secret.split('\n').map((line) => line.trim());
-  return lines.filter((line) => line.length >= longLine && !/^-----(?:BEGIN|END) /u.test(line));
+  return lines.filter((line) => line.length >= maxLineLength && !/^-----(?:BEGIN|END) /u.test(line));
 }
 
 function urlDecoded(secret: string): string | undefined {
@@ -78,14 +81,14 @@ function bytesOf(text: string): string {
   return bytes;
 }
 
-function asWord(text: string): RegExp {
+function boundaryPattern(text: string): RegExp {
   const literal = text.replaceAll(/[.*+?^${}()|[\]\\/]/gu, String.raw`\$&`);
   return new RegExp(String.raw`(?<![\p{L}\p{N}_])${literal}(?![\p{L}\p{N}_])`, 'gu');
 }
 
 type Range = readonly [start: number, end: number];
 
-function clear(text: string, forms: Forms): string {
+function mask(text: string, forms: Forms): string {
   const views = viewsOf(text);
   if (views === undefined) return `<${text.length} characters left out>`;
   const ranges = views.flatMap((view) => rangesIn(view, forms)).toSorted(([one], [other]) => one - other);
@@ -98,7 +101,7 @@ function clear(text: string, forms: Forms): string {
   return result + text.slice(end);
 }
 
-function rangesIn(view: TextView, { long, longInBytes, short }: Forms): Range[] {
+function rangesIn(view: DecodedView, { long, longInBytes, short }: Forms): Range[] {
   const found: Range[] = [];
   const note = (index: number, length: number): void =>
     void found.push([view.start(index), view.end(index + length - 1)]);

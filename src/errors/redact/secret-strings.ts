@@ -3,7 +3,7 @@ const shortest = 2;
 /** Of a text whose key does not say that it is a secret. */
 const longEnough = 6;
 const longNumber = 8;
-const places = new RegExp(
+const secretPaths = new RegExp(
   `^(?:${[
     String.raw`[\d.]+(?::\d+|/\d+)?`,
     String.raw`[\da-fA-F]*:[\da-fA-F:.]*(?:/\d+)?`,
@@ -14,14 +14,14 @@ const places = new RegExp(
   'u',
 );
 /** Answers to a question such as `keep_root_password`, never secrets: cut out, they would be guessed and leave nonsense. */
-const switches = /^(?:true|false|yes|no|on|off|null|none)$/iu;
+const booleanKeys = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
   /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)(?:s|[_-]data)?$/iu;
 /**
  * They name things and are no secrets: parts of create_vm's env, the name of a user, Secrets in a cluster, and as whom a kubeconfig
  * acts, which the API's errors name.
  */
-const plainKeys = new Set([
+const nonSecretKeys = new Set([
   ...['group', 'groups', 'tags', 'username', 'image_pull_secrets', 'imagePullSecrets'],
   ...['as', 'as-uid', 'as-groups'],
 ]);
@@ -44,12 +44,12 @@ export function secretStrings(source: unknown): string[] {
 export function variableSecrets(variables: Readonly<Record<string, unknown>>): string[] {
   return stringsIn(variables, (text, isSecret, isNumber) => {
     if (isSecret) return true;
-    return isNumber ? text.length >= longNumber : text.length >= longEnough && !places.test(text);
+    return isNumber ? text.length >= longNumber : text.length >= longEnough && !secretPaths.test(text);
   });
 }
 
 /** The same of values of which only some are secret: those that a key, a URL or a PEM header says are. */
-export function markedSecrets(source: unknown): string[] {
+export function secretsInFlags(source: unknown): string[] {
   return stringsIn(source, (text, isSecret) => isSecret || text.includes('PRIVATE KEY-----'));
 }
 
@@ -60,7 +60,7 @@ export function urlPasswords(source: unknown): string[] {
 
 /** `key` of a toleration or a selector is the name of a taint or label. */
 const isName = (key: string, parent: object): boolean =>
-  plainKeys.has(key) || (key === 'key' && 'operator' in parent);
+  nonSecretKeys.has(key) || (key === 'key' && 'operator' in parent);
 
 function stringsIn(
   source: unknown,
@@ -88,7 +88,7 @@ function stringsIn(
       if (!isName(key, value)) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
     }
   }
-  return [...found].filter((secret) => secret.trim().length >= shortest && !switches.test(secret));
+  return [...found].filter((secret) => secret.trim().length >= shortest && !booleanKeys.test(secret));
 }
 
 /** Up to each `@` before a blank or a quotation mark: a password may hold what a URL should have encoded. */

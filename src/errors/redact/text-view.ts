@@ -2,7 +2,7 @@
  * A text as a reader sees it who undoes an encoding. Each of its characters knows the part of the original that it came
  * from, so that what is found here can be cut out there.
  */
-export interface TextView {
+export interface DecodedView {
   readonly text: string;
   /** Where the character at an index begins and ends in the original. */
   readonly start: (index: number) => number;
@@ -12,26 +12,26 @@ export interface TextView {
 }
 
 /** Deep enough for a URL in JSON in base64 in a quoted text. */
-const deepest = 4;
+const maxDepth = 4;
 
 /** In characters of all views of one text: a server must not make us work for ever. */
-const largest = 2_000_000;
+const maxLength = 2_000_000;
 
 /**
  * The text itself, and what undoing the encodings in which programs quote shows, in any order, each once. Undefined for a text
  * that unfolds to more than anybody reads.
  */
-export function viewsOf(text: string): readonly TextView[] | undefined {
-  const own: TextView = { text, start: (index) => index, end: (index) => index + 1, isBytes: false };
+export function viewsOf(text: string): readonly DecodedView[] | undefined {
+  const own: DecodedView = { text, start: (index) => index, end: (index) => index + 1, isBytes: false };
   const views = [own];
   const seen = new Set([text]);
   let size = text.length;
-  let former: readonly TextView[] = views;
-  for (let depth = 0; depth < deepest && former.length > 0; depth += 1) {
-    const next: TextView[] = [];
+  let former: readonly DecodedView[] = views;
+  for (let depth = 0; depth < maxDepth && former.length > 0; depth += 1) {
+    const next: DecodedView[] = [];
     for (const view of former)
       for (const decode of decoders) {
-        if (size > largest) return undefined;
+        if (size > maxLength) return undefined;
         const decoded = decode(view);
         if (decoded === undefined || seen.has(decoded.text)) continue;
         seen.add(decoded.text);
@@ -44,12 +44,12 @@ export function viewsOf(text: string): readonly TextView[] | undefined {
   return views;
 }
 
-const decoders: readonly ((view: TextView) => TextView | undefined)[] = [
+const decoders: readonly ((view: DecodedView) => DecodedView | undefined)[] = [
   unescaped,
   withoutEntities,
   (view) => percentDecoded(view, false),
   (view) => percentDecoded(view, true),
-  ...[0, 1, 2, 3].map((offset) => (view: TextView) => base64Decoded(view, offset)),
+  ...[0, 1, 2, 3].map((offset) => (view: DecodedView) => base64Decoded(view, offset)),
 ];
 
 /** Collects the characters of a view with the parts of the original that they stand for. */
@@ -57,9 +57,9 @@ class ViewBuilder {
   readonly #pieces: string[] = [];
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
-  readonly #of: TextView;
+  readonly #of: DecodedView;
 
-  constructor(of: TextView) {
+  constructor(of: DecodedView) {
     this.#of = of;
   }
 
@@ -76,7 +76,7 @@ class ViewBuilder {
     for (let index = from; index < to; index += 1) this.add(this.#of.text[index] ?? '', index, index + 1);
   }
 
-  build(isBytes: boolean): TextView {
+  build(isBytes: boolean): DecodedView {
     const [starts, ends] = [this.#starts, this.#ends];
     return {
       text: this.#pieces.join(''),
@@ -88,7 +88,11 @@ class ViewBuilder {
 }
 
 /** The view with each match replaced; undefined where there is none. */
-function replaced(view: TextView, pattern: RegExp, decode: (found: string) => string): TextView | undefined {
+function replaced(
+  view: DecodedView,
+  pattern: RegExp,
+  decode: (found: string) => string,
+): DecodedView | undefined {
   let builder: ViewBuilder | undefined;
   let end = 0;
   for (const match of view.text.matchAll(pattern)) {
@@ -101,7 +105,7 @@ function replaced(view: TextView, pattern: RegExp, decode: (found: string) => st
   return builder?.build(view.isBytes);
 }
 
-const named: Readonly<Record<string, string>> = {
+const namedEntities: Readonly<Record<string, string>> = {
   n: '\n',
   r: '\r',
   t: '\t',
@@ -112,19 +116,19 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /** The escapes of JSON, Go's %q, JavaScript and Ruby. */
-function unescaped(view: TextView): TextView | undefined {
+function unescaped(view: DecodedView): DecodedView | undefined {
   if (!view.text.includes('\\')) return undefined;
   return replaced(view, /\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}|[^ux])/giu, (found) => {
     const letter = found[1] ?? '';
     if (letter === 'u' || letter === 'x') return String.fromCharCode(Number.parseInt(found.slice(2), 16));
-    return named[letter] ?? found.slice(1);
+    return namedEntities[letter] ?? found.slice(1);
   });
 }
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /** Of the pages that proxies answer with. */
-function withoutEntities(view: TextView): TextView | undefined {
+function withoutEntities(view: DecodedView): DecodedView | undefined {
   if (!view.text.includes('&')) return undefined;
   return replaced(view, /&(?:#\d{1,6}|#x[\da-f]{1,5}|amp|lt|gt|quot|apos);/giu, (found) => {
     const name = found.slice(1, -1).toLowerCase();
@@ -134,7 +138,7 @@ function withoutEntities(view: TextView): TextView | undefined {
 }
 
 /** Of URLs; in forms a blank is a plus. */
-function percentDecoded(view: TextView, isForm: boolean): TextView | undefined {
+function percentDecoded(view: DecodedView, isForm: boolean): DecodedView | undefined {
   if (!view.text.includes(isForm ? '+' : '%')) return undefined;
   const pattern = isForm ? /(?:%[0-9a-f]{2})+|\+/giu : /(?:%[0-9a-f]{2})+/giu;
   const decoder = new TextDecoder();
@@ -155,7 +159,7 @@ const base64Run = /[\w+/-]{6,}(?:[ \t]*\r?\n[ \t]*[\w+/-]+)*/gu;
  * The bytes of all runs, with a NUL after each. What was quoted may begin in the middle of what was encoded, or behind other
  * letters, so that each of four offsets may be the one at which the groups of four begin.
  */
-function base64Decoded(view: TextView, offset: number): TextView | undefined {
+function base64Decoded(view: DecodedView, offset: number): DecodedView | undefined {
   const builder = new ViewBuilder(view);
   let isEmpty = true;
   for (const match of view.text.matchAll(base64Run)) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wholeWords, withoutFirstWord } from './whole-words.ts';
+import { truncateAtWord, dropFirstWord } from './whole-words.ts';
 
 test('a text is cut between words, and what has none says that something is left out', () => {
   for (const [text, expected] of [
@@ -10,11 +10,11 @@ test('a text is cut between words, and what has none says that something is left
     ['one  two345678', 'one'],
     ['onetwothree', '(11 characters without a space left out)'],
   ] as const)
-    assert.equal(wholeWords(text, 8), expected);
+    assert.equal(truncateAtWord(text, 8), expected);
 });
 
 test('of a text that lost its beginning the first word goes', () => {
-  assert.equal(withoutFirstWord('cret one two'), 'one two');
-  assert.equal(withoutFirstWord('cret\none'), 'one');
-  assert.equal(withoutFirstWord('cret'), '');
+  assert.equal(dropFirstWord('cret one two'), 'one two');
+  assert.equal(dropFirstWord('cret\none'), 'one');
+  assert.equal(dropFirstWord('cret'), '');
 });

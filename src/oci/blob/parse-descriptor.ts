@@ -7,13 +7,13 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** Reads a descriptor (image-spec, descriptor.md); IMAGE_INVALID names `what`. Digests other than SHA-256 are refused. */
-export function parseDescriptor(value: unknown, what: string): Descriptor {
+export function parseDescriptor(value: unknown, subject: string): Descriptor {
   const { mediaType, digest, size } = isRecord(value) ? value : {};
-  if (typeof mediaType !== 'string') throw imageInvalid(`${what} has no mediaType`);
+  if (typeof mediaType !== 'string') throw imageInvalid(`${subject} has no mediaType`);
   if (typeof digest !== 'string' || !/^sha256:[0-9a-f]{64}$/.test(digest))
-    throw imageInvalid(`${what} has no digest of the form sha256:<64 hex digits>`);
+    throw imageInvalid(`${subject} has no digest of the form sha256:<64 hex digits>`);
   if (typeof size !== 'number' || !Number.isSafeInteger(size) || size < 0)
-    throw imageInvalid(`${what} has no size in bytes`);
+    throw imageInvalid(`${subject} has no size in bytes`);
   return { mediaType, digest, size };
 }
 

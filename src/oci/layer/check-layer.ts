@@ -62,7 +62,7 @@ function zstdUnpacker(what: string): Unpacker {
     stream: createZstdDecompress({ chunkSize }),
     split: (chunk) => frames.split(chunk),
     end: () => frames.end(),
-    behind: () => frames.behind(),
+    behind: () => frames.trailingBytes(),
   };
 }
 
@@ -76,7 +76,7 @@ async function* passThrough(
   for await (const chunk of bytes) {
     for (const piece of split(chunk)) {
       given += piece.length;
-      await Promise.race([taken(stream, piece), read]);
+      await Promise.race([bytesRead(stream, piece), read]);
       if (stream.bytesWritten === given) continue;
       // it has failed, which is said by who reads from it, or came to its end
       await read;
@@ -90,7 +90,7 @@ async function* passThrough(
 }
 
 /** Never rejects: what went wrong is what the reader says. */
-function taken(stream: Unpacker['stream'], piece: Uint8Array): Promise<void> {
+function bytesRead(stream: Unpacker['stream'], piece: Uint8Array): Promise<void> {
   return new Promise((resolve) => void stream.write(piece, () => resolve()));
 }
 

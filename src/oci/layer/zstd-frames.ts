@@ -1,21 +1,21 @@
 import { ProductError } from '../../errors/product-error.ts';
 
 /** What comes next of a frame; `left`: bytes of it that are still to come. */
-type Part =
+type FrameState =
   | { readonly kind: 'magic' | 'descriptor' | 'header' | 'block-header' | 'skippable-size'; left: number }
   /** Content of a block, of a frame to skip, or the checksum; `next` comes behind it. */
-  | { readonly kind: 'content'; left: number; readonly next: Part };
+  | { readonly kind: 'content'; left: number; readonly next: FrameState };
 
 const magic = 0xfd2fb528;
 const skippableMagic = 0x184d2a50;
-const start = (): Part => ({ kind: 'magic', left: 4 });
+const start = (): FrameState => ({ kind: 'magic', left: 4 });
 
 /**
  * Follows zstd that passes by and cuts it where a frame ends (RFC 8878, 3.1). Node's decompressor takes the
  * end of a frame in the middle of a chunk for the end of everything. Whether a frame is right is the decompressor's to say.
  */
 export class ZstdFrames {
-  #part: Part = start();
+  #part: FrameState = start();
   /** Of the part that is to be read: the bytes that have come. */
   #bytes = Buffer.alloc(0);
   #hasFrame = false;
@@ -31,7 +31,7 @@ export class ZstdFrames {
   *split(chunk: Uint8Array): Generator<Uint8Array> {
     let from = 0;
     for (let at = 0; at < chunk.length;) {
-      at += this.#take(chunk.subarray(at));
+      at += this.#consume(chunk.subarray(at));
       if (!this.#isBetween()) continue;
       yield chunk.subarray(from, at);
       from = at;
@@ -46,7 +46,7 @@ export class ZstdFrames {
   }
 
   /** The error for what is no frame. */
-  behind(): ProductError {
+  trailingBytes(): ProductError {
     return this.#invalid(
       this.#hasFrame
         ? ': there is something behind the end of the zstd: pack the tar anew'
@@ -63,7 +63,7 @@ export class ZstdFrames {
   }
 
   /** Uses some of the bytes, at least one; answers how many. */
-  #take(bytes: Uint8Array): number {
+  #consume(bytes: Uint8Array): number {
     const part = this.#part;
     const count = Math.min(part.left, bytes.length);
     part.left -= count;
@@ -79,7 +79,7 @@ export class ZstdFrames {
     return count;
   }
 
-  #after(kind: Exclude<Part['kind'], 'content'>, read: Buffer): Part {
+  #after(kind: Exclude<FrameState['kind'], 'content'>, read: Buffer): FrameState {
     switch (kind) {
       case 'magic':
         return this.#afterMagic(read.readUInt32LE());
@@ -97,16 +97,16 @@ export class ZstdFrames {
     }
   }
 
-  #afterMagic(value: number): Part {
+  #afterMagic(value: number): FrameState {
     if ((value & 0xfffffff0) >>> 0 === skippableMagic) return { kind: 'skippable-size', left: 4 };
     if (value === magic) {
       this.#hasFrame = true;
       return { kind: 'descriptor', left: 1 };
     }
-    throw this.behind();
+    throw this.trailingBytes();
   }
 
-  #afterBlockHeader(value: number): Part {
+  #afterBlockHeader(value: number): FrameState {
     const isRepeated = ((value >> 1) & 3) === 1;
     const isLast = (value & 1) === 1;
     const end = this.#hasChecksum ? content(4, start()) : start();
@@ -114,7 +114,8 @@ export class ZstdFrames {
   }
 }
 
-const content = (left: number, next: Part): Part => (left === 0 ? next : { kind: 'content', left, next });
+const content = (left: number, next: FrameState): FrameState =>
+  left === 0 ? next : { kind: 'content', left, next };
 
 /** Window descriptor, dictionary's number and the content's size, each of which may be left out; one of the outer two is there. */
 function headerLength(descriptor: number): number {

@@ -24,7 +24,7 @@ interface Entry {
  * The one image of an index's `manifests`: among several that with the name, and for the platform if they say theirs. IMAGE_INVALID
  * names `what` and says which there are if none or several fit. One image may be there under several names.
  */
-export function chooseImage(
+export function selectManifest(
   manifests: unknown,
   { platform, reference }: ImageChoice,
   what: string,

@@ -7,7 +7,7 @@ import { verifyBlob } from '../blob/verify-blob.ts';
 import type { Descriptor, ImageSource } from '../image-source.ts';
 import { mediaTypes } from '../media-types.ts';
 import type { ImageChoice } from './choose-image.ts';
-import { chooseImage } from './choose-image.ts';
+import { selectManifest } from './choose-image.ts';
 import { layoutPaths, layoutVersion } from './layout-paths.ts';
 
 const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];
@@ -15,7 +15,7 @@ const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex]
 /** Manifests larger than this are refused by registries too (distribution-spec, 4 MiB). */
 const documentLimit = 4 * 1024 * 1024;
 /** A layout may be of anybody's making: its links could lead to any file of the operator's. `cp -rL` makes one without. */
-export const inLayout = { noFollow: true } as const;
+export const layoutError = { noFollow: true } as const;
 
 /**
  * Opens a folder in OCI layout (image-spec, image-layout.md). Every blob's presence and size are checked here, its digest
@@ -32,7 +32,7 @@ export async function openLayout(directory: string, choice: ImageChoice = {}): P
   const manifest = await readBlob(directory, descriptor);
   const content = parseObject(manifest, `manifest ${descriptor.digest}`);
   const config = parseDescriptor(content['config'], `config of ${descriptor.digest}`);
-  const layers = listAt(content['layers'], `layers of ${descriptor.digest}`).map((layer, index) =>
+  const layers = arrayField(content['layers'], `layers of ${descriptor.digest}`).map((layer, index) =>
     parseDescriptor(layer, `layer ${index} of ${descriptor.digest}`),
   );
   for (const blob of [config, ...layers]) await checkSize(directory, blob);
@@ -42,12 +42,12 @@ export async function openLayout(directory: string, choice: ImageChoice = {}): P
 /** Follows index.json, and indexes in it, to the manifest of one image. */
 async function findManifest(directory: string, wanted: ImageChoice): Promise<Descriptor> {
   const path = layoutPaths.index(directory);
-  let choice = chooseImage(parseObject(await readDocument(path), path)['manifests'], wanted, path);
+  let choice = selectManifest(parseObject(await readDocument(path), path)['manifests'], wanted, path);
   // an index in an index in an index is nobody's image
   for (let depth = 0; indexTypes.includes(choice.mediaType) && depth < 2; depth += 1) {
     const what = `index ${choice.digest}`;
     const inner = parseObject(await readBlob(directory, choice), what);
-    choice = chooseImage(inner['manifests'], { platform: wanted.platform }, what);
+    choice = selectManifest(inner['manifests'], { platform: wanted.platform }, what);
   }
   if (!manifestTypes.includes(choice.mediaType))
     throw imageInvalid(`'${directory}' holds ${choice.mediaType}, which is not the manifest of an image`);
@@ -56,7 +56,7 @@ async function findManifest(directory: string, wanted: ImageChoice): Promise<Des
 
 function openBlob(directory: string, blob: Descriptor): Readable {
   const path = layoutPaths.blob(directory, blob.digest);
-  return Readable.from(verifyBlob(readStream(path, inLayout), blob, `'${path}'`), { objectMode: false });
+  return Readable.from(verifyBlob(readStream(path, layoutError), blob, `'${path}'`), { objectMode: false });
 }
 
 async function readBlob(directory: string, blob: Descriptor): Promise<Buffer> {
@@ -67,7 +67,7 @@ async function readBlob(directory: string, blob: Descriptor): Promise<Buffer> {
 
 async function checkSize(directory: string, { digest, size }: Descriptor): Promise<void> {
   const path = layoutPaths.blob(directory, digest);
-  await using file = await openForReading(path, inLayout);
+  await using file = await openForReading(path, layoutError);
   const found = await file.stat();
   if (found.size !== size)
     throw imageInvalid(`'${path}' does not have the ${size} bytes of its descriptor, but ${found.size}`);
@@ -75,12 +75,12 @@ async function checkSize(directory: string, { digest, size }: Descriptor): Promi
 
 /** Reads index.json or oci-layout; FILE_NOT_FOUND or IMAGE_INVALID. */
 export async function readDocument(path: string): Promise<Buffer> {
-  const bytes = await readRegularFile(path, documentLimit, inLayout);
+  const bytes = await readRegularFile(path, documentLimit, layoutError);
   if (bytes === undefined) throw imageInvalid(`'${path}' is larger than 4 MiB`);
   return bytes;
 }
 
-function listAt(value: unknown, what: string): readonly unknown[] {
+function arrayField(value: unknown, what: string): readonly unknown[] {
   if (!Array.isArray(value)) throw imageInvalid(`${what} is not a list`);
   return value;
 }

@@ -22,19 +22,22 @@ export interface OpenRegistryOptions {
 /** Registries that store in the cloud hash a whole layer before they answer its last byte. */
 const idleMs = 300_000;
 /** For what is taken back at the end: somebody may be waiting at the terminal. */
-const partingMs = 10_000;
+const cleanupTimeoutMs = 10_000;
 
 /**
  * A client of one repository; nothing is sent yet. The caller closes it. `signal` ends all but a piece that is on its way, which
- * has five seconds, and `callLast`, which then has ten.
+ * has five seconds, and `requestForCleanup`, which then has ten.
  */
 export function openRegistry(options: OpenRegistryOptions): RegistryClient {
   const parting = (): RegistryClient =>
-    clientOf({ ...options, signal: AbortSignal.timeout(partingMs) }, undefined);
-  return clientOf(options, parting);
+    createClient({ ...options, signal: AbortSignal.timeout(cleanupTimeoutMs) }, undefined);
+  return createClient(options, parting);
 }
 
-function clientOf(options: OpenRegistryOptions, parting: (() => RegistryClient) | undefined): RegistryClient {
+function createClient(
+  options: OpenRegistryOptions,
+  parting: (() => RegistryClient) | undefined,
+): RegistryClient {
   const { origin, repository, credentials, ca, signal, graceMs, clock } = options;
   return new RegistryClient({
     ...{ origin, repository, credentials },

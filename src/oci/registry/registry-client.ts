@@ -11,7 +11,7 @@ import { ConnectionFailure } from './http/registry-transport.ts';
 import type { Patience } from './http/retry-while-passing.ts';
 import { attempt, retryWhilePassing, unreachable } from './http/retry-while-passing.ts';
 import { registryError } from './registry-error.ts';
-import { isAsSafe } from './registry-location.ts';
+import { isAtLeastAsSecure } from './registry-location.ts';
 
 export interface RegistryClientOptions extends Patience {
   /** `https://host:port` (parseRegistryUrl). */
@@ -68,7 +68,7 @@ export class RegistryClient {
   }
 
   /** One try, for a call that must not be sent twice blindly: a broken connection is a value. */
-  async callOnce(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
+  async requestOnce(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
     return this.#followed(call, async (request) => {
       const answer = await attempt(this.#transport, request);
       const { host } = request.url;
@@ -79,11 +79,11 @@ export class RegistryClient {
   }
 
   /** The same, also after the signal that ends everything else. */
-  async callLast(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
+  async requestForCleanup(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
     const last = this.#parting?.();
-    if (last === undefined) return this.callOnce(call);
+    if (last === undefined) return this.requestOnce(call);
     try {
-      return await last.callOnce(call);
+      return await last.requestOnce(call);
     } finally {
       last.close();
     }
@@ -96,7 +96,7 @@ export class RegistryClient {
     if (text === undefined || !URL.canParse(text, base.href))
       throw this.error(answer, call.what, 'it named no location to go on with');
     const url = new URL(text, base);
-    if (!isAsSafe(base, url))
+    if (!isAtLeastAsSecure(base, url))
       throw this.error(
         answer,
         call.what,
@@ -161,14 +161,14 @@ export class RegistryClient {
     const first = await send(this.#request(call, scopes));
     if (first instanceof ConnectionFailure) return first;
     const url = this.#url(call);
-    if (!this.#isOurs(url)) {
+    if (!this.#isSameOrigin(url)) {
       const answer: RegistryAnswer = first;
       const other = { ...answer, sentBy: url.host };
       if (other.status === 401) throw this.error(other, call.what);
       return other;
     }
     if (first.status !== 401) return first;
-    await this.#authenticator.meet(first, scopes);
+    await this.#authenticator.authenticate(first, scopes);
     const second = await send(this.#request(call, scopes));
     if (!(second instanceof ConnectionFailure) && second.status === 401) throw this.error(second, call.what);
     return second;
@@ -177,7 +177,7 @@ export class RegistryClient {
   #request(call: Call, scopes: readonly string[]): RegistryRequest {
     const url = this.#url(call);
     // upload locations may be of another host, which signs its URLs and is none of our credentials' business
-    const authorization = this.#isOurs(url) ? this.#authenticator.authorization(scopes) : undefined;
+    const authorization = this.#isSameOrigin(url) ? this.#authenticator.authorization(scopes) : undefined;
     return {
       method: call.method,
       url,
@@ -195,7 +195,7 @@ export class RegistryClient {
     return typeof path === 'string' ? new URL(`/v2/${this.repository}/${path}`, this.#origin) : path;
   }
 
-  #isOurs(url: URL): boolean {
+  #isSameOrigin(url: URL): boolean {
     return url.origin === new URL(this.#origin).origin;
   }
 }

@@ -2,31 +2,31 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isRecord } from '../blob/parse-descriptor.ts';
 import type { RegistryAnswer } from './http/registry-transport.ts';
 
-export interface ErrorWords {
+export interface ErrorOptions {
   readonly note?: string | undefined;
   /** Takes secrets out of what the registry says. */
   readonly redact: (text: string) => string;
 }
 
 /** The error for an answer that was not wanted. `place` says where and what was tried. */
-export function registryError(answer: RegistryAnswer, place: string, words: ErrorWords): ProductError {
+export function registryError(answer: RegistryAnswer, subject: string, parts: ErrorOptions): ProductError {
   const { status } = answer;
-  const said = saidBy(answer, words.redact);
-  const details = [words.note, said === undefined ? undefined : `it says: ${said}`];
+  const said = saidBy(answer, parts.redact);
+  const details = [parts.note, said === undefined ? undefined : `it says: ${said}`];
   const cause = [`answered ${status}`, ...details.filter((text) => text !== undefined)].join('; ');
   switch (status) {
     case 401:
     case 403:
       return new ProductError(
         'REGISTRY_UNAUTHORIZED',
-        `${place}: ${cause}; check the registry's user and password, and what the user may do there`,
+        `${subject}: ${cause}; check the registry's user and password, and what the user may do there`,
       );
     case 429:
-      return new ProductError('REGISTRY_BUSY', `${place}: ${cause}; try again later`);
+      return new ProductError('REGISTRY_BUSY', `${subject}: ${cause}; try again later`);
     default:
       return new ProductError(
         status >= 500 ? 'REGISTRY_BUSY' : 'REGISTRY_ERROR',
-        `${place}: ${cause}${status >= 500 ? '; look at the log of the registry' : ''}`,
+        `${subject}: ${cause}${status >= 500 ? '; look at the log of the registry' : ''}`,
       );
   }
 }
@@ -36,7 +36,7 @@ export function errorCodes({ body }: RegistryAnswer): readonly string[] {
   return errorsIn(body).flatMap(({ code }) => (typeof code === 'string' ? [code] : []));
 }
 
-function saidBy({ body }: RegistryAnswer, redact: ErrorWords['redact']): string | undefined {
+function saidBy({ body }: RegistryAnswer, redact: ErrorOptions['redact']): string | undefined {
   const texts = errorsIn(body).map(({ code, message }) =>
     [code, message].filter((text) => typeof text === 'string' && text !== '').join(' '),
   );

@@ -25,7 +25,7 @@ export function registryUrlProblem(text: string, allowsPlainHttp: boolean): stri
  * Whether the server at `from` may send us, our password or an image, on to `to`: to https anywhere; in plain http only where it
  * is plain itself, and then to its own host or within this machine.
  */
-export function isAsSafe(from: URL, to: URL): boolean {
+export function isAtLeastAsSecure(from: URL, to: URL): boolean {
   if (to.protocol === 'https:') return true;
   if (to.protocol !== 'http:' || from.protocol !== 'http:') return false;
   return to.hostname === from.hostname || (isLoopback(from.hostname) && isLoopback(to.hostname));

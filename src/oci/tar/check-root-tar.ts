@@ -1,4 +1,4 @@
-import { archiveLimits, EntryCounter, limitedTo, shownName } from '../../bosh/archive/archive-limits.ts';
+import { archiveLimits, EntryCounter, limitedTo, printableName } from '../../bosh/archive/archive-limits.ts';
 import type { ArchiveLimits } from '../../bosh/archive/archive-limits.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { rootPath, RootRules } from './root-rules.ts';
@@ -32,7 +32,7 @@ export async function* checkRootTar(
   const limited = limitedTo(limits.total, (excess) => tarInvalid(`it unpacks to ${excess}`));
   const reader = new TarReader((entry) => {
     const beyond = counter.add(entry.name, entry.target);
-    if (beyond !== undefined) throw tarInvalid(`its entry '${shownName(entry.name)}' ${beyond}`);
+    if (beyond !== undefined) throw tarInvalid(`its entry '${printableName(entry.name)}' ${beyond}`);
     rules.admit(entry);
     onEntry?.(rootPath(entry.name), entry);
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PathFilter } from './path-filter.ts';
+import { BloomFilter } from './path-filter.ts';
 
 test('of all the files of a large root none is forgotten, and next to no other one is taken for one', () => {
-  const filter = new PathFilter();
+  const filter = new BloomFilter();
   const count = 100_000;
   const names = Array.from(
     { length: count },

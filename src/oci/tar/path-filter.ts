@@ -6,7 +6,7 @@ const hashes = 4;
  * Remembers paths in memory that is bounded, however many there are (a Bloom filter). `has` is never wrong of a path that was
  * added; of another one it is once in a million with 300,000 paths, the files of a large root, once in 6,000 with a million.
  */
-export class PathFilter {
+export class BloomFilter {
   readonly #bits = new Uint32Array(words);
 
   add(path: string): void {

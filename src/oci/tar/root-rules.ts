@@ -1,10 +1,10 @@
 import { posix } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { PathFilter } from './path-filter.ts';
+import { BloomFilter } from './path-filter.ts';
 import type { TarHeader } from './tar-header.ts';
 
 /** Character devices that every container has of its own, so that those of a root under /dev are never seen (devices.txt of Linux). */
-const ownDevices: ReadonlyMap<string, string> = new Map([
+const allowedDevices: ReadonlyMap<string, string> = new Map([
   ['dev/null', '1:3'],
   ['dev/zero', '1:5'],
   ['dev/full', '1:7'],
@@ -19,11 +19,11 @@ const ownDevices: ReadonlyMap<string, string> = new Map([
 export class RootRules {
   readonly #links = new Set<string>();
   /** Undefined over other layers: what a hard link there is to may be in one of these. */
-  readonly #files: PathFilter | undefined;
+  readonly #files: BloomFilter | undefined;
 
   /** `isUpper`: a layer over others, which may delete what they have (image-spec, layer.md, whiteouts). */
   constructor(isUpper: boolean) {
-    this.#files = isUpper ? undefined : new PathFilter();
+    this.#files = isUpper ? undefined : new BloomFilter();
   }
 
   /** ARCHIVE_INVALID, naming the entry, where a root may not have it. */
@@ -83,7 +83,7 @@ function problemOfType({ type, major, minor }: TarHeader, path: string): string 
     case '2': // symbolic link
       return undefined;
     case '3':
-      if (ownDevices.get(path) === `${major}:${minor}`) return undefined;
+      if (allowedDevices.get(path) === `${major}:${minor}`) return undefined;
       return `is a device node (character ${major}:${minor}); remove it from the root`;
     case '4':
       return `is a device node (block ${major}:${minor}); remove it from the root`;

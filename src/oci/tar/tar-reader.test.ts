@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { checkRoot } from '../testing/root-tar.ts';
-import { before, header, record, tarFrom } from '../testing/tar-blocks.ts';
+import { prependedBlocks, header, record, tarFrom } from '../testing/tar-blocks.ts';
 import type { TarHeader } from './tar-header.ts';
 import { TarReader } from './tar-reader.ts';
 
@@ -47,28 +47,43 @@ test('what other programs read differently is refused', async () => {
   const file = header('file', '0', 0);
   const cases: readonly [Buffer, RegExp][] = [
     ...['path', 'linkpath', 'size', 'GNU.sparse.name'].map((key): [Buffer, RegExp] => [
-      tarFrom(before('g', record(key, '7')), file),
+      tarFrom(prependedBlocks('g', record(key, '7')), file),
       new RegExp(`a global pax header holds '${key}'`, 'u'),
     ]),
     [
-      tarFrom(before('x', record('path', 'a')), before('g', record('comment', 'c')), file),
+      tarFrom(prependedBlocks('x', record('path', 'a')), prependedBlocks('g', record('comment', 'c')), file),
       /global.*between/u,
     ],
-    [tarFrom(before('L', 'a\0'), before('g', record('comment', 'c')), file), /global.*between/u],
     [
-      tarFrom(before('x', record('path', 'a')), before('x', record('mtime', '1')), file),
+      tarFrom(prependedBlocks('L', 'a\0'), prependedBlocks('g', record('comment', 'c')), file),
+      /global.*between/u,
+    ],
+    [
+      tarFrom(prependedBlocks('x', record('path', 'a')), prependedBlocks('x', record('mtime', '1')), file),
       /two headers of pax/u,
     ],
-    [tarFrom(before('L', 'a\0'), before('x', record('path', 'b')), file), /'file' has a path both/u],
-    [tarFrom(before('x', record('path', 'b')), before('L', 'a\0'), file), /'file' has a path both/u],
-    [tarFrom(before('x', record('linkpath', 'b')), before('K', 'a\0'), file), /'file' has a linkpath both/u],
+    [
+      tarFrom(prependedBlocks('L', 'a\0'), prependedBlocks('x', record('path', 'b')), file),
+      /'file' has a path both/u,
+    ],
+    [
+      tarFrom(prependedBlocks('x', record('path', 'b')), prependedBlocks('L', 'a\0'), file),
+      /'file' has a path both/u,
+    ],
+    [
+      tarFrom(prependedBlocks('x', record('linkpath', 'b')), prependedBlocks('K', 'a\0'), file),
+      /'file' has a linkpath both/u,
+    ],
     ...['', '-1', '+1', ' 1', '0x10', '1e3', '1.0', '99999999999999999999'].map((size): [Buffer, RegExp] => [
-      tarFrom(before('x', record('size', size)), file),
+      tarFrom(prependedBlocks('x', record('size', size)), file),
       /size that cannot be read/u,
     ]),
     // the second record's length leads back to the end of the first
-    [tarFrom(before('x', `${record('a', 'b')}-5 c=d\n`), file), /pax records of a header cannot be read/u],
-    [tarFrom(before('x', '0x9 a=bc\n'), file), /pax records of a header cannot be read/u],
+    [
+      tarFrom(prependedBlocks('x', `${record('a', 'b')}-5 c=d\n`), file),
+      /pax records of a header cannot be read/u,
+    ],
+    [tarFrom(prependedBlocks('x', '0x9 a=bc\n'), file), /pax records of a header cannot be read/u],
     [tarFrom(header('file', '0', 0, { 257: 'ustar  \0', 345: 'etc' })), /number that cannot be read/u],
     [tarFrom(header('file', '0', 0, { 124: '12\u000034\0' })), /number that cannot be read/u],
   ];
@@ -89,7 +104,7 @@ test("a header is read as Go's archive/tar reads it", () => {
   // of old tars: a folder has no content, whatever its size says
   assert.deepEqual(read(header('old/', '\0', 512), file), ['5 old/ 512', '0 file 0']);
   assert.deepEqual(read(header('old', '\0', 512), Buffer.alloc(512, 'x'), file), ['0 old 512', '0 file 0']);
-  assert.deepEqual(read(before('x', record('path', 'long/')), header('old', '\0', 512), file), [
+  assert.deepEqual(read(prependedBlocks('x', record('path', 'long/')), header('old', '\0', 512), file), [
     '5 long/ 512',
     '0 file 0',
   ]);
@@ -104,7 +119,7 @@ test("a header is read as Go's archive/tar reads it", () => {
   ]);
   assert.deepEqual(read(header('a', '0', 0, { ...prefix, 257: 'ustarx00' })), ['0 a 0']);
   assert.deepEqual(read(header('a', '0', 0, { ...prefix, 257: '\0\0\0\0\0\0\0\0' })), ['0 a 0']);
-  assert.deepEqual(read(before('g', record('comment', 'of git archive')), file), ['0 file 0']);
+  assert.deepEqual(read(prependedBlocks('g', record('comment', 'of git archive')), file), ['0 file 0']);
 });
 
 test('sparse files are refused, however they are written', async (t) => {

@@ -2,7 +2,7 @@ import { blockSize, parseTarHeader, tarInvalid } from './tar-header.ts';
 import type { TarHeader } from './tar-header.ts';
 
 /** Values that headers before an entry give it. */
-type Overrides = Readonly<Record<string, string>>;
+type PaxOverrides = Readonly<Record<string, string>>;
 
 type State =
   | { readonly kind: 'header' }
@@ -22,8 +22,8 @@ export class TarReader {
   #state: State = { kind: 'header' };
   #block = Buffer.alloc(0);
   /** Of the entry that comes: its pax records, and GNU's long names. */
-  #pax: Overrides | undefined;
-  #long: Overrides = {};
+  #pax: PaxOverrides | undefined;
+  #long: PaxOverrides = {};
 
   constructor(onEntry: (entry: TarHeader) => void) {
     this.#onEntry = onEntry;
@@ -31,7 +31,7 @@ export class TarReader {
 
   write(chunk: Uint8Array): void {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    for (let at = 0; at < bytes.length;) at += this.#take(bytes.subarray(at));
+    for (let at = 0; at < bytes.length;) at += this.#consume(bytes.subarray(at));
   }
 
   /** To be called after the last byte. */
@@ -42,7 +42,7 @@ export class TarReader {
   }
 
   /** Uses some of the bytes; answers how many. */
-  #take(bytes: Buffer): number {
+  #consume(bytes: Buffer): number {
     const state = this.#state;
     switch (state.kind) {
       case 'header':
@@ -57,7 +57,7 @@ export class TarReader {
         const count = Math.min(state.left, bytes.length);
         state.parts.push(Buffer.from(bytes.subarray(0, count)));
         state.left -= count;
-        if (state.left === 0) this.#extend(state.header, Buffer.concat(state.parts));
+        if (state.left === 0) this.#readExtension(state.header, Buffer.concat(state.parts));
         return count;
       }
       case 'end':
@@ -74,15 +74,15 @@ export class TarReader {
     const block = this.#block;
     this.#block = Buffer.alloc(0);
     if (block.every((byte) => byte === 0)) this.#state = { kind: 'end' };
-    else this.#begin(parseTarHeader(block));
+    else this.#startEntry(parseTarHeader(block));
     return count;
   }
 
-  #begin(header: TarHeader): void {
+  #startEntry(header: TarHeader): void {
     if ('xgLK'.includes(header.type)) {
       if (header.size > extensionLimit) throw tarInvalid('a header is longer than 1 MiB');
       this.#state = { kind: 'collect', header, left: padded(header.size), parts: [] };
-      if (header.size === 0) this.#extend(header, Buffer.alloc(0));
+      if (header.size === 0) this.#readExtension(header, Buffer.alloc(0));
       return;
     }
     const entry = completed(header, this.#pax ?? {}, this.#long);
@@ -94,7 +94,7 @@ export class TarReader {
     this.#onEntry(entry);
   }
 
-  #extend({ type, size }: TarHeader, content: Buffer): void {
+  #readExtension({ type, size }: TarHeader, content: Buffer): void {
     const bytes = content.subarray(0, size);
     if (type === 'g') this.#checkGlobal(Object.keys(paxRecords(bytes)));
     else if (type === 'x') {
@@ -118,7 +118,7 @@ export class TarReader {
   }
 }
 
-function completed(header: TarHeader, pax: Overrides, long: Overrides): TarHeader {
+function completed(header: TarHeader, pax: PaxOverrides, long: PaxOverrides): TarHeader {
   if (Object.keys(pax).some(isSparse))
     throw tarInvalid(`'${header.name}' is a sparse file; make the tar without --sparse`);
   const twice = ['path', 'linkpath'].find((key) => pax[key] !== undefined && long[key] !== undefined);
@@ -149,7 +149,7 @@ function sizeOf(text: string | undefined): number | undefined {
 const padded = (size: number): number => Math.ceil(size / blockSize) * blockSize;
 
 /** Records of the form "<length> <key>=<value>\n", the length counting all of it. */
-function paxRecords(bytes: Buffer): Overrides {
+function paxRecords(bytes: Buffer): PaxOverrides {
   const records: [string, string][] = [];
   for (let at = 0; at < bytes.length;) {
     const space = bytes.indexOf(0x20, at);

@@ -22,7 +22,7 @@ export function header(
 }
 
 /** A header of records or of a long name, with its content. */
-export function before(type: 'x' | 'g' | 'L' | 'K', content: string): Buffer {
+export function prependedBlocks(type: 'x' | 'g' | 'L' | 'K', content: string): Buffer {
   const body = Buffer.alloc(Math.ceil(content.length / 512) * 512);
   body.write(content);
   return Buffer.concat([header('before', type, content.length), body]);

@@ -44,7 +44,7 @@ async function workbench(t: TestContext): Promise<Bench> {
     make: ({ isOffline = false, user = 0, path = PATH, signal = t.signal } = {}) =>
       debianRoot(
         request,
-        { directory: cache, isOffline, architecture: 'arm64', say: () => undefined },
+        { directory: cache, isOffline, architecture: 'arm64', log: () => undefined },
         { signal, environment: { PATH: path, NOTES }, user },
       ),
     calls: async () => (await readFile(join(directory, 'calls'), 'utf8')).trimEnd().split('\n'),

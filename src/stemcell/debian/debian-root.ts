@@ -33,7 +33,7 @@ export interface CacheOptions {
   readonly isOffline: boolean;
   /** Of this machine, which mmdebstrap makes the root for. */
   readonly architecture: Architecture;
-  readonly say: (line: string) => void;
+  readonly log: (line: string) => void;
 }
 
 /**
@@ -42,7 +42,7 @@ export interface CacheOptions {
  */
 export async function debianRoot(
   request: RootRequest,
-  { directory, isOffline, architecture, say }: CacheOptions,
+  { directory, isOffline, architecture, log }: CacheOptions,
   context: MmdebstrapContext,
 ): Promise<DebianRoot> {
   const key = await requestKey(request);
@@ -50,22 +50,22 @@ export async function debianRoot(
   await removeLeftovers(directory);
   if (isOffline) {
     const newest = await newestEntry(directory, key);
-    const root = newest === undefined ? undefined : await openRoot(newest);
+    const root = newest === undefined ? undefined : await openCacheEntry(newest);
     if (root !== undefined) return root;
-    say('The cache has no such root yet, so the mirrors are asked after all');
+    log('The cache has no such root yet, so the mirrors are asked after all');
   }
   await checkMachine(context);
-  say(`Asking the mirrors for the packages of Debian ${request.suite}`);
+  log(`Asking the mirrors for the packages of Debian ${request.suite}`);
   const list = createHash('sha256').update(await listPackages(request, context));
   const entry = join(directory, `${key}-${list.digest('hex').slice(0, 16)}`);
-  const cached = await openRoot(entry);
+  const cached = await openCacheEntry(entry);
   if (cached !== undefined) {
-    say(`This root is in the cache: ${entry}`);
+    log(`This root is in the cache: ${entry}`);
     return cached;
   }
-  say(`Making Debian ${request.suite} with mmdebstrap, which takes about a minute`);
-  await makeEntry(entry, { ...request, architecture }, context);
-  const made = await openRoot(entry);
+  log(`Making Debian ${request.suite} with mmdebstrap, which takes about a minute`);
+  await buildCacheEntry(entry, { ...request, architecture }, context);
+  const made = await openCacheEntry(entry);
   if (made === undefined)
     throw new ProductError(
       'STEMCELL_BUILD_FAILED',
@@ -81,7 +81,7 @@ const packagesFile = 'packages.txt';
  * Undefined where the entry is not there, or is damaged, and then it is removed. The layer is read to its end for that, a
  * second's work: it would be found out only in the middle of a build, and again in each that follows.
  */
-async function openRoot(entry: string): Promise<DebianRoot | undefined> {
+async function openCacheEntry(entry: string): Promise<DebianRoot | undefined> {
   try {
     const image = await openLayout(join(entry, imageFolder));
     const config = parseObject(await buffer(image.open(image.config)), 'config of a cached root');
@@ -100,7 +100,7 @@ async function openRoot(entry: string): Promise<DebianRoot | undefined> {
   }
 }
 
-async function makeEntry(
+async function buildCacheEntry(
   entry: string,
   { architecture, ...request }: RootRequest & { readonly architecture: Architecture },
   context: MmdebstrapContext,

@@ -46,7 +46,11 @@ async function versionOf(context: MmdebstrapContext): Promise<string | undefined
 /** The packages and versions that the mirrors have now for this request, one a line, sorted. Takes some seconds. */
 export async function listPackages(request: RootRequest, context: MmdebstrapContext): Promise<string> {
   const words = [...mmdebstrapOptions(request), '--simulate', '--verbose'];
-  const { stdout, ended } = start([...words, ...place(request, '/dev/null')], context, variables(request));
+  const { stdout, ended } = start(
+    [...words, ...directory(request, '/dev/null')],
+    context,
+    variables(request),
+  );
   const [output, said] = await Promise.all([text(stdout), ended]);
   // apt-get's own format: "Inst <package> (<version> <origin> [<architecture>])"
   const found = `${output}\n${said}`.matchAll(/^Inst (\S+) \((\S+) /gm);
@@ -61,13 +65,13 @@ export async function listPackages(request: RootRequest, context: MmdebstrapCont
 
 /** The root as a tar, while it is made. `packagesFile` is written before the tar begins. */
 export function makeRoot(request: RootRequest, packagesFile: string, context: MmdebstrapContext): Run {
-  return start([...mmdebstrapOptions(request), ...place(request, '-')], context, {
+  return start([...mmdebstrapOptions(request), ...directory(request, '-')], context, {
     ...variables(request),
     BOSH_KUBERNETES_PACKAGES: packagesFile,
   });
 }
 
-const place = ({ suite, mirrors }: RootRequest, output: string): string[] => [suite, output, ...mirrors];
+const directory = ({ suite, mirrors }: RootRequest, output: string): string[] => [suite, output, ...mirrors];
 
 const variables = ({ epoch }: RootRequest): Record<string, string> => ({
   SOURCE_DATE_EPOCH: String(epoch),
@@ -75,7 +79,7 @@ const variables = ({ epoch }: RootRequest): Record<string, string> => ({
   DEBIAN_FRONTEND: 'noninteractive',
 });
 
-const kept = 1 << 20;
+const keptEnvironment = 1 << 20;
 
 function start(
   words: readonly string[],
@@ -95,7 +99,7 @@ function start(
   signal.addEventListener('abort', interrupt);
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said = (said + chunk).slice(-kept);
+    said = (said + chunk).slice(-keptEnvironment);
   });
   const ended = new Promise<string>((resolve, reject) => {
     child.on('error', reject);

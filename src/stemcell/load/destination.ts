@@ -5,7 +5,7 @@ export type Destination =
   | { readonly kind: 'minikube'; readonly profile: string };
 
 /** The program that brings it there. */
-export interface Loader {
+export interface ImageImporter {
   readonly program: string;
   /** `file` is the path of the archive, for those that do not read it from stdin. */
   readonly words: (file: string) => readonly string[];
@@ -22,7 +22,7 @@ const namespace = 'k8s.io';
  *   file once a node, so it cannot be a pipe.
  * - minikube: `minikube image load -` (minikube.sigs.k8s.io, commands/image).
  */
-export function loaderFor(destination: Destination): Loader {
+export function importerFor(destination: Destination): ImageImporter {
   switch (destination.kind) {
     case 'containerd': {
       const { address } = destination;

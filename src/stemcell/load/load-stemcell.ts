@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import { withoutFirstWord } from '../../errors/redact/whole-words.ts';
+import { dropFirstWord } from '../../errors/redact/whole-words.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { ImageName } from '../../oci/image-name.ts';
 import type { ImageSource } from '../../oci/image-source.ts';
 import { freeAsItPasses } from '../source/free-as-it-passes.ts';
-import type { Destination, Loader } from './destination.ts';
-import { loaderFor } from './destination.ts';
+import type { Destination, ImageImporter } from './destination.ts';
+import { importerFor } from './destination.ts';
 import { imageArchive } from './image-archive.ts';
 import { writing } from '../../platform/write-file.ts';
 
@@ -34,7 +34,7 @@ export async function loadStemcell(
   destination: Destination,
   context: LoadContext,
 ): Promise<void> {
-  const loader = loaderFor(destination);
+  const loader = importerFor(destination);
   const archive = freeAsItPasses(imageArchive(image, name), context.signal);
   if (loader.reads === 'stdin') return run(loader, '-', archive, context);
   const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-load-'));
@@ -48,7 +48,7 @@ export async function loadStemcell(
 }
 
 async function run(
-  { program, words, install }: Loader,
+  { program, words, install }: ImageImporter,
   file: string,
   input: AsyncIterable<Uint8Array> | undefined,
   { environment, signal }: LoadContext,
@@ -68,12 +68,12 @@ async function run(
     });
     child.on('close', (code, end) => {
       if (code === 0) return resolve();
-      const shown = said.length < kept ? said : withoutFirstWord(said);
+      const shown = said.length < kept ? said : dropFirstWord(said);
       const message = `'${program}' ended with ${code ?? end}: ${shown.trim() || 'it said nothing'}`;
       reject(new ProductError('STEMCELL_LOAD_FAILED', message));
     });
   });
-  const [fed, done] = await Promise.allSettled([feed(child.stdin, input), ended]);
+  const [fed, done] = await Promise.allSettled([pipeInto(child.stdin, input), ended]);
   // a program that ends before it has read all says why, and the pipe says only that it ended
   if (fed.status === 'rejected' && !isBrokenPipe(fed.reason)) throw fed.reason;
   if (done.status === 'rejected') throw done.reason;
@@ -81,7 +81,7 @@ async function run(
     throw new ProductError('STEMCELL_LOAD_FAILED', `'${program}' ended without reading the whole image`);
 }
 
-async function feed(
+async function pipeInto(
   stdin: NodeJS.WritableStream,
   input: AsyncIterable<Uint8Array> | undefined,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { packTar } from 'modern-tar';
 import type { TarHeader } from 'modern-tar';
 import { checkRootTar } from '../../oci/tar/check-root-tar.ts';
-import { watchBoshRoot } from './bosh-root.ts';
+import { createRootInspector } from './bosh-root.ts';
 
 type Entry = Omit<TarHeader, 'size'>;
 
@@ -15,7 +15,7 @@ const hard = (name: string, linkname: string): Entry => ({ name, type: 'link', l
 
 /** What the root of these layers, bottom first, lacks: nothing, or the end of the error's first sentence. */
 async function lackOf(...layers: Entry[][]): Promise<string> {
-  const root = watchBoshRoot();
+  const root = createRootInspector();
   for (const [index, entries] of layers.entries()) {
     const tar = await packTar(entries.map((header) => ({ header: { ...header, size: 0 } })));
     const options = { onEntry: root.nextLayer(), isUpper: index > 0 };

@@ -3,7 +3,7 @@ import type { RootTarOptions } from '../../oci/tar/check-root-tar.ts';
 import { RootPrograms } from './root-programs.ts';
 
 /** Watches the entries of a root pass by; what a VM cannot do without is looked for. */
-export interface BoshRoot {
+export interface RootInspector {
   /** To be told the entries of the next layer; the lowest one comes first. */
   nextLayer(): NonNullable<RootTarOptions['onEntry']>;
   /** STEMCELL_INVALID, naming `what`, where the root has no agent or no shell that can be run. */
@@ -13,7 +13,7 @@ export interface BoshRoot {
 /** The CPI starts these two (src/cpi/vm/entry-script.ts, vm-pod.ts). */
 const needed = ['/var/vcap/bosh/bin/bosh-agent', '/bin/sh'];
 
-export function watchBoshRoot(): BoshRoot {
+export function createRootInspector(): RootInspector {
   const programs = new RootPrograms();
   return {
     nextLayer: () => programs.nextLayer(),

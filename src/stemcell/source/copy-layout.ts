@@ -9,15 +9,15 @@ import { openLayout } from '../../oci/layout/open-layout.ts';
 import type { BlobWriter } from '../../oci/layout/write-blob.ts';
 import type { Architecture } from '../architecture.ts';
 import { architectures } from '../architecture.ts';
-import type { SourceFacts } from '../identify.ts';
+import type { SourceMetadata } from '../identify.ts';
 import { stemcellLabels } from '../image-config.ts';
 import { freeAsItPasses } from './free-as-it-passes.ts';
-import { watchBoshRoot } from './bosh-root.ts';
+import { createRootInspector } from './bosh-root.ts';
 import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
 
 export interface CopiedLayout {
   readonly manifest: Descriptor;
-  readonly facts: SourceFacts;
+  readonly facts: SourceMetadata;
 }
 
 export interface LayoutRequest {
@@ -65,7 +65,7 @@ export async function copyLayout(
     throw imageInvalid(
       `${what} does not list the digests of its ${image.layers.length} layers (rootfs.diff_ids)`,
     );
-  const root = watchBoshRoot();
+  const root = createRootInspector();
   for (const [index, layer] of image.layers.entries()) {
     const expected = { diffId: String(diffIds[index]), onEntry: root.nextLayer(), isUpper: index > 0 };
     await copyLayer(blobs, image, layer, expected);

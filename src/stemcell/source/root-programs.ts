@@ -3,7 +3,7 @@ import { rootPath } from '../../oci/tar/root-rules.ts';
 import type { TarHeader } from '../../oci/tar/tar-header.ts';
 
 /** `target`: of a symbolic link; undefined: a program. */
-interface Found {
+interface Entry {
   readonly layer: number;
   readonly target: string | undefined;
 }
@@ -15,7 +15,7 @@ const opaque = '.wh..wh..opq';
 
 /** Programs and symbolic links of a root in layers, of which an upper one may take what lower ones have (image-spec, layer.md). */
 export class RootPrograms {
-  readonly #found = new Map<string, Found>();
+  readonly #found = new Map<string, Entry>();
   /** The highest layer that has deleted the path and all below it. */
   readonly #deleted = new Map<string, number>();
   /** The highest layer that has deleted all below the path. */
@@ -24,7 +24,7 @@ export class RootPrograms {
 
   nextLayer(): (path: string, entry: TarHeader) => void {
     this.#layer += 1;
-    return (path, entry) => this.#take(path, entry);
+    return (path, entry) => this.#addEntry(path, entry);
   }
 
   /** Whether a program is there, with links followed inside of the root. */
@@ -44,17 +44,17 @@ export class RootPrograms {
     return false;
   }
 
-  #take(path: string, { type, mode, target }: TarHeader): void {
+  #addEntry(path: string, { type, mode, target }: TarHeader): void {
     const [folder, name] = [parentOf(path), posix.basename(path)];
     if (name === opaque) return void this.#emptied.set(folder, this.#layer);
     if (name.startsWith(deletion))
       return void this.#deleted.set(posix.join(folder, name.slice(deletion.length)), this.#layer);
-    const found = this.#foundOf(type, mode, target);
+    const found = this.#lookup(type, mode, target);
     if (found === undefined) this.#found.delete(path);
     else this.#found.set(path, found);
   }
 
-  #foundOf(type: string, mode: number, target: string): Found | undefined {
+  #lookup(type: string, mode: number, target: string): Entry | undefined {
     const layer = this.#layer;
     if (type === '2') return { layer, target };
     if (type === '1') {
@@ -66,7 +66,7 @@ export class RootPrograms {
   }
 
   /** Undefined where there is neither a program nor a link, or a layer above it has deleted it. */
-  #at(path: string): Found | undefined {
+  #at(path: string): Entry | undefined {
     const found = this.#found.get(path);
     if (found === undefined) return undefined;
     const isGone = (from: number | undefined): boolean => from !== undefined && from > found.layer;

@@ -1,4 +1,4 @@
-import { Problems, rootField } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
@@ -16,7 +16,7 @@ const rootFormats: readonly string[] = ['warden-tar', 'general-tar'];
 
 /** Reads stemcell.MF. STEMCELL_INVALID says what is wrong, or that the image is the disk of a machine. */
 export function parseStemcellManifest(text: string): StemcellManifest {
-  const problems = new Problems();
+  const problems = new ConfigErrors();
   const root = rootField(parseYaml(text, 'stemcell.MF', 'STEMCELL_INVALID'), problems);
   const manifest = {
     name: root.get('name').requiredSegment(),

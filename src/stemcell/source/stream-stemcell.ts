@@ -5,7 +5,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { text } from 'node:stream/consumers';
 import { createTarDecoder } from 'modern-tar';
 import type { ParsedTarEntry } from 'modern-tar';
-import { archiveLimits, EntryCounter, limitedTo, shownName } from '../../bosh/archive/archive-limits.ts';
+import { archiveLimits, EntryCounter, limitedTo, printableName } from '../../bosh/archive/archive-limits.ts';
 import type { ArchiveLimits } from '../../bosh/archive/archive-limits.ts';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { entryName } from '../../bosh/archive/unpack-archive.ts';
@@ -42,7 +42,7 @@ export async function streamStemcell<Result>(
     const counter = new EntryCounter(limits);
     for await (const { header, body } of entriesOf(file, compression, limits.total)) {
       const beyond = counter.add(header.name, header.linkname ?? '');
-      if (beyond !== undefined) throw invalid(`has an entry '${shownName(header.name)}' that ${beyond}`);
+      if (beyond !== undefined) throw invalid(`has an entry '${printableName(header.name)}' that ${beyond}`);
       const name = entryName(header.name);
       if (header.type !== 'file' || (name !== 'stemcell.MF' && name !== 'image')) {
         await body.cancel();

@@ -33,7 +33,7 @@ const link = (name: string, linkname: string): Entries[number] => ({
 });
 
 /** The root of a stock stemcell by its looks: systemd as PID 1, the agent's paths. Nothing in it runs. */
-export async function lookAlikeRoot(...more: Entries): Promise<Buffer> {
+export async function sampleBoshRoot(...more: Entries): Promise<Buffer> {
   const entries: Entries = [
     folder('./'),
     link('./bin', 'usr/bin'),
@@ -77,7 +77,7 @@ export async function lookAlikeStemcell(
     isPlain = false,
   }: LookAlike = {},
 ): Promise<string> {
-  const root = image ?? gzipSync(await lookAlikeRoot());
+  const root = image ?? gzipSync(await sampleBoshRoot());
   const sha1 = digest ?? createHash('sha1').update(root).digest('hex');
   const content = {
     'stemcell.MF':

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { boundPostgres } from './bound-service.ts';
+import { postgresFromVcapServices } from './bound-service.ts';
 import { parseBrokerConfig } from './config.ts';
 import { noPostgres, postgresServer } from './testing/postgres-server.ts';
 import { auth, callerOf, instancePath, nfsQuery, provisionBody } from './testing/test-broker.ts';
@@ -15,7 +15,7 @@ const servicesOf = (credentials: unknown, label = 'user-provided'): string =>
   JSON.stringify({ other: [{ name: 'else', credentials: {} }], [label]: [{ name: 'db', credentials }] });
 
 const access = (credentials: unknown): object => {
-  const bound = boundPostgres(servicesOf(credentials), 'db');
+  const bound = postgresFromVcapServices(servicesOf(credentials), 'db');
   assert.ok('access' in bound, 'fault' in bound ? bound.fault : '');
   return bound.access;
 };
@@ -40,7 +40,7 @@ test('a database is read from a uri, or from the fields of the brokers that ther
 
 test('what is no database is a fault of the setting, with what to do, and without its values', () => {
   const faultOf = (vcapServices: string | undefined): string => {
-    const bound = boundPostgres(vcapServices, 'db');
+    const bound = postgresFromVcapServices(vcapServices, 'db');
     return 'fault' in bound ? bound.fault : '';
   };
   assert.match(faultOf(undefined), /no VCAP_SERVICES/u);

@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../platform/fields.ts';
-import type { Answer } from './http/answer.ts';
-import { invalid } from './http/answer.ts';
+import type { BrokerResponse } from './http/answer.ts';
+import { badRequest } from './http/answer.ts';
 import { isAllowed, shareNotAllowed } from './offerings/allowed-shares.ts';
 import type { Offering } from './offerings/offering.ts';
 import { bind } from './operations/bind.ts';
 import { deprovision } from './operations/deprovision.ts';
-import { fetchBinding, fetchInstance, hasSecret } from './operations/fetch.ts';
-import { joinMigratedBinding } from './operations/join-migrated-binding.ts';
+import { fetchBinding, fetchInstance, hasSecretOptions } from './operations/fetch.ts';
+import { attachImportedBinding } from './operations/join-migrated-binding.ts';
 import type { OperationKind } from './operations/operation.ts';
 import {
-  begun,
+  startOperation,
   bindingState,
   instanceState,
-  madeInstance,
-  polled,
-  refuseFetch,
-  whenIdle,
-  whenProvisioning,
+  currentInstance,
+  asAsync,
+  rejectFetchDuringUpdate,
+  rejectIfBusy,
+  replayOrRejectIfBusy,
 } from './operations/operation.ts';
 import { OperationRunner } from './operations/operation-runner.ts';
-import { plannedInstance, provision, refuseForced } from './operations/provision.ts';
+import { instanceFromRequest, provision, rejectForcedOptions } from './operations/provision.ts';
 import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operations/request.ts';
 import { unbind } from './operations/unbind.ts';
 import { update } from './operations/update.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
 import type { Preflight, PreflightMode } from './preflight/preflight.ts';
-import type { BindingTarget, BrokerStore, Change, View } from './store/broker-store.ts';
+import type { BindingTarget, BrokerStore, StoreUpdate, BindingView } from './store/broker-store.ts';
 import type { InstanceRecord } from './store/record.ts';
 
 export interface BrokerPorts {
@@ -43,37 +43,40 @@ export interface BrokerPorts {
 
 /** The operations of OSBAPI 2.17 on instances and bindings. They reject only where the store does. */
 export interface Broker {
-  provision(id: string, body: unknown, query: JsonObject): Promise<Answer>;
-  update(id: string, body: unknown, query: JsonObject): Promise<Answer>;
-  deprovision(id: string, query: JsonObject): Promise<Answer>;
-  fetchInstance(id: string): Promise<Answer>;
-  lastInstanceOperation(id: string, query: JsonObject): Promise<Answer>;
-  bind(target: BindingTarget, body: unknown, query: JsonObject): Promise<Answer>;
-  unbind(target: BindingTarget, query: JsonObject): Promise<Answer>;
-  fetchBinding(target: BindingTarget): Promise<Answer>;
-  lastBindingOperation(target: BindingTarget, query: JsonObject): Promise<Answer>;
+  provision(id: string, body: unknown, query: JsonObject): Promise<BrokerResponse>;
+  update(id: string, body: unknown, query: JsonObject): Promise<BrokerResponse>;
+  deprovision(id: string, query: JsonObject): Promise<BrokerResponse>;
+  fetchInstance(id: string): Promise<BrokerResponse>;
+  lastInstanceOperation(id: string, query: JsonObject): Promise<BrokerResponse>;
+  bind(target: BindingTarget, body: unknown, query: JsonObject): Promise<BrokerResponse>;
+  unbind(target: BindingTarget, query: JsonObject): Promise<BrokerResponse>;
+  fetchBinding(target: BindingTarget): Promise<BrokerResponse>;
+  lastBindingOperation(target: BindingTarget, query: JsonObject): Promise<BrokerResponse>;
   /** Resolves when no operation runs. */
-  idle(): Promise<void>;
+  drain(): Promise<void>;
 }
 
 /** Each operation parses its request, decides by what is stored, and writes once. */
 export function broker(ports: BrokerPorts): Broker {
   const { offerings, store, scheme } = ports;
   /** A binding of an old broker is joined first; other instances are not read twice for that. */
-  async function viewJoined(target: BindingTarget): Promise<View> {
-    const view = await store.view(target);
+  async function readWithImport(target: BindingTarget): Promise<BindingView> {
+    const view = await store.read(target);
     if (view.instance?.migrated === undefined) return view;
-    await joinMigratedBinding(ports, target);
-    return store.view(target);
+    await attachImportedBinding(ports, target);
+    return store.read(target);
   }
-  async function changeJoined(target: BindingTarget, decide: (view: View) => Change): Promise<Answer> {
+  async function updateWithImport(
+    target: BindingTarget,
+    decide: (view: BindingView) => StoreUpdate,
+  ): Promise<BrokerResponse> {
     let isMigrated = false;
     const answer = await store.change(target, (view) => {
       isMigrated = view.instance?.migrated !== undefined;
       return isMigrated ? { answer: { status: 200, body: {} } } : decide(view);
     });
     if (!isMigrated) return answer;
-    await joinMigratedBinding(ports, target);
+    await attachImportedBinding(ports, target);
     return store.change(target, decide);
   }
   const runner = new OperationRunner({
@@ -81,139 +84,150 @@ export function broker(ports: BrokerPorts): Broker {
     warn: ports.warn,
     refuseShare: async (instance) => {
       const offering = offerings.find(({ id }) => id === instance.serviceId);
-      return offering && refuseShare(ports, offering, instance);
+      return offering && validateShare(ports, offering, instance);
     },
   });
   const accepts = (query: JsonObject): boolean => ports.isAsync && query['accepts_incomplete'] === 'true';
-  const asAccepted = (change: Change, kind: OperationKind, query: JsonObject): Change =>
-    accepts(query) ? polled(change, kind) : change;
+  const toAsyncResponse = (change: StoreUpdate, kind: OperationKind, query: JsonObject): StoreUpdate =>
+    accepts(query) ? asAsync(change, kind) : change;
   /** Whether a change of a share is checked after its answer. */
-  const isCheckedLater = (query: JsonObject): boolean => accepts(query) && ports.preflight !== 'off';
+  const defersShareCheck = (query: JsonObject): boolean => accepts(query) && ports.preflight !== 'off';
   /** Writes a change, and goes on with what it began or found in progress. */
-  async function changeAndRun(id: string, decide: (view: View) => Change): Promise<Answer> {
+  async function updateAndStartOperation(
+    id: string,
+    decide: (view: BindingView) => StoreUpdate,
+  ): Promise<BrokerResponse> {
     const answer = await store.change({ instanceId: id }, decide);
     if (answer.status === 202 || answer.status === 422)
-      runner.start((await store.view({ instanceId: id })).instance);
+      runner.start((await store.read({ instanceId: id })).instance);
     return answer;
   }
 
   return {
     provision: async (id, body, query) => {
       const parsed = parseProvision(body, offerings);
-      if ('refused' in parsed) return parsed.refused;
-      const planned = plannedInstance(id, parsed.request);
-      if ('refused' in planned) return planned.refused;
+      if ('error' in parsed) return parsed.error;
+      const candidate = instanceFromRequest(id, parsed.request);
+      if ('error' in candidate) return candidate.error;
       const { offering } = parsed.request;
-      const isLater = isCheckedLater(query);
+      const isDeferred = defersShareCheck(query);
       const isChecked = ports.preflight !== 'off' || offering.allowedShares !== undefined;
       // the share of one that is there was checked when it was made
-      if (isChecked && madeInstance((await store.view({ instanceId: id })).instance) === undefined) {
+      if (isChecked && currentInstance((await store.read({ instanceId: id })).instance) === undefined) {
         const refused =
-          refuseForced(parsed.request) ??
-          (isLater
-            ? refuseNotAllowed(offering, planned.request)
-            : await refuseShare(ports, offering, planned.request));
+          rejectForcedOptions(parsed.request) ??
+          (isDeferred
+            ? checkAllowedShares(offering, candidate.request)
+            : await validateShare(ports, offering, candidate.request));
         if (refused !== undefined) return refused;
       }
-      const decide = (view: View): Change => provision(view, planned.request, parsed.request);
-      if (!accepts(query)) return changeAndRun(id, whenIdle(decide));
+      const decide = (view: BindingView): StoreUpdate => provision(view, candidate.request, parsed.request);
+      if (!accepts(query)) return updateAndStartOperation(id, rejectIfBusy(decide));
       const operation = { id: randomUUID(), kind: 'provision' } as const;
-      const begin = (view: View): Change =>
-        isLater ? begun(view, decide(view), operation) : polled(decide(view), 'provision');
-      return changeAndRun(id, whenProvisioning(planned.request, begin));
+      const begin = (view: BindingView): StoreUpdate =>
+        isDeferred ? startOperation(view, decide(view), operation) : asAsync(decide(view), 'provision');
+      return updateAndStartOperation(id, replayOrRejectIfBusy(candidate.request, begin));
     },
     update: async (id, body, query) => {
       const parsed = parseUpdate(body, offerings);
-      if ('refused' in parsed) return parsed.refused;
+      if ('error' in parsed) return parsed.error;
       const { offering } = parsed.request;
-      const decide = (view: View): Change => update(view, id, parsed.request);
-      const view = await store.view({ instanceId: id });
-      const planned = whenIdle(decide)(view).instance;
-      const isOtherShare = planned && Object.hasOwn(parsed.request.parameters, 'share');
-      const isLater = isOtherShare && isCheckedLater(query);
-      if (isOtherShare) {
+      const decide = (view: BindingView): StoreUpdate => update(view, id, parsed.request);
+      const view = await store.read({ instanceId: id });
+      const planned = rejectIfBusy(decide)(view).instance;
+      const changesShare = planned && Object.hasOwn(parsed.request.parameters, 'share');
+      const isLater = changesShare && defersShareCheck(query);
+      if (changesShare) {
         const refused = isLater
-          ? refuseNotAllowed(offering, planned)
-          : await refuseShare(ports, offering, planned);
+          ? checkAllowedShares(offering, planned)
+          : await validateShare(ports, offering, planned);
         if (refused !== undefined) return refused;
       }
       const operation = { id: randomUUID(), kind: 'update' } as const;
-      return changeAndRun(
+      return updateAndStartOperation(
         id,
-        whenIdle((now) =>
-          isLater ? begun(now, decide(now), operation) : asAccepted(decide(now), 'update', query),
+        rejectIfBusy((now) =>
+          isLater
+            ? startOperation(now, decide(now), operation)
+            : toAsyncResponse(decide(now), 'update', query),
         ),
       );
     },
     deprovision: async (id, query) => {
       const parsed = parseDeletion(query, offerings);
-      if ('refused' in parsed) return parsed.refused;
+      if ('error' in parsed) return parsed.error;
       const { offering } = parsed.request;
-      return store.changeInstance(id, (view) =>
-        asAccepted(deprovision(view, id, offering), 'deprovision', query),
+      return store.updateInstance(id, (view) =>
+        toAsyncResponse(deprovision(view, id, offering), 'deprovision', query),
       );
     },
     fetchInstance: async (id) => {
-      const { instance, ...view } = await store.view({ instanceId: id });
+      const { instance, ...view } = await store.read({ instanceId: id });
       return (
-        refuseFetch(instance) ?? fetchInstance({ ...view, instance: madeInstance(instance) }, id, offerings)
+        rejectFetchDuringUpdate(instance) ??
+        fetchInstance({ ...view, instance: currentInstance(instance) }, id, offerings)
       );
     },
     lastInstanceOperation: async (id, query) => {
-      const view = await store.view({ instanceId: id });
+      const view = await store.read({ instanceId: id });
       runner.start(view.instance);
       return instanceState(view, id, query['operation']);
     },
     bind: async (target, body, query) => {
       const parsed = parseBind(body, offerings);
-      if ('refused' in parsed) return parsed.refused;
+      if ('error' in parsed) return parsed.error;
       const { request } = parsed;
       const { predecessorBindingId } = request;
       const predecessor =
         predecessorBindingId === undefined
           ? undefined
-          : (await store.view({ instanceId: target.instanceId, bindingId: predecessorBindingId })).binding;
-      const decide = (view: View): Change => {
+          : (await store.read({ instanceId: target.instanceId, bindingId: predecessorBindingId })).binding;
+      const decide = (view: BindingView): StoreUpdate => {
         const change = bind(view, target, request, { predecessor, scheme });
         // the platform would fetch the mount, and a fetch shows no password
-        const hasPassword = change.binding && hasSecret(request.offering, change.binding);
-        return hasPassword === true ? change : asAccepted(change, 'bind', query);
+        const hasPassword = change.binding && hasSecretOptions(request.offering, change.binding);
+        return hasPassword === true ? change : toAsyncResponse(change, 'bind', query);
       };
       // one that is there has its answer, whatever goes on with the instance
-      return changeJoined(target, (view) =>
-        view.binding === undefined ? whenIdle(decide)(view) : decide(view),
+      return updateWithImport(target, (view) =>
+        view.binding === undefined ? rejectIfBusy(decide)(view) : decide(view),
       );
     },
     unbind: async (target, query) => {
       const parsed = parseDeletion(query, offerings);
-      if ('refused' in parsed) return parsed.refused;
+      if ('error' in parsed) return parsed.error;
       const { offering } = parsed.request;
-      return changeJoined(target, (view) => asAccepted(unbind(view, target, offering), 'unbind', query));
+      return updateWithImport(target, (view) =>
+        toAsyncResponse(unbind(view, target, offering), 'unbind', query),
+      );
     },
-    fetchBinding: async (target) => fetchBinding(await viewJoined(target), target, offerings),
+    fetchBinding: async (target) => fetchBinding(await readWithImport(target), target, offerings),
     lastBindingOperation: async (target, query) =>
-      bindingState(await viewJoined(target), target, query['operation']),
-    idle: () => runner.idle(),
+      bindingState(await readWithImport(target), target, query['operation']),
+    drain: () => runner.idle(),
   };
 }
 
-function refuseNotAllowed({ allowedShares }: Offering, instance: InstanceRecord): Answer | undefined {
+function checkAllowedShares(
+  { allowedShares }: Offering,
+  instance: InstanceRecord,
+): BrokerResponse | undefined {
   const share = String(instance.options['share']);
-  return isAllowed(allowedShares, share, instance) ? undefined : invalid(shareNotAllowed);
+  return isAllowed(allowedShares, share, instance) ? undefined : badRequest(shareNotAllowed);
 }
 
 /** The refusal of a share that an org and space may not have, or whose server does not answer. */
-async function refuseShare(
+async function validateShare(
   { preflight, checkShare, warn }: BrokerPorts,
   offering: Offering,
   instance: InstanceRecord,
-): Promise<Answer | undefined> {
-  const notAllowed = refuseNotAllowed(offering, instance);
+): Promise<BrokerResponse | undefined> {
+  const notAllowed = checkAllowedShares(offering, instance);
   if (notAllowed !== undefined || preflight === 'off') return notAllowed;
   const share = String(instance.options['share']);
   const trouble = await checkShare(offering.protocol, share);
   if (trouble === undefined) return undefined;
-  if (preflight === 'require') return invalid(`the share cannot be used: ${trouble}`);
+  if (preflight === 'require') return badRequest(`the share cannot be used: ${trouble}`);
   warn(`share of service instance ${instance.id}: ${trouble}`);
   return undefined;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newPair } from '../signature/testing/new-pair.ts';
 import { parseBrokerConfig } from './config.ts';
-import { secretsOf } from './open-store.ts';
+import { secretsInConfig } from './open-store.ts';
 
 const key = Buffer.alloc(32, 7).toString('base64');
 const good = `
@@ -158,7 +158,7 @@ test('a signing key is a text or a file, takes the place of volume_id, and is ne
   const { privatePem, key: signingKey } = newPair();
   const config = parseBrokerConfig(`${without}signing: {key: ${JSON.stringify(privatePem)}}\n`, {});
   assert.deepEqual('signingKey' in Object(config.scheme) && config.scheme, { signingKey });
-  assert.ok(secretsOf(config).includes(privatePem));
+  assert.ok(secretsInConfig(config).includes(privatePem));
   const wrong = faultsOf(`${good}signing: {key: '-----BEGIN PRIVATE KEY----- geheim'}\n`);
   assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id has no use/su);
   assert.doesNotMatch(wrong, /geheim/u);

@@ -10,13 +10,13 @@ import { smbOffering } from './offerings/smb.ts';
 import { isSecretPath } from '../signature/secret-reference.ts';
 import { readSigningKey } from '../signature/signature-keys.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
-import { rowNamed } from './options/option-table.ts';
+import { find } from './options/option-table.ts';
 import type { OptionValue } from '../options/option-type.ts';
 import type { Options } from './options/parse-options.ts';
 import type { SecretPrefix } from './options/password-rows.ts';
 import type { PreflightMode } from './preflight/preflight.ts';
 import type { CredhubConfig, StoreConfig } from './store-config.ts';
-import { credhubOf, storeOf } from './store-config.ts';
+import { parseCredhubConfig, parseStoreConfig } from './store-config.ts';
 
 /** What a broker runs with. */
 export interface BrokerConfig {
@@ -38,7 +38,7 @@ export interface BrokerConfig {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const keyBytes = 32;
-const known = [
+const knownSettings = [
   'listen',
   'tls',
   'username',
@@ -65,12 +65,12 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
   const faults: string[] = [];
   const root = parseYaml(text);
   for (const name of Object.keys(root))
-    if (!known.includes(name)) faults.push(`${shown(name)} is no setting`);
+    if (!knownSettings.includes(name)) faults.push(`${truncate(name)} is no setting`);
   const read = new Fields(root, '', faults);
   const username = read.text('username');
   const password = read.text('password');
   const previous = read.optionalText('previous_password');
-  const store = storeOf(read, environment);
+  const store = parseStoreConfig(read, environment);
   const config = {
     listen: listenOf(read, environment),
     tls: tlsOf(read),
@@ -81,7 +81,7 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     scheme: schemeOf(read),
     preflight: preflightModeOf(read),
     isAsync: isAsyncOf(read),
-    migrateFrom: read.items('migrate_from').map(credhubOf),
+    migrateFrom: read.objects('migrate_from').map(parseCredhubConfig),
   };
   if (faults.length > 0) throw configError(faults);
   return config;
@@ -101,13 +101,13 @@ function parseYaml(text: string): JsonObject {
       `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
   );
   if (faults.length > 0) throw configError(faults);
-  const value: unknown = valueOf(document);
+  const value: unknown = toJs(document);
   if (!isObject(value)) throw configError(['it must be a map of settings']);
   return value;
 }
 
 /** The parser refuses an alias by a ReferenceError. */
-function valueOf(document: ReturnType<typeof parseDocument>): unknown {
+function toJs(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
   } catch (error) {
@@ -119,13 +119,13 @@ function valueOf(document: ReturnType<typeof parseDocument>): unknown {
 function listenOf(read: Fields, { PORT }: Environment): BrokerConfig['listen'] {
   if (PORT !== undefined) {
     if (isPort(PORT)) return { host: '0.0.0.0', port: Number(PORT) };
-    read.fault('PORT', 'in the environment must be a port');
+    read.report('PORT', 'in the environment must be a port');
   }
   const listen = read.optionalText('listen') ?? '127.0.0.1:8999';
   const [, bracketed, plain, port = ''] = /^(?:\[([^\]]+)\]|([^:]+)):([0-9]+)$/u.exec(listen) ?? [];
   const host = bracketed ?? plain;
   if (host !== undefined && isPort(port)) return { host, port: Number(port) };
-  read.fault('listen', 'must be address:port');
+  read.report('listen', 'must be address:port');
   return { host: '', port: 0 };
 }
 
@@ -140,12 +140,12 @@ function tlsOf(read: Fields): BrokerConfig['tls'] {
 function keysOf(read: Fields, store: StoreConfig): Buffer[] {
   const value = read.value('encryption_keys');
   if ('credhub' in store) {
-    if (value !== undefined) read.fault('encryption_keys', 'has no use: CredHub encrypts what it keeps');
+    if (value !== undefined) read.report('encryption_keys', 'has no use: CredHub encrypts what it keeps');
     return [];
   }
   const keys = Array.isArray(value) ? value.map(keyOf) : [];
   if (keys.length === 0 || keys.length > 2 || keys.includes(undefined))
-    read.fault(
+    read.report(
       'encryption_keys',
       `must be one or two keys of ${keyBytes} bytes in base64: openssl rand -base64 ${keyBytes}`,
     );
@@ -155,13 +155,13 @@ function keysOf(read: Fields, store: StoreConfig): Buffer[] {
 function schemeOf(read: Fields): BrokerConfig['scheme'] {
   const volumeId = read.value('volume_id');
   if (read.value('signing') !== undefined) {
-    if (volumeId !== undefined) read.fault('volume_id', 'has no use: the key of signing makes the ids');
+    if (volumeId !== undefined) read.report('volume_id', 'has no use: the key of signing makes the ids');
     return signingOf(read.nested('signing'));
   }
   if (volumeId === 'md5') return 'md5';
   const key = isObject(volumeId) ? keyOf(volumeId['key']) : undefined;
   if (key === undefined)
-    read.fault(
+    read.report(
       'volume_id',
       `must be md5, or a map with a key of ${keyBytes} bytes in base64: openssl rand -base64 ${keyBytes}`,
     );
@@ -174,7 +174,7 @@ function signingOf(read: Fields): BrokerConfig['scheme'] {
   if (!key.includes('-----BEGIN')) return { signingKeyFile: key };
   const signingKey = readSigningKey(key);
   if ('id' in signingKey) return { signingKey };
-  read.fault('key', signingKey.fault);
+  read.report('key', signingKey.fault);
   return { signingKeyFile: '' };
 }
 
@@ -182,16 +182,16 @@ function signingOf(read: Fields): BrokerConfig['scheme'] {
 function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
   if (read.value('secrets') === undefined) return undefined;
   if (read.value('signing') === undefined)
-    read.fault('secrets', 'needs signing: drivers read no secret for a volume that is not signed');
+    read.report('secrets', 'needs signing: drivers read no secret for a volume that is not signed');
   const secrets = read.nested('secrets');
   const [store = '', ...others] = Object.keys(read.map('secrets'));
   if (others.length > 0 || (store !== 'credhub' && store !== 'file')) {
-    read.fault('secrets', 'must have one of credhub, file');
+    read.report('secrets', 'must have one of credhub, file');
     return undefined;
   }
   const name = secrets.text(store);
   if (name !== '' && !(name.startsWith('/') && isSecretPath(name.slice(1))))
-    secrets.fault(
+    secrets.report(
       store,
       'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
     );
@@ -200,7 +200,7 @@ function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
 
 function isAsyncOf(read: Fields): boolean {
   const isAsync = read.value('async') ?? false;
-  if (typeof isAsync !== 'boolean') read.fault('async', 'must be true or false');
+  if (typeof isAsync !== 'boolean') read.report('async', 'must be true or false');
   return isAsync === true;
 }
 
@@ -209,7 +209,7 @@ function preflightModeOf(read: Fields): PreflightMode {
   // YAML's `off` is false to some parsers
   if (mode === false || mode === 'off') return 'off';
   if (mode === 'log' || mode === 'require') return mode;
-  read.fault('preflight', 'must be off, log or require');
+  read.report('preflight', 'must be off, log or require');
   return 'off';
 }
 
@@ -221,14 +221,14 @@ function keyOf(value: unknown): Buffer | undefined {
 /** Those that are named, also without a value; both where neither is. */
 function offeringsOf(
   read: Fields,
-  { named, secrets }: { named: readonly string[]; secrets: SecretPrefix | undefined },
+  { named: listed, secrets }: { named: readonly string[]; secrets: SecretPrefix | undefined },
 ): Offering[] {
-  const isNamed = (name: string): boolean => named.includes(name);
+  const isNamed = (name: string): boolean => listed.includes(name);
   const names = ['nfs', 'smb'].filter((name) => isNamed(name) || !(isNamed('nfs') || isNamed('smb')));
   return names.map((name) => {
     const settings = read.nested(name);
     const ldap = name === 'nfs' && (settings.value('ldap') ?? false);
-    if (typeof ldap !== 'boolean') settings.fault('ldap', 'must be true or false');
+    if (typeof ldap !== 'boolean') settings.report('ldap', 'must be true or false');
     const allowed = [
       'defaults',
       'forced',
@@ -237,18 +237,18 @@ function offeringsOf(
       ...(name === 'nfs' ? ['ldap'] : []),
     ];
     for (const other of Object.keys(read.map(name)))
-      if (!allowed.includes(other)) settings.fault(shown(other), 'is no setting');
+      if (!allowed.includes(other)) settings.report(truncate(other), 'is no setting');
     const maintenance = maintenanceOf(settings);
-    const make = (own: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
+    const offeringFactory = (own: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
       name === 'nfs'
         ? nfsOffering({ ...own, ldap: ldap === true, secrets, maintenance })
         : smbOffering({ ...own, secrets, maintenance });
-    const { table } = make({ operator: { defaults: {}, forced: {} } });
+    const { table } = offeringFactory({ operator: { defaults: {}, forced: {} } });
     const operator = {
       defaults: optionsOf(settings, 'defaults', table),
       forced: optionsOf(settings, 'forced', table),
     };
-    return make({ operator, allowedShares: allowedSharesOf(settings, table) });
+    return offeringFactory({ operator, allowedShares: allowedSharesOf(settings, table) });
   });
 }
 
@@ -256,29 +256,29 @@ function allowedSharesOf(settings: Fields, table: Offering['table']): readonly A
   const value = settings.value('allowed_shares');
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) {
-    settings.fault('allowed_shares', 'must be a list');
+    settings.report('allowed_shares', 'must be a list');
     return [];
   }
-  const row = rowNamed(table, 'share');
+  const row = find(table, 'share');
   return value.map((entry: unknown, index) => {
     const read = settings.item('allowed_shares', index, entry);
     const parsed = row?.type.parse(read.value('share'));
-    if (parsed !== undefined && 'fault' in parsed) read.fault('share', parsed.fault);
+    if (parsed !== undefined && 'fault' in parsed) read.report('share', parsed.fault);
     const share = parsed !== undefined && 'value' in parsed ? String(parsed.value) : '';
-    return { share, organizations: read.texts('organizations'), spaces: read.texts('spaces') };
+    return { share, organizations: read.strings('organizations'), spaces: read.strings('spaces') };
   });
 }
 
 function optionsOf(settings: Fields, name: string, table: Offering['table']): Options {
   const options: Record<string, OptionValue> = {};
   for (const [key, value] of Object.entries(settings.map(name))) {
-    const row = rowNamed(table, key);
+    const row = find(table, key);
     if (row === undefined) {
-      settings.fault(`${name}.${shown(key)}`, 'is no option of this offering');
+      settings.report(`${name}.${truncate(key)}`, 'is no option of this offering');
       continue;
     }
     const parsed = row.type.parse(value);
-    if ('fault' in parsed) settings.fault(`${name}.${key}`, parsed.fault);
+    if ('fault' in parsed) settings.report(`${name}.${key}`, parsed.fault);
     else options[row.name] = parsed.value;
   }
   return options;
@@ -289,9 +289,9 @@ function maintenanceOf(settings: Fields): Offering['maintenance'] {
   const info = settings.nested('maintenance_info');
   const version = info.text('version');
   if (version !== '' && !/^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/u.test(version))
-    info.fault('version', 'must be a version as semver.org has it, for example 1.0.0');
+    info.report('version', 'must be a version as semver.org has it, for example 1.0.0');
   const description = info.optionalText('description');
   return { version, ...(description === undefined ? {} : { description }) };
 }
 
-const shown = (name: string): string => name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');
+const truncate = (name: string): string => name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { makeOwnFolder } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
 import { readSigningKey } from '../signature/signature-keys.ts';
 import type { BrokerConfig } from './config.ts';
 import type { VolumeIdScheme } from './operations/volume-id.ts';
@@ -12,8 +12,8 @@ import { credhubClient } from '../credhub/credhub-client.ts';
 import { credhubAccess } from '../credhub/credhub-settings.ts';
 import { openCredhubStore } from './store/credhub-store.ts';
 import type { RecordCodec } from './store/record-codec.ts';
-import { sealedRecords } from './store/record-codec.ts';
-import { sealUnder } from './store/seal.ts';
+import { encryptedCodec } from './store/record-codec.ts';
+import { createRecordCipher } from './store/seal.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
 
 /** Opens the store of a configuration. One that is reached over a network need not be there yet. */
@@ -24,17 +24,17 @@ export async function openStore({
   if ('credhub' in store) return openCredhubStore(store.credhub.storeId, connectCredhub(store.credhub));
   const [first, ...others] = encryptionKeys;
   if (first === undefined) throw new ProductError('BROKER_CONFIG_INVALID', 'encryption_keys is missing');
-  const records = sealedRecords(sealUnder([first, ...others]));
+  const records = encryptedCodec(createRecordCipher([first, ...others]));
   if ('sqlite' in store) return openSqlite(store.sqlite, records);
   const { openPostgresStore } = await import('./store/postgres-store.ts');
   const { caFile, ...access } = store.postgresql;
-  const ca = readIfNamed(caFile, 'store.postgresql.ca') ?? access.ca;
+  const ca = readOptionalFile(caFile, 'store.postgresql.ca') ?? access.ca;
   return openPostgresStore({ ...access, ca }, records);
 }
 
 async function openSqlite(path: string, records: RecordCodec): Promise<BrokerStore> {
   try {
-    await makeOwnFolder(dirname(path));
+    await ensurePrivateDirectory(dirname(path));
     return openSqliteStore(path, records);
   } catch (error) {
     if (isProductError(error) || !(error instanceof Error)) throw error;
@@ -45,11 +45,17 @@ async function openSqlite(path: string, records: RecordCodec): Promise<BrokerSto
 
 /** A client of the CredHub of a configuration. */
 export function connectCredhub(config: CredhubConfig): CredhubClient {
-  return credhubClient(credhubAccess(config, readNamed));
+  return credhubClient(credhubAccess(config, readConfigFile));
 }
 
 /** What the configuration holds that no log may show. */
-export function secretsOf({ auth, encryptionKeys, scheme, store, migrateFrom }: BrokerConfig): string[] {
+export function secretsInConfig({
+  auth,
+  encryptionKeys,
+  scheme,
+  store,
+  migrateFrom,
+}: BrokerConfig): string[] {
   const hmacKeys = typeof scheme === 'object' && 'hmacKey' in scheme ? [scheme.hmacKey] : [];
   const credhubs = 'credhub' in store ? [store.credhub, ...migrateFrom] : migrateFrom;
   return [
@@ -63,13 +69,13 @@ export function secretsOf({ auth, encryptionKeys, scheme, store, migrateFrom }: 
   ];
 }
 
-const readIfNamed = (path: string | undefined, setting: string): string | undefined =>
-  path === undefined ? undefined : readNamed(path, setting);
+const readOptionalFile = (path: string | undefined, setting: string): string | undefined =>
+  path === undefined ? undefined : readConfigFile(path, setting);
 
 /** How volumes get their ids, with the key of a file that the configuration names. */
-export function readScheme(scheme: BrokerConfig['scheme']): VolumeIdScheme {
+export function loadVolumeIdOptions(scheme: BrokerConfig['scheme']): VolumeIdScheme {
   if (!(typeof scheme === 'object' && 'signingKeyFile' in scheme)) return scheme;
-  const signingKey = readSigningKey(readNamed(scheme.signingKeyFile, 'signing.key'));
+  const signingKey = readSigningKey(readConfigFile(scheme.signingKeyFile, 'signing.key'));
   if ('id' in signingKey) return { signingKey };
   throw new ProductError(
     'BROKER_CONFIG_INVALID',
@@ -78,7 +84,7 @@ export function readScheme(scheme: BrokerConfig['scheme']): VolumeIdScheme {
 }
 
 /** The text of a file that a setting names. */
-export function readNamed(path: string, setting: string): string {
+export function readConfigFile(path: string, setting: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { parseBrokerConfig } from './config.ts';
-import type { RunPorts } from './run-ports.ts';
+import type { CommandIo } from './run-ports.ts';
 import { untilAborted } from './run-ports.ts';
 import { startBroker } from './start-broker.ts';
-import { tryBroker } from './try-broker.ts';
+import { runBrokerDemo } from './try-broker.ts';
 
 export const brokerUsage = 'broker --config FILE | broker --try';
 
@@ -14,9 +14,9 @@ export const brokerUsage = 'broker --config FILE | broker --try';
  * same text. `--try` starts one of its own in a scratch folder and goes through the life of a binding.
  * Resolves with the exit code.
  */
-export async function runBroker(words: readonly string[], ports: RunPorts): Promise<number> {
+export async function runBroker(words: readonly string[], ports: CommandIo): Promise<number> {
   const { config, isTry } = parseWords(words);
-  if (isTry) return tryBroker(ports);
+  if (isTry) return runBrokerDemo(ports);
   const { environment, out, signal } = ports;
   const text = config === undefined ? environment['BROKER_CONFIG'] : await readConfig(config);
   if (text === undefined)

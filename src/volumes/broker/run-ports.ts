@@ -1,5 +1,5 @@
 /** What a command of the broker gets from its process. */
-export interface RunPorts {
+export interface CommandIo {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   /** Aborted when the broker has to stop. */

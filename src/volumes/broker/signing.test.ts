@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { verifyVolumeId } from '../signature/signed-volume-id.ts';
 import { newPair } from '../signature/testing/new-pair.ts';
-import { readScheme } from './open-store.ts';
+import { loadVolumeIdOptions } from './open-store.ts';
 import type { VolumeMount } from './store/record.ts';
 import { bindBody, bindingPath, instancePath, provisionBody, testBroker } from './testing/test-broker.ts';
 
@@ -54,7 +54,7 @@ test('a file that is no key keeps the broker from starting, and is named', async
   const signingKeyFile = join(folder, 'signing.pem');
   await writeFile(signingKeyFile, 'geheim');
   assert.throws(
-    () => readScheme({ signingKeyFile }),
+    () => loadVolumeIdOptions({ signingKeyFile }),
     (error: Error) => {
       assert.match(
         error.message,

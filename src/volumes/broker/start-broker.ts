@@ -7,13 +7,13 @@ import { broker } from './broker.ts';
 import type { BrokerConfig } from './config.ts';
 import { brokerMetrics } from './http/metrics.ts';
 import { brokerServer } from './http/server.ts';
-import { catalogOf } from './offerings/catalog.ts';
-import { openStore, readNamed, readScheme, secretsOf } from './open-store.ts';
+import { buildCatalog } from './offerings/catalog.ts';
+import { openStore, readConfigFile, loadVolumeIdOptions, secretsInConfig } from './open-store.ts';
 import type { Preflight } from './preflight/preflight.ts';
-import { preflightOf, protocolPorts } from './preflight/preflight.ts';
+import { createPreflight, protocolPorts } from './preflight/preflight.ts';
 
 /** Milliseconds; a Cloud Controller waits a minute for an answer. */
-const preflightMs = 10_000;
+const preflightTimeoutMs = 10_000;
 
 /** A broker that serves. */
 export interface RunningBroker {
@@ -29,20 +29,20 @@ export interface RunningBroker {
 export async function startBroker(
   config: BrokerConfig,
   log: (line: string) => void,
-  checkShare: Preflight = preflightOf({ ports: protocolPorts, deadlineMs: preflightMs }),
+  checkShare: Preflight = createPreflight({ ports: protocolPorts, deadlineMs: preflightTimeoutMs }),
 ): Promise<RunningBroker> {
   const { auth, offerings } = config;
-  const scheme = readScheme(config.scheme);
-  const redact = redactor(secretsOf({ ...config, scheme }));
+  const scheme = loadVolumeIdOptions(config.scheme);
+  const redact = redactor(secretsInConfig({ ...config, scheme }));
   const tls = config.tls && {
-    cert: readNamed(config.tls.certificate, 'tls.certificate'),
-    key: readNamed(config.tls.privateKey, 'tls.private_key'),
+    cert: readConfigFile(config.tls.certificate, 'tls.certificate'),
+    key: readConfigFile(config.tls.privateKey, 'tls.private_key'),
   };
   const logger = pino(
     { base: null, timestamp: pino.stdTimeFunctions.isoTime },
     { write: (line) => log(redact(line)) },
   );
-  if (tls !== undefined) assertPair(tls);
+  if (tls !== undefined) checkKeyPair(tls);
   const store = await openStore(config);
   if ('credhub' in config.store)
     logger.warn(
@@ -60,10 +60,10 @@ export async function startBroker(
     });
     const app = brokerServer({
       broker: operations,
-      catalog: catalogOf(offerings),
+      catalog: buildCatalog(offerings),
       auth,
       metrics: brokerMetrics(),
-      checkStore: () => store.check(),
+      checkStore: () => store.ping(),
       logger,
       tls,
     });
@@ -74,7 +74,7 @@ export async function startBroker(
       url: `${tls === undefined ? 'http' : 'https'}://${host}:${port}`,
       stop: async () => {
         await app.close();
-        await operations.idle();
+        await operations.drain();
         await store.close();
       },
     };
@@ -85,7 +85,7 @@ export async function startBroker(
 }
 
 /** What OpenSSL says of a file that it cannot read names no file. */
-function assertPair(tls: { readonly cert: string; readonly key: string }): void {
+function checkKeyPair(tls: { readonly cert: string; readonly key: string }): void {
   try {
     createSecureContext(tls);
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { CredhubSettings } from '../credhub/credhub-settings.ts';
 import { readCredhubSettings } from '../credhub/credhub-settings.ts';
-import { boundPostgres } from './bound-service.ts';
+import { postgresFromVcapServices } from './bound-service.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 
@@ -15,42 +15,43 @@ export interface CredhubConfig extends CredhubSettings {
   readonly storeId: string;
 }
 
-const kinds = ['sqlite', 'postgresql', 'credhub'];
+const storeKinds = ['sqlite', 'postgresql', 'credhub'];
 
 /** Reads the setting `store`. */
-export function storeOf(
+export function parseStoreConfig(
   read: Fields,
   { VCAP_APPLICATION, VCAP_SERVICES }: Readonly<Record<string, string | undefined>>,
 ): StoreConfig {
   const store = read.nested('store');
   const [kind = '', ...others] = Object.keys(read.map('store'));
-  if (others.length > 0 || !kinds.includes(kind)) {
-    read.fault('store', `must have one of ${kinds.join(', ')}`);
+  if (others.length > 0 || !storeKinds.includes(kind)) {
+    read.report('store', `must have one of ${storeKinds.join(', ')}`);
     return { sqlite: '' };
   }
-  if (kind === 'postgresql') return { postgresql: postgresOf(store.nested('postgresql'), VCAP_SERVICES) };
-  if (kind === 'credhub') return { credhub: credhubOf(store.nested('credhub')) };
+  if (kind === 'postgresql')
+    return { postgresql: parsePostgresConfig(store.nested('postgresql'), VCAP_SERVICES) };
+  if (kind === 'credhub') return { credhub: parseCredhubConfig(store.nested('credhub')) };
   if (VCAP_APPLICATION !== undefined)
-    store.fault('sqlite', 'is lost when an app of Cloud Foundry restarts; use postgresql or credhub');
+    store.report('sqlite', 'is lost when an app of Cloud Foundry restarts; use postgresql or credhub');
   return { sqlite: store.text('sqlite') };
 }
 
-function postgresOf(
+function parsePostgresConfig(
   read: Fields,
   vcapServices: string | undefined,
 ): Extract<StoreConfig, { postgresql: unknown }>['postgresql'] {
   const service = read.optionalText('service');
   if (service !== undefined) {
     for (const name of ['host', 'port', 'database', 'user', 'password'])
-      if (read.value(name) !== undefined) read.fault(name, 'has no use beside service');
-    const bound = boundPostgres(vcapServices, service);
+      if (read.value(name) !== undefined) read.report(name, 'has no use beside service');
+    const bound = postgresFromVcapServices(vcapServices, service);
     if ('access' in bound) return { ...bound.access, caFile: read.optionalText('ca') };
-    read.fault('service', bound.fault);
+    read.report('service', bound.fault);
     return { host: '', port: 0, database: '', user: '', caFile: undefined };
   }
   const port = read.value('port') ?? 5432;
   if (!(typeof port === 'number' && Number.isInteger(port) && port > 0 && port <= 65_535))
-    read.fault('port', 'must be a port');
+    read.report('port', 'must be a port');
   return {
     host: read.text('host'),
     port: Number(port),
@@ -62,10 +63,10 @@ function postgresOf(
 }
 
 /** Reads a map that names a CredHub. */
-export function credhubOf(read: Fields): CredhubConfig {
+export function parseCredhubConfig(read: Fields): CredhubConfig {
   const storeId = read.text('store_id');
   // a part of names that end at 255 characters
   if (storeId !== '' && !/^[A-Za-z0-9_-]{1,64}$/u.test(storeId))
-    read.fault('store_id', 'must be 1 to 64 letters, digits, dashes and underscores');
+    read.report('store_id', 'must be 1 to 64 letters, digits, dashes and underscores');
   return { ...readCredhubSettings(read), storeId };
 }

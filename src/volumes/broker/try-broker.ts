@@ -6,7 +6,7 @@ import { removeTree } from '../../platform/remove-tree.ts';
 import type { BrokerConfig } from './config.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
-import type { RunPorts } from './run-ports.ts';
+import type { CommandIo } from './run-ports.ts';
 import { untilAborted } from './run-ports.ts';
 import { startBroker } from './start-broker.ts';
 
@@ -25,10 +25,10 @@ interface Step {
  * answer. On a terminal the broker then stays until Ctrl-C, so that the lines can be pasted. The exit code
  * is 1 where an answer is another one than OSBAPI asks for.
  */
-export async function tryBroker({ out, signal, isTerminal }: RunPorts): Promise<number> {
+export async function runBrokerDemo({ out, signal, isTerminal }: CommandIo): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));
   try {
-    const config = scratchConfig(folder);
+    const config = temporaryConfig(folder);
     const running = await startBroker(config, () => undefined);
     try {
       const curlrc = join(folder, 'curlrc');
@@ -37,7 +37,7 @@ export async function tryBroker({ out, signal, isTerminal }: RunPorts): Promise<
       let failures = 0;
       for (const step of steps()) {
         if (signal.aborted) break;
-        failures += (await take(step, { url: running.url, curlrc, config, out })) ? 0 : 1;
+        failures += (await sendStep(step, { url: running.url, curlrc, config, out })) ? 0 : 1;
       }
       out(
         failures === 0
@@ -58,7 +58,7 @@ export async function tryBroker({ out, signal, isTerminal }: RunPorts): Promise<
 }
 
 /** The configuration of a broker whose files are in that folder. */
-export function scratchConfig(folder: string): BrokerConfig {
+export function temporaryConfig(folder: string): BrokerConfig {
   const operator = { defaults: {}, forced: {} };
   return {
     listen: { host: '127.0.0.1', port: 0 },
@@ -123,7 +123,7 @@ function steps(): Step[] {
   ];
 }
 
-interface Walk {
+interface DemoContext {
   readonly url: string;
   readonly curlrc: string;
   readonly config: BrokerConfig;
@@ -131,7 +131,7 @@ interface Walk {
 }
 
 /** Sends one request and prints it with its answer; false where the answer has another status. */
-async function take({ title, method, path, body, status }: Step, walk: Walk): Promise<boolean> {
+async function sendStep({ title, method, path, body, status }: Step, walk: DemoContext): Promise<boolean> {
   const { url, curlrc, config, out } = walk;
   const json = body === undefined ? undefined : JSON.stringify(body);
   const data = json === undefined ? '' : ` -H 'Content-Type: application/json' -d '${json}'`;
@@ -148,10 +148,10 @@ async function take({ title, method, path, body, status }: Step, walk: Walk): Pr
   });
   const answer = await response.text();
   const expected = response.status === status ? '' : `, but OSBAPI wants ${status}`;
-  out(`${response.status}${expected} ${shortened(answer)}\n`);
+  out(`${response.status}${expected} ${truncate(answer)}\n`);
   return response.status === status;
 }
 
 const longestShown = 400;
-const shortened = (text: string): string =>
+const truncate = (text: string): string =>
   text.length <= longestShown ? text : `${text.slice(0, longestShown)}... (${text.length} bytes)`;

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import type { HiddenFolders, Plan, PlanAnswer, PlannedVolume } from './inside/plan.ts';
+import type { HiddenFolders, Plan, MountResult, PlannedVolume } from './inside/plan.ts';
 import { planDescriptor } from './inside/plan.ts';
 import { runProgram } from './run-program.ts';
 
-export interface AppOrder {
+export interface AppSpec {
   readonly command: readonly string[];
   readonly uid: number;
   readonly gid: number;
@@ -18,7 +18,7 @@ export interface AppOrder {
 }
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-const inside = join(import.meta.dirname, 'inside', 'main.ts');
+const namespaceInit = join(import.meta.dirname, 'inside', 'main.ts');
 /** PID 1 of the app: waits for it, and for processes that lost their parent. */
 const init = '"$@" <&0 & wait "$!"';
 
@@ -27,12 +27,12 @@ const init = '"$@" <&0 & wait "$!"';
  * ends, and its mounts end with it.
  */
 export class AppProcess {
-  readonly #order: AppOrder;
+  readonly #order: AppSpec;
   readonly #child: ChildProcess;
   /** With the exit code; 128 and the signal where one ended it. */
   readonly exited: Promise<number>;
 
-  private constructor(order: AppOrder, child: ChildProcess) {
+  private constructor(order: AppSpec, child: ChildProcess) {
     this.#order = order;
     this.#child = child;
     this.exited = new Promise((resolve) => {
@@ -46,14 +46,14 @@ export class AppProcess {
    * time.
    */
   static async start(
-    order: AppOrder,
+    order: AppSpec,
     volumes: readonly PlannedVolume[],
     seconds: number,
   ): Promise<AppProcess> {
     const namespaces = ['--mount', '--propagation', 'slave', '--pid', '--fork', '--kill-child'];
     const child = spawn(
       'setpriv',
-      ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces, '--', process.execPath, inside],
+      ['--pdeathsig', 'KILL', '--', 'unshare', ...namespaces, '--', process.execPath, namespaceInit],
       {
         stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
         env: { PATH: searchPath, LC_ALL: 'C' },
@@ -63,7 +63,7 @@ export class AppProcess {
     const app = new AppProcess(order, child);
     const { root, hidden } = order;
     const plan = { root, hidden, volumes, command: commandOf(order), environment: { PATH: searchPath } };
-    const error = await answerTo(child, plan, seconds);
+    const error = await sendPlan(child, plan, seconds);
     if (error === undefined) return app;
     child.kill('SIGKILL');
     throw new ProductError(
@@ -76,15 +76,19 @@ export class AppProcess {
    * Binds volumes that the driver mounted anew over what the app has; resolves with what went wrong, or
    * undefined.
    */
-  async mountAgain(volumes: readonly PlannedVolume[], seconds: number): Promise<string | undefined> {
-    const child = spawn('nsenter', [...this.#namespaces(['mnt', 'pid']), '--', process.execPath, inside], {
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-      env: { PATH: searchPath, LC_ALL: 'C' },
-      detached: true,
-    });
+  async rebind(volumes: readonly PlannedVolume[], seconds: number): Promise<string | undefined> {
+    const child = spawn(
+      'nsenter',
+      [...this.#namespaces(['mnt', 'pid']), '--', process.execPath, namespaceInit],
+      {
+        stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+        env: { PATH: searchPath, LC_ALL: 'C' },
+        detached: true,
+      },
+    );
     const { root, hidden } = this.#order;
     const plan = { root, hidden, volumes, command: undefined, environment: {} };
-    const error = await answerTo(child, plan, seconds);
+    const error = await sendPlan(child, plan, seconds);
     if (error !== undefined) child.kill('SIGKILL');
     return error;
   }
@@ -92,8 +96,8 @@ export class AppProcess {
   /** SIGTERM to all processes of the app. */
   async terminate(seconds: number): Promise<string | undefined> {
     // that of procps refuses -1
-    const tell = ['sh', '-c', 'kill -TERM -1'];
-    return runProgram('nsenter', [...this.#namespaces(['pid']), '--', ...tell], seconds);
+    const signalCommand = ['sh', '-c', 'kill -TERM -1'];
+    return runProgram('nsenter', [...this.#namespaces(['pid']), '--', ...signalCommand], seconds);
   }
 
   /** SIGKILL to all of them. */
@@ -102,7 +106,7 @@ export class AppProcess {
   }
 
   /** Whether it has ended by then. */
-  async hasEndedWithin(seconds: number): Promise<boolean> {
+  async waitForExit(seconds: number): Promise<boolean> {
     const timer = new AbortController();
     try {
       return await Promise.race([
@@ -121,7 +125,7 @@ export class AppProcess {
 }
 
 /** The app keeps no right of root's, and no program gives it one. */
-function commandOf({ command, uid, gid }: Pick<AppOrder, 'command' | 'uid' | 'gid'>): readonly string[] {
+function commandOf({ command, uid, gid }: Pick<AppSpec, 'command' | 'uid' | 'gid'>): readonly string[] {
   const limits = [
     '--no-new-privs',
     '--inh-caps',
@@ -134,7 +138,7 @@ function commandOf({ command, uid, gid }: Pick<AppOrder, 'command' | 'uid' | 'gi
 }
 
 /** Sends a plan and waits for the answer; what went wrong, or undefined. */
-async function answerTo(child: ChildProcess, plan: Plan, seconds: number): Promise<string | undefined> {
+async function sendPlan(child: ChildProcess, plan: Plan, seconds: number): Promise<string | undefined> {
   const channel = child.stdio[planDescriptor] as Duplex;
   const timer = new AbortController();
   const late = delay(seconds * 1000, `it was not done after ${seconds} seconds`, { signal: timer.signal });
@@ -143,7 +147,7 @@ async function answerTo(child: ChildProcess, plan: Plan, seconds: number): Promi
   });
   const answered = readLine(channel).then((line) => {
     if (line === '') return 'the process in its namespaces ended before it was done; see its output';
-    return (JSON.parse(line) as PlanAnswer).error ?? undefined;
+    return (JSON.parse(line) as MountResult).error ?? undefined;
   });
   try {
     channel.write(`${JSON.stringify(plan)}\n`);

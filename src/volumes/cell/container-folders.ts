@@ -1,13 +1,13 @@
 import type { PathSegment } from '../../platform/path-segment.ts';
 import type { ContainerRecord } from './container-record.ts';
 import { readRecords, removeRecord, withRecords, writeRecord } from './container-record.ts';
-import { missingFolders, removeEmptyFolder, withFolder } from './held-folder.ts';
+import { missingFolders, removeEmptyFolder, withDirectory } from './held-folder.ts';
 
 /**
  * Records a container and makes its mount points. Folders of another container's record are this one's, too:
  * who is the last removes them.
  */
-export async function claimFolders(
+export async function createMountPoints(
   state: string,
   claim: Omit<ContainerRecord, 'folders'>,
   recorded: () => void,
@@ -22,7 +22,7 @@ export async function claimFolders(
     writeRecord(state, record);
     recorded();
     try {
-      for (const target of claim.targets) withFolder(target, () => undefined, true);
+      for (const target of claim.targets) withDirectory(target, () => undefined, true);
     } catch (error) {
       for (const folder of missing.toReversed()) removeEmptyFolder(folder);
       removeRecord(state, claim.container);
@@ -33,7 +33,7 @@ export async function claimFolders(
 }
 
 /** Removes what only this container needed, and its record. */
-export async function disclaimFolders(state: string, container: PathSegment): Promise<void> {
+export async function removeMountPoints(state: string, container: PathSegment): Promise<void> {
   await withRecords(state, async () => {
     const records = await readRecords(state);
     const own = records.find((record) => record.container === container);

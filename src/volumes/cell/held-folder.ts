@@ -2,11 +2,11 @@ import { closeSync, constants, mkdirSync, openSync, rmdirSync } from 'node:fs';
 import { ProductError } from '../../errors/product-error.ts';
 
 /** open(2): a handle that needs no right to read, as on an export with root_squash. */
-const onlyPath = 0o10000000;
-const flags = onlyPath | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const O_PATH = 0o10000000;
+const flags = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** A folder that stays the same one, whatever happens to its path. */
-export interface HeldFolder {
+export interface DirectoryHandle {
   readonly descriptor: number;
   /** Names it in this process. */
   readonly path: string;
@@ -17,11 +17,15 @@ export interface HeldFolder {
  * could lead root elsewhere by one. With `make`, folders that are missing are made, root's own. Undefined
  * where it is not there.
  */
-export function withFolder<T>(path: string, use: (folder: HeldFolder) => T, make = false): T | undefined {
-  let held = hold('/');
+export function withDirectory<T>(
+  path: string,
+  use: (folder: DirectoryHandle) => T,
+  make = false,
+): T | undefined {
+  let held = openDirectory('/');
   try {
     for (const name of path.split('/').filter((part) => part !== '')) {
-      const next = enter(held, name, path, make);
+      const next = openChild(held, name, path, make);
       if (next === undefined) return undefined;
       closeSync(held.descriptor);
       held = next;
@@ -36,7 +40,7 @@ export function withFolder<T>(path: string, use: (folder: HeldFolder) => T, make
 export function missingFolders(path: string): readonly string[] {
   const parts = path.split('/').filter((part) => part !== '');
   const folders = parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
-  const first = folders.findIndex((folder) => withFolder(folder, () => true) === undefined);
+  const first = folders.findIndex((folder) => withDirectory(folder, () => true) === undefined);
   return first === -1 ? [] : folders.slice(first);
 }
 
@@ -44,19 +48,24 @@ export function missingFolders(path: string): readonly string[] {
 export function removeEmptyFolder(path: string): void {
   const cut = path.lastIndexOf('/');
   try {
-    withFolder(path.slice(0, cut), (parent) => rmdirSync(`${parent.path}/${path.slice(cut + 1)}`));
+    withDirectory(path.slice(0, cut), (parent) => rmdirSync(`${parent.path}/${path.slice(cut + 1)}`));
   } catch (error) {
     if (!isCode(error, 'ENOENT', 'ENOTEMPTY', 'ENOTDIR', 'VOLUME_MOUNT_INVALID')) throw error;
   }
 }
 
-function enter(folder: HeldFolder, name: string, whole: string, make: boolean): HeldFolder | undefined {
+function openChild(
+  folder: DirectoryHandle,
+  name: string,
+  whole: string,
+  make: boolean,
+): DirectoryHandle | undefined {
   const path = `${folder.path}/${name}`;
   for (;;) {
     try {
-      return hold(path);
+      return openDirectory(path);
     } catch (error) {
-      if (isCode(error, 'ENOTDIR', 'ELOOP')) throw notAFolder(whole, name);
+      if (isCode(error, 'ENOTDIR', 'ELOOP')) throw notADirectoryError(whole, name);
       if (!isCode(error, 'ENOENT')) throw error;
       if (!make) return undefined;
     }
@@ -68,7 +77,7 @@ function enter(folder: HeldFolder, name: string, whole: string, make: boolean): 
   }
 }
 
-function hold(path: string): HeldFolder {
+function openDirectory(path: string): DirectoryHandle {
   const descriptor = openSync(path, flags);
   return { descriptor, path: `/proc/self/fd/${descriptor}` };
 }
@@ -76,7 +85,7 @@ function hold(path: string): HeldFolder {
 const isCode = (error: unknown, ...codes: readonly string[]): boolean =>
   error instanceof Error && 'code' in error && codes.includes(String(error.code));
 
-function notAFolder(path: string, name: string): ProductError {
+function notADirectoryError(path: string, name: string): ProductError {
   return new ProductError(
     'VOLUME_MOUNT_INVALID',
     `the folder ${path} for a volume cannot be used: '${name}' on the way to it is a link or a file; remove it, or bind the app with another mount`,

@@ -7,7 +7,7 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import { readRecords, writeRecord } from './container-record.ts';
 import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 import { until } from '../../../test/support/until.ts';
-import { repair } from './let-go.ts';
+import { cleanUpOrphans } from './let-go.ts';
 import { runApp } from './run-app.ts';
 import { notRoot, run, testCell } from './testing/test-cell.ts';
 
@@ -111,7 +111,7 @@ test('an app that moves a folder of its container away stops no repair', { skip 
   const container = 'app-1' as PathSegment;
   writeRecord(ports.state, { container, volumes: [], targets: folders.slice(1), folders });
   await symlink(machine, join(own, 'data'));
-  assert.deepEqual(await repair(ports), []);
+  assert.deepEqual(await cleanUpOrphans(ports), []);
   assert.deepEqual(await readRecords(ports.state), []);
   assert.deepEqual(await readdir(machine), ['photos']);
 });

@@ -5,7 +5,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { repair } from './let-go.ts';
+import { cleanUpOrphans } from './let-go.ts';
 import { mountInfo, notRoot, testCell } from './testing/test-cell.ts';
 import type { TestCell } from './testing/test-cell.ts';
 
@@ -39,7 +39,7 @@ async function processesOf(folder: string): Promise<readonly string[]> {
 async function repairAll({ folder, driver, ports, logged }: TestCell, before: string): Promise<void> {
   await until('the end of the app', async () => (await processesOf(folder)).length === 0);
   await ports.volman.scan();
-  assert.deepEqual(await repair(ports), [], logged.join('\n'));
+  assert.deepEqual(await cleanUpOrphans(ports), [], logged.join('\n'));
   assert.equal(await mountInfo(folder), before);
   assert.equal(driver.volumes.size, 0);
   assert.deepEqual([await readdir(join(folder, 'apps')), await readdir(join(folder, 'mounts'))], [[], []]);
@@ -103,7 +103,7 @@ test('a cell that lives is left alone by a repair', { skip }, async (t) => {
     async () => driver.volumes.size === 2 && (await readdir(join(folder, 'mounts'))).length === 2,
   );
   await ports.volman.scan();
-  assert.deepEqual(await repair(ports), []);
+  assert.deepEqual(await cleanUpOrphans(ports), []);
   assert.equal(driver.volumes.size, 2);
   release();
   assert.equal(await living, undefined);

@@ -1,39 +1,39 @@
 import { isProductError } from '../../errors/product-error.ts';
-import { makeOwnFolder } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
 import type { Volman } from '../volman/volman.ts';
-import { disclaimFolders } from './container-folders.ts';
+import { removeMountPoints } from './container-folders.ts';
 import type { ContainerRecord } from './container-record.ts';
 import { lockContainer, readRecords } from './container-record.ts';
 
-export interface LetGoPorts {
+export interface ReleaseOptions {
   readonly state: string;
   readonly volman: Volman;
-  readonly step: (step: string) => void;
+  readonly onStep: (step: string) => void;
 }
 
 /**
  * Unmounts the volumes of a container in reverse order, removes its folders and then its record. Safe to
  * repeat from any point. Resolves with what is left, which stays recorded.
  */
-export async function letGo({
+export async function releaseContainer({
   record,
   state,
   volman,
-  step,
-}: LetGoPorts & { readonly record: ContainerRecord }): Promise<readonly string[]> {
-  const left: string[] = [];
+  onStep,
+}: ReleaseOptions & { readonly record: ContainerRecord }): Promise<readonly string[]> {
+  const failures: string[] = [];
   for (const { driver, volumeId } of record.volumes.toReversed()) {
     try {
       await volman.release({ driver, volumeId, containerId: record.container });
-      step(`unmount ${driver} ${volumeId}`);
+      onStep(`unmount ${driver} ${volumeId}`);
     } catch (error) {
       if (!isProductError(error)) throw error;
-      left.push(`volume ${volumeId}: ${error.message}`);
+      failures.push(`volume ${volumeId}: ${error.message}`);
     }
   }
-  if (left.length > 0) return left;
-  await disclaimFolders(state, record.container);
-  step('forget');
+  if (failures.length > 0) return failures;
+  await removeMountPoints(state, record.container);
+  onStep('forget');
   return [];
 }
 
@@ -41,10 +41,10 @@ export async function letGo({
  * Lets go of what cells that were killed left: their apps ended with them, their volumes are still mounted.
  * Containers of cells that live are left alone. Resolves with what is left.
  */
-export async function repair(
-  ports: LetGoPorts & { readonly log: (line: string) => void },
+export async function cleanUpOrphans(
+  ports: ReleaseOptions & { readonly log: (line: string) => void },
 ): Promise<readonly string[]> {
-  const state = await makeOwnFolder(ports.state);
+  const state = await ensurePrivateDirectory(ports.state);
   const left: string[] = [];
   for (const { container } of await readRecords(state)) {
     const lock = await lockContainer(state, container);
@@ -53,7 +53,7 @@ export async function repair(
       // its cell may have ended well in the meantime
       const record = (await readRecords(state)).find((found) => found.container === container);
       if (record === undefined) continue;
-      const rest = await letGo({ ...ports, state, record });
+      const rest = await releaseContainer({ ...ports, state, record });
       ports.log(
         rest.length === 0
           ? `container '${container}' had ended without its cell; its volumes are unmounted`

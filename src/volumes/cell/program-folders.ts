@@ -3,7 +3,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 
 /** Where root takes programs, libraries and their settings from, also after the volumes are bound. */
-const programFolders: readonly string[] = [
+const systemPaths: readonly string[] = [
   ...['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/usr', '/etc'],
   dirname(process.execPath),
   join(import.meta.dirname, '..', '..'),
@@ -14,10 +14,10 @@ const programFolders: readonly string[] = [
  * run what the share has in their place. An app with a root of its own does not cover them.
  * VOLUME_MOUNT_INVALID.
  */
-export function refuseProgramFolders(root: string, volumes: readonly VolumeMount[]): void {
+export function assertNotOverSystemPaths(root: string, volumes: readonly VolumeMount[]): void {
   if (root !== '/') return;
   for (const { containerDir } of volumes) {
-    const covered = programFolders.find(
+    const covered = systemPaths.find(
       (folder) => `${folder}/`.startsWith(`${containerDir}/`) || `${containerDir}/`.startsWith(`${folder}/`),
     );
     if (covered !== undefined)

@@ -4,19 +4,19 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { FileLock } from '../../platform/file-lock.ts';
 import type { MountEntry } from '../../platform/mountinfo.ts';
 import { parseMountInfo } from '../../platform/mountinfo.ts';
-import { makeOwnFolder } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import type { Volman } from '../volman/volman.ts';
-import type { AppOrder } from './app-process.ts';
+import type { AppSpec } from './app-process.ts';
 import { AppProcess } from './app-process.ts';
 import type { VolumeMount } from '../options/parse-volume-mounts.ts';
-import { claimFolders } from './container-folders.ts';
+import { createMountPoints } from './container-folders.ts';
 import { lockContainer } from './container-record.ts';
 import { holderOf } from './holder-of.ts';
 import type { PlannedVolume } from './inside/plan.ts';
-import { letGo } from './let-go.ts';
+import { releaseContainer } from './let-go.ts';
 import { planHidden } from './plan-hidden.ts';
-import { refuseProgramFolders } from './program-folders.ts';
+import { assertNotOverSystemPaths } from './program-folders.ts';
 import { runProgram } from './run-program.ts';
 
 /** All in seconds. */
@@ -38,12 +38,12 @@ export interface CellPorts {
   readonly deadlines: CellDeadlines;
   readonly log: (line: string) => void;
   /** Told of each step when it is done. */
-  readonly step: (step: string) => void;
+  readonly onStep: (step: string) => void;
   /** Aborted when the app has to stop. */
   readonly signal: AbortSignal;
 }
 
-export interface ContainerOrder extends Omit<AppOrder, 'hidden'> {
+export interface ContainerSpec extends Omit<AppSpec, 'hidden'> {
   readonly container: PathSegment;
   readonly volumes: readonly VolumeMount[];
 }
@@ -53,40 +53,42 @@ export interface ContainerOrder extends Omit<AppOrder, 'hidden'> {
  * unmounted again. What is mounted is in a record before it is: after a kill -9 at any moment, `repair`
  * unmounts it.
  */
-export async function runApp(order: ContainerOrder, ports: CellPorts): Promise<number> {
-  refuseProgramFolders(order.root, order.volumes);
+export async function runApp(order: ContainerSpec, ports: CellPorts): Promise<number> {
+  assertNotOverSystemPaths(order.root, order.volumes);
   for (const { driver, volumeId } of order.volumes)
     ports.volman.refuseUnmountable({ driver, volumeId, containerId: order.container });
-  const state = await makeOwnFolder(ports.state);
+  const state = await ensurePrivateDirectory(ports.state);
   const lock = await lockContainer(state, order.container);
   if (lock === undefined)
     throw new ProductError(
       'INVALID_ARGUMENT',
       `container '${order.container}' runs already; give this one another name`,
     );
-  return runLocked(order, { ...ports, state }, lock);
+  return runWithLock(order, { ...ports, state }, lock);
 }
 
-async function runLocked(order: ContainerOrder, ports: CellPorts, lock: FileLock): Promise<number> {
+async function runWithLock(order: ContainerSpec, ports: CellPorts, lock: FileLock): Promise<number> {
   const { container, volumes, root } = order;
-  const { state, volman, step } = ports;
+  const { state, volman, onStep } = ports;
   try {
     const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
     const named = volumes.map(({ driver, volumeId }) => ({ driver, volumeId }));
-    const record = await claimFolders(state, { container, volumes: named, targets }, () => step('record'));
-    step('folders');
+    const record = await createMountPoints(state, { container, volumes: named, targets }, () =>
+      onStep('record'),
+    );
+    onStep('folders');
     let code: number;
     try {
       const planned = await mountAll(order, ports);
-      code = await runWith(order, planned, ports);
+      code = await runMounted(order, planned, ports);
     } catch (error) {
       // what the app was not started for is the first thing to say
-      const left = await letGo({ record, state, volman, step });
+      const left = await releaseContainer({ record, state, volman, onStep });
       if (left.length === 0) throw error;
-      throw stuck(order, [String(error instanceof Error ? error.message : error), ...left]);
+      throw containerStuckError(order, [String(error instanceof Error ? error.message : error), ...left]);
     }
-    const left = await letGo({ record, state, volman, step });
-    if (left.length > 0) throw stuck(order, left);
+    const left = await releaseContainer({ record, state, volman, onStep });
+    if (left.length > 0) throw containerStuckError(order, left);
     return code;
   } finally {
     lock.release();
@@ -95,14 +97,14 @@ async function runLocked(order: ContainerOrder, ports: CellPorts, lock: FileLock
 
 /** Mounts all volumes at a time. CONTAINER_FAILED with the reason of each that failed. */
 async function mountAll(
-  order: ContainerOrder,
-  { volman, step }: CellPorts,
+  order: ContainerSpec,
+  { volman, onStep }: CellPorts,
 ): Promise<readonly PlannedVolume[]> {
   const { container: containerId, volumes } = order;
   const mounted = await Promise.allSettled(
     volumes.map(async ({ driver, volumeId, config }) => {
       const path = await volman.mount({ driver, volumeId, containerId }, config);
-      step(`mount ${driver} ${volumeId}`);
+      onStep(`mount ${driver} ${volumeId}`);
       return path;
     }),
   );
@@ -111,7 +113,7 @@ async function mountAll(
   );
   if (failures.length > 0)
     throw new ProductError('CONTAINER_FAILED', `failed to mount volume, errors: ${failures.join('; ')}`);
-  const mounts = await ownMounts();
+  const mounts = await readMounts();
   return volumes.map(({ driver, containerDir, isReadOnly }, index) => {
     const result = mounted[index];
     const source = result?.status === 'fulfilled' ? result.value : '';
@@ -124,26 +126,26 @@ async function mountAll(
   });
 }
 
-async function runWith(
-  order: ContainerOrder,
+async function runMounted(
+  order: ContainerSpec,
   planned: readonly PlannedVolume[],
   ports: CellPorts,
 ): Promise<number> {
-  const { deadlines, signal, step, log } = ports;
+  const { deadlines, signal, onStep, log } = ports;
   if (signal.aborted)
     throw new ProductError('INTERRUPTED', 'the app was not started, as it had to stop before');
   const { root, volumes } = order;
   const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
-  const hidden = planHidden(await ownMounts(), {
+  const hidden = planHidden(await readMounts(), {
     at: ports.state,
     mountFolders: ports.volman.mountFolders,
     sources: planned.map(({ source }) => source),
     kept: [root, ports.state, ...targets],
   });
   const app = await AppProcess.start({ ...order, hidden }, planned, deadlines.start);
-  step('start');
+  onStep('start');
   const ended = new AbortController();
-  const watching = keepMounted(app, planned, { ...ports, signal: ended.signal });
+  const watching = rebindReplacedMounts(app, planned, { ...ports, signal: ended.signal });
   const stopping = new Promise<void>((resolve) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
     if (signal.aborted) resolve();
@@ -158,7 +160,7 @@ async function runWith(
       `processes of container '${order.container}' do not end; look for their file server, and restart the machine if it stays away`,
     );
   } finally {
-    step('end');
+    onStep('end');
     ended.abort();
     await watching;
   }
@@ -176,26 +178,26 @@ async function stop(
 ): Promise<boolean> {
   const { grace, kill } = deadlines;
   const told = await app.terminate(kill);
-  if (await app.hasEndedWithin(told === undefined ? grace : 0)) return true;
+  if (await app.waitForExit(told === undefined ? grace : 0)) return true;
   log(`the app is killed: ${told ?? `it did not stop within ${grace} seconds`}`);
   app.kill();
-  if (await app.hasEndedWithin(kill)) return true;
+  if (await app.waitForExit(kill)) return true;
   for (const { source } of planned) {
     const failed = await runProgram('umount', ['--force', '--no-canonicalize', '--', source], kill);
     log(`umount --force ${source}: ${failed ?? 'done'}`);
   }
-  return app.hasEndedWithin(kill);
+  return app.waitForExit(kill);
 }
 
 /** Binds a mount that its driver made anew over the dead one that the app still has. */
-async function keepMounted(
+async function rebindReplacedMounts(
   app: AppProcess,
   planned: readonly PlannedVolume[],
-  { deadlines, log, step, signal }: CellPorts,
+  { deadlines, log, onStep, signal }: CellPorts,
 ): Promise<void> {
   // the number of a device is given to no other one while the app has it; that of a mount is
   const known = new Map(planned.map(({ source, device }) => [source, device]));
-  const first = await ownMounts();
+  const first = await readMounts();
   for (const { source } of planned) {
     if (!holderOf(first, source)?.isShared)
       log(
@@ -203,23 +205,23 @@ async function keepMounted(
           `the mount that has that folder is private (mount --make-shared ${holderOf(first, source)?.target ?? '/'})`,
       );
   }
-  while (await pause(deadlines.watch, signal)) {
-    const mounts = await ownMounts();
+  while (await sleep(deadlines.watch, signal)) {
+    const mounts = await readMounts();
     for (const volume of planned) {
       const found = mountAt(mounts, volume.source);
       if (found === undefined || found.device === known.get(volume.source)) continue;
       known.set(volume.source, found.device);
-      const failed = await app.mountAgain([{ ...volume, device: found.device }], deadlines.start);
+      const failed = await app.rebind([{ ...volume, device: found.device }], deadlines.start);
       log(
         `the driver mounted ${volume.source} anew; in the app: ${failed ?? 'bound over the one of before'}`,
       );
-      if (failed === undefined) step(`again ${volume.containerDir}`);
+      if (failed === undefined) onStep(`again ${volume.containerDir}`);
     }
   }
 }
 
 /** False when `signal` ended it. */
-async function pause(seconds: number, signal: AbortSignal): Promise<boolean> {
+async function sleep(seconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await delay(seconds * 1000, undefined, { signal });
     return true;
@@ -230,7 +232,7 @@ async function pause(seconds: number, signal: AbortSignal): Promise<boolean> {
 }
 
 /** Reading it asks no file server anything. */
-const ownMounts = async (): Promise<readonly MountEntry[]> =>
+const readMounts = async (): Promise<readonly MountEntry[]> =>
   parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
 
 const mountAt = (mounts: readonly MountEntry[], path: string): MountEntry | undefined =>
@@ -238,7 +240,7 @@ const mountAt = (mounts: readonly MountEntry[], path: string): MountEntry | unde
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-const stuck = ({ container }: ContainerOrder, left: readonly string[]): ProductError =>
+const containerStuckError = ({ container }: ContainerSpec, left: readonly string[]): ProductError =>
   new ProductError(
     'CONTAINER_STUCK',
     `not all of container '${container}' is gone: ${left.join('; ')}. Run: volumes cell repair`,

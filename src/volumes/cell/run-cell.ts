@@ -7,9 +7,9 @@ import { readOwnFile } from '../../platform/read-file.ts';
 import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
 import { Volman } from '../volman/volman.ts';
 import { parseVolumeMounts } from '../options/parse-volume-mounts.ts';
-import { withFolder } from './held-folder.ts';
-import { repair } from './let-go.ts';
-import type { CellPorts, ContainerOrder } from './run-app.ts';
+import { withDirectory } from './held-folder.ts';
+import { cleanUpOrphans } from './let-go.ts';
+import type { CellPorts, ContainerSpec } from './run-app.ts';
 import { runApp } from './run-app.ts';
 
 /** What the command gets from its process. */
@@ -34,7 +34,7 @@ const options = {
   grace: { type: 'string', default: '10' },
 } as const;
 
-type Words = ReturnType<typeof parseWords>;
+type CellArguments = ReturnType<typeof parseWords>;
 
 /** In seconds; the drivers' own for a mount is half a minute. */
 const deadlines = { short: 15, mount: 90 };
@@ -48,9 +48,9 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes cell mounts, which only root may: run it with sudo');
   const log = (line: string): void => ports.out(`${line}\n`);
-  const volman = volmanOf(words, log);
+  const volman = createVolman(words, log);
   if (verb === 'run') {
-    const order = await orderOf(words);
+    const order = await parseContainerSpec(words);
     return run(order, cellPorts(words, volman, { ...ports, log }));
   }
   if (words.command.length > 0) throw usage();
@@ -58,11 +58,14 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
   switch (verb) {
     case 'repair': {
       await volman.scan();
-      return codeOf(await repair({ volman, state, step: () => undefined, log }), () => undefined);
+      return parseDriverMode(
+        await cleanUpOrphans({ volman, state, onStep: () => undefined, log }),
+        () => undefined,
+      );
     }
     case 'purge':
       await volman.scan();
-      return codeOf(await volman.purge(), log);
+      return parseDriverMode(await volman.purge(), log);
     case 'drivers':
       await volman.scan();
       for (const name of volman.listDrivers()) log(name);
@@ -75,18 +78,18 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
 }
 
 /** What cells that were killed left is unmounted first; what cannot be stops no other app. */
-async function run(order: ContainerOrder, ports: CellPorts): Promise<number> {
+async function run(order: ContainerSpec, ports: CellPorts): Promise<number> {
   await ports.volman.scan();
-  await repair(ports);
+  await cleanUpOrphans(ports);
   return runApp(order, ports);
 }
 
-function codeOf(left: readonly string[], log: (line: string) => void): number {
+function parseDriverMode(left: readonly string[], log: (line: string) => void): number {
   for (const line of left) log(line);
   return left.length === 0 ? 0 : 1;
 }
 
-function volmanOf({ values }: Words, log: (line: string) => void): Volman {
+function createVolman({ values }: CellArguments, log: (line: string) => void): Volman {
   return new Volman({
     folders: values.drivers.split(':'),
     mountFolders: values.mounts.split(':'),
@@ -102,32 +105,35 @@ function volmanOf({ values }: Words, log: (line: string) => void): Volman {
 }
 
 function cellPorts(
-  { values }: Words,
+  { values }: CellArguments,
   volman: Volman,
   { signal, log }: CellRunPorts & { readonly log: (line: string) => void },
 ): CellPorts {
-  const grace = numberOf('grace', values.grace, 3600);
+  const grace = parseSeconds('grace', values.grace, 3600);
   return {
     volman,
     state: values.state,
     deadlines: { start: 60, grace, kill: 10, watch: 5 },
     log,
-    step: () => undefined,
+    onStep: () => undefined,
     signal,
   };
 }
 
-async function orderOf({ values, command }: Words): Promise<ContainerOrder> {
+async function parseContainerSpec({ values, command }: CellArguments): Promise<ContainerSpec> {
   const { binding, name = `app-${randomUUID()}`, root } = values;
   if (binding === undefined || command.length === 0) throw usage();
   const container = parsePathSegment(name);
   if (container === undefined) throw invalidOption('name', segmentProblem(name));
   if (!isAbsolute(root) || (root !== '/' && normalize(`${root}/`) !== `${root}/`))
     throw invalidOption('root', 'must be an absolute path without ".." and slash at its end');
-  if (withFolder(root, () => true) === undefined) throw invalidOption('root', `'${root}' is not there`);
+  if (withDirectory(root, () => true) === undefined) throw invalidOption('root', `'${root}' is not there`);
   // a password may be in it
   const text = binding === '-' ? await readFile('/dev/stdin', 'utf8') : await textOfFile(binding);
-  const [uid, gid] = [numberOf('uid', values.uid, 4_294_967_294), numberOf('gid', values.gid, 4_294_967_294)];
+  const [uid, gid] = [
+    parseSeconds('uid', values.uid, 4_294_967_294),
+    parseSeconds('gid', values.gid, 4_294_967_294),
+  ];
   return { container, volumes: parseVolumeMounts(text), command, uid, gid, root };
 }
 
@@ -143,7 +149,7 @@ async function textOfFile(path: string): Promise<string> {
   throw new ProductError('FILE_NOT_FOUND', `'${path}' is not there; ${next}`);
 }
 
-function numberOf(name: string, text: string, most: number): number {
+function parseSeconds(name: string, text: string, most: number): number {
   if (/^[1-9]\d{0,9}$/u.test(text) && Number(text) <= most) return Number(text);
   throw invalidOption(name, `must be a number from 1 to ${most}`);
 }

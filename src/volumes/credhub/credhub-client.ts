@@ -1,9 +1,9 @@
 import { Agent } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
-import type { HttpsReply, HttpsRequest } from './https-exchange.ts';
-import { exchange, objectIn } from './https-exchange.ts';
+import type { HttpsResponse, HttpsRequest } from './https-exchange.ts';
+import { requestWithRetry, parseObject } from './https-exchange.ts';
 import type { TokenSource, UaaClient } from './uaa-token.ts';
-import { uaaTokens } from './uaa-token.ts';
+import { createTokenSource } from './uaa-token.ts';
 
 /**
  * How a CredHub is reached. Certificates and keys are PEM; without a CA, the system's authorities are
@@ -28,7 +28,7 @@ export interface CredhubClient {
   close(): void;
 }
 
-const usualDeadlineMs = 15_000;
+const defaultTimeoutMs = 15_000;
 const connections = 64;
 
 /**
@@ -38,7 +38,7 @@ const connections = 64;
 export function credhubClient(access: CredhubAccess): CredhubClient {
   const { auth } = access;
   const root = access.url.replace(/\/+$/u, '');
-  const trusting = (ca: string | undefined, own: { cert?: string; key?: string } = {}): Agent =>
+  const createAgent = (ca: string | undefined, own: { cert?: string; key?: string } = {}): Agent =>
     new Agent({
       keepAlive: true,
       maxSockets: connections,
@@ -47,15 +47,17 @@ export function credhubClient(access: CredhubAccess): CredhubClient {
       ...(ca === undefined ? {} : { ca }),
       ...own,
     });
-  const agent = trusting(access.ca, 'uaa' in auth ? {} : { cert: auth.certificate, key: auth.key });
-  const uaaAgent = 'uaa' in auth ? trusting(auth.uaa.ca) : undefined;
+  const agent = createAgent(access.ca, 'uaa' in auth ? {} : { cert: auth.certificate, key: auth.key });
+  const uaaAgent = 'uaa' in auth ? createAgent(auth.uaa.ca) : undefined;
   const tokens: TokenSource | undefined =
-    'uaa' in auth && uaaAgent !== undefined ? uaaTokens(auth.uaa, uaaAgent) : undefined;
+    'uaa' in auth && uaaAgent !== undefined ? createTokenSource(auth.uaa, uaaAgent) : undefined;
   let uaaUrl = 'uaa' in auth ? auth.uaa.url : undefined;
 
   async function tokenWithin(deadlineMs: number): Promise<string | undefined> {
     if (tokens === undefined) return undefined;
-    uaaUrl ??= authServerIn(await exchange({ agent, method: 'GET', url: `${root}/info` }, deadlineMs));
+    uaaUrl ??= parseAuthServer(
+      await requestWithRetry({ agent, method: 'GET', url: `${root}/info` }, deadlineMs),
+    );
     return tokens.get(uaaUrl, deadlineMs);
   }
 
@@ -63,7 +65,7 @@ export function credhubClient(access: CredhubAccess): CredhubClient {
     request: Pick<HttpsRequest, 'method' | 'body'>,
     query: string,
     deadlineMs: number,
-  ): Promise<HttpsReply> {
+  ): Promise<HttpsResponse> {
     const end = performance.now() + deadlineMs;
     for (let refused = 0; ; refused += 1) {
       const left = Math.max(0, end - performance.now());
@@ -72,18 +74,21 @@ export function credhubClient(access: CredhubAccess): CredhubClient {
         'content-type': 'application/json',
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
       };
-      const reply = await exchange({ ...request, agent, url: `${root}/api/v1/data${query}`, headers }, left);
+      const reply = await requestWithRetry(
+        { ...request, agent, url: `${root}/api/v1/data${query}`, headers },
+        left,
+      );
       if (reply.status !== 401 || token === undefined || refused > 0) return reply;
-      tokens?.drop(token);
+      tokens?.invalidate(token);
     }
   }
 
   async function call(
     request: Pick<HttpsRequest, 'method' | 'body'>,
     query: string,
-    deadlineMs = usualDeadlineMs,
-  ): Promise<HttpsReply> {
-    let reply: HttpsReply;
+    deadlineMs = defaultTimeoutMs,
+  ): Promise<HttpsResponse> {
+    let reply: HttpsResponse;
     try {
       reply = await send(request, query, deadlineMs);
     } catch (error) {
@@ -100,7 +105,7 @@ export function credhubClient(access: CredhubAccess): CredhubClient {
       const query = `?current=true&name=${encodeURIComponent(name)}`;
       const reply = await call({ method: 'GET' }, query, deadlineMs);
       if (reply.status === 404) return undefined;
-      const [first] = listIn(root, reply, 'data');
+      const [first] = parseNames(root, reply, 'data');
       return first?.['value'];
     },
     put: async (name, value) => {
@@ -114,7 +119,7 @@ export function credhubClient(access: CredhubAccess): CredhubClient {
     list: async (path) => {
       const reply = await call({ method: 'GET' }, `?path=${encodeURIComponent(path)}`);
       if (reply.status === 404) return [];
-      const names = listIn(root, reply, 'credentials').map(({ name }) => String(name));
+      const names = parseNames(root, reply, 'credentials').map(({ name }) => String(name));
       // CredHub takes an underscore of the path for any character
       return names.filter((name) => name.startsWith(`${path}/`));
     },
@@ -131,16 +136,16 @@ function unavailable(root: string, cause: string, error?: unknown): ProductError
 }
 
 /** Where CredHub says that tokens for it are made. */
-function authServerIn(reply: HttpsReply): string {
-  const server = reply.status === 200 ? objectIn(reply)['auth-server'] : undefined;
+function parseAuthServer(reply: HttpsResponse): string {
+  const server = reply.status === 200 ? parseObject(reply)['auth-server'] : undefined;
   const url = (server as { url?: unknown } | undefined)?.url;
   if (typeof url !== 'string' || !url.startsWith('https://'))
     throw new Error(`/info names no UAA (status ${reply.status}); set the url of the uaa`);
   return url;
 }
 
-function listIn(root: string, reply: HttpsReply, field: string): Record<string, unknown>[] {
-  const list = objectIn(reply)[field];
+function parseNames(root: string, reply: HttpsResponse, field: string): Record<string, unknown>[] {
+  const list = parseObject(reply)[field];
   if (!Array.isArray(list)) throw unavailable(root, 'its answer is none of CredHub; check the url');
   return list as Record<string, unknown>[];
 }

@@ -19,7 +19,7 @@ export function readCredhubSettings(read: Fields): CredhubSettings {
   const common = { url: httpsUrl(read, read.text('url')), caFile: read.optionalText('ca') };
   const byCertificate = ['client_certificate', 'client_key'].some((name) => read.value(name) !== undefined);
   if (byCertificate === (read.value('uaa') !== undefined))
-    read.fault('uaa', 'is needed, or client_certificate and client_key in its place');
+    read.report('uaa', 'is needed, or client_certificate and client_key in its place');
   if (byCertificate) {
     const auth = { certificateFile: read.text('client_certificate'), keyFile: read.text('client_key') };
     return { ...common, auth };
@@ -59,6 +59,6 @@ function httpsUrl(read: Fields, text: string): string {
   const url = URL.parse(text);
   const isPlain =
     url?.protocol === 'https:' && `${url.username}${url.password}${url.search}${url.hash}` === '';
-  if (text !== '' && !isPlain) read.fault('url', 'must be https://host:port, without user and query');
+  if (text !== '' && !isPlain) read.report('url', 'must be https://host:port, without user and query');
   return text;
 }

@@ -11,13 +11,13 @@ export interface HttpsRequest {
   readonly body?: string;
 }
 
-export interface HttpsReply {
+export interface HttpsResponse {
   readonly status: number;
   readonly text: string;
 }
 
-const attemptMs = 10_000;
-const longestReply = 16 * 1024 * 1024;
+const attemptTimeoutMs = 10_000;
+const maxResponseBytes = 16 * 1024 * 1024;
 const firstDelayMs = 100;
 const longestDelayMs = 2_000;
 
@@ -26,7 +26,7 @@ const longestDelayMs = 2_000;
  * until `deadlineMs` are over; 0 sends it once. A certificate that is not trusted is not tried again.
  * Resolves with the last reply, rejects with the last error.
  */
-export async function exchange(sent: HttpsRequest, deadlineMs: number): Promise<HttpsReply> {
+export async function requestWithRetry(sent: HttpsRequest, deadlineMs: number): Promise<HttpsResponse> {
   const end = performance.now() + deadlineMs;
   for (let tried = 0; ; tried += 1) {
     const wait = Math.min(longestDelayMs, firstDelayMs * 2 ** tried) * (0.5 + Math.random() / 2);
@@ -41,13 +41,13 @@ export async function exchange(sent: HttpsRequest, deadlineMs: number): Promise<
   }
 }
 
-function exchangeOnce({ agent, method, url, headers, body }: HttpsRequest): Promise<HttpsReply> {
+function exchangeOnce({ agent, method, url, headers, body }: HttpsRequest): Promise<HttpsResponse> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(attemptMs);
+    const signal = AbortSignal.timeout(attemptTimeoutMs);
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const sending = request(url, { agent, method, headers: { ...headers, ...length }, signal });
     sending.on('error', (error) =>
-      reject(signal.aborted ? new Error(`no answer within ${attemptMs / 1000} seconds`) : error),
+      reject(signal.aborted ? new Error(`no answer within ${attemptTimeoutMs / 1000} seconds`) : error),
     );
     sending.on('response', (response) => {
       const chunks: Buffer[] = [];
@@ -55,7 +55,7 @@ function exchangeOnce({ agent, method, url, headers, body }: HttpsRequest): Prom
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         size += chunk.length;
-        if (size > longestReply) response.destroy(new Error('the answer is longer than 16 MiB'));
+        if (size > maxResponseBytes) response.destroy(new Error('the answer is longer than 16 MiB'));
       });
       response.on('error', reject);
       response.on('end', () =>
@@ -76,7 +76,7 @@ const isUntrusted = (error: unknown): boolean =>
  * The object in a reply; empty where it is none. The parser's own error would quote the text, which may
  * hold a token.
  */
-export function objectIn({ text }: HttpsReply): Readonly<Record<string, unknown>> {
+export function parseObject({ text }: HttpsResponse): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? { ...value } : {};

@@ -1,5 +1,5 @@
 import type { Agent } from 'node:https';
-import { exchange, objectIn } from './https-exchange.ts';
+import { requestWithRetry, parseObject } from './https-exchange.ts';
 
 /** A client of a UAA. */
 export interface UaaClient {
@@ -11,21 +11,21 @@ export interface TokenSource {
   /** A token that is good for a while, from the UAA where there is none. `url` is the UAA's. */
   get(url: string, deadlineMs: number): Promise<string>;
   /** The server that the token is for refused it. */
-  drop(token: string): void;
+  invalidate(token: string): void;
 }
 
 /** A token is fetched anew so long before its end. */
-const renewMs = 30_000;
+const refreshBeforeExpiryMs = 30_000;
 
 /** Tokens by UAA's client credentials grant. All who ask while one is fetched get that one. */
-export function uaaTokens(client: UaaClient, agent: Agent): TokenSource {
+export function createTokenSource(client: UaaClient, agent: Agent): TokenSource {
   let current: { readonly token: string; readonly endsAt: number } | undefined;
   let fetching: Promise<string> | undefined;
 
   async function fetchToken(url: string, deadlineMs: number): Promise<string> {
     const credentials = [client.id, client.secret].map(encodeURIComponent).join(':');
     const asked = performance.now();
-    const reply = await exchange(
+    const reply = await requestWithRetry(
       {
         agent,
         method: 'POST',
@@ -40,11 +40,11 @@ export function uaaTokens(client: UaaClient, agent: Agent): TokenSource {
       deadlineMs,
     );
     const { status } = reply;
-    const { access_token: token, expires_in: seconds } = status === 200 ? objectIn(reply) : {};
+    const { access_token: token, expires_in: seconds } = status === 200 ? parseObject(reply) : {};
     if (typeof token !== 'string' || typeof seconds !== 'number')
       throw new Error(`the UAA at ${url} gives no token to client ${client.id}: status ${status}`);
     const lifeMs = seconds * 1000;
-    current = { token, endsAt: asked + lifeMs - Math.min(renewMs, lifeMs / 2) };
+    current = { token, endsAt: asked + lifeMs - Math.min(refreshBeforeExpiryMs, lifeMs / 2) };
     return token;
   }
 
@@ -56,7 +56,7 @@ export function uaaTokens(client: UaaClient, agent: Agent): TokenSource {
       });
       return fetching;
     },
-    drop: (token) => {
+    invalidate: (token) => {
       if (current?.token === token) current = undefined;
     },
   };

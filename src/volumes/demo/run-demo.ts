@@ -9,7 +9,7 @@ import { parsePathSegment } from '../../platform/path-segment.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import type { BrokerConfig } from '../broker/config.ts';
 import { startBroker } from '../broker/start-broker.ts';
-import { scratchConfig } from '../broker/try-broker.ts';
+import { temporaryConfig } from '../broker/try-broker.ts';
 import { parseVolumeMounts } from '../options/parse-volume-mounts.ts';
 import { runApp } from '../cell/run-app.ts';
 import { parseDriverConfig } from '../driver/config.ts';
@@ -104,7 +104,7 @@ async function prepare(ports: DemoPorts): Promise<Demo> {
 /** `stops`: what ends that which has begun, the last one first. */
 async function walk(demo: Demo, stops: (() => Promise<unknown>)[]): Promise<void> {
   const { folder, serverFolder, share, say, signal } = demo;
-  const config = scratchConfig(folder);
+  const config = temporaryConfig(folder);
   const broker = await startBroker(config, () => undefined);
   stops.push(() => broker.stop());
   say(`broker: listens at ${broker.url}`);
@@ -156,7 +156,7 @@ async function walk(demo: Demo, stops: (() => Promise<unknown>)[]): Promise<void
       state: join(folder, 'cell'),
       deadlines: { start: 60, grace: 10, kill: 10, watch: 5 },
       log: (line) => say(`cell: ${line}`),
-      step: (step) => say(`cell: ${step}`),
+      onStep: (step) => say(`cell: ${step}`),
       signal,
     },
   );

@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { FlagTable, Flags } from './flags.ts';
 import { parseFlags } from './flags.ts';
-import type { ForcedFlags } from './options/parse-mount-request.ts';
+import type { OperatorFlags } from './options/parse-mount-request.ts';
 
 /** The names that Cloud Foundry's brokers put into their volume mounts. */
 export type DriverName = 'nfsv3driver' | 'smbdriver';
@@ -48,8 +48,8 @@ export interface DriverConfig {
   readonly tls: TlsFiles | undefined;
   readonly deadlines: Deadlines;
   /** Milliseconds between two probes of all mounts; 0: no watchdog. */
-  readonly watchEvery: number;
-  readonly forcedFlags: ForcedFlags;
+  readonly watchIntervalMs: number;
+  readonly forcedFlags: OperatorFlags;
   readonly signatures: 'off' | 'log' | 'require';
   /** File of the broker's public keys, in PEM. */
   readonly signatureKeys: string | undefined;
@@ -61,7 +61,7 @@ export interface DriverConfig {
   /** Groups of addresses of NFS servers; those of a group belong to one server. */
   readonly sameServers: readonly (readonly string[])[];
   /** Local folders below it are mounted in place of shares. */
-  readonly bindFrom: string | undefined;
+  readonly bindSource: string | undefined;
 }
 
 const ports = { nfsv3driver: 7589, smbdriver: 8589 };
@@ -138,38 +138,38 @@ class Reader {
         probe: this.#duration('probeTimeout', 5_000),
         drain: this.#duration('drainTimeout', 300_000),
       },
-      watchEvery: this.#duration('watchInterval', 30_000),
+      watchIntervalMs: this.#duration('watchInterval', 30_000),
       forcedFlags: {
         noserverino: this.#flags.isSet('forceNoserverino'),
         nodfs: this.#flags.isSet('forceNoDfs'),
       },
       ...this.#trust(),
-      mapfsPath: this.#flags.text('mapfsPath'),
+      mapfsPath: this.#flags.string('mapfsPath'),
       sameServers: this.#sameServers(),
-      bindFrom: this.#optionalPath('bindFrom'),
+      bindSource: this.#optionalPath('bindFrom'),
     };
   }
 
   #name(): DriverName {
-    const name = this.#flags.text('name');
+    const name = this.#flags.string('name');
     if (name === 'nfsv3driver' || name === 'smbdriver') return name;
     this.#faults.push('-name must be nfsv3driver or smbdriver');
     return 'nfsv3driver';
   }
 
   #path(flag: string): string {
-    const path = this.#flags.text(flag);
+    const path = this.#flags.string(flag);
     if (path !== undefined && isAbsolute(path)) return path;
     this.#faults.push(`-${flag} must be an absolute path`);
     return '/';
   }
 
   #optionalPath(flag: string): string | undefined {
-    return this.#flags.text(flag) === undefined ? undefined : this.#path(flag);
+    return this.#flags.string(flag) === undefined ? undefined : this.#path(flag);
   }
 
   #sameServers(): DriverConfig['sameServers'] {
-    const text = this.#flags.text('nfsServerAddresses');
+    const text = this.#flags.string('nfsServerAddresses');
     if (text === undefined) return [];
     const groups = text.split(';').map((group) => group.split(',').map((address) => address.trim()));
     if (groups.flat().some((address) => isIP(address) === 0))
@@ -180,7 +180,7 @@ class Reader {
   }
 
   #trust(): Pick<DriverConfig, 'signatures' | 'signatureKeys' | 'secretFiles' | 'credhub'> {
-    const signatures = this.#flags.text('signatures') ?? 'off';
+    const signatures = this.#flags.string('signatures') ?? 'off';
     const isMode = signatures === 'off' || signatures === 'log' || signatures === 'require';
     if (!isMode) this.#faults.push('-signatures must be off, log or require');
     const signatureKeys = this.#optionalPath('signatureKeys');
@@ -193,8 +193,8 @@ class Reader {
   }
 
   #transport(name: DriverName, driversPath: string): Transport {
-    const transport = this.#flags.text('transport') ?? 'tcp';
-    const address = this.#flags.text('listenAddr');
+    const transport = this.#flags.string('transport') ?? 'tcp';
+    const address = this.#flags.string('listenAddr');
     if (transport === 'tcp' || transport === 'tcp-json') {
       const specFile = transport === 'tcp' ? 'spec' : 'json';
       return { kind: 'tcp', listen: this.#address('listen', ports[name]), specFile };
@@ -206,8 +206,8 @@ class Reader {
 
   /** nfsv3driver has one flag of host and port, smbdriver one of the port, on loopback. */
   #address(which: 'listen' | 'admin', usual: number): Address {
-    const port = this.#flags.text(`${which}Port`);
-    const address = this.#flags.text(`${which}Addr`);
+    const port = this.#flags.string(`${which}Port`);
+    const address = this.#flags.string(`${which}Addr`);
     if (port !== undefined && address !== undefined)
       this.#faults.push(`-${which}Port and -${which}Addr exclude each other`);
     if (address === undefined) return { host: '127.0.0.1', port: this.#port(`${which}Port`, port, usual) };
@@ -225,7 +225,7 @@ class Reader {
 
   #tls(): TlsFiles | undefined {
     if (!this.#flags.isSet('requireSSL')) return undefined;
-    if (this.#flags.text('transport') !== 'tcp-json')
+    if (this.#flags.string('transport') !== 'tcp-json')
       this.#faults.push(
         '-requireSSL needs -transport tcp-json: no other spec file says which certificates to use',
       );
@@ -241,7 +241,7 @@ class Reader {
 
   /** As Go writes durations, of one unit: 500ms, 30s, 5m. */
   #duration(flag: string, usual: number): number {
-    const text = this.#flags.text(flag);
+    const text = this.#flags.string(flag);
     if (text === undefined) return usual;
     const [, number, unit] = /^(\d{1,6})(ms|s|m)?$/u.exec(text) ?? [];
     if (number === undefined || (unit === undefined && number !== '0'))

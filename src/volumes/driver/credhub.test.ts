@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { CredhubStub } from '../credhub/testing/credhub-stub.ts';
 import { credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
-import type { MountOrder } from './mount/mount-order.ts';
+import type { MountSpec } from './mount/mount-order.ts';
 import { driverFolder, safeDescription } from './testing/test-driver.ts';
 import type { TrustingDriver } from './testing/trusting-driver.ts';
 import { trustingDriver } from './testing/trusting-driver.ts';
@@ -47,7 +47,7 @@ async function driverWithCredhub(
   return { ...driver, stub, file };
 }
 
-function lastPassword(mounts: ReadonlyMap<string, MountOrder>): string | undefined {
+function lastPassword(mounts: ReadonlyMap<string, MountSpec>): string | undefined {
   const order = [...mounts.values()].at(-1);
   return order?.kind === 'smb' ? order.password : undefined;
 }

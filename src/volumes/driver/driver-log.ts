@@ -10,7 +10,7 @@ export interface DriverLog {
 /** A log of `source`; `standIn` is said on each line where no real share is mounted. */
 export function driverLog(
   write: (line: string) => void,
-  { source, now, standIn }: { source: string; now: () => Date; standIn?: string | undefined },
+  { source, now, standIn: localBindNote }: { source: string; now: () => Date; standIn?: string | undefined },
 ): DriverLog {
   const line = (level: string, message: string, data: LogData): void =>
     write(
@@ -19,7 +19,7 @@ export function driverLog(
         level,
         source,
         message: `${source}.${message}`,
-        data: { ...(standIn === undefined ? {} : { stand_in: standIn }), ...data },
+        data: { ...(localBindNote === undefined ? {} : { stand_in: localBindNote }), ...data },
       })}\n`,
     );
   return {
@@ -29,7 +29,7 @@ export function driverLog(
   };
 }
 
-const hidden = '*REDACTED*';
+const redacted = '*REDACTED*';
 
 /**
  * Options as the log shows them: all but names of users and hosts could be secret one day, so few are shown.
@@ -38,7 +38,7 @@ export function withoutSecrets(options: Readonly<Record<string, unknown>>): LogD
   return Object.fromEntries(
     Object.entries(options).map(([key, value]) => [
       key,
-      /pass|pwd|secret|token|key/iu.test(key) ? hidden : value,
+      /pass|pwd|secret|token|key/iu.test(key) ? redacted : value,
     ]),
   );
 }

@@ -3,7 +3,7 @@ export type FlagTable = Readonly<Record<string, 'text' | 'switch'>>;
 
 /** The flags that were given. */
 export interface Flags {
-  text(name: string): string | undefined;
+  string(name: string): string | undefined;
   isSet(name: string): boolean;
 }
 
@@ -11,9 +11,9 @@ export interface Flags {
  * Parses flags as Go's package flag does: `-name value`, `-name=value`, with one dash or two. What is wrong
  * is added to `faults`.
  */
-export function parseFlags(words: readonly string[], table: FlagTable, faults: string[]): Flags {
+export function parseFlags(args: readonly string[], table: FlagTable, faults: string[]): Flags {
   const values = new Map<string, string>();
-  const rest = [...words];
+  const rest = [...args];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     const [, name = '', given] = /^--?([^-=][^=]*)(?:=(.*))?$/su.exec(word) ?? [];
     const kind = Object.hasOwn(table, name) ? table[name] : undefined;
@@ -29,7 +29,7 @@ export function parseFlags(words: readonly string[], table: FlagTable, faults: s
   }
   return {
     // Go programs take an empty text for none
-    text: (name) => values.get(name) || undefined,
+    string: (name) => values.get(name) || undefined,
     isSet: (name) => values.get(name) === 'true',
   };
 }

@@ -19,7 +19,7 @@ const order = {
   host: 'server',
   path: '/export',
   readOnly: false,
-  cachesAttributes: false,
+  attributeCaching: false,
 } as const;
 
 /** A folder that a driver has run in and left, with the mounts of its last life in memory. */

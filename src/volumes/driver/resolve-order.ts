@@ -4,44 +4,45 @@ import type { DriverLog } from './driver-log.ts';
 import type { ResolveIds } from './ldap/resolve-ids.ts';
 import type { DriverMetrics } from './metrics.ts';
 import { MountError } from './mount/mount-error.ts';
-import type { MountOrder } from './mount/mount-order.ts';
-import type { ForcedFlags } from './options/parse-mount-request.ts';
+import type { MountSpec } from './mount/mount-order.ts';
+import type { OperatorFlags } from './options/parse-mount-request.ts';
 import { parseMountRequest } from './options/parse-mount-request.ts';
 import type { SignatureCheck, SignaturePolicy } from './trust/check-signature.ts';
 import { checkSignature } from './trust/check-signature.ts';
-import type { SecretPlaces } from './trust/read-secret.ts';
+import type { SecretSources } from './trust/read-secret.ts';
 import { readSecret } from './trust/read-secret.ts';
 import type { CreateOptions } from './volumes/volume.ts';
 import type { VolumeName } from './volumes/volume-name.ts';
 
-export interface OrderPorts {
+export interface ResolveMountDependencies {
   readonly protocol: 'nfs' | 'smb';
-  readonly forcedFlags: ForcedFlags;
+  readonly forcedFlags: OperatorFlags;
   readonly signatures: SignaturePolicy;
-  readonly secrets: SecretPlaces;
+  readonly secrets: SecretSources;
   readonly log: DriverLog;
   readonly metrics: DriverMetrics;
   /** Asks the directory for a user's ids; absent: there is none. */
-  readonly idsOf?: ResolveIds | undefined;
+  readonly resolveIds?: ResolveIds | undefined;
 }
 
 /**
  * What the options of a volume ask to mount, with its secrets. Rejects with MountError where they are wrong,
  * not signed as they have to be, or a secret cannot be had.
  */
-export async function resolveOrder(
-  ports: OrderPorts,
+export async function resolveMount(
+  ports: ResolveMountDependencies,
   name: VolumeName,
   options: CreateOptions,
   signal: AbortSignal,
-): Promise<MountOrder> {
-  const { protocol, forcedFlags, secrets, log, idsOf } = ports;
+): Promise<MountSpec> {
+  const { protocol, forcedFlags, secrets, log, resolveIds } = ports;
   const check = verifyOptions(ports, name, options);
-  const usersFault = protocol === 'nfs' ? faultOfUsers(options, idsOf !== undefined, check.isSigned) : '';
+  const usersFault =
+    protocol === 'nfs' ? faultOfUsers(options, resolveIds !== undefined, check.isSigned) : '';
   if (usersFault !== '') throw new MountError('INVALID_OPTION', usersFault);
   const parsed = parseMountRequest(protocol, options, forcedFlags);
   if ('fault' in parsed) throw new MountError('INVALID_OPTION', parsed.fault);
-  const secretOf = async (password: string): Promise<string> => {
+  const resolvePassword = async (password: string): Promise<string> => {
     const reference = parseSecretReference(password);
     if (reference === undefined) return password;
     if (!check.isSigned) throw new MountError('NOT_SIGNED', `its password is a reference, and ${check.why}`);
@@ -51,14 +52,17 @@ export async function resolveOrder(
     throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.fault}`);
   };
   const { order, login } = parsed;
-  if (order.kind === 'smb') return { ...order, password: await secretOf(order.password) };
-  if (login === undefined || idsOf === undefined) return order;
-  return { ...order, ids: await idsOf({ ...login, password: await secretOf(login.password) }, signal) };
+  if (order.kind === 'smb') return { ...order, password: await resolvePassword(order.password) };
+  if (login === undefined || resolveIds === undefined) return order;
+  return {
+    ...order,
+    ids: await resolveIds({ ...login, password: await resolvePassword(login.password) }, signal),
+  };
 }
 
 /** Throws NOT_SIGNED where the policy asks for a signature that the options do not have. */
 export function verifyOptions(
-  { signatures, log, metrics }: Pick<OrderPorts, 'signatures' | 'log' | 'metrics'>,
+  { signatures, log, metrics }: Pick<ResolveMountDependencies, 'signatures' | 'log' | 'metrics'>,
   name: VolumeName,
   options: CreateOptions,
 ): SignatureCheck {

@@ -5,7 +5,7 @@ import { parseDriverConfig } from './config.ts';
 import { driverLog } from './driver-log.ts';
 import { parseLdapSettings } from './ldap/ldap-settings.ts';
 import type { ResolveIds } from './ldap/resolve-ids.ts';
-import { ldapResolver } from './ldap/resolve-ids.ts';
+import { createLdapIdResolver } from './ldap/resolve-ids.ts';
 import type { Mounter } from './mount/mounter.ts';
 import { bindMounter } from './mount/bind-mounter.ts';
 import { ShareMounter } from './mount/share-mounter.ts';
@@ -23,28 +23,28 @@ export interface DriverRunPorts {
 export async function runDriver(words: readonly string[], ports: DriverRunPorts): Promise<number> {
   const { environment, out, signal } = ports;
   const config = parseDriverConfig(words);
-  const idsOf = config.protocol === 'nfs' ? directoryOf(environment) : undefined;
-  refuseUnable(config);
-  const driver = await startDriver(config, { ...mounterOf(config, out), idsOf, out });
+  const idsOf = config.protocol === 'nfs' ? createIdResolver(environment) : undefined;
+  checkCanMount(config);
+  const driver = await startDriver(config, { ...createMounter(config, out), idsOf, out });
   await Promise.race([driver.evacuated, aborted(signal)]);
   await driver.stop();
   return 0;
 }
 
-function directoryOf(environment: DriverRunPorts['environment']): ResolveIds | undefined {
+function createIdResolver(environment: DriverRunPorts['environment']): ResolveIds | undefined {
   const faults: string[] = [];
   const settings = parseLdapSettings(environment, faults);
   if (faults.length > 0)
     throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
-  return settings && ldapResolver(settings);
+  return settings && createLdapIdResolver(settings);
 }
 
-function mounterOf(
-  { protocol, bindFrom, mapfsPath, sameServers, deadlines }: DriverConfig,
+function createMounter(
+  { protocol, bindSource, mapfsPath, sameServers, deadlines }: DriverConfig,
   out: DriverRunPorts['out'],
 ): { mounter: Mounter; standIn?: string } {
-  if (bindFrom !== undefined)
-    return { mounter: bindMounter(bindFrom), standIn: `local bind from ${bindFrom}, no share` };
+  if (bindSource !== undefined)
+    return { mounter: bindMounter(bindSource), standIn: `local bind from ${bindSource}, no share` };
   const log = driverLog(out, { source: `${protocol}-driver-server`, now: () => new Date() });
   return {
     mounter: new ShareMounter({
@@ -59,11 +59,12 @@ function mounterOf(
 }
 
 /** Else the driver would start, and each mount fail. */
-function refuseUnable({ bindFrom }: DriverConfig): void {
+function checkCanMount({ bindSource }: DriverConfig): void {
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes driver mounts, which only root may: run it with sudo');
-  if (bindFrom === undefined || statSync(bindFrom, { throwIfNoEntry: false })?.isDirectory() === true) return;
-  const message = `'${bindFrom}' of -bindFrom is no folder: make it, with a folder in it for each share`;
+  if (bindSource === undefined || statSync(bindSource, { throwIfNoEntry: false })?.isDirectory() === true)
+    return;
+  const message = `'${bindSource}' of -bindFrom is no folder: make it, with a folder in it for each share`;
   throw new ProductError('DRIVER_CONFIG_INVALID', message);
 }
 

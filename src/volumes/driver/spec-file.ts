@@ -4,7 +4,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { replaceFile } from '../../platform/replace-file.ts';
 import type { DriverConfig } from './config.ts';
 
-const endings = ['json', 'spec', 'sock'];
+const fileSuffixes = ['json', 'spec', 'sock'];
 
 /**
  * Writes `<name>.spec` or `<name>.json`, which tells volman where the driver is, and resolves with how to
@@ -18,7 +18,7 @@ export async function writeSpecFile(config: DriverConfig, address: string): Prom
   try {
     await mkdir(driversPath, { recursive: true, mode: 0o755 });
     // volman takes the first ending that it finds
-    for (const other of endings.filter((each) => each !== ending))
+    for (const other of fileSuffixes.filter((each) => each !== ending))
       await rm(join(driversPath, `${name}.${other}`), { force: true });
     if (transport.kind === 'tcp')
       replaceFile(

@@ -4,14 +4,14 @@ import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
 import { takeFileLock } from '../../platform/file-lock.ts';
-import { makeOwnFolder } from '../../platform/own-folder.ts';
+import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import type { PublicKeys } from '../signature/signature-keys.ts';
 import { readPublicKeys } from '../signature/signature-keys.ts';
 import type { DriverConfig } from './config.ts';
 import { driverLog } from './driver-log.ts';
-import { adminRequests } from './http/admin-server.ts';
-import { driverRequests } from './http/driver-server.ts';
+import { adminRequestHandler } from './http/admin-server.ts';
+import { pluginRequestHandler } from './http/driver-server.ts';
 import { closeServer, listenTcp, listenUnix } from './http/listen.ts';
 import { tlsOptions } from './http/tls-options.ts';
 import { readPem } from './read-pem.ts';
@@ -19,8 +19,8 @@ import type { ResolveIds } from './ldap/resolve-ids.ts';
 import { driverMetrics } from './metrics.ts';
 import { makeMountFolder } from './mount-folder.ts';
 import type { Mounter } from './mount/mounter.ts';
-import type { OrderPorts } from './resolve-order.ts';
-import { resolveOrder, verifyOptions } from './resolve-order.ts';
+import type { ResolveMountDependencies } from './resolve-order.ts';
+import { resolveMount, verifyOptions } from './resolve-order.ts';
 import { writeSpecFile } from './spec-file.ts';
 import { StateStore } from './state/state-store.ts';
 import { drain } from './volumes/drain.ts';
@@ -51,17 +51,17 @@ export interface DriverPorts {
 }
 
 /** Milliseconds that requests may take yet when the driver stops. */
-const stopMs = 10_000;
+const shutdownTimeoutMs = 10_000;
 
 /** Starts a driver. Mounts of its earlier life are its own again before it answers. */
 export async function startDriver(config: DriverConfig, ports: DriverPorts): Promise<RunningDriver> {
   const source = `${config.protocol}-driver-server`;
   const log = driverLog(ports.out, { source, now: () => new Date(), standIn: ports.standIn });
   // who can write there could put a link in the place of a folder while a secret is read
-  if (config.secretFiles !== undefined) await makeOwnFolder(config.secretFiles);
+  if (config.secretFiles !== undefined) await ensurePrivateDirectory(config.secretFiles);
   const folder = await makeMountFolder(config.mountDir);
   const lockName = parsePathSegment('lock');
-  const lock = lockName && (await takeFileLock(folder.stateFolder, lockName));
+  const lock = lockName && (await takeFileLock(folder.stateDirectory, lockName));
   if (lock === undefined)
     throw new ProductError(
       'DRIVER_CONFIG_INVALID',
@@ -75,19 +75,19 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
     const metrics = driverMetrics();
     const credhub = config.credhub === undefined ? undefined : await openCredhub(config.credhub);
     stops.push(() => credhub?.client.close());
-    const orders: OrderPorts = {
+    const orders: ResolveMountDependencies = {
       protocol: config.protocol,
       forcedFlags: config.forcedFlags,
       signatures: { mode: config.signatures, keys: await keysOf(config) },
       secrets: { filePrefix: config.secretFiles, credhub },
       log,
       metrics,
-      idsOf: ports.idsOf,
+      resolveIds: ports.idsOf,
     };
     const mounts = new VolumeMounts({
       mounter: ports.mounter,
-      store: new StateStore(folder.stateFolder),
-      resolveOrder: (name, options, signal) => resolveOrder(orders, name, options, signal),
+      store: new StateStore(folder.stateDirectory),
+      resolveOrder: (name, options, signal) => resolveMount(orders, name, options, signal),
       verifyOptions: (name, options) => void verifyOptions(orders, name, options),
       mountDir: folder.path,
       bootId: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
@@ -110,15 +110,15 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
       evacuation.resolve();
       return left;
     };
-    const admin = createServer(adminRequests({ evacuate, metrics, log }));
+    const admin = createServer(adminRequestHandler({ evacuate, metrics, log }));
     const adminAddress = await listenTcp(admin, config.admin);
-    stops.push(() => closeServer(admin, stopMs));
-    const server = await serverOf(config, driverRequests(new VolumeDriver(mounts), log));
+    stops.push(() => closeServer(admin, shutdownTimeoutMs));
+    const server = await serverOf(config, pluginRequestHandler(new VolumeDriver(mounts), log));
     const address = await listen(config, server);
-    stops.push(() => closeServer(server, stopMs));
+    stops.push(() => closeServer(server, shutdownTimeoutMs));
     removeSpec = await writeSpecFile(config, address);
     stops.push(removeSpec);
-    stopWatchdog = startWatchdog(mounts, config.watchEvery);
+    stopWatchdog = startWatchdog(mounts, config.watchIntervalMs);
     log.info('started', { address, admin: adminAddress });
     return { address, adminAddress, evacuated: evacuation.promise, stop };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../errors/product-error.ts';
-import { containerId, mountCommand } from '../driver/mount/mount-command.ts';
-import type { NfsOrder, SmbOrder } from '../driver/mount/mount-order.ts';
+import { containerUid, mountCommand } from '../driver/mount/mount-command.ts';
+import type { NfsMountSpec, SmbMountSpec } from '../driver/mount/mount-order.ts';
 import { parseMountRequest } from '../driver/options/parse-mount-request.ts';
 import { parseSecretReference } from '../signature/secret-reference.ts';
 import type { VolumeMount } from '../options/parse-volume-mounts.ts';
@@ -109,7 +109,7 @@ function volumeOf({ driver, config }: VolumeMount, place: Place, where: string):
   return order.kind === 'nfs' ? nfsVolume(order, place, where) : smbVolume(order, place, where);
 }
 
-function nfsVolume(order: NfsOrder, place: Place, where: string): ShareVolume {
+function nfsVolume(order: NfsMountSpec, place: Place, where: string): ShareVolume {
   const { host, path, ids } = order;
   const { isInline, runsAsOwner } = place.choice;
   if (isInline)
@@ -127,7 +127,7 @@ function nfsVolume(order: NfsOrder, place: Place, where: string): ShareVolume {
   };
 }
 
-function smbVolume(order: SmbOrder, place: Place, where: string): ShareVolume {
+function smbVolume(order: SmbMountSpec, place: Place, where: string): ShareVolume {
   const { name, choice } = place;
   refuseSmb(order, where);
   const secret = secretOf(order, place, where);
@@ -135,7 +135,7 @@ function smbVolume(order: SmbOrder, place: Place, where: string): ShareVolume {
   const attributes = { source: order.share };
   const mountOptions = mountOptionsOf(order).filter((option) => !/^(?:username|domain)=/u.test(option));
   // the files of the share are this user's, as in an app of Cloud Foundry
-  const identity = { runAsUser: containerId, runAsGroup: containerId };
+  const identity = { runAsUser: containerUid, runAsGroup: containerUid };
   const driver = 'smb.csi.k8s.io';
   if (choice.isInline) {
     const volumeAttributes = { ...attributes, secretName, mountOptions: mountOptions.join(',') };
@@ -147,7 +147,7 @@ function smbVolume(order: SmbOrder, place: Place, where: string): ShareVolume {
 }
 
 /** What csi-driver-smb would do otherwise than the driver of Cloud Foundry (its pkg/smb/nodeserver.go). */
-function refuseSmb({ security, username, password }: SmbOrder, where: string): void {
+function refuseSmb({ security, username, password }: SmbMountSpec, where: string): void {
   if (security?.startsWith('krb5') === true)
     throw refused(where, `has sec=${security}, for which csi-driver-smb needs a ticket that no binding has`);
   if ([username, password].some((text) => text.trim() !== text))
@@ -162,7 +162,7 @@ function refuseSmb({ security, username, password }: SmbOrder, where: string): v
     );
 }
 
-function secretOf(order: SmbOrder, { name, choice }: Place, where: string): Manifest[] {
+function secretOf(order: SmbMountSpec, { name, choice }: Place, where: string): Manifest[] {
   if (choice.secret !== undefined) return [];
   if (parseSecretReference(order.password) !== undefined)
     throw refused(
@@ -180,7 +180,7 @@ function secretOf(order: SmbOrder, { name, choice }: Place, where: string): Mani
 }
 
 /** Those that the driver of Cloud Foundry mounts with. */
-function mountOptionsOf(order: NfsOrder | SmbOrder): string[] {
+function mountOptionsOf(order: NfsMountSpec | SmbMountSpec): string[] {
   const { args } = mountCommand(order, '/');
   return (args[args.indexOf('-o') + 1] ?? '').split(',');
 }

@@ -25,7 +25,7 @@ export function parseVolumeMounts(text: string): readonly VolumeMount[] {
   const faults: string[] = [];
   const volumes = answersOf(text).flatMap((answer, index) =>
     new Fields(answer, index === 0 ? '' : `[${index}].`, faults, longest)
-      .items('volume_mounts')
+      .objects('volume_mounts')
       .map((mount) => volumeOf(mount)),
   );
   if (faults.length === 0) faults.push(...collisions(volumes));
@@ -54,10 +54,10 @@ function answersOf(text: string): readonly JsonObject[] {
 function volumeOf(mount: Fields): VolumeMount {
   const device = mount.nested('device');
   const [driver, mode, kind] = [mount.text('driver'), mount.text('mode'), mount.text('device_type')];
-  if (mode !== 'r' && mode !== 'rw') mount.fault('mode', 'must be r or rw');
-  if (kind !== 'shared') mount.fault('device_type', 'must be shared');
+  if (mode !== 'r' && mode !== 'rw') mount.report('mode', 'must be r or rw');
+  if (kind !== 'shared') mount.report('device_type', 'must be shared');
   const folder = containerDir.parse(mount.text('container_dir'));
-  if ('fault' in folder) mount.fault('container_dir', folder.fault);
+  if ('fault' in folder) mount.report('container_dir', folder.fault);
   return {
     driver,
     volumeId: device.text('volume_id'),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { errorCode } from '../../../src/agent/file/error-code.ts';
 import { AgentClient } from '../../../src/agent/testing/agent-client.ts';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { systemClock } from '../../../src/kubernetes/clock.ts';
 import { createTestAuthority } from '../../../src/kubernetes/testing/certificates.ts';
@@ -14,7 +14,7 @@ export interface AgentVm {
   readonly address: string;
   readonly client: AgentClient;
   /** The CPI that made it. */
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
 }
 
 /** create_vm with that fixed address, and waits for the agent, whose certificate is for it. */

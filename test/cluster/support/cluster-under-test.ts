@@ -1,4 +1,4 @@
-import type { Profile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
 import type { Access } from '../../../src/kubernetes/access.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { StockInit } from './stock-files.ts';
@@ -60,7 +60,7 @@ export interface ClusterUnderTest {
   /** With our agent, for VMs of any profile; made at the first use. */
   readonly stemcell: Stemcell;
   /** As `stemcell build` makes it for that profile, with our agent or an upstream one. */
-  stemcellFor(profile: Profile, upstream?: UpstreamAgent): Promise<Stemcell>;
+  stemcellFor(profile: SecurityProfile, upstream?: UpstreamAgent): Promise<Stemcell>;
   /** The look-alike of a stock one, for VMs of the profile privileged on one node. */
   stockStemcell(plan: StockStemcellPlan): Promise<Stemcell>;
   /** The path of the heavy one that it is made from, with our agent. */

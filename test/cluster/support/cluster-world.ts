@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
-import type { Cloud, ExecOutcome } from '../../../src/cpi/cloud.ts';
+import type { CallContext, ExecResult } from '../../../src/cpi/cloud.ts';
 import { parseConfig } from '../../../src/cpi/config.ts';
 import { createVm } from '../../../src/cpi/vm/create-vm.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
@@ -35,7 +35,7 @@ export interface NewVm {
   readonly node?: string;
   readonly agentId?: string;
   readonly env?: unknown;
-  readonly cloud?: Cloud;
+  readonly cloud?: CallContext;
   /** The cid of the stemcell; absent: the suite's, for VMs of any profile. */
   readonly image?: string;
 }
@@ -45,7 +45,7 @@ export class ClusterWorld {
   readonly cluster: ClusterUnderTest;
   readonly api: RestApi;
   readonly namespace: string;
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   readonly acknowledged = new Acknowledged();
   readonly #removals: (() => Promise<unknown>)[] = [];
 
@@ -98,7 +98,7 @@ export class ClusterWorld {
   cloudWith(
     keys: Readonly<Record<string, unknown>>,
     sections: Readonly<Record<string, unknown>> = {},
-  ): Cloud {
+  ): CallContext {
     const { kubeletRootDirectory: kubelet } = this.cluster;
     const file = {
       kubernetes: { kubelet_root_dir: kubelet, ...keys },
@@ -115,8 +115,8 @@ export class ClusterWorld {
       clock: systemClock,
       newUuid: randomUUID,
       directorUuid: 'director-1',
-      note: () => {},
-      say: () => undefined,
+      log: () => {},
+      reportProgress: () => undefined,
     };
   }
 
@@ -130,7 +130,7 @@ export class ClusterWorld {
     return cid;
   }
 
-  newDisk(storageClass: DiskClass = 'loop', size = 32, cloud: Cloud = this.cloud): Promise<string> {
+  newDisk(storageClass: DiskClass = 'loop', size = 32, cloud: CallContext = this.cloud): Promise<string> {
     return createDisk(cloud, [size, this.diskProperties(storageClass), null]);
   }
 
@@ -202,7 +202,7 @@ export class ClusterWorld {
     return other.metadata.labels?.['kubernetes.io/hostname'] ?? other.metadata.name ?? '';
   }
 
-  exec(pod: string, script: string): Promise<ExecOutcome> {
+  exec(pod: string, script: string): Promise<ExecResult> {
     const command = ['/bin/sh', '-c', script];
     return execInPod(this.cluster.access, {
       ...{ namespace: this.namespace, pod, container: 'bosh', command, deadlineMs: 120_000 },

@@ -5,7 +5,7 @@ import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { getDisks } from '../../../src/cpi/disk/get-disks.ts';
 import { label } from '../../../src/cpi/labels.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
-import type { Profile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
 import { type AgentVm, newAgentVm, untilAnswers } from './agent-vm.ts';
 import { assertWhole } from './assert-whole.ts';
 import type { DiskClass } from './cluster-under-test.ts';
@@ -17,7 +17,7 @@ export interface Life {
   readonly attach: 'recreate' | 'auto';
   /** Of its fixed address. */
   readonly number: number;
-  readonly profile: Profile;
+  readonly profile: SecurityProfile;
   /** How many pods the VM has had when both disks are detached. */
   readonly podsBeforeTheEnd: number;
   /** Of the first disk and of the second; at once, and with the pod's node, where nothing is said. */

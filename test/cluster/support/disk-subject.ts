@@ -1,5 +1,5 @@
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 import { hearLines, linesBeforeTheEnd } from './hear-lines.ts';
@@ -10,7 +10,7 @@ export interface DiskSubject {
 }
 
 /** attach_disk, or what calls it. */
-type Attach = (cloud: Cloud, vm: string, disk: string) => Promise<string>;
+type Attach = (cloud: CallContext, vm: string, disk: string) => Promise<string>;
 
 /** How a disk comes to a VM. */
 export interface Coming {
@@ -45,7 +45,7 @@ export async function writingVm(
 export interface NewDiskAt extends Coming {
   readonly storageClass: DiskClass;
   readonly place: string;
-  readonly cloud: Cloud | undefined;
+  readonly cloud: CallContext | undefined;
 }
 
 /** A new disk comes to a VM, is bound as the agent binds it, and gets a canary. Resolves with its cid. */

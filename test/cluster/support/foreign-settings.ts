@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { Profile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
 
 /** What has to be told about a cluster that is not the suite's own. */
 export interface ForeignSettings {
@@ -8,7 +8,7 @@ export interface ForeignSettings {
   readonly kubeconfig: string;
   readonly kubeletRootDirectory: string;
   /** Image references by profile; the one for `privileged` runs VMs of any profile that has no own. */
-  readonly stemcells: Readonly<Partial<Record<Profile, string>>> & { readonly privileged: string };
+  readonly stemcells: Readonly<Partial<Record<SecurityProfile, string>>> & { readonly privileged: string };
   /** A class whose volumes grow and can be snapshotted; absent: the cluster's default. */
   readonly storageClass: string | undefined;
   /** Another, whose volumes wait for their first consumer; absent: tests that need two skip. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 
 /** When a verb has just made a pod, begins to ask a holder, or has just asked for the end of a pod. */
@@ -13,9 +13,9 @@ export interface Interruption {
 
 /** What a verb comes to while something happens in the middle of it; resolves or rejects after both have ended. */
 export async function interrupted<T>(
-  cloud: Cloud,
+  cloud: CallContext,
   { moment, action }: Interruption,
-  verb: (cloud: Cloud) => Promise<T>,
+  verb: (cloud: CallContext) => Promise<T>,
 ): Promise<T> {
   let acting: Promise<void> | undefined;
   const at = (now: Moment): void => {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Profile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
 import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import { clusterAt } from '../cluster-at.ts';
 import { drivers, loopDriver } from '../csi/drivers.ts';
@@ -35,7 +35,7 @@ export function askedCluster(environment: NodeJS.ProcessEnv = process.env): Aske
 }
 
 /** For `skip` of a test that needs a stemcell made for that profile or with an upstream agent. */
-export function withoutStemcell(profile: Profile, upstream?: UpstreamAgent): string | false {
+export function withoutStemcell(profile: SecurityProfile, upstream?: UpstreamAgent): string | false {
   const asked = askedCluster();
   if (asked.kind !== 'kubeconfig') return false;
   if (upstream !== undefined) return "needs the suite's own cluster, whose stemcells have an upstream agent";

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { packLightStemcell } from '../../../src/bosh/stemcell/pack-light-stemcell.ts';
-import type { Profile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
 import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import type { ClusterUnderTest, DiskClass, Stemcell } from './cluster-under-test.ts';
 import type { ForeignSettings } from './foreign-settings.ts';
@@ -11,7 +11,7 @@ import type { ForeignSettings } from './foreign-settings.ts';
 export async function openForeignCluster(settings: ForeignSettings): Promise<ClusterUnderTest> {
   const kubeconfig = await readFile(settings.kubeconfig, 'utf8');
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcells-'));
-  const stemcellFor = (profile: Profile): Promise<Stemcell> => {
+  const stemcellFor = (profile: SecurityProfile): Promise<Stemcell> => {
     const image = settings.stemcells[profile];
     if (image === undefined) throw new Error(`there is no stemcell for profile ${profile}`);
     return lightStemcell(image, join(directory, `${profile}.tgz`));

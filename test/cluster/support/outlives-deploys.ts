@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { type Kind, label } from '../../../src/cpi/labels.ts';
-import type { Profile } from '../../../src/cpi/vm/profile.ts';
+import { type ObjectKind, label } from '../../../src/cpi/labels.ts';
+import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { persistentVolumeClaims, pods, secrets } from '../../../src/kubernetes/resources.ts';
@@ -15,7 +15,7 @@ import { type Deployer, HelloDeployment } from './hello-deployment.ts';
 export interface DeployedHello {
   /** Of its fixed address. */
   readonly number: number;
-  readonly profile: Profile;
+  readonly profile: SecurityProfile;
   /** `kubernetes.attach`. */
   readonly attach: string;
   readonly deployer: Deployer;
@@ -99,7 +99,7 @@ interface Deployed {
 
 /** The VM and the disk of the namespace, of which there may be no second. */
 async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> {
-  const only = async <T extends KubernetesObject>(resource: Resource, kind: Kind): Promise<T> => {
+  const only = async <T extends KubernetesObject>(resource: Resource, kind: ObjectKind): Promise<T> => {
     const { items } = await api.list<T>(resource, { namespace, labelSelector: `${label.kind}=${kind}` });
     const [first] = items;
     const names = items.map(({ metadata }) => metadata.name ?? '');

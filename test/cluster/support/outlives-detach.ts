@@ -1,4 +1,4 @@
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { assertWhole } from './assert-whole.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
@@ -7,7 +7,7 @@ import { isBusy } from './is-busy.ts';
 
 export interface DetachInUse extends Coming {
   /** How detach_disk is asked for while the job writes. */
-  readonly ask?: (cloud: Cloud, subject: DiskSubject) => Promise<unknown>;
+  readonly ask?: (cloud: CallContext, subject: DiskSubject) => Promise<unknown>;
   /** Before detach_disk is asked for. */
   readonly before?: (subject: DiskSubject) => Promise<void>;
   /** When it has refused. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import { hasVm } from '../../../src/cpi/vm/has-vm.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';
@@ -10,7 +10,7 @@ import { writingVm } from './disk-subject.ts';
 import { nodeReference, startAgain, untilLost } from './node-condition.ts';
 
 /** The CPI, with little patience for a lost node. */
-export const hasty = (world: ClusterWorld): Cloud =>
+export const hasty = (world: ClusterWorld): CallContext =>
   world.cloudWith({}, { deadlines: { lost_node: 5, delete_vm: 300, release: 2 } });
 
 export interface LostNode {

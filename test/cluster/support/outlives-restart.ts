@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { until } from '../../support/until.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
@@ -66,7 +66,10 @@ export async function outlivesRestart(
 }
 
 /** One refusal may say that the holder could not be asked: this is for the one that says who uses the disk. */
-async function untilRefusedAsInUse(cloud: Cloud, { vm, disks: [disk = ''] }: DiskSubject): Promise<void> {
+async function untilRefusedAsInUse(
+  cloud: CallContext,
+  { vm, disks: [disk = ''] }: DiskSubject,
+): Promise<void> {
   await until('detach_disk to be refused for what uses the disk', async () => {
     const refusal = await detachDisk(cloud, [vm, disk]).catch((error: unknown) => error);
     assert.ok(isProductError(refusal, 'DISK_BUSY'), `detach_disk came to ${String(refusal)}`);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Profile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import { runWell } from '../machine/run.ts';
 import { holdingLock } from '../programs/holding-lock.ts';
@@ -21,7 +21,7 @@ export const stemcellPackages = [
 ];
 
 /** By which the cache and test files know the stemcell of a profile. */
-export const kindOf = (profile: Profile, upstream?: UpstreamAgent): string =>
+export const kindOf = (profile: SecurityProfile, upstream?: UpstreamAgent): string =>
   upstream === undefined ? profile : `${profile}-upstream`;
 
 /**
@@ -30,7 +30,7 @@ export const kindOf = (profile: Profile, upstream?: UpstreamAgent): string =>
  */
 export async function suiteStemcell(
   cluster: RealCluster,
-  profile: Profile,
+  profile: SecurityProfile,
   upstream?: UpstreamAgent,
 ): Promise<Stemcell> {
   const kind = kindOf(profile, upstream);
@@ -43,14 +43,14 @@ export async function suiteStemcell(
 }
 
 /** Where that stemcell is on this machine, without a cluster. */
-export async function stemcellDirectory(profile: Profile, upstream?: UpstreamAgent): Promise<string> {
+export async function stemcellDirectory(profile: SecurityProfile, upstream?: UpstreamAgent): Promise<string> {
   const key = await stemcellDigest(stemcellPackages, upstream);
   return cachedFolder(kindOf(profile, upstream), key, (made) => build(made, profile, upstream));
 }
 
 async function build(
   directory: string,
-  profile: Profile,
+  profile: SecurityProfile,
   upstream: UpstreamAgent | undefined,
 ): Promise<void> {
   const own = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 
@@ -50,13 +50,13 @@ export const noSource: Weakness = {
 };
 
 export interface WeakenedCloud {
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   /** Fails where a weakness was never put in: a renamed line would make a test of harm fail for the wrong reason. */
   assertUsed(): void;
 }
 
 /** The CPI without some of what keeps disks from harm: what a suite finds with it, it would find in a CPI that is wrong. */
-export function weakenedCloud(cloud: Cloud, weaknesses: readonly Weakness[]): WeakenedCloud {
+export function weakenedCloud(cloud: CallContext, weaknesses: readonly Weakness[]): WeakenedCloud {
   const used = new Set<Weakness>();
   const weaken = (text: string, encode: (part: string) => string): string =>
     weaknesses.reduce((now, weakness) => {

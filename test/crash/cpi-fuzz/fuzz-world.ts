@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import { answer } from '../../../src/cpi/answer.ts';
+import { answerRequest } from '../../../src/cpi/answer.ts';
 import { parseConfig } from '../../../src/cpi/config.ts';
 import type { Known } from './inputs.ts';
 import { mbusPassword, namespace, testCloud } from '../../../src/cpi/testing/test-cloud.ts';
@@ -64,7 +64,7 @@ export async function fuzzWorld(t: TestContext): Promise<FuzzWorld> {
     known,
     ask: async (stdin) => {
       let isPastEnvelope = false;
-      const response = await answer(stdin.toString('utf8'), {
+      const response = await answerRequest(stdin.toString('utf8'), {
         readConfig: () => {
           isPastEnvelope = true;
           return Promise.resolve(JSON.stringify(file));

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { builtCommandLine } from '../../../src/cli/built-command-line.ts';
-import { kubeletInObjects } from '../../../src/cluster/node/paths-in-objects.ts';
+import { mainModulePath } from '../../../src/cli/built-command-line.ts';
+import { apiKubeletRoot } from '../../../src/cluster/node/paths-in-objects.ts';
 import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
@@ -125,7 +125,7 @@ export class EmbeddedLine {
 
   /** `bosh-kubernetes WORDS`; never rejects for how it ended. */
   command(words: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
-    const child = spawn(process.execPath, [builtCommandLine(root), ...words], {
+    const child = spawn(process.execPath, [mainModulePath(root), ...words], {
       cwd: this.directory,
       env: {
         PATH: process.env['PATH'],
@@ -167,7 +167,7 @@ export class EmbeddedLine {
 
   /** The manifest and the flags that say what it asks for: the same for ours and for the bosh CLI. */
   envWords(): string[] {
-    const folder = `kubelet_root_dir=${kubeletInObjects}`;
+    const folder = `kubelet_root_dir=${apiKubeletRoot}`;
     const variables = ['-v', folder, '--var-file', `kubeconfig=${this.kubeconfig}`];
     return [this.manifestPath, '--vars-store', this.varsStorePath, ...variables];
   }

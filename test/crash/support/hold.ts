@@ -1,6 +1,6 @@
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { KubernetesApi, ObjectReference } from '../../../src/kubernetes/api.ts';
-import { ifThere } from '../../../src/kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../../src/kubernetes/if-there.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import { volumeAnnotations, type PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
 import { until } from '../../support/until.ts';
@@ -21,7 +21,7 @@ export async function holdEnd(api: KubernetesApi, reference: ObjectReference): P
 
 /** False where others changed the object meanwhile: they take away finalizers of theirs. */
 async function withoutFinalizer(api: KubernetesApi, reference: ObjectReference): Promise<boolean> {
-  const found = await ifThere(api.get(reference));
+  const found = await ignoreNotFound(api.get(reference));
   if (found === undefined) return true;
   const { resourceVersion = '', finalizers = [] } = found.metadata;
   const rest = finalizers.filter((name) => name !== finalizer);

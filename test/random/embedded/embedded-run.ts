@@ -1,8 +1,8 @@
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
-import { attachmentName } from '../../../src/cpi/names.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
+import { attachmentPodName } from '../../../src/cpi/names.ts';
 import type { EmbeddedWorld } from '../../../src/cpi/testing/embedded-world.ts';
 import { createVmArguments, namespace } from '../../../src/cpi/testing/test-cloud.ts';
 import { argumentsOf } from '../simulated/arguments-of.ts';
@@ -80,7 +80,7 @@ export class EmbeddedRun {
     this.violations.push(words);
   }
 
-  #cloudOf(vm: number): Cloud {
+  #cloudOf(vm: number): CallContext {
     return this.#options.world.cloudWith({ attach: this.#options.plan.strategies[vm] ?? 'hot' });
   }
 
@@ -246,7 +246,7 @@ export class EmbeddedRun {
   }
 
   async #doFault(fault: FaultName, { vmCid, disk }: Subjects): Promise<void> {
-    const attachment = attachmentName(disk.cid);
+    const attachment = attachmentPodName(disk.cid);
     this.#options.turnstile.steps.note(`${fault}: ${vmCid} ${disk.cid}`);
     switch (fault) {
       case 'kill the container of the VM':

@@ -1,7 +1,7 @@
 import { ApiError } from '../../../src/kubernetes/api-error.ts';
 import type { LocalApi } from '../../../src/cluster/api/local-api.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
-import type { ExecCommand, ExecOutcome } from '../../../src/cpi/cloud.ts';
+import type { ExecCommand, ExecResult } from '../../../src/cpi/cloud.ts';
 import { inUseExit } from '../../../src/cpi/disk/attach/in-use-script.ts';
 import type { ScriptOutcome } from './mount-container.ts';
 import type { PodLife } from './pod-life.ts';
@@ -14,7 +14,7 @@ export interface ExecPlace {
 }
 
 /** Runs one of the CPI's scripts in a container, which may end meanwhile. */
-export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): Promise<ExecOutcome> {
+export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): Promise<ExecResult> {
   const { namespace = 'bosh', pod: name } = command;
   const pod = api.registry.store.get('pods', namespace, name) as unknown as Pod | undefined;
   if (pod === undefined) throw failure(404, `pods "${name}" not found`);

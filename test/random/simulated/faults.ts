@@ -3,7 +3,7 @@ import type { ObjectReference } from '../../../src/kubernetes/api.ts';
 import type { Node } from '../../../src/kubernetes/node.ts';
 import { nodes, persistentVolumeClaims, pods } from '../../../src/kubernetes/resources.ts';
 import { outOfService } from '../../../src/cpi/node/node-state.ts';
-import { attachmentName } from '../../../src/cpi/names.ts';
+import { attachmentPodName } from '../../../src/cpi/names.ts';
 import type { Disk } from './oracle.ts';
 import type { FaultName } from './plan.ts';
 import type { PodLife } from './pod-life.ts';
@@ -22,7 +22,7 @@ type Fault = (world: SimulatedWorld, subjects: FaultSubjects) => Promise<void> |
 const remove = (world: SimulatedWorld, reference: ObjectReference, grace?: number): Promise<void> =>
   ifThere(world.api.delete(reference, grace === undefined ? {} : { gracePeriodSeconds: grace }));
 const podOf = (name: string): ObjectReference => ({ resource: pods, namespace, name });
-const attachmentOf = ({ diskCid }: FaultSubjects): string => attachmentName(diskCid);
+const attachmentOf = ({ diskCid }: FaultSubjects): string => attachmentPodName(diskCid);
 
 const faults: Readonly<Record<FaultName, Fault>> = {
   'kill the container of the VM': (world, { vmCid }) => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/kubernetes/clock.ts';
 import type { KubernetesApi, WatchEvent } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 
 /**
  * What befalls a process, counted in the requests that it has sent, or in those alone that may change
@@ -71,7 +71,7 @@ export class KillableProcess {
   }
 
   /** What the process works with. */
-  cloudOf(cloud: Cloud): Cloud {
+  cloudOf(cloud: CallContext): CallContext {
     return {
       ...cloud,
       api: this.#api(cloud.api),

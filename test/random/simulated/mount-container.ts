@@ -1,6 +1,6 @@
 import { bindExit } from '../../../src/cpi/disk/attach/bind-script.ts';
 import { releaseExit } from '../../../src/cpi/disk/attach/release-script.ts';
-import { cannotExit } from '../../../src/cpi/disk/attach/volume-functions.ts';
+import { mountFailedExit } from '../../../src/cpi/disk/attach/volume-functions.ts';
 import type { Steps } from './steps.ts';
 
 /** The tmpfs of a VM in which attachments mount disks. */
@@ -155,7 +155,7 @@ export class MountContainer {
   /** Without a mark it is the container's own start. */
   #bind(mark?: number): ScriptOutcome {
     const { diskCid, volume, hub, otherVms } = this.#view;
-    const cannot = (words: string): ScriptOutcome => ({ exitCode: cannotExit, words });
+    const cannot = (words: string): ScriptOutcome => ({ exitCode: mountFailedExit, words });
     const done = { exitCode: 0, words: '' };
     if (mark === undefined && this.#scratch.isReleased) return done;
     if (mark === undefined && this.#scratch.mark === undefined) {

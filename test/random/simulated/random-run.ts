@@ -2,7 +2,7 @@ import type fc from 'fast-check';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { TokenKey } from '../../../src/cluster/api/tokens/token-key.ts';
-import type { Cloud, Verb } from '../../../src/cpi/cloud.ts';
+import type { CallContext, Verb } from '../../../src/cpi/cloud.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 import { createVm } from '../../../src/cpi/vm/create-vm.ts';
@@ -126,7 +126,7 @@ class RandomRun {
     if (disk !== undefined) this.#attached(vmCid, disk, hint);
   }
 
-  #cloudOf(vm: number, cloud: Cloud): Cloud {
+  #cloudOf(vm: number, cloud: CallContext): CallContext {
     const attach = this.#plan.strategies[vm] ?? 'hot';
     return { ...cloud, config: { ...cloud.config, kubernetes: { ...cloud.config.kubernetes, attach } } };
   }

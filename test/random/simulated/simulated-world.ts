@@ -22,7 +22,7 @@ import { createSourceProtection } from '../../../src/cluster/controllers/volumes
 import { createSourceProvisioner } from '../../../src/cluster/controllers/volumes/source-provisioner.ts';
 import { createVolumeReclaimer } from '../../../src/cluster/controllers/volumes/volume-reclaimer.ts';
 import type { CreateController } from '../../../src/cluster/controllers/runtime/controller.ts';
-import type { Cloud } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/cloud.ts';
 import { parseConfig } from '../../../src/cpi/config.ts';
 import { volumeAttachmentKind } from '../../../src/cpi/testing/foreign-kinds.ts';
 import { machineLabel } from '../../../src/kubernetes/node.ts';
@@ -74,7 +74,7 @@ export class SimulatedWorld {
   readonly storage: SimulatedStorage;
   readonly nodes: readonly SimulatedNode[];
   readonly errors: unknown[] = [];
-  readonly #parts: { readonly cloud: Cloud; readonly hasAttacher: boolean };
+  readonly #parts: { readonly cloud: CallContext; readonly hasAttacher: boolean };
   #stopControllers: () => Promise<void> = () => Promise.resolve();
 
   constructor({ steps, journal, tokenKey, hasAttacher }: WorldOptions) {
@@ -106,7 +106,7 @@ export class SimulatedWorld {
   }
 
   /** As a process that nobody holds sees it. */
-  get cloud(): Cloud {
+  get cloud(): CallContext {
     return this.#parts.cloud;
   }
 
@@ -144,7 +144,7 @@ export class SimulatedWorld {
     await this.api.close();
   }
 
-  #cloud(newUuid: () => string): Cloud {
+  #cloud(newUuid: () => string): CallContext {
     const deadlines = {
       ...{ schedule: 40, sandbox: 20, create_vm: 60, delete_vm: 60, reboot_vm: 60, attach_disk: 40 },
       ...{ agent: 5, release: 3, detach_disk: 40, delete_disk: 40, snapshot_disk: 40, update_disk: 40 },
@@ -158,8 +158,8 @@ export class SimulatedWorld {
       clock: this.clock,
       newUuid,
       directorUuid: 'director-1',
-      note: () => undefined,
-      say: () => undefined,
+      log: () => undefined,
+      reportProgress: () => undefined,
     };
   }
 
@@ -175,7 +175,7 @@ export class SimulatedWorld {
       list: (resource, query) => api.list(resource, query),
       watch: (resource, query) => api.watch(resource, query),
       groups: () => api.groups(),
-      some: (resource, query, wanted) => api.some(resource, query, wanted),
+      anyMatch: (resource, query, wanted) => api.anyMatch(resource, query, wanted),
       requestToken: (place, account, request) => api.requestToken(place, account, request),
       finalizeNamespace: (name) => api.finalizeNamespace(name),
       create: (resource, object, options) =>

@@ -9,7 +9,7 @@ import { runCommand } from './run-command.ts';
 import type { CommandPorts, CommandResult } from './run-command.ts';
 
 const requestLimit = 64 * 1024;
-const patienceMilliseconds = 10_000;
+const idleTimeoutMs = 10_000;
 
 /**
  * Answers `monit` commands on a unix socket: a line of JSON with the words, and one with the result. Only
@@ -25,7 +25,7 @@ export async function serveCommands(
   const server = createServer((socket) => {
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    socket.setTimeout(patienceMilliseconds, () => socket.destroy());
+    socket.setTimeout(idleTimeoutMs, () => socket.destroy());
     // a client that has gone needs no answer
     socket.on('error', () => socket.destroy());
     answer(socket, ports).catch((error: unknown) => {
@@ -45,7 +45,7 @@ export async function serveCommands(
 }
 
 async function answer(socket: Socket, ports: CommandPorts): Promise<void> {
-  const words = wordsOf(await readLine(socket));
+  const words = parseArgs(await readLine(socket));
   const result: CommandResult =
     words === undefined
       ? { code: 1, output: '', error: 'monit: the request is not a list of words\n' }
@@ -62,7 +62,7 @@ async function readLine(socket: Socket): Promise<string> {
   return text.slice(0, requestLimit);
 }
 
-function wordsOf(line: string): readonly string[] | undefined {
+function parseArgs(line: string): readonly string[] | undefined {
   try {
     const request: unknown = JSON.parse(line);
     const words: unknown = isObject(request) ? request['words'] : undefined;

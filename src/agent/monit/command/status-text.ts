@@ -1,7 +1,7 @@
 import type { MonitService } from '../../../bosh/monit/monit-service.ts';
 import type { ProcessUsage } from '../../process/process-table.ts';
 import type { ProcessStatus } from '../job-supervisor.ts';
-import { sampleOf } from '../process-sample.ts';
+import { sampleTree } from '../process-sample.ts';
 import type { ServiceProblem } from '../supervised-service.ts';
 import { monitVersion } from './help-text.ts';
 
@@ -87,7 +87,7 @@ function detailsOf(
   { live, state }: ProcessStatus,
   { now, usages, memoryKilobytes, processors }: StatusFacts,
 ): readonly (readonly [string, string])[] {
-  const sample = live === undefined ? undefined : sampleOf(live, usages, now);
+  const sample = live === undefined ? undefined : sampleTree(live, usages, now);
   if (live === undefined || sample === undefined || state === 'unmonitored') return [];
   const percent = (part: number, whole: number): string => `${((part / whole) * 100).toFixed(1)}%`;
   const seconds = Math.max(1, (now - live.startedAt) / 1000) * processors;

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { isSameAddress, parseIpRange } from '../../../bosh/manifest/ip-range.ts';
 import { targets, type Target } from '../../../director/commands-script.ts';
-import { ways, type Way } from '../../../director/director-file.ts';
+import { accessModes, type AccessMode } from '../../../director/director-file.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { firstSentence } from '../../env-arguments.ts';
 import { expandHome } from '../../expand-home.ts';
@@ -12,7 +12,7 @@ import { expandHome } from '../../expand-home.ts';
 export interface InitArguments {
   readonly directory: string;
   readonly target: Target;
-  readonly way: Way;
+  readonly way: AccessMode;
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   readonly namespace: string;
@@ -33,7 +33,7 @@ export interface InitArguments {
 }
 
 export const initUsage =
-  `init [--for ${targets.join('|')}] [--way ${ways.join('|')}] [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
+  `init [--for ${targets.join('|')}] [--way ${accessModes.join('|')}] [--kubeconfig FILE] [--context NAME] [--namespace NAME] ` +
   '[--internal-ip IP] [--internal-cidr CIDR] [--internal-gw IP] [--address HOST] [--static-volumes] [--static-ip] ' +
   '[--lasting-nats-credentials] [--release FILE] [--vm-stemcell FILE] --stemcell FILE DIRECTORY';
 
@@ -70,7 +70,7 @@ export function parseInitArguments(words: readonly string[]): InitArguments {
   if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/u.test(namespace))
     throw refuse(`--namespace '${namespace}' is no name of a namespace`);
   const path = (text: string): string => resolve(expandHome(text));
-  const way = oneOf('--way', ways, values.way);
+  const way = oneOf('--way', accessModes, values.way);
   if (address !== undefined && !/^[A-Za-z0-9.:-]{1,253}$/u.test(address))
     throw refuse(`--address '${address}' is neither a name nor an address`);
   if (way === 'loadbalancer' && address === undefined)
@@ -91,7 +91,7 @@ export function parseInitArguments(words: readonly string[]): InitArguments {
 }
 
 function addresses(
-  way: Way,
+  way: AccessMode,
   values: ReturnType<typeof parseWords>['values'],
 ): Pick<InitArguments, 'internalIp' | 'network'> {
   const { 'internal-ip': internalIp, 'internal-cidr': cidr, 'internal-gw': gateway } = values;

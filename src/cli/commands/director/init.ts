@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import type { Finding } from '../../../director/director-findings.ts';
+import type { Check } from '../../../director/director-findings.ts';
 import { prepareDirector } from '../../../director/prepare-director.ts';
 import { writeDirectory } from '../../../director/write-directory.ts';
 import { ProductError } from '../../../errors/product-error.ts';
@@ -44,15 +44,17 @@ export async function initDirector(
     ),
   );
   refuseMissing(findings);
-  const { written, kept } = await writeDirectory(directory, files, file);
+  const { written, keptFiles } = await writeDirectory(directory, files, file);
   terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
-  if (kept.length > 0)
-    terminal.out(`Kept, since they were edited: ${kept.join(', ')}; remove one to have it written again\n`);
+  if (keptFiles.length > 0)
+    terminal.out(
+      `Kept, since they were edited: ${keptFiles.join(', ')}; remove one to have it written again\n`,
+    );
   terminal.out(`Next: bash '${join(directory, 'commands.sh')}', or its lines one by one\n`);
   return 0;
 }
 
-function refuseMissing(findings: readonly Finding[]): void {
+function refuseMissing(findings: readonly Check[]): void {
   const needed = findings.filter(({ result, isNeeded }) => result === 'missing' && isNeeded === true);
   if (needed.length === 0) return;
   const sentences = needed.map(({ check, detail }) => `${check}: ${detail}`);

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../../kubernetes/api-error.ts';
-import { groupResource, statusError } from '../errors/status-errors.ts';
+import { groupResource, newStatusError } from '../errors/status-errors.ts';
 import type { User } from './user.ts';
 
 /** What a request wants, as an authorizer sees it (apiserver pkg/authorization/authorizer). */
@@ -23,28 +23,28 @@ interface PathAttributes {
 }
 
 /** The 403 of a request that nothing allows (apiserver responsewriters.ForbiddenStatusError). */
-export function refused(user: User, attributes: Attributes, reason = ''): ApiError {
-  const sentence = `${describe(user, attributes)}${reason === '' ? '' : `: ${reason}`}`;
-  if ('path' in attributes) return statusError(403, 'Forbidden', `forbidden: ${sentence}`, {});
+export function forbiddenError(user: User, attributes: Attributes, reason = ''): ApiError {
+  const sentence = `${describeRequest(user, attributes)}${reason === '' ? '' : `: ${reason}`}`;
+  if ('path' in attributes) return newStatusError(403, 'Forbidden', `forbidden: ${sentence}`, {});
   const { group, resource, name = '' } = attributes;
   const subject = groupResource({ group, plural: resource });
   const message = `${subject}${name === '' ? '' : ` ${JSON.stringify(name)}`} is forbidden: ${sentence}`;
-  return statusError(403, 'Forbidden', message, {
+  return newStatusError(403, 'Forbidden', message, {
     ...(name === '' ? {} : { name }),
     ...(group === '' ? {} : { group }),
     kind: resource,
   });
 }
 
-function describe(user: User, attributes: Attributes): string {
+function describeRequest(user: User, attributes: Attributes): string {
   const start = `User ${JSON.stringify(user.name)} cannot ${attributes.verb}`;
   if ('path' in attributes) return `${start} path ${JSON.stringify(attributes.path)}`;
   const { group, namespace = '' } = attributes;
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
-  return `${start} resource ${JSON.stringify(wholeResource(attributes))} in API group ${JSON.stringify(group)} ${where}`;
+  return `${start} resource ${JSON.stringify(qualifiedResource(attributes))} in API group ${JSON.stringify(group)} ${where}`;
 }
 
 /** `pods/exec` */
-export function wholeResource({ resource, subresource = '' }: ResourceAttributes): string {
+export function qualifiedResource({ resource, subresource = '' }: ResourceAttributes): string {
   return subresource === '' ? resource : `${resource}/${subresource}`;
 }

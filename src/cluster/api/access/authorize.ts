@@ -1,8 +1,8 @@
 import type { Registry } from '../registry/registry.ts';
-import { refused } from './attributes.ts';
+import { forbiddenError } from './attributes.ts';
 import type { Attributes } from './attributes.ts';
-import { ruleAllows } from './policy-rule.ts';
-import { rulesOfUser } from './rules-of-user.ts';
+import { ruleMatches } from './policy-rule.ts';
+import { rulesFor } from './rules-of-user.ts';
 import { mastersGroup } from './user.ts';
 import type { User } from './user.ts';
 
@@ -13,22 +13,22 @@ export interface Decision {
 }
 
 /** RBAC: allowed is what a role gives; nothing can be denied (kubernetes: plugin/pkg/auth/authorizer/rbac). */
-export function decide(registry: Pick<Registry, 'store'>, user: User, attributes: Attributes): Decision {
+export function evaluate(registry: Pick<Registry, 'store'>, user: User, attributes: Attributes): Decision {
   if (user.groups.includes(mastersGroup)) return { allowed: true, reason: '' };
   const namespace = 'path' in attributes ? undefined : attributes.namespace;
-  const { rules, problems } = rulesOfUser(registry, user, namespace);
-  const allowed = rules.some((rule) => ruleAllows(rule, attributes));
-  return { allowed, reason: allowed || problems.length === 0 ? '' : `RBAC: ${joined(problems)}` };
+  const { rules, problems: errors } = rulesFor(registry, user, namespace);
+  const allowed = rules.some((rule) => ruleMatches(rule, attributes));
+  return { allowed, reason: allowed || errors.length === 0 ? '' : `RBAC: ${aggregateMessage(errors)}` };
 }
 
 /** As decide; throws ApiError 403 for what is not allowed. */
 export function authorize(registry: Pick<Registry, 'store'>, user: User, attributes: Attributes): void {
-  const { allowed, reason } = decide(registry, user, attributes);
-  if (!allowed) throw refused(user, attributes, reason);
+  const { allowed, reason } = evaluate(registry, user, attributes);
+  if (!allowed) throw forbiddenError(user, attributes, reason);
 }
 
 /** As Go prints an aggregate of errors. */
-function joined(problems: readonly string[]): string {
+function aggregateMessage(problems: readonly string[]): string {
   const [first = '', ...more] = [...new Set(problems)];
   return more.length === 0 ? first : `[${[first, ...more].join(', ')}]`;
 }

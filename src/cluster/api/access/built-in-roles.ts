@@ -11,8 +11,8 @@ import { defaultAccount } from '../kinds/service-accounts.ts';
 import type { PolicyRule } from './policy-rule.ts';
 import { authenticatedGroup, mastersGroup } from './user.ts';
 
-const reads = ['get', 'list', 'watch'];
-const writes = ['create', 'delete', 'deletecollection', 'patch', 'update'];
+const readVerbs = ['get', 'list', 'watch'];
+const writeVerbs = ['create', 'delete', 'deletecollection', 'patch', 'update'];
 const apiGroup = 'rbac.authorization.k8s.io';
 const bootstrapLabels = { 'kubernetes.io/bootstrapping': 'rbac-defaults' };
 
@@ -23,23 +23,26 @@ const rule = (apiGroups: string, resources: readonly string[], verbs: readonly s
 });
 
 /** What belongs to whoever works in a namespace, as far as this cluster serves it. */
-const content = ['configmaps', 'persistentvolumeclaims', 'pods', 'serviceaccounts'];
+const namespacedResources = ['configmaps', 'persistentvolumeclaims', 'pods', 'serviceaccounts'];
 const view: PolicyRule[] = [
   rule(
     '',
-    [...content, 'events', 'namespaces', 'pods/log', 'pods/status', 'resourcequotas', 'services'],
-    reads,
+    [...namespacedResources, 'events', 'namespaces', 'pods/log', 'pods/status', 'resourcequotas', 'services'],
+    readVerbs,
   ),
-  rule('policy', ['poddisruptionbudgets'], reads),
+  rule('policy', ['poddisruptionbudgets'], readVerbs),
 ];
 const edit: PolicyRule[] = [
   ...view,
-  rule('', ['pods/exec', 'secrets'], reads),
-  rule('', [...content, 'pods/eviction', 'pods/exec', 'secrets', 'services'], writes),
+  rule('', ['pods/exec', 'secrets'], readVerbs),
+  rule('', [...namespacedResources, 'pods/eviction', 'pods/exec', 'secrets', 'services'], writeVerbs),
   rule('', ['serviceaccounts/token'], ['create']),
-  rule('policy', ['poddisruptionbudgets'], writes),
+  rule('policy', ['poddisruptionbudgets'], writeVerbs),
 ];
-const admin: PolicyRule[] = [...edit, rule(apiGroup, ['rolebindings', 'roles'], [...reads, ...writes])];
+const admin: PolicyRule[] = [
+  ...edit,
+  rule(apiGroup, ['rolebindings', 'roles'], [...readVerbs, ...writeVerbs]),
+];
 
 const discoveryPaths = ['/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*'];
 
@@ -69,24 +72,24 @@ const builtInBindings: ReadonlyMap<string, string> = new Map([
   ['system:discovery', authenticatedGroup],
 ]);
 
-type Made = KubernetesObject & Record<string, unknown>;
+type BootstrapObject = KubernetesObject & Record<string, unknown>;
 
 /** The objects behind all this: the accounts of the first namespaces, the roles, their bindings, and priorities. */
-export function accessObjects(namespaces: readonly string[]): [Resource, Made][] {
+export function bootstrapObjects(namespaces: readonly string[]): [Resource, BootstrapObject][] {
   return [
-    ...namespaces.map((namespace): [Resource, Made] => [
+    ...namespaces.map((namespace): [Resource, BootstrapObject] => [
       serviceAccounts,
       { metadata: { name: defaultAccount, namespace } },
     ]),
-    ...[...builtInRoles].map(([name, rules]): [Resource, Made] => [
+    ...[...builtInRoles].map(([name, rules]): [Resource, BootstrapObject] => [
       clusterRoles,
       { metadata: { name, labels: bootstrapLabels }, rules: [...rules] },
     ]),
-    ...[...systemPriorities].map(([name, value]): [Resource, Made] => [
+    ...[...systemPriorities].map(([name, value]): [Resource, BootstrapObject] => [
       priorityClasses,
       { metadata: { name }, value, description: 'Used for pods that a cluster cannot do without.' },
     ]),
-    ...[...builtInBindings].map(([name, group]): [Resource, Made] => [
+    ...[...builtInBindings].map(([name, group]): [Resource, BootstrapObject] => [
       clusterRoleBindings,
       {
         metadata: { name, labels: bootstrapLabels },

@@ -1,18 +1,18 @@
-import type { Draft, Kind } from '../kinds/kind.ts';
-import { forbidden, tooLarge } from '../errors/status-errors.ts';
+import type { MutableObject, Kind } from '../kinds/kind.ts';
+import { forbidden, requestEntityTooLarge } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { decide } from './authorize.ts';
-import { breakDown, countRights, ruleCovers } from './policy-rule.ts';
+import { evaluate } from './authorize.ts';
+import { breakdownRule, countRuleParts, ruleCovers } from './policy-rule.ts';
 import type { PolicyRule } from './policy-rule.ts';
-import { rulesOfRole, rulesOfUser } from './rules-of-user.ts';
+import { rulesOfRole, rulesFor } from './rules-of-user.ts';
 import type { RoleRef } from './rules-of-user.ts';
 import { mastersGroup } from './user.ts';
 import type { User } from './user.ts';
 
 /** Each is looked for among the rights of the user. */
-const maximumRights = 10_000;
+const maximumRuleParts = 10_000;
 const rbacGroup = 'rbac.authorization.k8s.io';
 
 /**
@@ -23,26 +23,28 @@ const rbacGroup = 'rbac.authorization.k8s.io';
 export function assertNoEscalation(
   registry: Registry,
   kind: Kind,
-  { user, draft, current }: { user: User; draft: Draft; current: StoredObject | undefined },
+  { user, draft, current }: { user: User; draft: MutableObject; current: StoredObject | undefined },
 ): void {
   if (kind.resource.group !== rbacGroup || user.groups.includes(mastersGroup)) return;
   const content = kind.name.endsWith('Binding') ? ['roleRef', 'subjects'] : ['rules'];
   if (current !== undefined && content.every((field) => jsonEqual(draft[field], current[field]))) return;
   const { namespace, name } = draft.metadata;
-  if (mayAnyway(registry, kind, { user, draft })) return;
+  if (mayEscalateOrBind(registry, kind, { user, draft })) return;
   const rules = kind.name.endsWith('Binding')
     ? rulesOfRole(registry, draft['roleRef'] as RoleRef, namespace)
     : ((draft['rules'] ?? []) as PolicyRule[]);
   // four lists of a hundred words each are a hundred million rights
-  if (rules.reduce((sum, rule) => sum + countRights(rule), 0) > maximumRights)
-    throw tooLarge(
-      `the role gives more than ${maximumRights} rights (verb, group, resource and name); split it`,
+  if (rules.reduce((sum, rule) => sum + countRuleParts(rule), 0) > maximumRuleParts)
+    throw requestEntityTooLarge(
+      `the role gives more than ${maximumRuleParts} rights (verb, group, resource and name); split it`,
     );
-  const held = rulesOfUser(registry, user, namespace).rules;
-  const missing = rules.flatMap(breakDown).filter((right) => !held.some((rule) => ruleCovers(rule, right)));
+  const granted = rulesFor(registry, user, namespace).rules;
+  const missing = rules
+    .flatMap(breakdownRule)
+    .filter((right) => !granted.some((rule) => ruleCovers(rule, right)));
   if (missing.length === 0) return;
   const groups = user.groups.map((group) => JSON.stringify(group)).join(' ');
-  const list = compact(missing).map(describe).toSorted().join('\n');
+  const list = mergeByVerb(missing).map(describe).toSorted().join('\n');
   throw forbidden(
     kind.resource,
     name,
@@ -50,20 +52,25 @@ export function assertNoEscalation(
   );
 }
 
-function mayAnyway(registry: Registry, kind: Kind, { user, draft }: { user: User; draft: Draft }): boolean {
+function mayEscalateOrBind(
+  registry: Registry,
+  kind: Kind,
+  { user, draft }: { user: User; draft: MutableObject },
+): boolean {
   const { namespace, name } = draft.metadata;
   if (!kind.name.endsWith('Binding')) {
     const { plural: resource } = kind.resource;
-    return decide(registry, user, { verb: 'escalate', group: rbacGroup, resource, namespace, name }).allowed;
+    return evaluate(registry, user, { verb: 'escalate', group: rbacGroup, resource, namespace, name })
+      .allowed;
   }
   const roleRef = draft['roleRef'] as RoleRef;
   const resource = roleRef.kind === 'Role' ? 'roles' : 'clusterroles';
-  return decide(registry, user, { verb: 'bind', group: rbacGroup, resource, namespace, name: roleRef.name })
+  return evaluate(registry, user, { verb: 'bind', group: rbacGroup, resource, namespace, name: roleRef.name })
     .allowed;
 }
 
 /** Rights that differ in their verb only, as one. */
-function compact(rights: readonly PolicyRule[]): PolicyRule[] {
+function mergeByVerb(rights: readonly PolicyRule[]): PolicyRule[] {
   const joined = new Map<string, PolicyRule>();
   for (const { verbs = [], ...rest } of rights) {
     const key = JSON.stringify(rest);

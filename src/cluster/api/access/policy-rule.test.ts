@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { ResourceAttributes } from './attributes.ts';
-import { breakDown, ruleAllows, ruleCovers } from './policy-rule.ts';
+import { breakdownRule, ruleMatches, ruleCovers } from './policy-rule.ts';
 import type { PolicyRule } from './policy-rule.ts';
 
 const wordsOf = (words: readonly string[]): fc.Arbitrary<string[]> =>
@@ -30,8 +30,8 @@ test('a rule allows what one of its rights allows, and nothing else', () => {
   fc.assert(
     fc.property(rule, attributes, (own, wanted) => {
       assert.equal(
-        ruleAllows(own, wanted),
-        breakDown(own).some((right) => ruleAllows(right, wanted)),
+        ruleMatches(own, wanted),
+        breakdownRule(own).some((right) => ruleMatches(right, wanted)),
       );
     }),
   );
@@ -40,8 +40,8 @@ test('a rule allows what one of its rights allows, and nothing else', () => {
 test('who holds a rule that covers a right may do all that the right allows', () => {
   fc.assert(
     fc.property(rule, rule, attributes, (held, given, wanted) => {
-      for (const right of breakDown(given)) {
-        if (ruleCovers(held, right) && ruleAllows(right, wanted)) assert(ruleAllows(held, wanted));
+      for (const right of breakdownRule(given)) {
+        if (ruleCovers(held, right) && ruleMatches(right, wanted)) assert(ruleMatches(held, wanted));
       }
     }),
     { numRuns: 2000 },
@@ -51,17 +51,17 @@ test('who holds a rule that covers a right may do all that the right allows', ()
 test('a rule covers itself', () => {
   fc.assert(
     fc.property(rule, (own) => {
-      for (const right of breakDown(own)) assert(ruleCovers(own, right));
+      for (const right of breakdownRule(own)) assert(ruleCovers(own, right));
     }),
   );
 });
 
 test('paths: exact, by prefix, all', () => {
   const allows = (pattern: string, path: string): boolean =>
-    ruleAllows({ verbs: ['get'], nonResourceURLs: [pattern] }, { verb: 'get', path });
+    ruleMatches({ verbs: ['get'], nonResourceURLs: [pattern] }, { verb: 'get', path });
   assert(allows('/healthz', '/healthz') && allows('/apis/*', '/apis/apps/v1') && allows('*', '/x'));
   assert(!allows('/healthz', '/healthz/x') && !allows('/apis/*', '/apis') && !allows('/', '/x'));
   assert(
-    !ruleAllows({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }, { verb: 'get', path: '/metrics' }),
+    !ruleMatches({ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }, { verb: 'get', path: '/metrics' }),
   );
 });

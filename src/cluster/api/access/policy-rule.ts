@@ -1,5 +1,5 @@
 import type { Attributes, ResourceAttributes } from './attributes.ts';
-import { wholeResource } from './attributes.ts';
+import { qualifiedResource } from './attributes.ts';
 
 /** rbac.authorization.k8s.io/v1 PolicyRule. */
 export interface PolicyRule {
@@ -11,22 +11,22 @@ export interface PolicyRule {
 }
 
 /** Whether a rule allows that (kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go). */
-export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
-  if (!hasOrAll(rule.verbs, attributes.verb)) return false;
+export function ruleMatches(rule: PolicyRule, attributes: Attributes): boolean {
+  if (!matchesOrWildcard(rule.verbs, attributes.verb)) return false;
   return 'path' in attributes
     ? (rule.nonResourceURLs ?? []).some((pattern) => urlMatches(pattern, attributes.path))
-    : hasOrAll(rule.apiGroups, attributes.group) &&
+    : matchesOrWildcard(rule.apiGroups, attributes.group) &&
         (rule.resources ?? []).some((resource) => resourceMatches(resource, attributes)) &&
         namesMatch(rule, attributes);
 }
 
-function hasOrAll(values: readonly string[] | undefined, value: string): boolean {
+function matchesOrWildcard(values: readonly string[] | undefined, value: string): boolean {
   return (values ?? []).some((candidate) => candidate === '*' || candidate === value);
 }
 
 /** `*`, `pods`, `pods/exec`, or a subresource of whatever: every `scale`. */
 function resourceMatches(pattern: string, attributes: ResourceAttributes): boolean {
-  if (pattern === '*' || pattern === wholeResource(attributes)) return true;
+  if (pattern === '*' || pattern === qualifiedResource(attributes)) return true;
   const { subresource = '' } = attributes;
   return subresource !== '' && pattern === `*/${subresource}`;
 }
@@ -42,8 +42,8 @@ function urlMatches(pattern: string, path: string): boolean {
   return end < pattern.length && path.startsWith(pattern.slice(0, end));
 }
 
-/** How many rights `breakDown` makes of a rule. */
-export function countRights({
+/** How many rights `breakdownRule` makes of a rule. */
+export function countRuleParts({
   verbs = [],
   nonResourceURLs = [],
   apiGroups = [],
@@ -55,7 +55,7 @@ export function countRights({
 }
 
 /** One right of a rule: what it allows, taken apart (component-helpers auth/rbac/validation BreakdownRule). */
-export function breakDown(rule: PolicyRule): PolicyRule[] {
+export function breakdownRule(rule: PolicyRule): PolicyRule[] {
   const { verbs = [], nonResourceURLs = [], resourceNames = [] } = rule;
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
   return verbs.flatMap((verb) => [

@@ -4,7 +4,7 @@ import { groupResource, notFound } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { PolicyRule } from './policy-rule.ts';
-import { accountUserName } from './user.ts';
+import { serviceAccountUsername } from './user.ts';
 import type { User } from './user.ts';
 
 export interface RoleRef {
@@ -25,18 +25,18 @@ interface Binding extends StoredObject {
 }
 
 /** What a user may do in a namespace, and the bindings whose role is missing. */
-export interface UserRules {
+export interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
   readonly problems: readonly string[];
 }
 
-type Store = Pick<Registry, 'store'>;
+type RbacReader = Pick<Registry, 'store'>;
 
 /**
  * The rules that bindings give to a user, at the scope of the cluster and, where one is named, of a namespace
  * (kubernetes: pkg/registry/rbac/validation/rule.go). A binding to a role that is not there gives nothing.
  */
-export function rulesOfUser(registry: Store, user: User, namespace: string | undefined): UserRules {
+export function rulesFor(registry: RbacReader, user: User, namespace: string | undefined): ResolvedRules {
   const rules: PolicyRule[] = [];
   const problems: string[] = [];
   for (const { roleRef, subjects = [], metadata } of bindingsFor(registry, namespace)) {
@@ -51,7 +51,7 @@ export function rulesOfUser(registry: Store, user: User, namespace: string | und
   return { rules, problems };
 }
 
-function bindingsFor({ store }: Store, namespace: string | undefined): Binding[] {
+function bindingsFor({ store }: RbacReader, namespace: string | undefined): Binding[] {
   return [
     ...store.list(groupResource(clusterRoleBindings)),
     ...(namespace === undefined || namespace === ''
@@ -62,7 +62,7 @@ function bindingsFor({ store }: Store, namespace: string | undefined): Binding[]
 
 /** The rules of the role that a binding names. Throws ApiError 404. */
 export function rulesOfRole(
-  { store }: Store,
+  { store }: RbacReader,
   { kind, name }: RoleRef,
   namespace: string | undefined,
 ): readonly PolicyRule[] {
@@ -80,7 +80,7 @@ function appliesTo(user: User, subject: Subject, bindingNamespace: string | unde
       return user.groups.includes(subject.name);
     case 'ServiceAccount': {
       const namespace = subject.namespace ?? bindingNamespace ?? '';
-      return namespace !== '' && user.name === accountUserName(namespace, subject.name);
+      return namespace !== '' && user.name === serviceAccountUsername(namespace, subject.name);
     }
     default:
       return false;

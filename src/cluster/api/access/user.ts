@@ -14,12 +14,14 @@ export const authenticatedGroup = 'system:authenticated';
 const accountPrefix = 'system:serviceaccount:';
 
 /** `system:serviceaccount:<namespace>:<name>` */
-export function accountUserName(namespace: string, name: string): string {
+export function serviceAccountUsername(namespace: string, name: string): string {
   return `${accountPrefix}${namespace}:${name}`;
 }
 
 /** The service account behind a user's name; undefined for anybody else. */
-export function accountOfUser(userName: string): { namespace: string; name: string } | undefined {
+export function parseServiceAccountUsername(
+  userName: string,
+): { namespace: string; name: string } | undefined {
   if (!userName.startsWith(accountPrefix)) return undefined;
   const [namespace, name, ...more] = userName.slice(accountPrefix.length).split(':');
   if (namespace === undefined || name === undefined || more.length > 0) return undefined;
@@ -27,6 +29,6 @@ export function accountOfUser(userName: string): { namespace: string; name: stri
 }
 
 /** The groups of every service account of a namespace (apiserver pkg/authentication/serviceaccount). */
-export function accountGroups(namespace: string): readonly string[] {
+export function serviceAccountGroups(namespace: string): readonly string[] {
   return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
 }

@@ -32,7 +32,7 @@ export function forbiddenField(field: string, detail: string): Cause {
   return { reason: 'FieldValueForbidden', message: `Forbidden: ${detail}`, field };
 }
 
-export function missingReference(field: string, value: unknown): Cause {
+export function referenceNotFound(field: string, value: unknown): Cause {
   return { reason: 'FieldValueNotFound', message: `Not found: ${quote(value)}`, field };
 }
 
@@ -50,6 +50,6 @@ export function tooLong(field: string, bytes: number): Cause {
 }
 
 /** For a value that Kubernetes knows and the embedded cluster does not act on: refused, never ignored. */
-export function notDoneHere(field: string, what: string): Cause {
+export function unsupported(field: string, what: string): Cause {
   return forbiddenField(field, `the embedded cluster does not do ${what}`);
 }

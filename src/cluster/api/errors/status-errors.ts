@@ -12,7 +12,7 @@ export function groupResource(resource: Pick<Resource, 'group' | 'plural'>): str
  * An ApiError with a whole Status body. Texts, reasons and codes of all builders here are those of
  * apimachinery pkg/api/errors/errors.go, which clients match on.
  */
-export function statusError(
+export function newStatusError(
   code: number,
   reason: string,
   message: string,
@@ -35,7 +35,7 @@ function detailsOf(resource: Resource, name: string): NonNullable<Status['detail
 }
 
 export function notFound(resource: Resource, name: string): ApiError {
-  return statusError(
+  return newStatusError(
     404,
     'NotFound',
     `${groupResource(resource)} "${name}" not found`,
@@ -45,12 +45,12 @@ export function notFound(resource: Resource, name: string): ApiError {
 
 export function alreadyExists(resource: Resource, name: string): ApiError {
   const message = `${groupResource(resource)} "${name}" already exists`;
-  return statusError(409, 'AlreadyExists', message, detailsOf(resource, name));
+  return newStatusError(409, 'AlreadyExists', message, detailsOf(resource, name));
 }
 
 export function conflict(resource: Resource, name: string, why: string): ApiError {
   const message = `Operation cannot be fulfilled on ${groupResource(resource)} "${name}": ${why}`;
-  return statusError(409, 'Conflict', message, detailsOf(resource, name));
+  return newStatusError(409, 'Conflict', message, detailsOf(resource, name));
 }
 
 /** The conflict of a write that carries an old resourceVersion. */
@@ -63,7 +63,7 @@ export function staleVersion(resource: Resource, name: string): ApiError {
 }
 
 export function forbidden(resource: Resource, name: string, why: string, causes?: Cause[]): ApiError {
-  return statusError(403, 'Forbidden', `${groupResource(resource)} "${name}" is forbidden: ${why}`, {
+  return newStatusError(403, 'Forbidden', `${groupResource(resource)} "${name}" is forbidden: ${why}`, {
     ...detailsOf(resource, name),
     ...(causes === undefined ? {} : { causes }),
   });
@@ -74,7 +74,7 @@ export function invalid(kind: string, group: string, name: string, causes: reado
   const sentences = causes.map((cause) => `${cause.field}: ${cause.message}`);
   const list = sentences.length === 1 ? sentences.join('') : `[${sentences.join(', ')}]`;
   const qualified = group === '' ? kind : `${kind}.${group}`;
-  return statusError(422, 'Invalid', `${qualified} "${name}" is invalid: ${list}`, {
+  return newStatusError(422, 'Invalid', `${qualified} "${name}" is invalid: ${list}`, {
     name,
     ...(group === '' ? {} : { group }),
     kind,
@@ -83,11 +83,11 @@ export function invalid(kind: string, group: string, name: string, causes: reado
 }
 
 export function badRequest(message: string): ApiError {
-  return statusError(400, 'BadRequest', message);
+  return newStatusError(400, 'BadRequest', message);
 }
 
 export function expired(message: string): ApiError {
-  return statusError(410, 'Expired', message);
+  return newStatusError(410, 'Expired', message);
 }
 
 /**
@@ -102,7 +102,7 @@ export function expiredToken(token: string): ApiError {
 }
 
 export function methodNotAllowed(): ApiError {
-  return statusError(
+  return newStatusError(
     405,
     'MethodNotAllowed',
     'the server does not allow this method on the requested resource',
@@ -114,9 +114,9 @@ export function methodNotAllowed(): ApiError {
  * The answer for a resource that this server does not serve. Like a real server's it has no name in its details, by
  * which clients tell it from an object that is missing.
  */
-export function notServed({ group, version, plural }: Omit<Resource, 'namespaced'>): ApiError {
+export function resourceNotServed({ group, version, plural }: Omit<Resource, 'namespaced'>): ApiError {
   const place = group === '' ? version : `${group}/${version}`;
-  return statusError(
+  return newStatusError(
     404,
     'NotFound',
     `the embedded cluster does not serve ${plural} of ${place} (docs/operating.md, Limits of the embedded cluster)`,
@@ -125,12 +125,12 @@ export function notServed({ group, version, plural }: Omit<Resource, 'namespaced
 }
 
 /** The answer for a path that this server does not serve. */
-export function unknownPath(): ApiError {
-  return statusError(404, 'NotFound', 'the server could not find the requested resource', {});
+export function pathNotFound(): ApiError {
+  return newStatusError(404, 'NotFound', 'the server could not find the requested resource', {});
 }
 
 export function unsupportedMediaType(accepted: readonly string[]): ApiError {
-  return statusError(
+  return newStatusError(
     415,
     'UnsupportedMediaType',
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
@@ -138,7 +138,7 @@ export function unsupportedMediaType(accepted: readonly string[]): ApiError {
 }
 
 export function notAcceptable(offered: readonly string[]): ApiError {
-  return statusError(
+  return newStatusError(
     406,
     'NotAcceptable',
     `only the following media types are accepted: ${offered.join(', ')}`,
@@ -146,23 +146,25 @@ export function notAcceptable(offered: readonly string[]): ApiError {
 }
 
 export function unauthorized(): ApiError {
-  return statusError(401, 'Unauthorized', 'Unauthorized');
+  return newStatusError(401, 'Unauthorized', 'Unauthorized');
 }
 
-export function tooLarge(message: string): ApiError {
-  return statusError(413, 'RequestEntityTooLarge', message);
+export function requestEntityTooLarge(message: string): ApiError {
+  return newStatusError(413, 'RequestEntityTooLarge', message);
 }
 
 export function headersTooLarge(message: string): ApiError {
-  return statusError(431, 'RequestHeaderFieldsTooLarge', message);
+  return newStatusError(431, 'RequestHeaderFieldsTooLarge', message);
 }
 
 export function unprocessable(message: string): ApiError {
-  return statusError(422, 'Invalid', message, {});
+  return newStatusError(422, 'Invalid', message, {});
 }
 
 export function internalError(message: string): ApiError {
-  return statusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+  return newStatusError(500, 'InternalError', `Internal error occurred: ${message}`, {
+    causes: [{ message }],
+  });
 }
 
 /**
@@ -170,7 +172,7 @@ export function internalError(message: string): ApiError {
  * of HTTP (RFC 4918 11.5); clients that retry a 500 gain nothing here. `file`: the journal.
  */
 export function insufficientStorage(file: string): ApiError {
-  return statusError(
+  return newStatusError(
     507,
     'InsufficientStorage',
     `no space left for the cluster's journal ${file}: nothing of the request was stored; free space on that disk, and writes work again`,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 
 /** Answers with JSON. */
-export function answerJson(response: ServerResponse, code: number, body: unknown): void {
+export function writeJson(response: ServerResponse, code: number, body: unknown): void {
   const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
   response.writeHead(code, {
     'content-type': 'application/json',
@@ -13,7 +13,7 @@ export function answerJson(response: ServerResponse, code: number, body: unknown
 }
 
 const maximumWarnings = 50;
-const longestWarning = 256;
+const maxWarningLength = 256;
 
 /** Adds a Warning header (RFC 7234 5.5, code 299), which kubectl prints. To be called before the answer. */
 export function addWarning(response: ServerResponse, message: string): void {
@@ -22,7 +22,7 @@ export function addWarning(response: ServerResponse, message: string): void {
   if (warnings.length >= maximumWarnings) return;
   // field names are the client's: nothing of them may break the header
   const text = message
-    .slice(0, longestWarning)
+    .slice(0, maxWarningLength)
     .replaceAll(/[^\x20-\x7e]/g, '?')
     .replaceAll(/["\\]/g, '\\$&');
   response.setHeader('warning', [...warnings, `299 - "${text}"`]);
@@ -32,7 +32,7 @@ export function addWarning(response: ServerResponse, message: string): void {
 export function answerError(response: ServerResponse, { status }: ApiError): void {
   const retryAfter = status.details?.retryAfterSeconds;
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
-  answerJson(response, status.code, status);
+  writeJson(response, status.code, status);
 }
 
 /** Answers with plain text. */

@@ -6,7 +6,7 @@ import type { User } from '../access/user.ts';
 import { unauthorized } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { tokenIssuer, TokenProblem, verifyAccountToken } from '../tokens/account-token.ts';
-import { impersonated } from './impersonate.ts';
+import { impersonatedUser } from './impersonate.ts';
 
 /**
  * Who sends a request: the subject of a client certificate of this cluster's authority (CN is the user, O its
@@ -16,20 +16,23 @@ import { impersonated } from './impersonate.ts';
  */
 export function authenticate(registry: Registry, request: IncomingMessage, token: string): User {
   const presented = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  const user = userOfCertificate(request.socket as TLSSocket) ?? userOfToken(registry, presented, token);
-  return impersonated(registry, { ...user, groups: [...user.groups, authenticatedGroup] }, request);
+  const user =
+    authenticateCertificate(request.socket as TLSSocket) ?? userOfToken(registry, presented, token);
+  return impersonatedUser(registry, { ...user, groups: [...user.groups, authenticatedGroup] }, request);
 }
 
 const certificateUser = Symbol('the user of its certificate');
 
 /** Of a connection, which has one certificate in its life; reading it costs more than most requests do. */
-function userOfCertificate(socket: TLSSocket & { [certificateUser]?: User | undefined }): User | undefined {
+function authenticateCertificate(
+  socket: TLSSocket & { [certificateUser]?: User | undefined },
+): User | undefined {
   if (!socket.authorized) return undefined;
-  if (!(certificateUser in socket)) socket[certificateUser] = subjectOf(socket);
+  if (!(certificateUser in socket)) socket[certificateUser] = parseSubject(socket);
   return socket[certificateUser];
 }
 
-function subjectOf(socket: TLSSocket): User | undefined {
+function parseSubject(socket: TLSSocket): User | undefined {
   const { CN, O } = socket.getPeerCertificate().subject as { CN?: string | string[]; O?: string | string[] };
   const [name] = [CN ?? []].flat();
   return name === undefined ? undefined : { name, groups: [O ?? []].flat() };

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { badRequest, tooLarge, unsupportedMediaType } from '../errors/status-errors.ts';
+import { badRequest, requestEntityTooLarge, unsupportedMediaType } from '../errors/status-errors.ts';
 import { parseJson } from '../schema/parse-json.ts';
 import type { ParsedJson } from '../schema/parse-json.ts';
 import { mediaTypes } from './media-type.ts';
@@ -37,7 +37,8 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const incoming = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   for await (const chunk of incoming) {
     length += chunk.length;
-    if (length > maximumBody) throw tooLarge(`Request entity too large: limit is ${maximumBody}`);
+    if (length > maximumBody)
+      throw requestEntityTooLarge(`Request entity too large: limit is ${maximumBody}`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -1,5 +1,5 @@
 /** The text of a percent-encoded one; as it is, where it is no percent-encoding. */
-export function decodedOrSame(text: string): string {
+export function tryDecodeUriComponent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch (error) {

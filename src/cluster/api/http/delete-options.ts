@@ -1,16 +1,16 @@
 import type { DeleteObjectOptions } from '../registry/delete.ts';
 import { badRequest } from '../errors/status-errors.ts';
 import { decodeObject } from '../schema/decode.ts';
-import { fields, integer, listOf, text } from '../schema/schema.ts';
+import { fields, integer, array, string } from '../schema/schema.ts';
 import { integerParameter, isDryRun } from './query.ts';
 
 const schema = fields({
-  apiVersion: text,
-  kind: text,
+  apiVersion: string,
+  kind: string,
   gracePeriodSeconds: integer,
-  propagationPolicy: text,
-  preconditions: fields({ uid: text, resourceVersion: text }),
-  dryRun: listOf(text),
+  propagationPolicy: string,
+  preconditions: fields({ uid: string, resourceVersion: string }),
+  dryRun: array(string),
 });
 
 /** DeleteOptions from the body, or, where there is none, from the query. Throws ApiError 400 and 422. */
@@ -19,7 +19,7 @@ export function parseDeleteOptions(body: unknown, query: URLSearchParams): Delet
     throw badRequest('orphanDependents is not served: dependents go after their owner (docs/operating.md)');
   const inBody = body === undefined ? {} : decodeObject(schema, body, 'DeleteOptions', 'meta.k8s.io/v1');
   const grace = inBody['gracePeriodSeconds'] ?? integerParameter(query, 'gracePeriodSeconds');
-  assertBackground(inBody['propagationPolicy'] ?? query.get('propagationPolicy') ?? '');
+  assertBackgroundPropagation(inBody['propagationPolicy'] ?? query.get('propagationPolicy') ?? '');
   const dryRun = (inBody['dryRun'] as string[] | undefined) ?? query.getAll('dryRun');
   return {
     ...(grace === undefined ? {} : { gracePeriodSeconds: grace as number }),
@@ -34,7 +34,7 @@ export function parseDeleteOptions(body: unknown, query: URLSearchParams): Delet
  * Throws ApiError 400 for a propagation policy that this server does not serve: a client that asks for Foreground or
  * Orphan must not find its dependents deleted in another way.
  */
-export function assertBackground(policy: unknown): void {
+export function assertBackgroundPropagation(policy: unknown): void {
   if (policy === undefined || policy === '' || policy === 'Background') return;
   throw badRequest(
     `propagationPolicy ${JSON.stringify(policy)} is not served: the embedded cluster deletes dependents in the background only (docs/operating.md)`,

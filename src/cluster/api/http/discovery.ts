@@ -43,7 +43,7 @@ const verbsOf = (kind: Kind): string[] => (kind.review === undefined ? allVerbs 
 
 /** metav1.APIResourceList of a group and version; undefined where it has no kinds. */
 export function resourceList(kinds: Iterable<Kind>, group: string, version: string): JsonRecord | undefined {
-  const resources = inGroup(kinds, group).filter(({ resource }) => resource.version === version);
+  const resources = isInGroup(kinds, group).filter(({ resource }) => resource.version === version);
   if (resources.length === 0) return undefined;
   return {
     kind: 'APIResourceList',
@@ -72,7 +72,7 @@ export function resourceList(kinds: Iterable<Kind>, group: string, version: stri
 }
 
 /** metav1.APIGroup of a named group; undefined where there is none. */
-export function groupOf(kinds: Iterable<Kind>, group: string): JsonRecord | undefined {
+export function apiGroup(kinds: Iterable<Kind>, group: string): JsonRecord | undefined {
   const versions = versionsOf(kinds, group).map((version) => ({
     groupVersion: `${group}/${version}`,
     version,
@@ -82,15 +82,15 @@ export function groupOf(kinds: Iterable<Kind>, group: string): JsonRecord | unde
 }
 
 /** metav1.APIGroupList of all named groups. */
-export function groupList(kinds: Iterable<Kind>): JsonRecord {
+export function apiGroupList(kinds: Iterable<Kind>): JsonRecord {
   const names = new Set([...kinds].map(({ resource }) => resource.group).filter((group) => group !== ''));
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: [...names].map((name) => groupOf(kinds, name)) };
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: [...names].map((name) => apiGroup(kinds, name)) };
 }
 
 function versionsOf(kinds: Iterable<Kind>, group: string): string[] {
-  return [...new Set(inGroup(kinds, group).map(({ resource }) => resource.version))];
+  return [...new Set(isInGroup(kinds, group).map(({ resource }) => resource.version))];
 }
 
-function inGroup(kinds: Iterable<Kind>, group: string): Kind[] {
+function isInGroup(kinds: Iterable<Kind>, group: string): Kind[] {
   return [...kinds].filter(({ resource }) => resource.group === group);
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { PodConsole } from '../../node/pod-console.ts';
-import { badRequest, unknownPath } from '../errors/status-errors.ts';
+import { badRequest, pathNotFound } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
 import { authorize } from '../access/authorize.ts';
 import type { User } from '../access/user.ts';
@@ -11,10 +11,10 @@ import { booleanParameter, checkTimeout } from './query.ts';
 import { requestAttributes } from './request-attributes.ts';
 import { parseResourceRoute } from './resource-route.ts';
 import { serveResource } from './resource-verbs.ts';
-import { publicPaths, serveInfo } from './server-info.ts';
-import { serveToken } from './account-token.ts';
+import { publicPaths, serveDiscovery } from './server-info.ts';
+import { serveTokenRequest } from './account-token.ts';
 
-export interface Served {
+export interface ServerContext {
   readonly registry: Registry;
   readonly console: PodConsole;
   /** The administrator's bearer token. */
@@ -22,23 +22,23 @@ export interface Served {
 }
 
 /** One request, from its URL to its answer. Throws ApiError. */
-export async function dispatch(
-  served: Served,
+export async function handleRequest(
+  served: ServerContext,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const { pathname, searchParams: query } = parseUrl(request);
   // a watch has a timeout of its own
   if (booleanParameter(query, 'watch') !== true) checkTimeout(query);
-  const user = admit(served, request, { path: pathname, query });
-  if (serveInfo(served.registry, pathname, request, response)) return;
+  const user = authenticateAndAuthorize(served, request, { path: pathname, query });
+  if (serveDiscovery(served.registry, pathname, request, response)) return;
   const route = parseResourceRoute(served.registry, pathname);
   const call = { ...served, user, route, query, request, response };
   switch (subresourceOf(route.kind.name, route.subresource)) {
     case 'object':
       return serveResource(call);
     case 'status':
-      if (!route.kind.hasStatus) throw unknownPath();
+      if (!route.kind.hasStatus) throw pathNotFound();
       return serveResource(call);
     case 'log':
       return serveLog(call, response);
@@ -49,21 +49,21 @@ export async function dispatch(
     case 'finalize':
       return serveFinalize(call);
     case 'token':
-      return serveToken(call);
+      return serveTokenRequest(call);
     case 'exec':
       throw badRequest('Upgrade request required: exec is served over WebSocket');
   }
 }
 
-const anybody: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
+const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
 /** Who asks, if that may be: throws ApiError 401 and 403. */
-export function admit(
-  { registry, token }: Served,
+export function authenticateAndAuthorize(
+  { registry, token }: ServerContext,
   request: IncomingMessage,
   { path, query }: { path: string; query: URLSearchParams },
 ): User {
-  if (publicPaths.has(path)) return anybody;
+  if (publicPaths.has(path)) return anonymousUser;
   const user = authenticate(registry, request, token);
   authorize(registry, user, requestAttributes({ method: request.method ?? 'GET', path, query }));
   return user;
@@ -84,7 +84,7 @@ function subresourceOf(kind: string, name: string | undefined): Subresource {
   if (name === undefined) return 'object';
   if (name === 'status') return name;
   const found = subresources[`${kind}/${name}`];
-  if (found === undefined) throw unknownPath();
+  if (found === undefined) throw pathNotFound();
   return found;
 }
 

@@ -12,7 +12,7 @@ export function chooseProtocol(offered: Iterable<string>): (typeof execProtocols
   return execProtocols.find((protocol) => names.has(protocol));
 }
 
-export function frame(channel: number, data: Uint8Array): Buffer {
+export function encodeChannelMessage(channel: number, data: Uint8Array): Buffer {
   return Buffer.concat([Uint8Array.of(channel), data]);
 }
 

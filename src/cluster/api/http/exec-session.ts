@@ -3,7 +3,7 @@ import { WebSocket } from 'ws';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 import type { Status } from '../../../kubernetes/object.ts';
 import type { ExecSession } from '../../node/pod-console.ts';
-import { channels, exitStatus, frame, parseResize } from './exec-protocol.ts';
+import { channels, exitStatus, encodeChannelMessage, parseResize } from './exec-protocol.ts';
 
 /** Which outputs of the command the client asked for. */
 export interface ExecOutputs {
@@ -18,7 +18,7 @@ const maximumInput = 16 * 1024 * 1024;
  * Joins a WebSocket and a command until the command has ended and all of its output is sent, or the client is gone,
  * which kills the command (as containerd does).
  */
-export async function joinExec(socket: WebSocket, session: ExecSession, outputs: ExecOutputs): Promise<void> {
+export async function pipeExec(socket: WebSocket, session: ExecSession, outputs: ExecOutputs): Promise<void> {
   let ended = false;
   socket.on('close', () => {
     if (!ended) session.kill();
@@ -52,7 +52,7 @@ export async function reportFailure(socket: WebSocket, { status }: ApiError): Pr
 }
 
 async function end(socket: WebSocket, status: Partial<Status>): Promise<void> {
-  await send(socket, frame(channels.error, Buffer.from(JSON.stringify(status))));
+  await send(socket, encodeChannelMessage(channels.error, Buffer.from(JSON.stringify(status))));
   socket.close(1000);
 }
 
@@ -79,7 +79,7 @@ function receive(session: ExecSession, message: Buffer): void {
 /** Reads an output to its end; without a socket, or when its client has gone, for nothing. */
 async function forward(socket: WebSocket | undefined, output: Readable, channel: number): Promise<void> {
   for await (const chunk of output as AsyncIterable<Uint8Array>) {
-    if (socket?.readyState === WebSocket.OPEN) await send(socket, frame(channel, chunk));
+    if (socket?.readyState === WebSocket.OPEN) await send(socket, encodeChannelMessage(channel, chunk));
   }
 }
 

@@ -1,35 +1,38 @@
 import type { IncomingMessage } from 'node:http';
 import type { ResourceAttributes } from '../access/attributes.ts';
 import { authorize } from '../access/authorize.ts';
-import { accountGroups, accountOfUser, authenticatedGroup } from '../access/user.ts';
+import { serviceAccountGroups, parseServiceAccountUsername, authenticatedGroup } from '../access/user.ts';
 import type { User } from '../access/user.ts';
 import { badRequest } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { decodedOrSame } from './decoded-or-same.ts';
+import { tryDecodeUriComponent } from './decoded-or-same.ts';
 
 const extraPrefix = 'impersonate-extra-';
-const known = new Set(['impersonate-user', 'impersonate-group', 'impersonate-uid']);
+const impersonationHeaders = new Set(['impersonate-user', 'impersonate-group', 'impersonate-uid']);
 
 /**
  * The user that a request stands for (`kubectl --as`), which needs the verb impersonate on each user, group, service
  * account, uid and extra value named (apiserver pkg/endpoints/filters/impersonation). Throws ApiError 400 and 403.
  */
-export function impersonated(registry: Registry, user: User, { headersDistinct }: IncomingMessage): User {
+export function impersonatedUser(registry: Registry, user: User, { headersDistinct }: IncomingMessage): User {
   const asked = Object.keys(headersDistinct).filter((header) => header.startsWith('impersonate-'));
   if (asked.length === 0) return user;
   const extra = extraOf(headersDistinct);
-  const refused = asked.find((header) => !known.has(header) && !header.startsWith(extraPrefix));
+  const refused = asked.find(
+    (header) => !impersonationHeaders.has(header) && !header.startsWith(extraPrefix),
+  );
   if (refused !== undefined) throw badRequest(`the embedded cluster does not do the header ${refused}`);
   const [name = ''] = headersDistinct['impersonate-user'] ?? [];
   const groups = headersDistinct['impersonate-group'] ?? [];
   const [uid = ''] = headersDistinct['impersonate-uid'] ?? [];
   if (name === '') throw badRequest('requested impersonation without impersonating a user');
-  assertMayBe(registry, user, { name, groups, uid, extra });
-  const account = accountOfUser(name);
-  const given = account !== undefined && groups.length === 0 ? accountGroups(account.namespace) : groups;
+  assertMayImpersonate(registry, user, { name, groups, uid, extra });
+  const account = parseServiceAccountUsername(name);
+  const requestedUser =
+    account !== undefined && groups.length === 0 ? serviceAccountGroups(account.namespace) : groups;
   return {
     name,
-    groups: [...new Set([...given, authenticatedGroup])],
+    groups: [...new Set([...requestedUser, authenticatedGroup])],
     ...(uid !== '' && { uid }),
     ...(Object.keys(extra).length > 0 && { extra }),
   };
@@ -39,20 +42,22 @@ export function impersonated(registry: Registry, user: User, { headersDistinct }
 function extraOf(headers: IncomingMessage['headersDistinct']): Record<string, readonly string[]> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([header, values]) =>
-      header.startsWith(extraPrefix) ? [[decodedOrSame(header.slice(extraPrefix.length)), values ?? []]] : [],
+      header.startsWith(extraPrefix)
+        ? [[tryDecodeUriComponent(header.slice(extraPrefix.length)), values ?? []]]
+        : [],
     ),
   );
 }
 
 /** Throws ApiError 403 for whatever of the user that is asked for this one may not stand for. */
-function assertMayBe(
+function assertMayImpersonate(
   registry: Registry,
   user: User,
   { name, groups, uid, extra }: Required<Pick<User, 'name' | 'groups' | 'uid' | 'extra'>>,
 ): void {
   const mayBe = (whom: Omit<ResourceAttributes, 'verb' | 'group'> & { readonly group?: string }): void =>
     authorize(registry, user, { verb: 'impersonate', group: '', ...whom });
-  const account = accountOfUser(name);
+  const account = parseServiceAccountUsername(name);
   if (account === undefined) mayBe({ resource: 'users', name });
   else mayBe({ resource: 'serviceaccounts', ...account });
   for (const group of groups) mayBe({ resource: 'groups', name: group });

@@ -1,12 +1,12 @@
 import { notAcceptable } from '../errors/status-errors.ts';
 
 /** How the client wants objects: as they are, as rows for kubectl, or only their metadata. */
-export type Representation = 'object' | 'table' | 'metadata';
+export type MediaTypeParams = 'object' | 'table' | 'metadata';
 
-const offered = ['application/json', 'application/json;as=Table;g=meta.k8s.io;v=v1'];
+const supportedTypes = ['application/json', 'application/json;as=Table;g=meta.k8s.io;v=v1'];
 
 /** The first acceptable form of an Accept header; absent: JSON. Throws ApiError 406 where none is. */
-export function negotiate(accept: string | undefined): Representation {
+export function negotiate(accept: string | undefined): MediaTypeParams {
   for (const entry of mediaTypes(accept ?? '*/*')) {
     if (!['application/json', 'application/*', '*/*'].includes(entry.type)) continue;
     const as = entry.parameters.get('as');
@@ -15,7 +15,7 @@ export function negotiate(accept: string | undefined): Representation {
     if (as === 'Table') return 'table';
     if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'metadata';
   }
-  throw notAcceptable(offered);
+  throw notAcceptable(supportedTypes);
 }
 
 export interface MediaType {

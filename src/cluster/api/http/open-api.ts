@@ -3,7 +3,7 @@ import type { JsonRecord } from '../schema/json.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /** GET /openapi/v3: where the document of each group and version is. */
-export function openApiIndex(kinds: Iterable<Kind>): JsonRecord {
+export function openApiPaths(kinds: Iterable<Kind>): JsonRecord {
   const paths = new Set([...kinds].map(groupVersionPath));
   return {
     paths: Object.fromEntries([...paths].map((path) => [path, { serverRelativeURL: `/openapi/v3/${path}` }])),

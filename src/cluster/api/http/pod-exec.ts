@@ -4,10 +4,10 @@ import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import { ApiError } from '../../../kubernetes/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
-import { joinExec, reportFailure } from './exec-session.ts';
+import { pipeExec, reportFailure } from './exec-session.ts';
 import type { ExecOutputs } from './exec-session.ts';
 import { chooseProtocol, execProtocols } from './exec-protocol.ts';
-import type { PodRequest } from './pod-log.ts';
+import type { PodSubresourceRequest } from './pod-log.ts';
 import { podTarget } from './pod-target.ts';
 import { booleanParameter } from './query.ts';
 import type { ExecRequest } from '../../node/pod-console.ts';
@@ -17,7 +17,7 @@ import type { ExecRequest } from '../../node/pod-console.ts';
  * container cannot run is a Status on the error channel, as from a real server (kubectl would take a refused upgrade
  * for a server without WebSocket).
  */
-export async function serveExec(call: PodRequest, socket: Duplex, head: Buffer): Promise<void> {
+export async function serveExec(call: PodSubresourceRequest, socket: Duplex, head: Buffer): Promise<void> {
   const { request, console: pods } = call;
   const { outputs, ...command } = execRequest(call);
   if ((request.headers.upgrade ?? '').toLowerCase() !== 'websocket') {
@@ -32,9 +32,9 @@ export async function serveExec(call: PodRequest, socket: Duplex, head: Buffer):
       `the server does not speak ${offered.join(', ')}; it speaks ${execProtocols.join(', ')}`,
     );
   }
-  const webSocket = await accept(call.request, protocol, socket, head);
+  const webSocket = await completeHandshake(call.request, protocol, socket, head);
   try {
-    await joinExec(webSocket, await pods.exec(command), outputs);
+    await pipeExec(webSocket, await pods.exec(command), outputs);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     await reportFailure(webSocket, error);
@@ -42,7 +42,7 @@ export async function serveExec(call: PodRequest, socket: Duplex, head: Buffer):
 }
 
 /** Completes the handshake; the client's messages wait until somebody listens. */
-function accept(
+function completeHandshake(
   request: IncomingMessage,
   protocol: string,
   socket: Duplex,
@@ -61,7 +61,11 @@ function accept(
   });
 }
 
-function execRequest({ registry, route, query }: PodRequest): ExecRequest & { outputs: ExecOutputs } {
+function execRequest({
+  registry,
+  route,
+  query,
+}: PodSubresourceRequest): ExecRequest & { outputs: ExecOutputs } {
   const command = query.getAll('command');
   if (command.length === 0) throw badRequest('you must specify at least 1 command');
   const streams = ['stdin', 'stdout', 'stderr', 'tty'].map((name) => booleanParameter(query, name) === true);

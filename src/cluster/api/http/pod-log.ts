@@ -6,9 +6,9 @@ import type { Registry } from '../registry/registry.ts';
 import { podTarget } from './pod-target.ts';
 import { booleanParameter, integerParameter } from './query.ts';
 import type { ResourceRoute } from './resource-route.ts';
-import { sendChunk } from './send-chunk.ts';
+import { writeChunkedWithBackpressure } from './send-chunk.ts';
 
-export interface PodRequest {
+export interface PodSubresourceRequest {
   readonly registry: Registry;
   readonly console: PodConsole;
   readonly route: ResourceRoute;
@@ -19,7 +19,7 @@ export interface PodRequest {
 const headerDelay = 50;
 
 /** GET pods/log: plain text, streamed; with `follow` until the container or the client ends it. Throws ApiError. */
-export async function serveLog(call: PodRequest, response: ServerResponse): Promise<void> {
+export async function serveLog(call: PodSubresourceRequest, response: ServerResponse): Promise<void> {
   if (call.request.method !== 'GET') throw methodNotAllowed();
   const gone = new AbortController();
   response.on('close', () => gone.abort());
@@ -30,12 +30,12 @@ export async function serveLog(call: PodRequest, response: ServerResponse): Prom
   response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' });
   response.flushHeaders();
   for (let next = await first; next.done !== true; next = await chunks.next()) {
-    await sendChunk(response, next.value);
+    await writeChunkedWithBackpressure(response, next.value);
   }
   response.end();
 }
 
-function logRequest({ registry, route, query }: PodRequest, signal: AbortSignal): LogRequest {
+function logRequest({ registry, route, query }: PodSubresourceRequest, signal: AbortSignal): LogRequest {
   const refused = ['insecureSkipTLSVerifyBackend', 'stream'].find(
     (name) => !['', 'All'].includes(query.get(name) ?? ''),
   );
@@ -46,15 +46,15 @@ function logRequest({ registry, route, query }: PodRequest, signal: AbortSignal)
     follow: booleanParameter(query, 'follow') === true,
     previous: booleanParameter(query, 'previous') === true,
     timestamps: booleanParameter(query, 'timestamps') === true,
-    tailLines: atLeast(query, 'tailLines', 0),
-    limitBytes: atLeast(query, 'limitBytes', 1),
+    tailLines: parseMinimum(query, 'tailLines', 0),
+    limitBytes: parseMinimum(query, 'limitBytes', 1),
     sinceTime: sinceTime(registry, query),
     signal,
   };
 }
 
 function sinceTime(registry: Registry, query: URLSearchParams): Date | undefined {
-  const seconds = atLeast(query, 'sinceSeconds', 1);
+  const seconds = parseMinimum(query, 'sinceSeconds', 1);
   const time = query.get('sinceTime');
   if (seconds !== undefined && time !== null) {
     throw badRequest('at most one of `sinceTime` or `sinceSeconds` may be specified');
@@ -67,7 +67,7 @@ function sinceTime(registry: Registry, query: URLSearchParams): Date | undefined
   return parsed;
 }
 
-function atLeast(query: URLSearchParams, name: string, minimum: number): number | undefined {
+function parseMinimum(query: URLSearchParams, name: string, minimum: number): number | undefined {
   const value = integerParameter(query, name);
   if (value !== undefined && value < minimum) {
     const detail = `must be greater than or equal to ${minimum}`;

@@ -36,17 +36,17 @@ export function checkTimeout(query: URLSearchParams): void {
  * What a write's query says: `dryRun=All`, and `fieldValidation`, Warn where absent.
  * Throws ApiError 422 for another dryRun, 400 for another fieldValidation.
  */
-export function writeParameters(query: URLSearchParams): {
+export function parseWriteOptions(query: URLSearchParams): {
   readonly dryRun: boolean;
   readonly directive: FieldValidation['directive'];
 } {
   return {
     dryRun: isDryRun(query.getAll('dryRun')),
-    directive: directiveOf(query.get('fieldValidation') ?? ''),
+    directive: parseFieldValidation(query.get('fieldValidation') ?? ''),
   };
 }
 
-function directiveOf(value: string): FieldValidation['directive'] {
+function parseFieldValidation(value: string): FieldValidation['directive'] {
   switch (value) {
     case '':
       return 'Warn';

@@ -2,21 +2,21 @@ import type { WatchEvent } from '../../../kubernetes/api.ts';
 import type { ObjectList } from '../../../kubernetes/object.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import type { Representation } from './media-type.ts';
+import type { MediaTypeParams } from './media-type.ts';
 import { metadataOf, tableOf } from './table.ts';
 import type { IncludeObject, TableOptions } from './table.ts';
 
 /** How one client wants what it asks for. */
-export interface View {
+export interface ResponseFormat {
   readonly kind: Kind;
-  readonly representation: Representation;
+  readonly representation: MediaTypeParams;
   readonly includeObject: IncludeObject;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
 /** One object in the client's representation. */
-export function representObject(view: View, object: StoredObject): unknown {
+export function formatObject(view: ResponseFormat, object: StoredObject): unknown {
   switch (view.representation) {
     case 'object':
       return object;
@@ -33,7 +33,7 @@ export function representObject(view: View, object: StoredObject): unknown {
 }
 
 /** A list in the client's representation. */
-export function representList(view: View, list: ObjectList<StoredObject>): unknown {
+export function representList(view: ResponseFormat, list: ObjectList<StoredObject>): unknown {
   switch (view.representation) {
     case 'object':
       return list;
@@ -50,15 +50,15 @@ export function representList(view: View, list: ObjectList<StoredObject>): unkno
 }
 
 /** A watch event in the client's representation. */
-export function representEvent(view: View, event: WatchEvent<StoredObject>): unknown {
+export function representEvent(view: ResponseFormat, event: WatchEvent<StoredObject>): unknown {
   if (event.type === 'ERROR' || view.representation === 'object') return event;
-  if (event.type !== 'BOOKMARK') return { type: event.type, object: representObject(view, event.object) };
+  if (event.type !== 'BOOKMARK') return { type: event.type, object: formatObject(view, event.object) };
   if (view.representation === 'metadata') return { type: event.type, object: metadataOf(event.object) };
   const resourceVersion = event.object.metadata.resourceVersion ?? '';
   return { type: event.type, object: tableOf(view.kind, [], { resourceVersion }, options(view)) };
 }
 
-const options = (view: View): TableOptions => ({
+const options = (view: ResponseFormat): TableOptions => ({
   now: view.now(),
   includeObject: view.includeObject,
 });

@@ -1,6 +1,6 @@
 import type { Attributes } from '../access/attributes.ts';
 import { parseFieldSelector } from '../selectors/field-selector.ts';
-import { decodedOrSame } from './decoded-or-same.ts';
+import { tryDecodeUriComponent } from './decoded-or-same.ts';
 
 interface RequestLine {
   readonly method: string;
@@ -27,25 +27,25 @@ export function requestAttributes({ method, path, query }: RequestLine): Attribu
   // decoded as the route decodes it: both must mean the same thing
   const parts = path.split('/').filter((part) => part !== '');
   // a segment that cannot be decoded is refused by the route, after this
-  const [prefix, ...rest] = parts.map(decodedOrSame);
+  const [prefix, ...rest] = parts.map(tryDecodeUriComponent);
   const group = prefix === 'apis' ? rest.shift() : '';
   const [version, ...segments] = rest;
   const isResource = (prefix === 'api' || prefix === 'apis') && version !== undefined && segments.length > 0;
   if (!isResource || group === undefined) return { verb: method.toLowerCase(), path };
-  const place = placeOf(segments);
+  const place = splitUrl(segments);
   const verb = verbOf(method, place.name, query);
-  const name = place.name ?? (verb === 'list' || verb === 'watch' ? namedBySelector(query) : undefined);
+  const name = place.name ?? (verb === 'list' || verb === 'watch' ? nameFromFieldSelector(query) : undefined);
   return { ...place, group, verb, ...(name === undefined ? {} : { name }) };
 }
 
-interface Place {
+interface UrlParts {
   readonly resource: string;
   readonly namespace?: string;
   readonly name?: string;
   readonly subresource?: string;
 }
 
-function placeOf(segments: string[]): Place {
+function splitUrl(segments: string[]): UrlParts {
   const [first = '', second, third] = segments;
   const inNamespace =
     first === 'namespaces' &&
@@ -75,7 +75,7 @@ function verbOf(method: string, name: string | undefined, query: URLSearchParams
  * A list or a watch of the one object with a name is a request for that name: resourceNames can allow it. No other verb
  * heeds the selector as they do (a create would have any name), so for no other does it count.
  */
-function namedBySelector(query: URLSearchParams): string | undefined {
+function nameFromFieldSelector(query: URLSearchParams): string | undefined {
   const selector = query.get('fieldSelector') ?? '';
   if (selector === '') return undefined;
   return parseFieldSelector(selector).find(({ field, equal }) => field === 'metadata.name' && equal)?.value;

@@ -1,4 +1,4 @@
-import { groupResource, notServed, unknownPath } from '../errors/status-errors.ts';
+import { groupResource, resourceNotServed, pathNotFound } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 
@@ -17,12 +17,12 @@ export function parseResourceRoute(registry: Registry, path: string): ResourceRo
   const { namespace, rest } = splitNamespace(segments);
   const [plural = '', name, subresource, ...more] = rest;
   const kind = registry.kinds.get(groupResource({ group, plural }));
-  if (plural === '' || more.length > 0) throw unknownPath();
-  if (kind?.resource.version !== version) throw notServed({ group, version, plural });
+  if (plural === '' || more.length > 0) throw pathNotFound();
+  if (kind?.resource.version !== version) throw resourceNotServed({ group, version, plural });
   const scopeFits = kind.resource.namespaced
     ? namespace !== undefined || name === undefined
     : namespace === undefined;
-  if (!scopeFits) throw unknownPath();
+  if (!scopeFits) throw pathNotFound();
   return { kind, namespace, name, subresource };
 }
 
@@ -33,7 +33,7 @@ function splitGroup(path: string): { group: string; version: string; segments: s
     .map(decodeSegment);
   const [group, version, ...segments] = root === 'api' ? ['', ...rest] : rest;
   if (!['api', 'apis'].includes(root ?? '') || group === undefined || version === undefined)
-    throw unknownPath();
+    throw pathNotFound();
   return { group, version, segments };
 }
 
@@ -50,7 +50,7 @@ function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch (error) {
-    if (error instanceof URIError) throw unknownPath();
+    if (error instanceof URIError) throw pathNotFound();
     throw error;
   }
 }

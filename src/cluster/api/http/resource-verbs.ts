@@ -12,13 +12,13 @@ import type { Location, Registry } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import type { ParsedJson } from '../schema/parse-json.ts';
-import { addWarning, answerJson } from './answer.ts';
+import { addWarning, writeJson } from './answer.ts';
 import { readBody, readObject, readPatch } from './body.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { mediaTypes, negotiate } from './media-type.ts';
-import { booleanParameter, integerParameter, writeParameters } from './query.ts';
-import { representList, representObject } from './represent.ts';
-import type { View } from './represent.ts';
+import { booleanParameter, integerParameter, parseWriteOptions } from './query.ts';
+import { representList, formatObject } from './represent.ts';
+import type { ResponseFormat } from './represent.ts';
 import type { ResourceRoute } from './resource-route.ts';
 import type { IncludeObject } from './table.ts';
 import { streamWatch } from './watch-stream.ts';
@@ -47,7 +47,7 @@ async function serveReview(call: ResourceRequest): Promise<void> {
   if (negotiate(request.headers.accept) !== 'object') throw notAcceptable(['application/json']);
   const body = await readBody(request);
   const options = { namespace: route.namespace, ...writeOptions(call, body) };
-  answerJson(response, 201, answerReview(registry, route.kind, body?.value, options));
+  writeJson(response, 201, answerReview(registry, route.kind, body?.value, options));
 }
 
 async function serveCollection(call: ResourceRequest): Promise<void> {
@@ -59,15 +59,15 @@ async function serveCollection(call: ResourceRequest): Promise<void> {
       const body = await readBody(request);
       const options = { namespace: route.namespace, ...writeOptions(call, body) };
       const created = createObject(registry, route.kind, body?.value, options);
-      return answerJson(response, 201, representObject(viewOf(call), created));
+      return writeJson(response, 201, formatObject(negotiateFormat(call), created));
     }
     case 'DELETE': {
       const options = parseDeleteOptions(await readObject(request), query);
-      const list = listObjects(registry, route.kind, selectionOf(call));
+      const list = listObjects(registry, route.kind, parseSelection(call));
       const deleted = list.items.map(({ metadata }) =>
         deleteObject(registry, route.kind, { namespace: metadata.namespace, name: metadata.name }, options),
       );
-      return answerJson(response, 200, { ...list, items: deleted.map(({ object }) => object) });
+      return writeJson(response, 200, { ...list, items: deleted.map(({ object }) => object) });
     }
     default:
       throw methodNotAllowed();
@@ -76,8 +76,8 @@ async function serveCollection(call: ResourceRequest): Promise<void> {
 
 async function serveList(call: ResourceRequest): Promise<void> {
   const { registry, route, query, response } = call;
-  const view = viewOf(call);
-  const selection = { ...selectionOf(call), resourceVersion: query.get('resourceVersion') ?? undefined };
+  const view = negotiateFormat(call);
+  const selection = { ...parseSelection(call), resourceVersion: query.get('resourceVersion') ?? undefined };
   if (booleanParameter(query, 'watch') === true) {
     const watch = {
       ...selection,
@@ -93,15 +93,15 @@ async function serveList(call: ResourceRequest): Promise<void> {
     continue: query.get('continue') ?? undefined,
     resourceVersionMatch: query.get('resourceVersionMatch') ?? undefined,
   };
-  return answerJson(response, 200, representList(view, listObjects(registry, route.kind, page)));
+  return writeJson(response, 200, representList(view, listObjects(registry, route.kind, page)));
 }
 
 async function serveObject(call: ResourceRequest, location: Location): Promise<void> {
   const { registry, route, query, request, response } = call;
   const subresource = route.subresource === 'status' ? ('status' as const) : undefined;
-  const view = viewOf(call);
-  const send = (object: Parameters<typeof representObject>[1]): void =>
-    answerJson(response, 200, representObject(view, object));
+  const view = negotiateFormat(call);
+  const send = (object: Parameters<typeof formatObject>[1]): void =>
+    writeJson(response, 200, formatObject(view, object));
   switch (request.method) {
     case 'GET':
       return send(getObject(registry, route.kind, location));
@@ -120,7 +120,7 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
     case 'DELETE': {
       if (subresource !== undefined) throw methodNotAllowed();
       const options = parseDeleteOptions(await readObject(request), query);
-      return answerDeletion(call, deleteObject(registry, route.kind, location, options));
+      return writeDeleteResult(call, deleteObject(registry, route.kind, location, options));
     }
     default:
       throw methodNotAllowed();
@@ -128,13 +128,13 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
 }
 
 /** Pods come back as they were; of other kinds that are gone a Status Success says so (DeleteReturnsDeletedObject). */
-function answerDeletion(call: ResourceRequest, { object, gone }: Deletion): void {
+function writeDeleteResult(call: ResourceRequest, { object, gone }: Deletion): void {
   const { kind } = call.route;
   if (!gone || kind.gracePeriod !== undefined) {
-    return answerJson(call.response, 200, representObject(viewOf(call), object));
+    return writeJson(call.response, 200, formatObject(negotiateFormat(call), object));
   }
   const { group, plural } = kind.resource;
-  return answerJson(call.response, 200, {
+  return writeJson(call.response, 200, {
     kind: 'Status',
     apiVersion: 'v1',
     metadata: {},
@@ -157,7 +157,7 @@ function writeOptions(
   readonly fieldValidation: FieldValidation;
   readonly user: User;
 } {
-  const { dryRun, directive } = writeParameters(query);
+  const { dryRun, directive } = parseWriteOptions(query);
   const warn = (message: string): void => addWarning(response, message);
   return {
     dryRun,
@@ -166,7 +166,7 @@ function writeOptions(
   };
 }
 
-function viewOf({ registry, route, query, request }: ResourceRequest): View {
+function negotiateFormat({ registry, route, query, request }: ResourceRequest): ResponseFormat {
   return {
     kind: route.kind,
     representation: negotiate(request.headers.accept),
@@ -185,7 +185,7 @@ function includeObject(query: URLSearchParams): IncludeObject {
   );
 }
 
-function selectionOf({ route, query }: ResourceRequest): {
+function parseSelection({ route, query }: ResourceRequest): {
   namespace: string | undefined;
   labelSelector: string;
   fieldSelector: string;

@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
 /** Writes and resolves when there is room for more, or the client is gone. */
-export async function sendChunk(response: ServerResponse, chunk: string | Uint8Array): Promise<void> {
+export async function writeChunkedWithBackpressure(
+  response: ServerResponse,
+  chunk: string | Uint8Array,
+): Promise<void> {
   if (response.destroyed || response.write(chunk)) return;
   const settled = new AbortController();
   const { signal } = settled;

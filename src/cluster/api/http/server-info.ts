@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { methodNotAllowed, unknownPath } from '../errors/status-errors.ts';
+import { methodNotAllowed, pathNotFound } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { answerJson, answerText } from './answer.ts';
-import { groupList, groupOf, resourceList } from './discovery.ts';
-import { openApiDocument, openApiIndex } from './open-api.ts';
+import { writeJson, answerText } from './answer.ts';
+import { apiGroupList, apiGroup, resourceList } from './discovery.ts';
+import { openApiDocument, openApiPaths } from './open-api.ts';
 
 /** The version of Kubernetes whose API this server follows. */
 export const kubernetesVersion = '1.36.0';
@@ -18,7 +18,7 @@ export const publicPaths: ReadonlySet<string> = new Set([
 ]);
 
 /** Serves health, version, discovery and OpenAPI; false where the path is none of these. Throws ApiError 404 and 405. */
-export function serveInfo(
+export function serveDiscovery(
   registry: Registry,
   path: string,
   request: IncomingMessage,
@@ -40,7 +40,7 @@ export function serveInfo(
 function answerPublic(path: string, response: ServerResponse): void {
   if (!path.startsWith('/version')) return answerText(response, 200, 'ok');
   const [major, minor] = kubernetesVersion.split('.');
-  return answerJson(response, 200, {
+  return writeJson(response, 200, {
     major,
     minor,
     gitVersion: `v${kubernetesVersion}+bosh-kubernetes`,
@@ -55,10 +55,10 @@ function answerPublic(path: string, response: ServerResponse): void {
 
 function answerOpenApi(registry: Registry, [version, ...rest]: string[], response: ServerResponse): void {
   if (version === 'v2' && rest.length === 0) return answerEmptyOpenApi(response);
-  if (version !== 'v3') throw unknownPath();
+  if (version !== 'v3') throw pathNotFound();
   const path = rest.join('/');
   const document =
-    path === '' ? openApiIndex(registry.kinds.values()) : openApiDocument(registry.kinds.values(), path);
+    path === '' ? openApiPaths(registry.kinds.values()) : openApiDocument(registry.kinds.values(), path);
   answerDocument(response, document);
 }
 
@@ -74,7 +74,7 @@ function answerEmptyOpenApi(response: ServerResponse): void {
 
 function answerCore({ kinds }: Registry, version: string | undefined, response: ServerResponse): void {
   if (version !== undefined) return answerDocument(response, resourceList(kinds.values(), '', version));
-  return answerJson(response, 200, {
+  return writeJson(response, 200, {
     kind: 'APIVersions',
     apiVersion: 'v1',
     versions: ['v1'],
@@ -90,11 +90,11 @@ function answerGroups(
   const all = [...kinds.values()];
   if (group !== undefined && version !== undefined)
     return answerDocument(response, resourceList(all, group, version));
-  if (group !== undefined) return answerDocument(response, groupOf(all, group));
-  return answerJson(response, 200, groupList(all));
+  if (group !== undefined) return answerDocument(response, apiGroup(all, group));
+  return writeJson(response, 200, apiGroupList(all));
 }
 
 function answerDocument(response: ServerResponse, document: unknown): void {
-  if (document === undefined) throw unknownPath();
-  answerJson(response, 200, document);
+  if (document === undefined) throw pathNotFound();
+  writeJson(response, 200, document);
 }

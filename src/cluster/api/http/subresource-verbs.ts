@@ -3,25 +3,25 @@ import { badRequest, methodNotAllowed } from '../errors/status-errors.ts';
 import { bindPod, finalizeNamespace } from '../registry/control-plane-verbs.ts';
 import { evictPod } from '../registry/evict.ts';
 import { decodeObject } from '../schema/decode.ts';
-import { fields, integer, kindSchema, listOf, text } from '../schema/schema.ts';
+import { fields, integer, kindSchema, array, string } from '../schema/schema.ts';
 import { objectReference } from '../kinds/events.ts';
 import { decodeDraft } from '../registry/decode-draft.ts';
-import { at } from '../kinds/columns.ts';
-import { answerJson } from './answer.ts';
+import { valueAt } from '../kinds/columns.ts';
+import { writeJson } from './answer.ts';
 import { readObject } from './body.ts';
-import { assertBackground } from './delete-options.ts';
-import { isDryRun, writeParameters } from './query.ts';
+import { assertBackgroundPropagation } from './delete-options.ts';
+import { isDryRun, parseWriteOptions } from './query.ts';
 import type { ResourceRequest } from './resource-verbs.ts';
 
 const binding = kindSchema({ target: objectReference });
 const eviction = kindSchema({
   deleteOptions: fields({
-    apiVersion: text,
-    kind: text,
+    apiVersion: string,
+    kind: string,
     gracePeriodSeconds: integer,
-    propagationPolicy: text,
-    preconditions: fields({ uid: text, resourceVersion: text }),
-    dryRun: listOf(text),
+    propagationPolicy: string,
+    preconditions: fields({ uid: string, resourceVersion: string }),
+    dryRun: array(string),
   }),
 });
 
@@ -37,11 +37,11 @@ export async function serveBinding({
 }: ResourceRequest): Promise<void> {
   if (request.method !== 'POST') throw methodNotAllowed();
   const body = decodeObject(binding, await readObject(request), 'Binding', 'v1');
-  const target = at(body as never, 'target', 'name');
+  const target = valueAt(body as never, 'target', 'name');
   const location = { namespace: route.namespace, name: route.name ?? '' };
-  const { dryRun } = writeParameters(query);
+  const { dryRun } = parseWriteOptions(query);
   bindPod(registry, location, typeof target === 'string' ? target : '', dryRun);
-  answerJson(response, 201, success);
+  writeJson(response, 201, success);
 }
 
 /** POST pods/eviction. Throws ApiError. */
@@ -61,13 +61,13 @@ export async function serveEviction({
     readonly dryRun?: string[];
   };
   const { dryRun, propagationPolicy, ...deletion } = options;
-  assertBackground(propagationPolicy);
+  assertBackgroundPropagation(propagationPolicy);
   const location = { namespace: route.namespace, name: route.name ?? '' };
   const { name = location.name } = (body['metadata'] ?? {}) as { name?: string };
   if (name !== location.name) throw badRequest('name in URL does not match name in Eviction object');
-  const isDry = isDryRun(dryRun ?? []) || writeParameters(query).dryRun;
+  const isDry = isDryRun(dryRun ?? []) || parseWriteOptions(query).dryRun;
   evictPod(registry, location, { ...deletion, dryRun: isDry });
-  answerJson(response, 201, success);
+  writeJson(response, 201, success);
 }
 
 /** PUT namespaces/finalize. Throws ApiError. */
@@ -80,10 +80,10 @@ export async function serveFinalize(call: ResourceRequest): Promise<void> {
     throw badRequest('the name of the object does not match the name on the URL');
   answerNamespace(
     call.response,
-    finalizeNamespace(registry, draft.metadata.name, finalizers, writeParameters(query).dryRun),
+    finalizeNamespace(registry, draft.metadata.name, finalizers, parseWriteOptions(query).dryRun),
   );
 }
 
 function answerNamespace(response: ServerResponse, namespace: unknown): void {
-  answerJson(response, 200, namespace);
+  writeJson(response, 200, namespace);
 }

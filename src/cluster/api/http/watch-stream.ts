@@ -6,8 +6,8 @@ import { bookmark, watchObjects } from '../registry/watch.ts';
 import type { WatchObjectsQuery } from '../registry/watch.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { representEvent } from './represent.ts';
-import type { View } from './represent.ts';
-import { sendChunk } from './send-chunk.ts';
+import type { ResponseFormat } from './represent.ts';
+import { writeChunkedWithBackpressure } from './send-chunk.ts';
 
 export interface WatchStreamQuery extends WatchObjectsQuery {
   readonly allowBookmarks: boolean;
@@ -15,12 +15,12 @@ export interface WatchStreamQuery extends WatchObjectsQuery {
 }
 
 const bookmarkInterval = 60_000;
-const shortestDefault = 1800;
-const longest = 86_400;
+const minDefaultTimeout = 1800;
+const maxTimeout = 86_400;
 /** A client that does not read is cut off before it takes the server's memory; it can come back with its version. */
-const maximumBacklog = 20_000;
+const maxBufferedEvents = 20_000;
 /** The same, by what was written since the oldest event that it has not read. */
-const maximumBytesBehind = 64 * 1024 * 1024;
+const maxBufferedBytes = 64 * 1024 * 1024;
 
 /**
  * Streams events as lines of JSON until the client goes, `timeoutSeconds` end (30 to 60 minutes by default) or an
@@ -28,7 +28,7 @@ const maximumBytesBehind = 64 * 1024 * 1024;
  */
 export async function streamWatch(
   registry: Registry,
-  view: View,
+  view: ResponseFormat,
   query: WatchStreamQuery,
   response: ServerResponse,
 ): Promise<void> {
@@ -40,26 +40,26 @@ export async function streamWatch(
   const stopWatch = watchObjects(registry, view.kind, query, push);
   const stopBound = store.subscribe(() => {
     const bytesBehind = store.bytesWritten - (queue.oldest?.bytesWritten ?? store.bytesWritten);
-    if (queue.length > maximumBacklog || bytesBehind > maximumBytesBehind) response.destroy();
+    if (queue.length > maxBufferedEvents || bytesBehind > maxBufferedBytes) response.destroy();
   });
   const mark = (): void => {
     if (query.allowBookmarks) push(bookmark(registry, view.kind));
   };
-  const seconds = query.timeoutSeconds ?? shortestDefault + registry.random.below(shortestDefault);
+  const seconds = query.timeoutSeconds ?? minDefaultTimeout + registry.random.below(minDefaultTimeout);
   const bookmarks = setInterval(mark, bookmarkInterval);
   const timeout = setTimeout(
     () => {
       mark();
-      queue.finish();
+      queue.close();
     },
-    Math.min(seconds, longest) * 1000,
+    Math.min(seconds, maxTimeout) * 1000,
   );
-  response.on('close', () => queue.end());
+  response.on('close', () => queue.abort());
   try {
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
     response.flushHeaders();
     for await (const { event } of queue) {
-      await sendChunk(response, `${JSON.stringify(representEvent(view, event))}\n`);
+      await writeChunkedWithBackpressure(response, `${JSON.stringify(representEvent(view, event))}\n`);
       if (event.type === 'ERROR') break;
     }
     response.end();

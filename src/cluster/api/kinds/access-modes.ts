@@ -1,7 +1,7 @@
 import { forbiddenField, required, unsupportedValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 
-const short: Readonly<Record<string, string>> = {
+const abbreviations: Readonly<Record<string, string>> = {
   ReadWriteOnce: 'RWO',
   ReadOnlyMany: 'ROX',
   ReadWriteMany: 'RWX',
@@ -16,11 +16,13 @@ export function checkAccessModes(field: string, modes: unknown): Cause[] {
     return [forbiddenField(field, 'may not use ReadWriteOncePod with other access modes')];
   }
   return modes
-    .filter((mode) => short[String(mode)] === undefined)
-    .map((mode) => unsupportedValue(field, mode, Object.keys(short).toSorted()));
+    .filter((mode) => abbreviations[String(mode)] === undefined)
+    .map((mode) => unsupportedValue(field, mode, Object.keys(abbreviations).toSorted()));
 }
 
 /** `RWO,RWX`, as kubectl prints them. */
 export function shortAccessModes(modes: unknown): string {
-  return Array.isArray(modes) ? modes.map((mode) => short[String(mode)] ?? String(mode)).join(',') : '';
+  return Array.isArray(modes)
+    ? modes.map((mode) => abbreviations[String(mode)] ?? String(mode)).join(',')
+    : '';
 }

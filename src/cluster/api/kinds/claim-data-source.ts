@@ -1,11 +1,11 @@
-import { invalidValue, notDoneHere, required } from '../errors/field-causes.ts';
+import { invalidValue, unsupported, required } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { isRecord, jsonEqual } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
-import { fields, text } from '../schema/schema.ts';
+import { fields, string } from '../schema/schema.ts';
 
 /** v1.TypedLocalObjectReference. */
-export const dataSource = fields({ apiGroup: text, kind: text, name: text });
+export const dataSource = fields({ apiGroup: string, kind: string, name: string });
 
 const snapshotGroup = 'snapshot.storage.k8s.io';
 
@@ -14,7 +14,7 @@ const snapshotGroup = 'snapshot.storage.k8s.io';
  * A dataSource alone of a kind that it never could name is dropped, as ever (EnforceDataSourceBackwardsCompatibility).
  */
 export function normalizeDataSource(given: JsonRecord): JsonRecord {
-  const spec = droppedDataSource(given);
+  const spec = dropUnsupportedDataSource(given);
   const source = spec['dataSource'] ?? spec['dataSourceRef'];
   if (source === undefined) return spec;
   return {
@@ -24,7 +24,7 @@ export function normalizeDataSource(given: JsonRecord): JsonRecord {
   };
 }
 
-function droppedDataSource(spec: JsonRecord): JsonRecord {
+function dropUnsupportedDataSource(spec: JsonRecord): JsonRecord {
   const { dataSource: source, ...rest } = spec;
   if (!isRecord(source) || spec['dataSourceRef'] !== undefined) return spec;
   const { apiGroup = '', kind } = source;
@@ -56,5 +56,5 @@ function checkSource(field: string, source: unknown): Cause[] {
       : [invalidValue(field, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")];
   }
   if (apiGroup === snapshotGroup && kind === 'VolumeSnapshot') return [];
-  return [notDoneHere(field, `volumes made from ${String(kind)} of ${String(apiGroup)}`)];
+  return [unsupported(field, `volumes made from ${String(kind)} of ${String(apiGroup)}`)];
 }

@@ -5,14 +5,14 @@ import type { Cause } from '../errors/field-causes.ts';
 import { copyJson, isRecord, jsonEqual } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { at, textAt } from './columns.ts';
-import type { AdmissionContext, Draft } from './kind.ts';
+import { valueAt, stringAt } from './columns.ts';
+import type { AdmissionContext, MutableObject } from './kind.ts';
 import { parseQuantity } from './quantity.ts';
 
-const request = ['spec', 'resources', 'requests', 'storage'];
+const requestPath = ['spec', 'resources', 'requests', 'storage'];
 
 /** What may change in a claim (core/validation, ValidatePersistentVolumeClaimUpdate). */
-export function checkClaimUpdate(draft: Draft, current: StoredObject): Cause[] {
+export function checkClaimUpdate(draft: MutableObject, current: StoredObject): Cause[] {
   const before = copyJson(specOf(current));
   const after = copyJson(specOf(draft));
   // the binder names the volume, once; a class may be filled in where none was named
@@ -36,20 +36,20 @@ export function checkClaimUpdate(draft: Draft, current: StoredObject): Cause[] {
 }
 
 /** Down to just above what the volume has, so that a growth that no driver can do may be taken back (KEP-1790). */
-function checkShrink(draft: Draft, current: StoredObject): Cause[] {
-  const next = sizeAt(draft, request);
-  const capacity = sizeAt(current, ['status', 'capacity', 'storage']);
-  return next < sizeAt(current, request) && next <= capacity
+function checkShrink(draft: MutableObject, current: StoredObject): Cause[] {
+  const next = storageAt(draft, requestPath);
+  const capacity = storageAt(current, ['status', 'capacity', 'storage']);
+  return next < storageAt(current, requestPath) && next <= capacity
     ? [forbiddenField('spec.resources.requests.storage', 'field can not be less than status.capacity')]
     : [];
 }
 
 /** A class that never came into effect may be taken back, any other only be replaced (since Kubernetes 1.34). */
-function checkAttributesClass(draft: Draft, current: StoredObject): Cause[] {
+function checkAttributesClass(draft: MutableObject, current: StoredObject): Cause[] {
   const field = 'spec.volumeAttributesClassName';
-  const [before, after] = [current, draft].map((object) => textAt(object, field.split('.')));
+  const [before, after] = [current, draft].map((object) => stringAt(object, field.split('.')));
   if (before === '' || after !== '') return [];
-  return textAt(current, ['status', 'currentVolumeAttributesClassName']) === ''
+  return stringAt(current, ['status', 'currentVolumeAttributesClassName']) === ''
     ? []
     : [
         forbiddenField(
@@ -60,9 +60,13 @@ function checkAttributesClass(draft: Draft, current: StoredObject): Cause[] {
 }
 
 /** Admission plugin PersistentVolumeClaimResize: a claim grows where it is bound and its class says so. Throws 403. */
-export function admitClaimUpdate(draft: Draft, current: StoredObject, context: AdmissionContext): void {
-  if (sizeAt(draft, request) <= sizeAt(current, request)) return;
-  const name = textAt(draft, ['spec', 'storageClassName']);
+export function admitClaimUpdate(
+  draft: MutableObject,
+  current: StoredObject,
+  context: AdmissionContext,
+): void {
+  if (storageAt(draft, requestPath) <= storageAt(current, requestPath)) return;
+  const name = stringAt(draft, ['spec', 'storageClassName']);
   const storageClass = context.list(storageClasses).find(({ metadata }) => metadata.name === name);
   if (storageClass?.['allowVolumeExpansion'] === true) return;
   throw forbidden(
@@ -73,14 +77,14 @@ export function admitClaimUpdate(draft: Draft, current: StoredObject, context: A
 }
 
 function isBound(claim: StoredObject): boolean {
-  return textAt(claim, ['status', 'phase']) === 'Bound';
+  return stringAt(claim, ['status', 'phase']) === 'Bound';
 }
 
-function specOf(claim: StoredObject | Draft): JsonRecord {
+function specOf(claim: StoredObject | MutableObject): JsonRecord {
   return isRecord(claim['spec']) ? claim['spec'] : {};
 }
 
-function sizeAt(claim: StoredObject, path: readonly string[]): bigint {
-  const size = at(claim, ...path);
+function storageAt(claim: StoredObject, path: readonly string[]): bigint {
+  const size = valueAt(claim, ...path);
   return (typeof size === 'string' ? parseQuantity(size) : undefined) ?? 0n;
 }

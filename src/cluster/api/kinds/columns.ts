@@ -20,7 +20,7 @@ export function column(
 /** A column with the value at a path; `<none>` where the path leads nowhere. A date shows as an age. */
 export function valueColumn(name: string, type: Column['type'], ...path: readonly string[]): Column {
   const cell: Column['cell'] = (object, now) => {
-    const value = at(object, ...path);
+    const value = valueAt(object, ...path);
     if (value === undefined) return null;
     if (type === 'date') return ageOf(value, now);
     return typeof value === 'object' || (type === 'string' && typeof value === 'number')
@@ -41,7 +41,7 @@ export const ageColumn: Column = column('Age', (object, now) =>
 );
 
 /** The value at a path of keys, or undefined where the object has none. */
-export function at(object: StoredObject, ...path: readonly string[]): unknown {
+export function valueAt(object: StoredObject, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) =>
       typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined,
@@ -50,7 +50,7 @@ export function at(object: StoredObject, ...path: readonly string[]): unknown {
 }
 
 /** The text at a path, or what to print where there is none. */
-export function textAt(object: StoredObject, path: readonly string[], absent = ''): string {
-  const value = at(object, ...path);
+export function stringAt(object: StoredObject, path: readonly string[], absent = ''): string {
+  const value = valueAt(object, ...path);
   return typeof value === 'string' && value !== '' ? value : absent;
 }

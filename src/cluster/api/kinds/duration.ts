@@ -15,16 +15,16 @@ function humanDuration(seconds: number): string {
   const hours = Math.floor(minutes / 60);
   const days = Math.floor(hours / 24);
   if (seconds < 120) return `${seconds}s`;
-  if (minutes < 10) return `${minutes}m${tail(seconds % 60, 's')}`;
+  if (minutes < 10) return `${minutes}m${smallerUnit(seconds % 60, 's')}`;
   if (minutes < 180) return `${minutes}m`;
-  if (hours < 8) return `${hours}h${tail(minutes % 60, 'm')}`;
+  if (hours < 8) return `${hours}h${smallerUnit(minutes % 60, 'm')}`;
   if (hours < 48) return `${hours}h`;
-  if (days < 8) return `${days}d${tail(hours % 24, 'h')}`;
+  if (days < 8) return `${days}d${smallerUnit(hours % 24, 'h')}`;
   if (days < 730) return `${days}d`;
   const years = Math.floor(days / 365);
-  return years < 8 ? `${years}y${tail(days % 365, 'd')}` : `${years}y`;
+  return years < 8 ? `${years}y${smallerUnit(days % 365, 'd')}` : `${years}y`;
 }
 
-function tail(count: number, unit: string): string {
+function smallerUnit(count: number, unit: string): string {
   return count === 0 ? '' : `${count}${unit}`;
 }

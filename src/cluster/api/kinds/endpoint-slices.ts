@@ -3,20 +3,20 @@ import { endpointSlices } from '../../../kubernetes/resources.ts';
 import type { EndpointSlice } from '../../../kubernetes/service.ts';
 import { duplicate, invalidValue, required, unsupportedValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
-import { fields, flag, integer, kindSchema, listOf, text } from '../schema/schema.ts';
+import { fields, boolean, integer, kindSchema, array, string } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
-import type { Draft, Kind } from './kind.ts';
+import type { MutableObject, Kind } from './kind.ts';
 import { checkImmutable } from './object-meta.ts';
-import { repeatedPlaces } from './repeated-places.ts';
+import { duplicateIndexes } from './repeated-places.ts';
 
-const most = { endpoints: 1000, ports: 20_000, shown: 3 } as const;
+const maxEndpoints = { endpoints: 1000, ports: 20_000, shown: 3 } as const;
 const addressTypes = ['FQDN', 'IPv4', 'IPv6'];
 
-const sliceOf = (object: Draft | StoredObject): EndpointSlice => object as unknown as EndpointSlice;
+const sliceOf = (object: MutableObject | StoredObject): EndpointSlice => object as unknown as EndpointSlice;
 
 /** pkg/apis/discovery/validation, without its refusal of loopback addresses: that is where our pods live. */
-function validate(draft: Draft): Cause[] {
+function validate(draft: MutableObject): Cause[] {
   const { addressType } = sliceOf(draft);
   const endpoints = sliceOf(draft).endpoints ?? [];
   const ports = sliceOf(draft).ports ?? [];
@@ -27,13 +27,13 @@ function validate(draft: Draft): Cause[] {
       : addressTypes.includes(addressType)
         ? []
         : [unsupportedValue('addressType', addressType, addressTypes)]),
-    ...(endpoints.length > most.endpoints
-      ? [invalidValue('endpoints', endpoints.length, `must have at most ${most.endpoints} items`)]
+    ...(endpoints.length > maxEndpoints.endpoints
+      ? [invalidValue('endpoints', endpoints.length, `must have at most ${maxEndpoints.endpoints} items`)]
       : []),
     ...endpoints.flatMap(({ addresses }, index) =>
       checkAddresses(`endpoints[${index}].addresses`, addresses, addressType),
     ),
-    ...[...repeatedPlaces(names)].map((index) => duplicate(`ports[${index}].name`, names[index])),
+    ...[...duplicateIndexes(names)].map((index) => duplicate(`ports[${index}].name`, names[index])),
   ];
 }
 
@@ -46,10 +46,10 @@ function checkAddresses(field: string, addresses: readonly string[] | undefined,
 }
 
 /** printers/internalversion listWithMoreString. */
-function listed(all: readonly string[]): string {
+function joinForColumn(all: readonly string[]): string {
   if (all.length === 0) return '<unset>';
-  const more = all.length > most.shown ? ` + ${all.length - most.shown} more...` : '';
-  return `${all.slice(0, most.shown).join(',')}${more}`;
+  const more = all.length > maxEndpoints.shown ? ` + ${all.length - maxEndpoints.shown} more...` : '';
+  return `${all.slice(0, maxEndpoints.shown).join(',')}${more}`;
 }
 
 export const endpointSliceKind: Kind = {
@@ -59,18 +59,18 @@ export const endpointSliceKind: Kind = {
   shortNames: [],
   categories: [],
   schema: kindSchema({
-    addressType: text,
-    endpoints: listOf(
+    addressType: string,
+    endpoints: array(
       fields({
-        addresses: listOf(text),
-        conditions: fields({ ready: flag, serving: flag, terminating: flag }),
-        hostname: text,
-        nodeName: text,
-        zone: text,
-        targetRef: fields({ kind: text, namespace: text, name: text, uid: text }),
+        addresses: array(string),
+        conditions: fields({ ready: boolean, serving: boolean, terminating: boolean }),
+        hostname: string,
+        nodeName: string,
+        zone: string,
+        targetRef: fields({ kind: string, namespace: string, name: string, uid: string }),
       }),
     ),
-    ports: listOf(fields({ name: text, protocol: text, port: integer, appProtocol: text })),
+    ports: array(fields({ name: string, protocol: string, port: integer, appProtocol: string })),
   }),
   hasStatus: false,
   countsGenerations: true,
@@ -78,9 +78,11 @@ export const endpointSliceKind: Kind = {
   columns: [
     nameColumn,
     column('AddressType', (object) => sliceOf(object).addressType),
-    column('Ports', (object) => listed((sliceOf(object).ports ?? []).map(({ port }) => String(port ?? '*')))),
+    column('Ports', (object) =>
+      joinForColumn((sliceOf(object).ports ?? []).map(({ port }) => String(port ?? '*'))),
+    ),
     column('Endpoints', (object) =>
-      listed((sliceOf(object).endpoints ?? []).flatMap(({ addresses }) => addresses)),
+      joinForColumn((sliceOf(object).endpoints ?? []).flatMap(({ addresses }) => addresses)),
     ),
     ageColumn,
   ],

@@ -1,38 +1,39 @@
 import { events } from '../../../kubernetes/resources.ts';
 import { invalidValue, required } from '../errors/field-causes.ts';
-import { fields, integer, kindSchema, text, time } from '../schema/schema.ts';
+import { fields, integer, kindSchema, string, time } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { at, column, nameColumn, textAt } from './columns.ts';
+import { valueAt, column, nameColumn, stringAt } from './columns.ts';
 import { ageOf } from './duration.ts';
 import type { Kind } from './kind.ts';
 
 /** v1.ObjectReference */
 export const objectReference = fields({
-  kind: text,
-  namespace: text,
-  name: text,
-  uid: text,
-  apiVersion: text,
-  resourceVersion: text,
-  fieldPath: text,
+  kind: string,
+  namespace: string,
+  name: string,
+  uid: string,
+  apiVersion: string,
+  resourceVersion: string,
+  fieldPath: string,
 });
 
 function lastSeen(object: StoredObject, now: number): string {
-  const last = at(object, 'series', 'lastObservedTime') ?? object['lastTimestamp'] ?? object['eventTime'];
+  const last =
+    valueAt(object, 'series', 'lastObservedTime') ?? object['lastTimestamp'] ?? object['eventTime'];
   const first = object['firstTimestamp'] ?? object['eventTime'];
-  const count = at(object, 'series', 'count') ?? object['count'];
+  const count = valueAt(object, 'series', 'count') ?? object['count'];
   const age = ageOf(last ?? first, now);
   return typeof count === 'number' && count > 1 ? `${age} (x${count} over ${ageOf(first, now)})` : age;
 }
 
 function involved(object: StoredObject): string {
-  const kind = textAt(object, ['involvedObject', 'kind']).toLowerCase();
-  return `${kind}/${textAt(object, ['involvedObject', 'name'])}`;
+  const kind = stringAt(object, ['involvedObject', 'kind']).toLowerCase();
+  return `${kind}/${stringAt(object, ['involvedObject', 'name'])}`;
 }
 
 function source(object: StoredObject): string {
-  const component = textAt(object, ['source', 'component'], textAt(object, ['reportingComponent']));
-  const host = textAt(object, ['source', 'host'], textAt(object, ['reportingInstance']));
+  const component = stringAt(object, ['source', 'component'], stringAt(object, ['reportingComponent']));
+  const host = stringAt(object, ['source', 'host'], stringAt(object, ['reportingInstance']));
   return host === '' ? component : `${component}, ${host}`;
 }
 
@@ -47,30 +48,30 @@ export const eventKind: Kind = {
   schema: kindSchema({
     involvedObject: objectReference,
     related: objectReference,
-    reason: text,
-    message: text,
-    source: fields({ component: text, host: text }),
+    reason: string,
+    message: string,
+    source: fields({ component: string, host: string }),
     firstTimestamp: time,
     lastTimestamp: time,
     eventTime: time,
     count: integer,
     series: fields({ count: integer, lastObservedTime: time }),
-    type: text,
-    action: text,
-    reportingComponent: text,
-    reportingInstance: text,
+    type: string,
+    action: string,
+    reportingComponent: string,
+    reportingInstance: string,
   }),
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
   columns: [
     column('Last Seen', lastSeen),
-    column('Type', (object) => textAt(object, ['type'])),
-    column('Reason', (object) => textAt(object, ['reason'])),
+    column('Type', (object) => stringAt(object, ['type'])),
+    column('Reason', (object) => stringAt(object, ['reason'])),
     column('Object', involved),
-    column('Subobject', (object) => textAt(object, ['involvedObject', 'fieldPath']), { wide: true }),
+    column('Subobject', (object) => stringAt(object, ['involvedObject', 'fieldPath']), { wide: true }),
     column('Source', source, { wide: true }),
-    column('Message', (object) => textAt(object, ['message']).trim()),
+    column('Message', (object) => stringAt(object, ['message']).trim()),
     column('First Seen', (object, now) => ageOf(object['firstTimestamp'] ?? object['eventTime'], now), {
       wide: true,
     }),
@@ -81,7 +82,7 @@ export const eventKind: Kind = {
     { ...nameColumn, priority: 1 },
   ],
   validate: (draft) => {
-    const namespace = textAt(draft, ['involvedObject', 'namespace']);
+    const namespace = stringAt(draft, ['involvedObject', 'namespace']);
     const own = draft.metadata.namespace ?? '';
     // cluster-scoped objects have their events in `default`
     const expected = namespace === '' ? 'default' : namespace;
@@ -94,11 +95,11 @@ export const eventKind: Kind = {
   },
   selectableFields: (object) => ({
     ...Object.fromEntries(
-      involvedFields.map((key) => [`involvedObject.${key}`, textAt(object, ['involvedObject', key])]),
+      involvedFields.map((key) => [`involvedObject.${key}`, stringAt(object, ['involvedObject', key])]),
     ),
-    reason: textAt(object, ['reason']),
-    reportingComponent: textAt(object, ['reportingComponent']),
-    source: textAt(object, ['source', 'component'], textAt(object, ['reportingComponent'])),
-    type: textAt(object, ['type']),
+    reason: stringAt(object, ['reason']),
+    reportingComponent: stringAt(object, ['reportingComponent']),
+    source: stringAt(object, ['source', 'component'], stringAt(object, ['reportingComponent'])),
+    type: stringAt(object, ['type']),
   }),
 };

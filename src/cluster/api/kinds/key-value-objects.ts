@@ -2,39 +2,39 @@ import { configMaps, secrets } from '../../../kubernetes/resources.ts';
 import { forbiddenField, invalidValue, tooLong } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { isRecord, jsonEqual } from '../schema/json.ts';
-import { base64, flag, kindSchema, mapOf, text } from '../schema/schema.ts';
+import { base64, boolean, kindSchema, mapOf, string } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
-import type { Draft, Kind } from './kind.ts';
+import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
+import type { MutableObject, Kind } from './kind.ts';
 
 const maximumBytes = 1024 * 1024;
 const keyPattern = /^[-._a-zA-Z0-9]+$/;
 const keyText =
   "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
-function members(object: Draft | StoredObject, field: string): [string, string][] {
-  const map = at(object, field);
+function members(object: MutableObject | StoredObject, field: string): [string, string][] {
+  const map = valueAt(object, field);
   return isRecord(map) ? Object.entries(map).map(([key, value]) => [key, String(value)]) : [];
 }
 
-function checkKeys(draft: Draft, field: string): Cause[] {
+function checkKeys(draft: MutableObject, field: string): Cause[] {
   return members(draft, field)
     .filter(([key]) => !keyPattern.test(key) || key.length > 253 || key === '.' || key.startsWith('..'))
     .map(([key]) => invalidValue(`${field}[${key}]`, key, keyText));
 }
 
-function checkFrozen(draft: Draft, current: StoredObject, data: readonly string[]): Cause[] {
+function checkImmutableData(draft: MutableObject, current: StoredObject, data: readonly string[]): Cause[] {
   if (current['immutable'] !== true) return [];
   const changed = data.filter((field) => !jsonEqual(draft[field] ?? {}, current[field] ?? {}));
-  const thawed = draft['immutable'] === true ? [] : ['immutable'];
-  return [...thawed, ...changed].map((field) =>
+  const mutable = draft['immutable'] === true ? [] : ['immutable'];
+  return [...mutable, ...changed].map((field) =>
     forbiddenField(field, 'field is immutable when `immutable` is set'),
   );
 }
 
 const isBase64 = (value: string): boolean => Buffer.from(value, 'base64').toString('base64') === value;
 
-function foldStringData(draft: Draft): void {
+function foldStringData(draft: MutableObject): void {
   const plain = members(draft, 'stringData');
   delete draft['stringData'];
   draft['type'] ??= 'Opaque';
@@ -43,7 +43,7 @@ function foldStringData(draft: Draft): void {
   draft['data'] = { ...(isRecord(draft['data']) ? draft['data'] : {}), ...Object.fromEntries(encoded) };
 }
 
-function validateSecret(draft: Draft): Cause[] {
+function validateSecret(draft: MutableObject): Cause[] {
   const data = members(draft, 'data');
   const bytes = data.reduce((sum, [, value]) => sum + Buffer.byteLength(value, 'base64'), 0);
   return [
@@ -62,13 +62,13 @@ export const secretKind: Kind = {
   singular: 'secret',
   shortNames: [],
   categories: [],
-  schema: kindSchema({ data: mapOf(base64), stringData: mapOf(text), type: text, immutable: flag }),
+  schema: kindSchema({ data: mapOf(base64), stringData: mapOf(string), type: string, immutable: boolean }),
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
   columns: [
     nameColumn,
-    column('Type', (object) => textAt(object, ['type'])),
+    column('Type', (object) => stringAt(object, ['type'])),
     column('Data', (object) => members(object, 'data').length, { type: 'integer' }),
     ageColumn,
   ],
@@ -76,9 +76,9 @@ export const secretKind: Kind = {
   validate: validateSecret,
   validateUpdate: (draft, current) => [
     ...(draft['type'] === current['type'] ? [] : [invalidValue('type', draft['type'], 'field is immutable')]),
-    ...checkFrozen(draft, current, ['data']),
+    ...checkImmutableData(draft, current, ['data']),
   ],
-  selectableFields: (object) => ({ type: textAt(object, ['type']) }),
+  selectableFields: (object) => ({ type: stringAt(object, ['type']) }),
 };
 
 export const configMapKind: Kind = {
@@ -87,7 +87,7 @@ export const configMapKind: Kind = {
   singular: 'configmap',
   shortNames: ['cm'],
   categories: [],
-  schema: kindSchema({ data: mapOf(text), binaryData: mapOf(base64), immutable: flag }),
+  schema: kindSchema({ data: mapOf(string), binaryData: mapOf(base64), immutable: boolean }),
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
@@ -107,5 +107,5 @@ export const configMapKind: Kind = {
       ...(bytes > maximumBytes ? [tooLong('', maximumBytes)] : []),
     ];
   },
-  validateUpdate: (draft, current) => checkFrozen(draft, current, ['data', 'binaryData']),
+  validateUpdate: (draft, current) => checkImmutableData(draft, current, ['data', 'binaryData']),
 };

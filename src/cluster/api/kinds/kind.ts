@@ -10,7 +10,7 @@ import type { TokenKey } from '../tokens/token-key.ts';
 import type { NameRule } from './names.ts';
 
 /** An object on its way into the store: decoded, its own copy, free to be changed. */
-export type Draft = JsonRecord & { metadata: StoredObject['metadata'] };
+export type MutableObject = JsonRecord & { metadata: StoredObject['metadata'] };
 
 /** What admission may look at. */
 export interface AdmissionContext {
@@ -18,7 +18,7 @@ export interface AdmissionContext {
   readonly now: string;
   list(resource: Resource): readonly StoredObject[];
   /** Five random characters, as generated names end with. */
-  tail(): string;
+  randomSuffix(): string;
 }
 
 /** Whom and what a question is about: the part of the registry, which holds the kinds, that an answer looks at. */
@@ -55,19 +55,19 @@ export interface Kind {
   readonly nameRule: NameRule;
   readonly columns: readonly Column[];
   /** Fills what was left out; on every write, so it must not overrule what is there. */
-  readonly fillDefaults?: (draft: Draft) => void;
+  readonly fillDefaults?: (draft: MutableObject) => void;
   /** Strategy and admission of a create, before validation. Throws ApiError to refuse. */
-  readonly prepareCreate?: (draft: Draft, context: AdmissionContext) => void;
+  readonly prepareCreate?: (draft: MutableObject, context: AdmissionContext) => void;
   /** Takes over from the present object what an update cannot touch. */
-  readonly prepareUpdate?: (draft: Draft, current: StoredObject, context: AdmissionContext) => void;
-  readonly validate: (draft: Draft) => Cause[];
+  readonly prepareUpdate?: (draft: MutableObject, current: StoredObject, context: AdmissionContext) => void;
+  readonly validate: (draft: MutableObject) => Cause[];
   /** What the author of a new, valid object should hear and may not expect (in Kubernetes: WarningsOnCreate). */
-  readonly warningsOnCreate?: (draft: Draft) => readonly string[];
+  readonly warningsOnCreate?: (draft: MutableObject) => readonly string[];
   /** A question and no object: a create gets its answer as status, nothing is stored, no other verb is served. */
-  readonly review?: (draft: Draft, context: ReviewContext) => JsonRecord;
-  readonly validateUpdate?: (draft: Draft, current: StoredObject) => Cause[];
+  readonly review?: (draft: MutableObject, context: ReviewContext) => JsonRecord;
+  readonly validateUpdate?: (draft: MutableObject, current: StoredObject) => Cause[];
   /** Admission of a valid update of the main resource. Throws ApiError to refuse. */
-  readonly admitUpdate?: (draft: Draft, current: StoredObject, context: AdmissionContext) => void;
+  readonly admitUpdate?: (draft: MutableObject, current: StoredObject, context: AdmissionContext) => void;
   /** Field selectors beyond metadata.name and metadata.namespace. */
   readonly selectableFields?: (object: StoredObject) => Record<string, string>;
   /** Finalizers that the kind keeps outside of metadata (a Namespace's `spec.finalizers`). */
@@ -75,7 +75,7 @@ export interface Kind {
   /** Throws ApiError for an object that may never be deleted. */
   readonly assertDeletable?: (object: StoredObject) => void;
   /** What else changes in an object whose deletion begins. */
-  readonly prepareDelete?: (draft: Draft) => void;
+  readonly prepareDelete?: (draft: MutableObject) => void;
   /** Seconds between a delete and the end of the object; absent: none, gone at once. */
   readonly gracePeriod?: (object: StoredObject, requested: number | undefined) => number;
 }

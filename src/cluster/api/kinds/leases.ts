@@ -1,14 +1,14 @@
 import { leases } from '../../../kubernetes/resources.ts';
 import { invalidValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
-import { fields, integer, kindSchema, text, time } from '../schema/schema.ts';
-import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
-import type { Draft, Kind } from './kind.ts';
+import { fields, integer, kindSchema, string, time } from '../schema/schema.ts';
+import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
+import type { MutableObject, Kind } from './kind.ts';
 
 /** pkg/apis/coordination/validation/validation.go, ValidateLeaseSpec. */
-function validate(draft: Draft): Cause[] {
-  const duration = at(draft, 'spec', 'leaseDurationSeconds');
-  const transitions = at(draft, 'spec', 'leaseTransitions');
+function validate(draft: MutableObject): Cause[] {
+  const duration = valueAt(draft, 'spec', 'leaseDurationSeconds');
+  const transitions = valueAt(draft, 'spec', 'leaseTransitions');
   return [
     ...(typeof duration === 'number' && duration <= 0
       ? [invalidValue('spec.leaseDurationSeconds', duration, 'must be greater than 0')]
@@ -28,7 +28,7 @@ export const leaseKind: Kind = {
   categories: [],
   schema: kindSchema({
     spec: fields({
-      holderIdentity: text,
+      holderIdentity: string,
       leaseDurationSeconds: integer,
       acquireTime: time,
       renewTime: time,
@@ -38,7 +38,11 @@ export const leaseKind: Kind = {
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
-  columns: [nameColumn, column('Holder', (object) => textAt(object, ['spec', 'holderIdentity'])), ageColumn],
+  columns: [
+    nameColumn,
+    column('Holder', (object) => stringAt(object, ['spec', 'holderIdentity'])),
+    ageColumn,
+  ],
   fillDefaults: (draft) => {
     draft['spec'] ??= {};
   },

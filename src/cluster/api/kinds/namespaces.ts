@@ -1,12 +1,18 @@
 import { copyJson } from '../schema/json.ts';
 import { namespaces } from '../../../kubernetes/resources.ts';
 import { forbidden } from '../errors/status-errors.ts';
-import { fields, kindSchema, listOf, text, time } from '../schema/schema.ts';
-import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
+import { fields, kindSchema, array, string, time } from '../schema/schema.ts';
+import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
 import type { Kind } from './kind.ts';
 
-const condition = fields({ type: text, status: text, reason: text, message: text, lastTransitionTime: time });
-const immortal = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const condition = fields({
+  type: string,
+  status: string,
+  reason: string,
+  message: string,
+  lastTransitionTime: time,
+});
+const protectedNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
 /** Namespaces: content goes first (a controller), then `spec.finalizers` is emptied and the object goes. */
 export const namespaceKind: Kind = {
@@ -16,13 +22,13 @@ export const namespaceKind: Kind = {
   shortNames: ['ns'],
   categories: [],
   schema: kindSchema({
-    spec: fields({ finalizers: listOf(text) }),
-    status: fields({ phase: text, conditions: listOf(condition, { key: 'type' }) }),
+    spec: fields({ finalizers: array(string) }),
+    status: fields({ phase: string, conditions: array(condition, { key: 'type' }) }),
   }),
   hasStatus: true,
   countsGenerations: false,
   nameRule: 'label',
-  columns: [nameColumn, column('Status', (object) => textAt(object, ['status', 'phase'])), ageColumn],
+  columns: [nameColumn, column('Status', (object) => stringAt(object, ['status', 'phase'])), ageColumn],
   fillDefaults: (draft) => {
     draft.metadata.labels = { ...draft.metadata.labels, 'kubernetes.io/metadata.name': draft.metadata.name };
   },
@@ -34,13 +40,13 @@ export const namespaceKind: Kind = {
     draft['spec'] = copyJson(current['spec']);
   },
   validate: () => [],
-  selectableFields: (object) => ({ 'status.phase': textAt(object, ['status', 'phase']) }),
+  selectableFields: (object) => ({ 'status.phase': stringAt(object, ['status', 'phase']) }),
   ownFinalizers: (object) => {
-    const finalizers = at(object, 'spec', 'finalizers');
+    const finalizers = valueAt(object, 'spec', 'finalizers');
     return Array.isArray(finalizers) ? (finalizers as string[]) : [];
   },
   assertDeletable: ({ metadata }) => {
-    if (immortal.includes(metadata.name)) {
+    if (protectedNamespaces.includes(metadata.name)) {
       throw forbidden(namespaces, metadata.name, 'this namespace may not be deleted');
     }
   },

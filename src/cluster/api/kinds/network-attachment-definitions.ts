@@ -1,5 +1,5 @@
 import { networkAttachmentDefinitions } from '../../../kubernetes/resources.ts';
-import { fields, kindSchema, text } from '../schema/schema.ts';
+import { fields, kindSchema, string } from '../schema/schema.ts';
 import { ageColumn, nameColumn } from './columns.ts';
 import type { Kind } from './kind.ts';
 
@@ -11,7 +11,7 @@ export const networkAttachmentDefinitionKind: Kind = {
   shortNames: ['net-attach-def'],
   categories: [],
   isCustomResource: true,
-  schema: kindSchema({ spec: fields({ config: text }) }),
+  schema: kindSchema({ spec: fields({ config: string }) }),
   hasStatus: false,
   countsGenerations: true,
   nameRule: 'subdomain',

@@ -1,15 +1,15 @@
-import { fields, listOf, mapOf, text } from '../schema/schema.ts';
+import { fields, array, mapOf, string } from '../schema/schema.ts';
 
-const requirement = fields({ key: text, operator: text, values: listOf(text) });
+const requirement = fields({ key: string, operator: string, values: array(string) });
 
 /** v1.NodeSelectorTerm */
 export const nodeSelectorTerm = fields({
-  matchExpressions: listOf(requirement),
-  matchFields: listOf(requirement),
+  matchExpressions: array(requirement),
+  matchFields: array(requirement),
 });
 
 /** v1.NodeSelector */
-export const nodeSelector = fields({ nodeSelectorTerms: listOf(nodeSelectorTerm) });
+export const nodeSelector = fields({ nodeSelectorTerms: array(nodeSelectorTerm) });
 
 /** metav1.LabelSelector */
-export const labelSelector = fields({ matchLabels: mapOf(text), matchExpressions: listOf(requirement) });
+export const labelSelector = fields({ matchLabels: mapOf(string), matchExpressions: array(requirement) });

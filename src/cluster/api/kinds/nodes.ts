@@ -1,15 +1,25 @@
 import { nodes } from '../../../kubernetes/resources.ts';
 import { isRecord } from '../schema/json.ts';
-import { fields, flag, integer, kindSchema, listOf, mapOf, quantity, text, time } from '../schema/schema.ts';
+import {
+  fields,
+  boolean,
+  integer,
+  kindSchema,
+  array,
+  mapOf,
+  quantity,
+  string,
+  time,
+} from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
+import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
 import type { Kind } from './kind.ts';
 
 const condition = fields({
-  type: text,
-  status: text,
-  reason: text,
-  message: text,
+  type: string,
+  status: string,
+  reason: string,
+  message: string,
   lastHeartbeatTime: time,
   lastTransitionTime: time,
 });
@@ -26,15 +36,17 @@ const nodeInfoFields = [
   'architecture',
 ];
 
-function items(object: StoredObject, ...path: string[]): Record<string, unknown>[] {
-  const list = at(object, ...path);
+function recordsAt(object: StoredObject, ...path: string[]): Record<string, unknown>[] {
+  const list = valueAt(object, ...path);
   return Array.isArray(list) ? list.filter(isRecord) : [];
 }
 
 function status(object: StoredObject): string {
-  const ready = items(object, 'status', 'conditions').find((condition_) => condition_['type'] === 'Ready');
+  const ready = recordsAt(object, 'status', 'conditions').find(
+    (condition_) => condition_['type'] === 'Ready',
+  );
   const state = ready === undefined ? 'Unknown' : ready['status'] === 'True' ? 'Ready' : 'NotReady';
-  return at(object, 'spec', 'unschedulable') === true ? `${state},SchedulingDisabled` : state;
+  return valueAt(object, 'spec', 'unschedulable') === true ? `${state},SchedulingDisabled` : state;
 }
 
 function roles(object: StoredObject): string {
@@ -47,13 +59,13 @@ function roles(object: StoredObject): string {
 
 function address(type: string): (object: StoredObject) => string {
   return (object) => {
-    const found = items(object, 'status', 'addresses').find((entry) => entry['type'] === type);
+    const found = recordsAt(object, 'status', 'addresses').find((entry) => entry['type'] === type);
     return typeof found?.['address'] === 'string' ? found['address'] : '<none>';
   };
 }
 
 const info = (field: string) => (object: StoredObject) =>
-  textAt(object, ['status', 'nodeInfo', field], '<unknown>');
+  stringAt(object, ['status', 'nodeInfo', field], '<unknown>');
 
 export const nodeKind: Kind = {
   resource: nodes,
@@ -63,19 +75,19 @@ export const nodeKind: Kind = {
   categories: [],
   schema: kindSchema({
     spec: fields({
-      podCIDR: text,
-      podCIDRs: listOf(text, 'set'),
-      providerID: text,
-      unschedulable: flag,
-      taints: listOf(fields({ key: text, value: text, effect: text, timeAdded: time })),
+      podCIDR: string,
+      podCIDRs: array(string, 'set'),
+      providerID: string,
+      unschedulable: boolean,
+      taints: array(fields({ key: string, value: string, effect: string, timeAdded: time })),
     }),
     status: fields({
       capacity: mapOf(quantity),
       allocatable: mapOf(quantity),
-      conditions: listOf(condition, { key: 'type' }),
-      addresses: listOf(fields({ type: text, address: text }), { key: 'type' }),
-      nodeInfo: fields(Object.fromEntries(nodeInfoFields.map((field) => [field, text]))),
-      images: listOf(fields({ names: listOf(text), sizeBytes: integer })),
+      conditions: array(condition, { key: 'type' }),
+      addresses: array(fields({ type: string, address: string }), { key: 'type' }),
+      nodeInfo: fields(Object.fromEntries(nodeInfoFields.map((field) => [field, string]))),
+      images: array(fields({ names: array(string), sizeBytes: integer })),
       daemonEndpoints: fields({ kubeletEndpoint: fields({ Port: integer }) }),
     }),
   }),
@@ -87,7 +99,7 @@ export const nodeKind: Kind = {
     column('Status', status),
     column('Roles', roles),
     ageColumn,
-    column('Version', (object) => textAt(object, ['status', 'nodeInfo', 'kubeletVersion'])),
+    column('Version', (object) => stringAt(object, ['status', 'nodeInfo', 'kubeletVersion'])),
     column('Internal-IP', address('InternalIP'), { wide: true }),
     column('External-IP', address('ExternalIP'), { wide: true }),
     column('OS-Image', info('osImage'), { wide: true }),
@@ -99,6 +111,6 @@ export const nodeKind: Kind = {
   },
   validate: () => [],
   selectableFields: (object) => ({
-    'spec.unschedulable': String(at(object, 'spec', 'unschedulable') === true),
+    'spec.unschedulable': String(valueAt(object, 'spec', 'unschedulable') === true),
   }),
 };

@@ -1,12 +1,12 @@
 import type { ObjectMeta } from '../../../kubernetes/object.ts';
-import { forbiddenField, invalidValue, notDoneHere, required } from '../errors/field-causes.ts';
+import { forbiddenField, invalidValue, unsupported, required } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { jsonEqual } from '../schema/json.ts';
-import type { Draft, Kind } from './kind.ts';
+import type { MutableObject, Kind } from './kind.ts';
 import { checkAnnotations, checkLabels, checkName, checkQualifiedName } from './names.ts';
 
 /** Causes for the metadata of any kind (apimachinery pkg/api/validation/objectmeta.go). */
-export function checkMetadata(kind: Kind, { metadata }: Draft): Cause[] {
+export function checkMetadata(kind: Kind, { metadata }: MutableObject): Cause[] {
   const at = 'metadata';
   return [
     ...(metadata.name === ''
@@ -15,12 +15,12 @@ export function checkMetadata(kind: Kind, { metadata }: Draft): Cause[] {
     ...checkLabels(`${at}.labels`, metadata.labels),
     ...checkAnnotations(`${at}.annotations`, metadata.annotations),
     ...(metadata.finalizers ?? []).flatMap((name) => checkFinalizer(kind, `${at}.finalizers`, name)),
-    ...checkOwners(`${at}.ownerReferences`, metadata),
+    ...checkOwnerReferences(`${at}.ownerReferences`, metadata),
   ];
 }
 
 /** Causes for changes of metadata that no update may make. */
-export function checkMetadataUpdate({ metadata }: Draft, current: ObjectMeta): Cause[] {
+export function checkMetadataUpdate({ metadata }: MutableObject, current: ObjectMeta): Cause[] {
   const present = new Set(current.finalizers);
   const added = (metadata.finalizers ?? []).filter((name) => !present.has(name));
   if (current.deletionTimestamp === undefined || added.length === 0) return [];
@@ -34,7 +34,7 @@ export function checkMetadataUpdate({ metadata }: Draft, current: ObjectMeta): C
 }
 
 /** Causes for an update that says another end of the object than it has; who says none keeps it. */
-export function checkDeletionTime({ metadata }: Draft, current: ObjectMeta): Cause[] {
+export function checkDeletionTime({ metadata }: MutableObject, current: ObjectMeta): Cause[] {
   const { deletionTimestamp: asked } = metadata;
   if (asked === undefined || asked === current.deletionTimestamp) return [];
   return [invalidValue('metadata.deletionTimestamp', asked, 'field is immutable')];
@@ -43,7 +43,7 @@ export function checkDeletionTime({ metadata }: Draft, current: ObjectMeta): Cau
 function checkFinalizer(kind: Kind, field: string, name: string): Cause[] {
   // nothing here would ever take these off
   if (name === 'orphan' || name === 'foregroundDeletion')
-    return [notDoneHere(field, `the finalizer ${name}`)];
+    return [unsupported(field, `the finalizer ${name}`)];
   const causes = checkQualifiedName(field, name);
   // the prefix is a rule of the core group alone (pkg/apis/core/validation validateKubeFinalizerName)
   if (kind.resource.group !== '') return causes;
@@ -51,7 +51,7 @@ function checkFinalizer(kind: Kind, field: string, name: string): Cause[] {
   return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
 }
 
-function checkOwners(field: string, metadata: ObjectMeta): Cause[] {
+function checkOwnerReferences(field: string, metadata: ObjectMeta): Cause[] {
   const owners = metadata.ownerReferences ?? [];
   const causes = owners.flatMap((owner, index) =>
     (['apiVersion', 'kind', 'name', 'uid'] as const)

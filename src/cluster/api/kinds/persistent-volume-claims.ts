@@ -1,14 +1,14 @@
 import { persistentVolumeClaims, storageClasses } from '../../../kubernetes/resources.ts';
-import { notDoneHere } from '../errors/field-causes.ts';
+import { unsupported } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { isRecord } from '../schema/json.ts';
-import { fields, kindSchema, listOf, mapOf, quantity, text, time } from '../schema/schema.ts';
+import { fields, kindSchema, array, mapOf, quantity, string, time } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { checkAccessModes, shortAccessModes } from './access-modes.ts';
 import { checkDataSource, dataSource, normalizeDataSource } from './claim-data-source.ts';
 import { admitClaimUpdate, checkClaimUpdate } from './claim-update.ts';
-import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
-import type { AdmissionContext, Draft, Kind } from './kind.ts';
+import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
+import type { AdmissionContext, MutableObject, Kind } from './kind.ts';
 import { checkQuantity } from './resources.ts';
 import { defaultClassAnnotation } from './storage-classes.ts';
 
@@ -16,21 +16,21 @@ const pvcProtection = 'kubernetes.io/pvc-protection';
 
 /** v1.PersistentVolumeClaimSpec, also the template of a generic ephemeral volume. */
 export const claimSpec = fields({
-  accessModes: listOf(text),
+  accessModes: array(string),
   resources: fields({ requests: mapOf(quantity) }),
-  storageClassName: text,
-  volumeName: text,
-  volumeMode: text,
-  volumeAttributesClassName: text,
+  storageClassName: string,
+  volumeName: string,
+  volumeMode: string,
+  volumeAttributesClassName: string,
   dataSource,
   dataSourceRef: dataSource,
 });
 
 const condition = fields({
-  type: text,
-  status: text,
-  reason: text,
-  message: text,
+  type: string,
+  status: string,
+  reason: string,
+  message: string,
   lastProbeTime: time,
   lastTransitionTime: time,
 });
@@ -46,12 +46,12 @@ export function checkClaimSpec(field: string, spec: unknown): Cause[] {
     ...checkDataSource(field, claim),
     ...((claim['volumeMode'] ?? 'Filesystem') === 'Filesystem'
       ? []
-      : [notDoneHere(`${field}.volumeMode`, 'volumes other than Filesystem')]),
+      : [unsupported(`${field}.volumeMode`, 'volumes other than Filesystem')]),
   ];
 }
 
 /** Admission: the default class where none is named (the newest of several), and the protection finalizer. */
-function admit(draft: Draft, context: AdmissionContext): void {
+function admit(draft: MutableObject, context: AdmissionContext): void {
   const spec = isRecord(draft['spec']) ? draft['spec'] : {};
   const defaults = context
     .list(storageClasses)
@@ -69,11 +69,11 @@ const created = ({ metadata }: StoredObject): string => metadata.creationTimesta
 
 function phase(object: StoredObject): string {
   return object.metadata.deletionTimestamp === undefined
-    ? textAt(object, ['status', 'phase'])
+    ? stringAt(object, ['status', 'phase'])
     : 'Terminating';
 }
 
-const bound = (object: StoredObject): boolean => textAt(object, ['spec', 'volumeName']) !== '';
+const bound = (object: StoredObject): boolean => stringAt(object, ['spec', 'volumeName']) !== '';
 
 export const persistentVolumeClaimKind: Kind = {
   resource: persistentVolumeClaims,
@@ -84,14 +84,14 @@ export const persistentVolumeClaimKind: Kind = {
   schema: kindSchema({
     spec: claimSpec,
     status: fields({
-      phase: text,
-      accessModes: listOf(text),
+      phase: string,
+      accessModes: array(string),
       capacity: mapOf(quantity),
-      conditions: listOf(condition, { key: 'type' }),
+      conditions: array(condition, { key: 'type' }),
       allocatedResources: mapOf(quantity),
-      allocatedResourceStatuses: mapOf(text),
-      currentVolumeAttributesClassName: text,
-      modifyVolumeStatus: fields({ targetVolumeAttributesClassName: text, status: text }),
+      allocatedResourceStatuses: mapOf(string),
+      currentVolumeAttributesClassName: string,
+      modifyVolumeStatus: fields({ targetVolumeAttributesClassName: string, status: string }),
     }),
   }),
   hasStatus: true,
@@ -100,17 +100,19 @@ export const persistentVolumeClaimKind: Kind = {
   columns: [
     nameColumn,
     column('Status', phase),
-    column('Volume', (object) => textAt(object, ['spec', 'volumeName'])),
-    column('Capacity', (object) => (bound(object) ? textAt(object, ['status', 'capacity', 'storage']) : '')),
-    column('Access Modes', (object) =>
-      bound(object) ? shortAccessModes(at(object, 'status', 'accessModes')) : '',
+    column('Volume', (object) => stringAt(object, ['spec', 'volumeName'])),
+    column('Capacity', (object) =>
+      bound(object) ? stringAt(object, ['status', 'capacity', 'storage']) : '',
     ),
-    column('StorageClass', (object) => textAt(object, ['spec', 'storageClassName'])),
+    column('Access Modes', (object) =>
+      bound(object) ? shortAccessModes(valueAt(object, 'status', 'accessModes')) : '',
+    ),
+    column('StorageClass', (object) => stringAt(object, ['spec', 'storageClassName'])),
     column('VolumeAttributesClass', (object) =>
-      textAt(object, ['spec', 'volumeAttributesClassName'], '<unset>'),
+      stringAt(object, ['spec', 'volumeAttributesClassName'], '<unset>'),
     ),
     ageColumn,
-    column('VolumeMode', (object) => textAt(object, ['spec', 'volumeMode'], '<unset>'), { wide: true }),
+    column('VolumeMode', (object) => stringAt(object, ['spec', 'volumeMode'], '<unset>'), { wide: true }),
   ],
   fillDefaults: (draft) => {
     const spec = isRecord(draft['spec']) ? draft['spec'] : {};

@@ -2,23 +2,23 @@ import type { PodDisruptionBudget } from '../../../kubernetes/disruption-budget.
 import { podDisruptionBudgets } from '../../../kubernetes/resources.ts';
 import { invalidValue, unsupportedValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
-import { fields, integer, integerOrText, kindSchema, listOf, mapOf, text, time } from '../schema/schema.ts';
+import { fields, integer, integerOrText, kindSchema, array, mapOf, string, time } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { ageColumn, at, column, nameColumn } from './columns.ts';
-import type { Draft, Kind } from './kind.ts';
+import { ageColumn, valueAt, column, nameColumn } from './columns.ts';
+import type { MutableObject, Kind } from './kind.ts';
 import { labelSelector } from './node-selector-schema.ts';
 
 const condition = fields({
-  ...{ type: text, status: text, reason: text, message: text },
+  ...{ type: string, status: string, reason: string, message: string },
   ...{ lastTransitionTime: time, observedGeneration: integer },
 });
 
 const policies = ['AlwaysAllow', 'IfHealthyBudget'];
-const specOf = (draft: Draft | StoredObject): PodDisruptionBudget['spec'] =>
+const specOf = (draft: MutableObject | StoredObject): PodDisruptionBudget['spec'] =>
   (draft as unknown as PodDisruptionBudget).spec ?? {};
 
 /** kubernetes: pkg/apis/policy/validation/validation.go */
-function validate(draft: Draft): Cause[] {
+function validate(draft: MutableObject): Cause[] {
   const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy: policy } = specOf(draft);
   return [
     ...(minAvailable !== undefined && maxUnavailable !== undefined
@@ -57,14 +57,14 @@ export const podDisruptionBudgetKind: Kind = {
       minAvailable: integerOrText,
       maxUnavailable: integerOrText,
       selector: labelSelector,
-      unhealthyPodEvictionPolicy: text,
+      unhealthyPodEvictionPolicy: string,
     }),
     status: fields({
       observedGeneration: integer,
       disruptedPods: mapOf(time),
       ...{ disruptionsAllowed: integer, currentHealthy: integer },
       ...{ desiredHealthy: integer, expectedPods: integer },
-      conditions: listOf(condition, { key: 'type' }),
+      conditions: array(condition, { key: 'type' }),
     }),
   }),
   hasStatus: true,
@@ -74,7 +74,7 @@ export const podDisruptionBudgetKind: Kind = {
     nameColumn,
     column('Min Available', shown('minAvailable')),
     column('Max Unavailable', shown('maxUnavailable')),
-    column('Allowed Disruptions', (object) => Number(at(object, 'status', 'disruptionsAllowed') ?? 0), {
+    column('Allowed Disruptions', (object) => Number(valueAt(object, 'status', 'disruptionsAllowed') ?? 0), {
       type: 'integer',
     }),
     ageColumn,

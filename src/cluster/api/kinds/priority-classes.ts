@@ -2,10 +2,10 @@ import { priorityClasses } from '../../../kubernetes/resources.ts';
 import { forbiddenField, unsupportedValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { forbidden } from '../errors/status-errors.ts';
-import { flag, integer, kindSchema, text } from '../schema/schema.ts';
+import { boolean, integer, kindSchema, string } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { ageColumn, column, nameColumn, textAt } from './columns.ts';
-import type { AdmissionContext, Draft, Kind } from './kind.ts';
+import { ageColumn, column, nameColumn, stringAt } from './columns.ts';
+import type { AdmissionContext, MutableObject, Kind } from './kind.ts';
 import { checkImmutable } from './object-meta.ts';
 
 const highestUserPriority = 1_000_000_000;
@@ -19,10 +19,10 @@ export const systemPriorities: ReadonlyMap<string, number> = new Map([
 const policies = ['Never', 'PreemptLowerPriority'];
 
 /** kubernetes: pkg/apis/scheduling/validation/validation.go */
-function validate(draft: Draft): Cause[] {
+function validate(draft: MutableObject): Cause[] {
   const { name } = draft.metadata;
   const value = Number(draft['value']);
-  const policy = textAt(draft, ['preemptionPolicy']);
+  const policy = stringAt(draft, ['preemptionPolicy']);
   const isSystem = systemPriorities.get(name) === value;
   return [
     ...(name.startsWith('system-') && !isSystem
@@ -46,7 +46,7 @@ function validate(draft: Draft): Cause[] {
 }
 
 /** Admission plugin Priority: one class at most is what pods have that name none. Throws ApiError 403. */
-function admitDefault(draft: Draft, context: AdmissionContext): void {
+function checkSingleGlobalDefault(draft: MutableObject, context: AdmissionContext): void {
   if (draft['globalDefault'] !== true) return;
   const { name } = draft.metadata;
   const other = context
@@ -62,7 +62,7 @@ function admitDefault(draft: Draft, context: AdmissionContext): void {
 }
 
 /** Accepted all the same, since nearly every class says it, if only by default (docs/decisions/0012). */
-const noPreemption =
+const preemptionWarning =
   'preemptionPolicy: the embedded cluster preempts nothing; a class only says which waiting pod comes first';
 
 export const priorityClassKind: Kind = {
@@ -71,7 +71,12 @@ export const priorityClassKind: Kind = {
   singular: 'priorityclass',
   shortNames: ['pc'],
   categories: [],
-  schema: kindSchema({ value: integer, globalDefault: flag, description: text, preemptionPolicy: text }),
+  schema: kindSchema({
+    value: integer,
+    globalDefault: boolean,
+    description: string,
+    preemptionPolicy: string,
+  }),
   hasStatus: false,
   countsGenerations: true,
   nameRule: 'subdomain',
@@ -80,16 +85,16 @@ export const priorityClassKind: Kind = {
     column('Value', (object) => Number(object['value'] ?? 0), { type: 'integer' }),
     column('Global-Default', (object) => String(object['globalDefault'] === true)),
     ageColumn,
-    column('PreemptionPolicy', (object) => textAt(object, ['preemptionPolicy']), { wide: true }),
+    column('PreemptionPolicy', (object) => stringAt(object, ['preemptionPolicy']), { wide: true }),
   ],
   fillDefaults: (draft) => {
     draft['value'] ??= 0;
     draft['preemptionPolicy'] ??= 'PreemptLowerPriority';
   },
-  prepareCreate: admitDefault,
-  admitUpdate: (draft, _current: StoredObject, context) => admitDefault(draft, context),
+  prepareCreate: checkSingleGlobalDefault,
+  admitUpdate: (draft, _current: StoredObject, context) => checkSingleGlobalDefault(draft, context),
   validate,
-  warningsOnCreate: (draft) => (textAt(draft, ['preemptionPolicy']) === 'Never' ? [] : [noPreemption]),
+  warningsOnCreate: (draft) => (stringAt(draft, ['preemptionPolicy']) === 'Never' ? [] : [preemptionWarning]),
   validateUpdate: (draft, current) => [
     ...checkImmutable('value', draft['value'], current['value']),
     ...checkImmutable('preemptionPolicy', draft['preemptionPolicy'], current['preemptionPolicy']),

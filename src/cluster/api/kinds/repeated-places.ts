@@ -1,5 +1,5 @@
 /** The places of a list whose value an earlier place has, too. */
-export function repeatedPlaces(values: readonly unknown[]): ReadonlySet<number> {
+export function duplicateIndexes(values: readonly unknown[]): ReadonlySet<number> {
   const seen = new Set<unknown>();
   const repeated = new Set<number>();
   values.forEach((value, place) => {

@@ -1,25 +1,25 @@
 import { resourceQuotas } from '../../../kubernetes/resources.ts';
 import { resourceOfName } from '../admission/quota/quota-usage.ts';
-import { invalidValue, notDoneHere } from '../errors/field-causes.ts';
+import { invalidValue, unsupported } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { isRecord } from '../schema/json.ts';
 import { fields, kindSchema, mapOf, quantity } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { ageColumn, at, column, nameColumn, textAt } from './columns.ts';
-import type { Draft, Kind } from './kind.ts';
+import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
+import type { MutableObject, Kind } from './kind.ts';
 import { parseQuantity } from './quantity.ts';
 
-function hardOf(object: Draft | StoredObject): [string, string][] {
-  const hard = at(object, 'spec', 'hard');
+function hardOf(object: MutableObject | StoredObject): [string, string][] {
+  const hard = valueAt(object, 'spec', 'hard');
   return isRecord(hard) ? Object.entries(hard).map(([name, value]) => [name, String(value)]) : [];
 }
 
-function validate(draft: Draft): Cause[] {
+function validate(draft: MutableObject): Cause[] {
   return hardOf(draft).flatMap(([name, value]) => {
     const field = `spec.hard[${name}]`;
     const amount = parseQuantity(value);
     return [
-      ...(resourceOfName(name) === undefined ? [notDoneHere(field, `quotas of ${name}`)] : []),
+      ...(resourceOfName(name) === undefined ? [unsupported(field, `quotas of ${name}`)] : []),
       ...(amount === undefined ? [invalidValue(field, value, 'must be a quantity')] : []),
       ...(amount !== undefined && amount < 0n
         ? [invalidValue(field, value, 'must be greater than or equal to 0')]
@@ -31,7 +31,7 @@ function validate(draft: Draft): Cause[] {
 const shown = (select: (name: string) => boolean) => (object: StoredObject) =>
   hardOf(object)
     .filter(([name]) => select(name))
-    .map(([name, hard]) => `${name}: ${textAt(object, ['status', 'used', name], '0')}/${hard}`)
+    .map(([name, hard]) => `${name}: ${stringAt(object, ['status', 'used', name], '0')}/${hard}`)
     .toSorted()
     .join(', ');
 

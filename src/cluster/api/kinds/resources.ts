@@ -15,7 +15,7 @@ export function checkQuantity(field: string, value: unknown): Cause[] {
 }
 
 /** Resources that the embedded node knows; others (GPUs, huge pages) no scheduler here could place. */
-const known = ['cpu', 'memory', 'ephemeral-storage'];
+const knownResources = ['cpu', 'memory', 'ephemeral-storage'];
 
 /** Causes for `resources` of a container: known names, quantities, no request above its limit. */
 export function checkContainerResources(field: string, resources: unknown): Cause[] {
@@ -39,8 +39,8 @@ export function checkContainerResources(field: string, resources: unknown): Caus
 
 function checkResource(field: string, name: string, value: unknown): Cause[] {
   const path = `${field}[${name}]`;
-  if (!known.includes(name)) {
-    return [invalidValue(path, name, `the embedded cluster has only ${known.join(', ')}`)];
+  if (!knownResources.includes(name)) {
+    return [invalidValue(path, name, `the embedded cluster has only ${knownResources.join(', ')}`)];
   }
   const parsed = parseQuantity(String(value));
   if (parsed === undefined) return [invalidValue(path, value, quantityText)];

@@ -1,7 +1,7 @@
 import { runtimeClasses } from '../../../kubernetes/resources.ts';
 import { required } from '../errors/field-causes.ts';
-import { kindSchema, text } from '../schema/schema.ts';
-import { ageColumn, column, nameColumn, textAt } from './columns.ts';
+import { kindSchema, string } from '../schema/schema.ts';
+import { ageColumn, column, nameColumn, stringAt } from './columns.ts';
 import type { Kind } from './kind.ts';
 import { checkName } from './names.ts';
 import { checkImmutable } from './object-meta.ts';
@@ -13,13 +13,13 @@ export const runtimeClassKind: Kind = {
   singular: 'runtimeclass',
   shortNames: [],
   categories: [],
-  schema: kindSchema({ handler: text }),
+  schema: kindSchema({ handler: string }),
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
-  columns: [nameColumn, column('Handler', (object) => textAt(object, ['handler'])), ageColumn],
+  columns: [nameColumn, column('Handler', (object) => stringAt(object, ['handler'])), ageColumn],
   validate: (draft) => {
-    const handler = textAt(draft, ['handler']);
+    const handler = stringAt(draft, ['handler']);
     return handler === '' ? [required('handler')] : checkName('handler', handler, 'label');
   },
   validateUpdate: (draft, current) => checkImmutable('handler', draft['handler'], current['handler']),

@@ -1,5 +1,5 @@
 import { serviceAccounts } from '../../../kubernetes/resources.ts';
-import { fields, flag, kindSchema, listOf, text } from '../schema/schema.ts';
+import { fields, boolean, kindSchema, array, string } from '../schema/schema.ts';
 import { ageColumn, nameColumn } from './columns.ts';
 import type { Kind } from './kind.ts';
 
@@ -14,8 +14,8 @@ export const serviceAccountKind: Kind = {
   shortNames: ['sa'],
   categories: [],
   schema: kindSchema({
-    automountServiceAccountToken: flag,
-    imagePullSecrets: listOf(fields({ name: text })),
+    automountServiceAccountToken: boolean,
+    imagePullSecrets: array(fields({ name: string })),
   }),
   hasStatus: false,
   countsGenerations: false,

@@ -1,17 +1,17 @@
 import { storageClasses } from '../../../kubernetes/resources.ts';
 import { invalidValue, required, unsupportedValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
-import { flag, kindSchema, text } from '../schema/schema.ts';
-import { ageColumn, column, nameColumn, textAt } from './columns.ts';
-import type { Draft, Kind } from './kind.ts';
+import { boolean, kindSchema, string } from '../schema/schema.ts';
+import { ageColumn, column, nameColumn, stringAt } from './columns.ts';
+import type { MutableObject, Kind } from './kind.ts';
 
 export const defaultClassAnnotation = 'storageclass.kubernetes.io/is-default-class';
 
-function validate(draft: Draft): Cause[] {
-  const reclaim = textAt(draft, ['reclaimPolicy']);
-  const binding = textAt(draft, ['volumeBindingMode']);
+function validate(draft: MutableObject): Cause[] {
+  const reclaim = stringAt(draft, ['reclaimPolicy']);
+  const binding = stringAt(draft, ['volumeBindingMode']);
   return [
-    ...(textAt(draft, ['provisioner']) === '' ? [required('provisioner')] : []),
+    ...(stringAt(draft, ['provisioner']) === '' ? [required('provisioner')] : []),
     ...(['Delete', 'Retain'].includes(reclaim)
       ? []
       : [unsupportedValue('reclaimPolicy', reclaim, ['Delete', 'Retain'])]),
@@ -30,10 +30,10 @@ export const storageClassKind: Kind = {
   shortNames: ['sc'],
   categories: [],
   schema: kindSchema({
-    provisioner: text,
-    reclaimPolicy: text,
-    volumeBindingMode: text,
-    allowVolumeExpansion: flag,
+    provisioner: string,
+    reclaimPolicy: string,
+    volumeBindingMode: string,
+    allowVolumeExpansion: boolean,
   }),
   hasStatus: false,
   countsGenerations: false,
@@ -46,9 +46,9 @@ export const storageClassKind: Kind = {
           ? `${metadata.name} (default)`
           : metadata.name,
     },
-    column('Provisioner', (object) => textAt(object, ['provisioner'])),
-    column('ReclaimPolicy', (object) => textAt(object, ['reclaimPolicy'])),
-    column('VolumeBindingMode', (object) => textAt(object, ['volumeBindingMode'])),
+    column('Provisioner', (object) => stringAt(object, ['provisioner'])),
+    column('ReclaimPolicy', (object) => stringAt(object, ['reclaimPolicy'])),
+    column('VolumeBindingMode', (object) => stringAt(object, ['volumeBindingMode'])),
     column('AllowVolumeExpansion', (object) => String(object['allowVolumeExpansion'] === true)),
     ageColumn,
   ],

@@ -2,16 +2,16 @@ import { volumeAttributesClasses } from '../../../kubernetes/resources.ts';
 import { forbiddenField, required } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { isRecord, jsonEqual } from '../schema/json.ts';
-import { kindSchema, mapOf, text } from '../schema/schema.ts';
-import { ageColumn, column, nameColumn, textAt } from './columns.ts';
-import type { Draft, Kind } from './kind.ts';
+import { kindSchema, mapOf, string } from '../schema/schema.ts';
+import { ageColumn, column, nameColumn, stringAt } from './columns.ts';
+import type { MutableObject, Kind } from './kind.ts';
 
 /** kubernetes: pkg/apis/storage/validation, ValidateVolumeAttributesClass. */
-function validate(draft: Draft): Cause[] {
+function validate(draft: MutableObject): Cause[] {
   const parameters = draft['parameters'];
   const isEmpty = !isRecord(parameters) || Object.keys(parameters).length === 0;
   return [
-    ...(textAt(draft, ['driverName']) === '' ? [required('driverName')] : []),
+    ...(stringAt(draft, ['driverName']) === '' ? [required('driverName')] : []),
     ...(isEmpty ? [required('parameters', 'must contain at least one key/value pair')] : []),
   ];
 }
@@ -22,11 +22,11 @@ export const volumeAttributesClassKind: Kind = {
   singular: 'volumeattributesclass',
   shortNames: ['vac'],
   categories: [],
-  schema: kindSchema({ driverName: text, parameters: mapOf(text) }),
+  schema: kindSchema({ driverName: string, parameters: mapOf(string) }),
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
-  columns: [nameColumn, column('DriverName', (object) => textAt(object, ['driverName'])), ageColumn],
+  columns: [nameColumn, column('DriverName', (object) => stringAt(object, ['driverName'])), ageColumn],
   validate,
   validateUpdate: (draft, current) =>
     ['driverName', 'parameters']

@@ -1,4 +1,4 @@
-import { badRequest, tooLarge, unprocessable } from '../errors/status-errors.ts';
+import { badRequest, requestEntityTooLarge, unprocessable } from '../errors/status-errors.ts';
 import { copyJson, isRecord, jsonEqual, measure } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 
@@ -26,9 +26,9 @@ export function applyJsonPatch(target: unknown, patch: unknown): unknown {
   let copied = 0;
   let looked = 0;
   return operations.reduce((document, operation) => {
-    const added = addedBy(document, operation);
+    const added = copiedSize(document, operation);
     copied += added.copied;
-    looked += added.looked;
+    looked += added.readCount;
     if (copied > maximumCopied || looked > maximumRead || added.depth > maximumDepth) {
       throw unprocessable('unable to copy, the accumulated size or depth increase exceeds the limit');
     }
@@ -37,23 +37,23 @@ export function applyJsonPatch(target: unknown, patch: unknown): unknown {
 }
 
 /** A patch of a few copies and additions could otherwise double an object until memory or stack end. */
-function addedBy(
+function copiedSize(
   document: unknown,
   { op, path, from = '', value }: Operation,
-): { copied: number; looked: number; depth: number } {
+): { copied: number; readCount: number; depth: number } {
   switch (op) {
     case 'copy':
     case 'move': {
       const { size, depth } = measure(read(document, parsePointer(from)));
-      return { copied: op === 'copy' ? size : 0, looked: size, depth: parsePointer(path).length + depth };
+      return { copied: op === 'copy' ? size : 0, readCount: size, depth: parsePointer(path).length + depth };
     }
     case 'add':
     case 'replace':
-      return { copied: 0, looked: 0, depth: parsePointer(path).length + measure(value).depth };
+      return { copied: 0, readCount: 0, depth: parsePointer(path).length + measure(value).depth };
     case 'test':
-      return { copied: 0, looked: measure(readOrNull(document, parsePointer(path))).size, depth: 0 };
+      return { copied: 0, readCount: measure(readOrNull(document, parsePointer(path))).size, depth: 0 };
     default:
-      return { copied: 0, looked: 0, depth: 0 };
+      return { copied: 0, readCount: 0, depth: 0 };
   }
 }
 
@@ -61,7 +61,7 @@ function parseOperations(patch: unknown): Operation[] {
   if (!Array.isArray(patch))
     throw badRequest('json: cannot unmarshal the body into a JSON patch: a list is needed');
   if (patch.length > maximumOperations) {
-    throw tooLarge(
+    throw requestEntityTooLarge(
       `The allowed maximum operations in a JSON patch is ${maximumOperations}, got ${patch.length}`,
     );
   }
@@ -120,7 +120,7 @@ function read(document: unknown, path: readonly string[]): unknown {
   return path.reduce((value: unknown, token) => {
     if (Array.isArray(value) && isIndex(token, value.length - 1)) return value[Number(token)] as unknown;
     if (isRecord(value) && Object.hasOwn(value, token)) return value[token];
-    throw missing(path);
+    throw notFoundError(path);
   }, document);
 }
 
@@ -138,7 +138,7 @@ function add(document: unknown, path: readonly string[], value: unknown): unknow
   if (Array.isArray(parent) && (last === '-' || isIndex(last, parent.length))) {
     parent.splice(last === '-' ? parent.length : Number(last), 0, value);
   } else if (isRecord(parent)) setMember(parent, last, value);
-  else throw missing(path);
+  else throw notFoundError(path);
   return document;
 }
 
@@ -160,7 +160,7 @@ function isIndex(token: string, maximum: number): boolean {
   return /^(0|[1-9]\d*)$/.test(token) && Number(token) <= maximum;
 }
 
-function missing(path: readonly string[]): Error {
+function notFoundError(path: readonly string[]): Error {
   return unprocessable(
     `the server rejected our request due to an error in our request: unable to find /${path.join('/')}`,
   );

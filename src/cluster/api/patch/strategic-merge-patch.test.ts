@@ -4,17 +4,17 @@ import fc from 'fast-check';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import { isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
-import { fields, listOf, mapOf, text } from '../schema/schema.ts';
+import { fields, array, mapOf, string } from '../schema/schema.ts';
 import { applyStrategicMergePatch } from './strategic-merge-patch.ts';
 import { strategicDifference } from './testing/strategic-difference.ts';
 
-const item = fields({ name: text, image: text, labels: mapOf(text), tags: listOf(text, 'set') });
+const item = fields({ name: string, image: string, labels: mapOf(string), tags: array(string, 'set') });
 const schema = fields({
-  plain: text,
-  labels: mapOf(text),
-  items: listOf(item, { key: 'name' }),
-  tags: listOf(text, 'set'),
-  atomic: listOf(item),
+  plain: string,
+  labels: mapOf(string),
+  items: array(item, { key: 'name' }),
+  tags: array(string, 'set'),
+  atomic: array(item),
 });
 
 const apply = (target: unknown, patch: unknown): unknown => applyStrategicMergePatch(schema, target, patch);

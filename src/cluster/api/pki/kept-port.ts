@@ -5,7 +5,7 @@ import { replaceFile } from '../../../platform/replace-file.ts';
 const fileOf = (directory: string): string => join(directory, 'port');
 
 /** The port that this cluster's server had the last time; 0 (any free one) at the first. */
-export function keptPort(directory: string): number {
+export function readPort(directory: string): number {
   try {
     const text = readFileSync(fileOf(directory), 'utf8').trim();
     return /^\d{1,5}$/.test(text) ? Number(text) : 0;
@@ -16,6 +16,6 @@ export function keptPort(directory: string): number {
 }
 
 /** Keeps the port for the next start, so that kubeconfigs stay good. Idempotent. */
-export function keepPort(directory: string, port: number): void {
-  if (keptPort(directory) !== port) replaceFile(fileOf(directory), Buffer.from(`${port}\n`));
+export function writePort(directory: string, port: number): void {
+  if (readPort(directory) !== port) replaceFile(fileOf(directory), Buffer.from(`${port}\n`));
 }

@@ -3,9 +3,9 @@ import type { Pod } from '../../../kubernetes/pod.ts';
 import { namespaces, pods } from '../../../kubernetes/resources.ts';
 import { conflict, groupResource, invalid } from '../errors/status-errors.ts';
 import { required } from '../errors/field-causes.ts';
-import type { Draft } from '../kinds/kind.ts';
+import type { MutableObject } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { deletionIsComplete, getObject, kindOf, timestamp } from './registry.ts';
+import { canRemove, getObject, kindOf, timestamp } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 /**
@@ -20,7 +20,7 @@ export function bindPod(
   dryRun = false,
 ): StoredObject {
   const current = getObject(registry, kindOf(registry, pods), location);
-  const pod = copyJson(current) as unknown as Pod & Draft;
+  const pod = copyJson(current) as unknown as Pod & MutableObject;
   if (nodeName === '') throw invalid('Binding', '', location.name, [required('target.name')]);
   if (pod.metadata.deletionTimestamp !== undefined) {
     throw conflict(
@@ -71,11 +71,11 @@ export function finalizeNamespace(
   if (left.length > 0) {
     throw conflict(namespaces, name, `the namespace still holds ${left.slice(0, 5).join(', ')}`);
   }
-  const draft: Draft = { ...copyJson(current) };
+  const draft: MutableObject = { ...copyJson(current) };
   draft['spec'] = finalizers.length === 0 ? {} : { finalizers: [...finalizers] };
   const resource = groupResource(namespaces);
   if (dryRun) return draft;
-  return deletionIsComplete(kind, draft)
+  return canRemove(kind, draft)
     ? registry.store.remove(resource, draft)
     : registry.store.put(resource, draft);
 }

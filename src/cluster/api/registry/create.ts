@@ -8,15 +8,15 @@ import {
   notFound,
 } from '../errors/status-errors.ts';
 import { admitWrite } from '../admission/admit-write.ts';
-import { chargeQuotas } from '../admission/quota/admit-quota.ts';
+import { updateQuotaUsage } from '../admission/quota/admit-quota.ts';
 import type { User } from '../access/user.ts';
-import type { Draft, Kind } from '../kinds/kind.ts';
+import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { checkMetadata } from '../kinds/object-meta.ts';
 import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
-import { nameTail } from './random.ts';
+import { randomSuffix } from './random.ts';
 import { admissionContext, compactMetadata, timestamp } from './registry.ts';
 import type { Registry } from './registry.ts';
 
@@ -43,12 +43,12 @@ export function createObject(
   options: CreateOptions,
 ): StoredObject {
   const draft = decodeDraft(kind, body, options.fieldValidation);
-  settleNamespace(kind, draft, options.namespace);
+  resolveNamespace(kind, draft, options.namespace);
   if (draft.metadata.resourceVersion !== '') {
     throw badRequest('resourceVersion should not be set on objects to be created');
   }
   if (kind.resource.namespaced) assertNamespaceActive(registry, kind, draft);
-  draft.metadata = freshMetadata(registry, kind, draft);
+  draft.metadata = initialMetadata(registry, kind, draft);
   kind.fillDefaults?.(draft);
   kind.prepareCreate?.(draft, admissionContext(registry));
   const causes = [...checkMetadata(kind, draft), ...kind.validate(draft)];
@@ -61,17 +61,17 @@ export function createObject(
   if (registry.store.get(resource, namespace, name) !== undefined) throw alreadyExists(kind.resource, name);
   if (options.dryRun === true) return withoutVersion(draft);
   const stored = registry.store.put(resource, draft);
-  chargeQuotas(registry, namespace);
+  updateQuotaUsage(registry, namespace);
   return stored;
 }
 
 /** As it would be stored; it never was, so it has no version. */
-function withoutVersion(draft: Draft): StoredObject {
+function withoutVersion(draft: MutableObject): StoredObject {
   const { resourceVersion: _none, ...metadata } = draft.metadata;
   return { ...draft, metadata: metadata as StoredObject['metadata'] };
 }
 
-function settleNamespace(kind: Kind, draft: Draft, namespace: string | undefined): void {
+function resolveNamespace(kind: Kind, draft: MutableObject, namespace: string | undefined): void {
   if (!kind.resource.namespaced) {
     if ((draft.metadata.namespace ?? '') !== '') {
       throw badRequest(`namespace may not be set: ${kind.name} is not namespaced`);
@@ -88,7 +88,7 @@ function settleNamespace(kind: Kind, draft: Draft, namespace: string | undefined
   draft.metadata.namespace = namespace;
 }
 
-function assertNamespaceActive(registry: Registry, kind: Kind, draft: Draft): void {
+function assertNamespaceActive(registry: Registry, kind: Kind, draft: MutableObject): void {
   const name = draft.metadata.namespace ?? '';
   const namespace = registry.store.get('namespaces', undefined, name);
   if (namespace === undefined) throw notFound(namespaces, name);
@@ -107,7 +107,11 @@ function assertNamespaceActive(registry: Registry, kind: Kind, draft: Draft): vo
   );
 }
 
-function freshMetadata(registry: Registry, kind: Kind, { metadata }: Draft): Draft['metadata'] {
+function initialMetadata(
+  registry: Registry,
+  kind: Kind,
+  { metadata }: MutableObject,
+): MutableObject['metadata'] {
   const {
     deletionTimestamp: _time,
     deletionGracePeriodSeconds: _grace,
@@ -123,7 +127,7 @@ function freshMetadata(registry: Registry, kind: Kind, { metadata }: Draft): Dra
   });
 }
 
-const longestBase = 58;
+const maxGeneratedBase = 58;
 const attempts = 8;
 
 /** generateName plus five characters (apiserver pkg/storage/names/generate.go), another try where it is taken. */
@@ -132,12 +136,12 @@ function generatedName(
   kind: Kind,
   metadata: { generateName?: string; namespace?: string },
 ): string {
-  const base = (metadata.generateName ?? '').slice(0, longestBase);
+  const base = (metadata.generateName ?? '').slice(0, maxGeneratedBase);
   if (base === '') return '';
   const resource = groupResource(kind.resource);
   let name = '';
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    name = `${base}${nameTail(registry.random)}`;
+    name = `${base}${randomSuffix(registry.random)}`;
     if (registry.store.get(resource, metadata.namespace, name) === undefined) break;
   }
   return name;

@@ -1,5 +1,5 @@
 import { badRequest } from '../errors/status-errors.ts';
-import type { Draft, Kind } from '../kinds/kind.ts';
+import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
@@ -19,17 +19,17 @@ export function decodeDraft(
   kind: Kind,
   body: unknown,
   validation: FieldValidation = strictValidation,
-): Draft {
+): MutableObject {
   const apiVersion = apiVersionOf(kind);
   if (!isRecord(body)) throw badRequest(`the request's body must be a JSON object of kind ${kind.name}`);
   if ((body['kind'] ?? kind.name) !== kind.name) {
     throw badRequest(
-      `${printed(body['kind'])} in version ${JSON.stringify(body['apiVersion'] ?? apiVersion)} cannot be handled as a ${kind.name}`,
+      `${formatValue(body['kind'])} in version ${JSON.stringify(body['apiVersion'] ?? apiVersion)} cannot be handled as a ${kind.name}`,
     );
   }
   if ((body['apiVersion'] ?? apiVersion) !== apiVersion) {
     throw badRequest(
-      `the API version in the data (${printed(body['apiVersion'])}) does not match the expected API version (${apiVersion})`,
+      `the API version in the data (${formatValue(body['apiVersion'])}) does not match the expected API version (${apiVersion})`,
     );
   }
   const decoded = decodeObject(kind.schema, body, kind.name, apiVersion, validation);
@@ -46,4 +46,4 @@ export function decodeDraft(
   };
 }
 
-const printed = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+const formatValue = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -1,7 +1,7 @@
 import { copyJson } from '../schema/json.ts';
 import type { DeleteOptions } from '../../../kubernetes/api.ts';
 import { conflict, groupResource } from '../errors/status-errors.ts';
-import type { Draft, Kind } from '../kinds/kind.ts';
+import type { MutableObject, Kind } from '../kinds/kind.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { compactMetadata, getObject, pendingFinalizers, timestamp } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
@@ -30,14 +30,14 @@ export function deleteObject(
   const current = getObject(registry, kind, location);
   assertPreconditions(kind, current, options);
   kind.assertDeletable?.(current);
-  const draft: Draft = { ...copyJson(current) };
-  const seconds = settleGrace(kind, draft, options.gracePeriodSeconds);
+  const draft: MutableObject = { ...copyJson(current) };
+  const seconds = resolveGracePeriod(kind, draft, options.gracePeriodSeconds);
   const resource = groupResource(kind.resource);
   if (seconds === 0 && pendingFinalizers(kind, draft).length === 0) {
     return { object: options.dryRun === true ? draft : registry.store.remove(resource, draft), gone: true };
   }
   markDeleted(registry, kind, draft, seconds);
-  if (sameDeletion(draft, current)) return { object: current, gone: false };
+  if (isDeletionUnchanged(draft, current)) return { object: current, gone: false };
   if (kind.countsGenerations) draft.metadata.generation = (current.metadata.generation ?? 0) + 1;
   return { object: options.dryRun === true ? draft : registry.store.put(resource, draft), gone: false };
 }
@@ -66,7 +66,7 @@ export function assertPreconditions(
 }
 
 /** Seconds that this deletion leaves; what an earlier one left can only get shorter. */
-function settleGrace(kind: Kind, draft: Draft, requested: number | undefined): number {
+function resolveGracePeriod(kind: Kind, draft: MutableObject, requested: number | undefined): number {
   if (kind.gracePeriod === undefined) return 0;
   const wanted = requested !== undefined && requested < 0 ? 1 : requested;
   const earlier = draft.metadata.deletionGracePeriodSeconds;
@@ -75,7 +75,7 @@ function settleGrace(kind: Kind, draft: Draft, requested: number | undefined): n
   return wanted === undefined ? earlier : Math.min(earlier, kind.gracePeriod(draft, wanted));
 }
 
-function markDeleted(registry: Registry, kind: Kind, draft: Draft, seconds: number): void {
+function markDeleted(registry: Registry, kind: Kind, draft: MutableObject, seconds: number): void {
   const { deletionTimestamp, deletionGracePeriodSeconds } = draft.metadata;
   if (deletionTimestamp !== undefined && deletionGracePeriodSeconds === seconds) return;
   const started =
@@ -90,7 +90,7 @@ function markDeleted(registry: Registry, kind: Kind, draft: Draft, seconds: numb
   kind.prepareDelete?.(draft);
 }
 
-function sameDeletion({ metadata }: Draft, current: StoredObject): boolean {
+function isDeletionUnchanged({ metadata }: MutableObject, current: StoredObject): boolean {
   return (
     metadata.deletionTimestamp === current.metadata.deletionTimestamp &&
     metadata.deletionGracePeriodSeconds === current.metadata.deletionGracePeriodSeconds

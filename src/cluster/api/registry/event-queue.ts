@@ -20,13 +20,13 @@ export class EventQueue<T> implements AsyncIterable<T> {
   }
 
   /** The iteration ends at once; what was not read is dropped. */
-  end(): void {
+  abort(): void {
     this.#ended = true;
     this.#wake?.();
   }
 
   /** The iteration ends when what was pushed so far is read. */
-  finish(): void {
+  close(): void {
     this.#finishing = true;
     this.#wake?.();
   }

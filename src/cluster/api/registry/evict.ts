@@ -3,7 +3,7 @@ import { matchesLabelSelector } from '../../../kubernetes/label-selector.ts';
 import { isPodReady } from '../../../kubernetes/pod-readiness.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { podDisruptionBudgets, pods } from '../../../kubernetes/resources.ts';
-import { groupResource, statusError } from '../errors/status-errors.ts';
+import { groupResource, newStatusError } from '../errors/status-errors.ts';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { assertPreconditions, deleteObject } from './delete.ts';
@@ -21,7 +21,7 @@ export function evictPod(registry: Registry, location: Location, options: Delete
   const stored = getObject(registry, kind, location);
   assertPreconditions(kind, stored, options);
   const pod = stored as unknown as Pod;
-  if (!disruptsNobody(pod)) askBudget(registry, pod, options.dryRun === true);
+  if (!needsNoBudget(pod)) consumeDisruption(registry, pod, options.dryRun === true);
   if (options.dryRun !== true) markDisrupted(registry, stored);
   const { uid } = options.preconditions ?? {};
   const { preconditions: _checked, ...deletion } = options;
@@ -31,14 +31,14 @@ export function evictPod(registry: Registry, location: Location, options: Delete
   });
 }
 
-function disruptsNobody({ metadata, status }: Pod): boolean {
+function needsNoBudget({ metadata, status }: Pod): boolean {
   return (
     ['Succeeded', 'Failed', 'Pending'].includes(status?.phase ?? 'Pending') ||
     metadata.deletionTimestamp !== undefined
   );
 }
 
-function askBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
+function consumeDisruption(registry: Registry, pod: Pod, dryRun: boolean): void {
   const { namespace, name = '', labels = {} } = pod.metadata;
   const budgets = registry.store
     .list(groupResource(podDisruptionBudgets), namespace)
@@ -46,14 +46,14 @@ function askBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
     .filter(({ spec }) => spec?.selector !== undefined && matchesLabelSelector(spec.selector, labels));
   const [budget, other] = budgets;
   if (other !== undefined) {
-    throw statusError(
+    throw newStatusError(
       500,
       'InternalError',
       'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.',
     );
   }
-  if (budget === undefined || (!isPodReady(pod) && unhealthyMayGo(budget))) return;
-  const status = takeOne(budget);
+  if (budget === undefined || (!isPodReady(pod) && unhealthyEvictionAllowed(budget))) return;
+  const status = decrementAllowed(budget);
   if (dryRun) return;
   const now = timestamp(registry.clock.now());
   const disruptedPods = { ...status.disruptedPods, [name]: now };
@@ -64,26 +64,26 @@ function askBudget(registry: Registry, pod: Pod, dryRun: boolean): void {
 }
 
 /** A pod that is not ready counts for nothing, so its end costs nothing while the others are enough. */
-function unhealthyMayGo({ spec, status }: PodDisruptionBudget): boolean {
+function unhealthyEvictionAllowed({ spec, status }: PodDisruptionBudget): boolean {
   if (spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
   const { currentHealthy = 0, desiredHealthy = 0 } = status ?? {};
   return currentHealthy >= desiredHealthy && desiredHealthy > 0;
 }
 
-function takeOne({ metadata, status }: PodDisruptionBudget): DisruptionBudgetStatus {
+function decrementAllowed({ metadata, status }: PodDisruptionBudget): DisruptionBudgetStatus {
   const { name = '', generation = 0 } = metadata;
   if (status === undefined || (status.observedGeneration ?? 0) < generation)
-    throw spent(`The disruption budget ${name} is still being processed by the server.`, 10);
+    throw tooManyRequests(`The disruption budget ${name} is still being processed by the server.`, 10);
   if (status.disruptionsAllowed > 0) return { ...status, disruptionsAllowed: status.disruptionsAllowed - 1 };
-  throw spent(
+  throw tooManyRequests(
     status.currentHealthy <= status.desiredHealthy
       ? `The disruption budget ${name} needs ${status.desiredHealthy} healthy pods and has ${status.currentHealthy} currently`
       : `The disruption budget ${name} does not allow evicting pods currently`,
   );
 }
 
-function spent(message: string, retryAfterSeconds?: number): ApiError {
-  return statusError(
+function tooManyRequests(message: string, retryAfterSeconds?: number): ApiError {
+  return newStatusError(
     429,
     'TooManyRequests',
     "Cannot evict pod as it would violate the pod's disruption budget.",

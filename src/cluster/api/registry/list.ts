@@ -67,7 +67,7 @@ function objectsAt(
   { revision, after }: ListStart,
 ): StoredObject[] {
   const resource = groupResource(kind.resource);
-  const name = onlyName(kind, query);
+  const name = singleNameSelector(kind, query);
   const present =
     name === undefined
       ? store.list(resource, query.namespace)
@@ -87,7 +87,10 @@ function objectsAt(
 }
 
 /** The name of the one object that a selector leaves, which whoever waits for an object asks for: no scan for that. */
-function onlyName({ resource }: Kind, { fieldSelector = '', namespace }: ListPageQuery): string | undefined {
+function singleNameSelector(
+  { resource }: Kind,
+  { fieldSelector = '', namespace }: ListPageQuery,
+): string | undefined {
   return resource.namespaced && namespace === undefined
     ? undefined
     : /^metadata\.name==?([^\\,=!]+)$/u.exec(fieldSelector)?.[1];

@@ -1,11 +1,11 @@
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 import { invalidValue } from '../errors/field-causes.ts';
-import { badRequest, statusError, unsupportedMediaType } from '../errors/status-errors.ts';
+import { badRequest, newStatusError, unsupportedMediaType } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
-import { judgeFields, strictValidation } from '../schema/field-validation.ts';
+import { validateUnknownFields, strictValidation } from '../schema/field-validation.ts';
 import { isRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { apiVersionOf } from './decode-draft.ts';
@@ -35,26 +35,26 @@ export function patchObject(
   patch: unknown,
   options: PatchOptions,
 ): StoredObject {
-  const apply = patcher(kind, options.type);
+  const apply = patchFunction(kind, options.type);
   const current = getObject(registry, kind, location);
   const patched = apply(current, patch);
   const { fieldValidation = strictValidation } = options;
-  const judged = { ...options, fieldValidation: { ...fieldValidation, refuse: refusalOf(patch) } };
-  judgeOperations(kind, patch, judged);
+  const judged = { ...options, fieldValidation: { ...fieldValidation, refuse: patchError(patch) } };
+  validateJsonPatchFields(kind, patch, judged);
   return updateObject(registry, kind, location, patched, judged);
 }
 
 /** Fields that a patch may not have make it invalid, where those of a whole object make a bad request (handlers/patch.go). */
-const refusalOf =
+const patchError =
   (patch: unknown) =>
   (problems: readonly string[]): ApiError => {
     const cause = invalidValue('patch', patch, `strict decoding error: ${problems.join(', ')}`);
     const message = ` "" is invalid: ${cause.field}: ${cause.message}`;
-    return statusError(422, 'Invalid', message, { causes: [cause] });
+    return newStatusError(422, 'Invalid', message, { causes: [cause] });
   };
 
 /** What a JSON patch's operations have beside op, path, from and value. */
-function judgeOperations(
+function validateJsonPatchFields(
   kind: Kind,
   patch: unknown,
   { fieldValidation = strictValidation }: PatchOptions,
@@ -65,22 +65,22 @@ function judgeOperations(
       .filter((key) => !['op', 'path', 'from', 'value'].includes(key))
       .map((key) => `[${index}].${key}`),
   );
-  const addressee = { kind: kind.name, apiVersion: apiVersionOf(kind), isRelied: () => false };
-  judgeFields(addressee, unknown, { ...fieldValidation, duplicates: [] });
+  const addressee = { kind: kind.name, apiVersion: apiVersionOf(kind), isKubernetesField: () => false };
+  validateUnknownFields(addressee, unknown, { ...fieldValidation, duplicates: [] });
 }
 
 /** To be asked before the body is read. Throws ApiError 415 for what this kind cannot be patched with. */
 export function assertPatchType(kind: Kind, type: string): void {
   if (type.startsWith('application/apply-patch+'))
-    throw statusError(
+    throw newStatusError(
       415,
       'UnsupportedMediaType',
       'the embedded cluster does not serve server-side apply: leave out --server-side (docs/operating.md, Limits of the embedded cluster)',
     );
-  patcher(kind, type);
+  patchFunction(kind, type);
 }
 
-function patcher(kind: Kind, type: string): (current: StoredObject, patch: unknown) => unknown {
+function patchFunction(kind: Kind, type: string): (current: StoredObject, patch: unknown) => unknown {
   switch (type) {
     case 'application/json-patch+json':
       return applyJsonPatch;

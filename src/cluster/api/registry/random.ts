@@ -13,6 +13,6 @@ export const systemRandom: Random = { uuid: () => randomUUID(), below: (bound) =
 const tailAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** Five characters, as generated names end with (apiserver pkg/storage/names/generate.go). */
-export function nameTail(random: Random): string {
+export function randomSuffix(random: Random): string {
   return Array.from({ length: 5 }, () => tailAlphabet[random.below(tailAlphabet.length)]).join('');
 }

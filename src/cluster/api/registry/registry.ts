@@ -1,11 +1,11 @@
 import type { Resource } from '../../../kubernetes/api.ts';
 import type { Clock } from '../../../kubernetes/clock.ts';
-import { groupResource, notFound, unknownPath } from '../errors/status-errors.ts';
+import { groupResource, notFound, pathNotFound } from '../errors/status-errors.ts';
 import type { AdmissionContext, Kind } from '../kinds/kind.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { TokenKey } from '../tokens/token-key.ts';
-import { nameTail } from './random.ts';
+import { randomSuffix } from './random.ts';
 import type { Random } from './random.ts';
 
 /** What every verb works with. The verbs beside this file are functions over it, all synchronous. */
@@ -28,7 +28,7 @@ export interface Location {
 /** The kind behind a resource. Throws ApiError 404 where this server does not serve it. */
 export function kindOf(registry: Registry, resource: Pick<Resource, 'group' | 'plural'>): Kind {
   const kind = registry.kinds.get(groupResource(resource));
-  if (kind === undefined) throw unknownPath();
+  if (kind === undefined) throw pathNotFound();
   return kind;
 }
 
@@ -43,7 +43,7 @@ export function admissionContext(registry: Registry): AdmissionContext {
   return {
     now: timestamp(registry.clock.now()),
     list: (resource) => registry.store.list(groupResource(resource)),
-    tail: () => nameTail(registry.random),
+    randomSuffix: () => randomSuffix(registry.random),
   };
 }
 
@@ -53,7 +53,7 @@ export function timestamp(milliseconds: number): string {
 }
 
 /** Whether nothing holds an object any more whose deletion has begun. */
-export function deletionIsComplete(kind: Kind, object: StoredObject): boolean {
+export function canRemove(kind: Kind, object: StoredObject): boolean {
   const { metadata } = object;
   return (
     metadata.deletionTimestamp !== undefined &&

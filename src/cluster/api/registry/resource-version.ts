@@ -1,4 +1,4 @@
-import { badRequest, statusError } from '../errors/status-errors.ts';
+import { badRequest, newStatusError } from '../errors/status-errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 
 /** A resourceVersion of a query as a number; undefined for an empty one. Throws ApiError 400 for no number. */
@@ -12,7 +12,7 @@ export function parseResourceVersion(text: string | undefined): number | undefin
 /** Throws the ApiError 504 that a server gives which has not got that far (and here never will). */
 export function assertReached(store: ObjectStore, revision: number): void {
   if (revision <= store.revision) return;
-  throw statusError(
+  throw newStatusError(
     504,
     'Timeout',
     `Timeout: Too large resource version: ${revision}, current: ${store.revision}`,

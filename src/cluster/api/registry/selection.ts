@@ -16,7 +16,7 @@ export interface SelectionQuery {
 export function selection(kind: Kind, query: SelectionQuery): (object: StoredObject) => boolean {
   const labels = parseLabelSelector(query.labelSelector ?? '');
   const fields = parseFieldSelector(query.fieldSelector ?? '');
-  assertSelectable(fields, selectableFields(kind, emptyObject), convertsLabels(kind));
+  assertSelectable(fields, selectableFields(kind, emptyObject), hasFieldLabelConversion(kind));
   const { namespace } = query;
   return (object) =>
     (namespace === undefined || object.metadata.namespace === namespace) &&
@@ -25,10 +25,10 @@ export function selection(kind: Kind, query: SelectionQuery): (object: StoredObj
 }
 
 /** Kinds with field labels of their own (pkg/apis/core/v1/conversion.go and its like). */
-const labelled = new Set(['Event', 'Namespace', 'Node', 'Pod', 'Secret', 'Service']);
+const kindsWithFieldLabels = new Set(['Event', 'Namespace', 'Node', 'Pod', 'Secret', 'Service']);
 
-function convertsLabels({ isCustomResource, name }: Kind): boolean {
-  return isCustomResource === true || labelled.has(name);
+function hasFieldLabelConversion({ isCustomResource, name }: Kind): boolean {
+  return isCustomResource === true || kindsWithFieldLabels.has(name);
 }
 
 const emptyObject: StoredObject = { metadata: { name: '', uid: '', resourceVersion: '' } };

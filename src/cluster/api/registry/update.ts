@@ -1,16 +1,16 @@
 import { conflict, badRequest, groupResource, invalid, staleVersion } from '../errors/status-errors.ts';
 import { invalidValue } from '../errors/field-causes.ts';
 import { admitWrite } from '../admission/admit-write.ts';
-import { chargeQuotas } from '../admission/quota/admit-quota.ts';
+import { updateQuotaUsage } from '../admission/quota/admit-quota.ts';
 import type { User } from '../access/user.ts';
-import type { Draft, Kind } from '../kinds/kind.ts';
+import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { checkDeletionTime, checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
 import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import { copyJson, jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
-import { admissionContext, compactMetadata, deletionIsComplete, getObject } from './registry.ts';
+import { admissionContext, compactMetadata, canRemove, getObject } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 export interface UpdateOptions {
@@ -37,13 +37,13 @@ export function updateObject(
   const draft = decodeDraft(kind, body, options.fieldValidation);
   assertSameLocation(draft, location);
   const current = getObject(registry, kind, location);
-  assertCurrent(kind, draft, current);
-  const changedEnd = checkDeletionTime(draft, current.metadata);
-  keepWhatUpdatesCannotTouch(kind, draft, current, options.subresource);
+  checkPreconditions(kind, draft, current);
+  const deletionFields = checkDeletionTime(draft, current.metadata);
+  restoreImmutableFields(kind, draft, current, options.subresource);
   kind.fillDefaults?.(draft);
   if (options.subresource === undefined) kind.prepareUpdate?.(draft, current, admissionContext(registry));
   const causes = [
-    ...changedEnd,
+    ...deletionFields,
     ...checkMetadata(kind, draft),
     ...checkMetadataUpdate(draft, current.metadata),
     ...kind.validate(draft),
@@ -54,7 +54,7 @@ export function updateObject(
   const { user, dryRun = false, fieldValidation: { warn } = strictValidation } = options;
   if (options.subresource === undefined) admitWrite(registry, kind, { draft, current, user, warn });
   const stored = storeUpdate(registry, kind, { draft, current, dryRun });
-  if (!dryRun && options.subresource === undefined) chargeQuotas(registry, location.namespace);
+  if (!dryRun && options.subresource === undefined) updateQuotaUsage(registry, location.namespace);
   return stored;
 }
 
@@ -62,25 +62,25 @@ export function updateObject(
 function storeUpdate(
   registry: Registry,
   kind: Kind,
-  { draft, current, dryRun }: { draft: Draft; current: StoredObject; dryRun: boolean },
+  { draft, current, dryRun }: { draft: MutableObject; current: StoredObject; dryRun: boolean },
 ): StoredObject {
   if (jsonEqual(draft, current)) return current;
-  if (kind.countsGenerations && !jsonEqual(contentOf(kind, draft), contentOf(kind, current))) {
+  if (kind.countsGenerations && !jsonEqual(withoutStatus(kind, draft), withoutStatus(kind, current))) {
     draft.metadata.generation = (current.metadata.generation ?? 0) + 1;
   }
   if (dryRun) return draft;
   const resource = groupResource(kind.resource);
-  if (deletionIsComplete(kind, draft)) return registry.store.remove(resource, draft);
+  if (canRemove(kind, draft)) return registry.store.remove(resource, draft);
   return registry.store.put(resource, draft);
 }
 
 /** What a generation counts. */
-function contentOf(kind: Kind, { metadata: _metadata, ...content }: StoredObject): unknown {
+function withoutStatus(kind: Kind, { metadata: _metadata, ...content }: StoredObject): unknown {
   const { status: _status, ...rest } = content;
   return kind.hasStatus ? rest : content;
 }
 
-function assertSameLocation({ metadata }: Draft, { namespace, name }: Location): void {
+function assertSameLocation({ metadata }: MutableObject, { namespace, name }: Location): void {
   if (metadata.name === '') metadata.name = name;
   if (metadata.name !== name) {
     throw badRequest(
@@ -92,7 +92,7 @@ function assertSameLocation({ metadata }: Draft, { namespace, name }: Location):
   }
 }
 
-function assertCurrent(kind: Kind, { metadata }: Draft, current: StoredObject): void {
+function checkPreconditions(kind: Kind, { metadata }: MutableObject, current: StoredObject): void {
   const { name, uid, resourceVersion } = current.metadata;
   if (metadata.uid !== '' && metadata.uid !== uid) {
     throw conflict(
@@ -111,9 +111,9 @@ function assertCurrent(kind: Kind, { metadata }: Draft, current: StoredObject): 
   }
 }
 
-function keepWhatUpdatesCannotTouch(
+function restoreImmutableFields(
   kind: Kind,
-  draft: Draft,
+  draft: MutableObject,
   current: StoredObject,
   subresource: 'status' | undefined,
 ): void {

@@ -29,20 +29,20 @@ export function watchObjects(
   listener: WatchListener,
 ): () => void {
   const selected = selection(kind, query);
-  const past = pastEvents(registry, kind, query);
+  const past = initialEvents(registry, kind, query);
   if (past.error !== undefined) {
     listener(past.error);
     return () => {};
   }
   const resource = groupResource(kind.resource);
-  const tell = (event: StoreEvent): void => {
-    const seen = event.resource === resource ? seenThrough(event, selected) : undefined;
+  const emit = (event: StoreEvent): void => {
+    const seen = event.resource === resource ? asSeenBySelection(event, selected) : undefined;
     if (seen !== undefined) listener(seen);
   };
-  const stop = registry.store.subscribe(tell);
+  const stop = registry.store.subscribe(emit);
   for (const object of past.state) if (selected(object)) listener({ type: 'ADDED', object });
   if (query.sendInitialEvents === true) listener(initialEventsEnd(registry, kind));
-  for (const event of past.events) tell(event);
+  for (const event of past.events) emit(event);
   return stop;
 }
 
@@ -65,13 +65,13 @@ function initialEventsEnd(registry: Registry, kind: Kind): WatchEvent<StoredObje
   return { type: 'BOOKMARK', object: { ...event.object, metadata } };
 }
 
-interface Past {
+interface WatchStart {
   readonly state: readonly StoredObject[];
   readonly events: readonly StoreEvent[];
   readonly error?: WatchEvent<StoredObject>;
 }
 
-function pastEvents(registry: Registry, kind: Kind, query: WatchObjectsQuery): Past {
+function initialEvents(registry: Registry, kind: Kind, query: WatchObjectsQuery): WatchStart {
   const { store } = registry;
   const revision = parseResourceVersion(query.resourceVersion);
   const fromState = revision === undefined || revision === 0 || query.sendInitialEvents === true;
@@ -89,7 +89,7 @@ function pastEvents(registry: Registry, kind: Kind, query: WatchObjectsQuery): P
 }
 
 /** An event as a watcher with that selection sees it: entering is ADDED, leaving is DELETED. */
-function seenThrough(
+function asSeenBySelection(
   event: StoreEvent,
   selected: (object: StoredObject) => boolean,
 ): WatchEvent<StoredObject> | undefined {

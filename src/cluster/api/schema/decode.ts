@@ -1,12 +1,12 @@
 import { badRequest } from '../errors/status-errors.ts';
-import { judgeFields, strictValidation } from './field-validation.ts';
+import { validateUnknownFields, strictValidation } from './field-validation.ts';
 import type { FieldValidation } from './field-validation.ts';
 import { copyJson, isRecord } from './json.ts';
 import type { JsonRecord } from './json.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 import { isUpstreamField } from './upstream-fields.ts';
 
-interface Problems {
+interface DecodeErrors {
   readonly unknown: string[];
   readonly mistyped: string[];
 }
@@ -25,19 +25,23 @@ export function decodeObject(
   apiVersion: string,
   validation: FieldValidation = strictValidation,
 ): JsonRecord {
-  const { decoded, unknown } = decodeDescribed(schema, value, kind, apiVersion);
-  judgeFields({ kind, apiVersion, isRelied: (path) => isUpstreamField(kind, path) }, unknown, validation);
+  const { decoded, unknown } = decodeWithSchema(schema, value, kind, apiVersion);
+  validateUnknownFields(
+    { kind, apiVersion, isKubernetesField: (path) => isUpstreamField(kind, path) },
+    unknown,
+    validation,
+  );
   return decoded;
 }
 
 /** The described fields, and the paths of the others. Throws ApiError 400 for a field of the wrong type. */
-function decodeDescribed(
+function decodeWithSchema(
   schema: ObjectSchema,
   value: unknown,
   kind: string,
   apiVersion: string,
 ): { readonly decoded: JsonRecord; readonly unknown: readonly string[] } {
-  const problems: Problems = { unknown: [], mistyped: [] };
+  const problems: DecodeErrors = { unknown: [], mistyped: [] };
   const decoded = decode(schema, value, '', problems);
   const [mistyped] = problems.mistyped;
   if (mistyped !== undefined) {
@@ -48,7 +52,7 @@ function decodeDescribed(
   return { decoded: isRecord(decoded) ? decoded : {}, unknown: problems.unknown };
 }
 
-function decode(schema: Schema, value: unknown, path: string, problems: Problems): unknown {
+function decode(schema: Schema, value: unknown, path: string, problems: DecodeErrors): unknown {
   switch (schema.type) {
     case 'string':
     case 'base64':
@@ -86,7 +90,13 @@ function isTime(value: unknown): boolean {
   return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-function expectType(value: unknown, ok: boolean, path: string, type: string, problems: Problems): unknown {
+function expectType(
+  value: unknown,
+  ok: boolean,
+  path: string,
+  type: string,
+  problems: DecodeErrors,
+): unknown {
   if (ok) return value;
   const found = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
   const name = found === 'boolean' ? 'bool' : found;
@@ -94,7 +104,7 @@ function expectType(value: unknown, ok: boolean, path: string, type: string, pro
   return undefined;
 }
 
-function decodeMap(values: Schema, value: unknown, path: string, problems: Problems): unknown {
+function decodeMap(values: Schema, value: unknown, path: string, problems: DecodeErrors): unknown {
   if (!isRecord(value)) return expectType(value, false, path, 'map', problems);
   const entries = Object.entries(value)
     .filter(([, item]) => item !== null && item !== undefined)
@@ -102,13 +112,13 @@ function decodeMap(values: Schema, value: unknown, path: string, problems: Probl
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-function decodeList(items: Schema, value: unknown, path: string, problems: Problems): unknown {
+function decodeList(items: Schema, value: unknown, path: string, problems: DecodeErrors): unknown {
   if (!Array.isArray(value)) return expectType(value, false, path, 'slice', problems);
   if (value.length === 0) return undefined;
   return value.map((item, index) => decode(items, item, `${path}[${index}]`, problems));
 }
 
-function decodeFields(schema: ObjectSchema, value: unknown, path: string, problems: Problems): unknown {
+function decodeFields(schema: ObjectSchema, value: unknown, path: string, problems: DecodeErrors): unknown {
   if (!isRecord(value)) return expectType(value, false, path === '' ? 'body' : path, 'struct', problems);
   const decoded: JsonRecord = {};
   for (const [key, item] of Object.entries(value)) {

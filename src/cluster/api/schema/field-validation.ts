@@ -20,11 +20,11 @@ export const strictValidation: FieldValidation = {
   warn: () => undefined,
 };
 
-export interface Addressee {
+export interface FieldOwner {
   readonly kind: string;
   readonly apiVersion: string;
   /** Whether a field that this server does not know would mean something to a real one. */
-  readonly isRelied: (path: string) => boolean;
+  readonly isKubernetesField: (path: string) => boolean;
 }
 
 /**
@@ -32,8 +32,8 @@ export interface Addressee {
  * on is refused whatever the directive: accepted, it would be ignored, and its author would rely on it.
  * Throws ApiError 400.
  */
-export function judgeFields(
-  { kind, apiVersion, isRelied }: Addressee,
+export function validateUnknownFields(
+  { kind, apiVersion, isKubernetesField }: FieldOwner,
   unknown: readonly string[],
   { directive, duplicates, warn, refuse }: FieldValidation,
 ): void {
@@ -42,11 +42,11 @@ export function judgeFields(
     ...duplicates.map((path) => `duplicate field "${path}"`),
   ];
   if (directive === 'Strict' && problems.length > 0) {
-    throw refuse?.(problems) ?? refusal(kind, apiVersion, problems);
+    throw refuse?.(problems) ?? strictDecodingError(kind, apiVersion, problems);
   }
-  const relied = unknown.filter(isRelied);
+  const relied = unknown.filter(isKubernetesField);
   if (relied.length > 0) {
-    throw refusal(
+    throw strictDecodingError(
       kind,
       apiVersion,
       relied.map((path) => `unknown field "${path}"`),
@@ -55,7 +55,7 @@ export function judgeFields(
   if (directive === 'Warn') problems.forEach(warn);
 }
 
-function refusal(kind: string, apiVersion: string, problems: readonly string[]): ApiError {
+function strictDecodingError(kind: string, apiVersion: string, problems: readonly string[]): ApiError {
   return badRequest(
     `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}: strict decoding error: ${problems.join(', ')} (the embedded cluster accepts only fields that it implements)`,
   );

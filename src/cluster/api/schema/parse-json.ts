@@ -1,4 +1,4 @@
-import { badRequest, tooLarge } from '../errors/status-errors.ts';
+import { badRequest, requestEntityTooLarge } from '../errors/status-errors.ts';
 
 export interface ParsedJson {
   readonly value: unknown;
@@ -18,14 +18,14 @@ export const maximumValues = 100_000;
  * numbers that no double can hold.
  */
 export function parseJson(given: string): ParsedJson {
-  assertFewValues(given);
-  const text = wellFormed(given);
+  checkValueCount(given);
+  const text = replaceLoneSurrogates(given);
   const value = JSON.parse(text) as unknown;
   return { value, duplicates: findDuplicates(text) };
 }
 
 /** Before anything is made of the text: each value but the first follows a comma or opens a list or an object. */
-function assertFewValues(text: string): void {
+function checkValueCount(text: string): void {
   let values = 1;
   for (let at = 0; at < text.length; at += 1) {
     const character = text[at];
@@ -42,14 +42,14 @@ function endOfString(text: string, start: number): number {
 }
 
 export const tooManyValues = (maximum: number): Error =>
-  tooLarge(`Request entity too large: limit is ${maximum} values`);
+  requestEntityTooLarge(`Request entity too large: limit is ${maximum} values`);
 
 const surrogate = /\\u[dD][89a-fA-F]/;
 const escapes =
   /(?<pair>\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(?<lone>\\u[dD][89a-fA-F][\da-fA-F]{2})|\\./g;
 
 /** Halves of characters become U+FFFD, as in Go: no URL, header or file can carry them. */
-function wellFormed(text: string): string {
+function replaceLoneSurrogates(text: string): string {
   if (!surrogate.test(text)) return text;
   return text.replaceAll(escapes, (escape, _pair, lone?: string) =>
     lone === undefined ? escape : '\\ufffd',

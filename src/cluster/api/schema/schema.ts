@@ -27,55 +27,55 @@ export interface ObjectSchema {
   readonly fields: Readonly<Record<string, Schema>>;
 }
 
-export const text: Schema = { type: 'string' };
+export const string: Schema = { type: 'string' };
 export const integer: Schema = { type: 'integer' };
 /** intstr.IntOrString. */
 export const integerOrText: Schema = { type: 'integerOrText' };
-export const flag: Schema = { type: 'boolean' };
+export const boolean: Schema = { type: 'boolean' };
 export const time: Schema = { type: 'time' };
 export const quantity: Schema = { type: 'quantity' };
 export const base64: Schema = { type: 'base64' };
-export const anything: Schema = { type: 'anything' };
+export const any: Schema = { type: 'anything' };
 
 export const mapOf = (values: Schema): Schema => ({ type: 'map', values });
 export const fields = (described: Record<string, Schema>): ObjectSchema => ({
   type: 'object',
   fields: described,
 });
-export const listOf = (items: Schema, merge?: ListSchema['merge']): ListSchema => ({
+export const array = (items: Schema, merge?: ListSchema['merge']): ListSchema => ({
   type: 'list',
   items,
   ...(merge === undefined ? {} : { merge }),
 });
 
 const ownerReference = fields({
-  apiVersion: text,
-  kind: text,
-  name: text,
-  uid: text,
-  controller: flag,
-  blockOwnerDeletion: flag,
+  apiVersion: string,
+  kind: string,
+  name: string,
+  uid: string,
+  controller: boolean,
+  blockOwnerDeletion: boolean,
 });
 
 /** apimachinery ObjectMeta. `managedFields` may come along and is dropped. */
 const objectMeta = fields({
-  name: text,
-  generateName: text,
-  namespace: text,
-  uid: text,
-  resourceVersion: text,
+  name: string,
+  generateName: string,
+  namespace: string,
+  uid: string,
+  resourceVersion: string,
   generation: integer,
   creationTimestamp: time,
   deletionTimestamp: time,
   deletionGracePeriodSeconds: integer,
-  selfLink: text,
-  labels: mapOf(text),
-  annotations: mapOf(text),
-  finalizers: listOf(text, 'set'),
-  ownerReferences: listOf(ownerReference, { key: 'uid' }),
-  managedFields: anything,
+  selfLink: string,
+  labels: mapOf(string),
+  annotations: mapOf(string),
+  finalizers: array(string, 'set'),
+  ownerReferences: array(ownerReference, { key: 'uid' }),
+  managedFields: any,
 });
 
 /** The top level of a kind: apiVersion, kind, metadata and what is given. */
 export const kindSchema = (described: Record<string, Schema>): ObjectSchema =>
-  fields({ apiVersion: text, kind: text, metadata: objectMeta, ...described });
+  fields({ apiVersion: string, kind: string, metadata: objectMeta, ...described });

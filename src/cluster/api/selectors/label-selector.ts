@@ -19,7 +19,7 @@ const existence = new RegExp(`^(!?)\\s*(${keyPattern})$`);
  */
 export function parseLabelSelector(selector: string): readonly LabelRequirement[] {
   limitTerms(selector);
-  return splitOutsideParentheses(selector)
+  return splitRequirements(selector)
     .map((part) => part.trim())
     .filter((part, _, all) => part !== '' || all.length > 1)
     .map((part) => parseRequirement(part, selector));
@@ -33,11 +33,11 @@ export function matchesLabels(
   return requirements.every((requirement) => {
     const value =
       labels !== undefined && Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
-    return meets(requirement, value);
+    return matchesRequirement(requirement, value);
   });
 }
 
-function meets({ operator, values }: LabelRequirement, value: string | undefined): boolean {
+function matchesRequirement({ operator, values }: LabelRequirement, value: string | undefined): boolean {
   switch (operator) {
     case 'in':
       return value !== undefined && values.includes(value);
@@ -61,27 +61,32 @@ function parseRequirement(part: string, whole: string): LabelRequirement {
     return { key: setKey, operator: setOperator === 'in' ? 'in' : 'notin', values };
   }
   const [, key, sign, value] = equality.exec(part) ?? [];
-  if (key !== undefined && value !== undefined) return compared(key, sign, value, whole);
+  if (key !== undefined && value !== undefined) return parseComparison(key, sign, value, whole);
   const [, negation, lone] = existence.exec(part) ?? [];
   if (lone !== undefined) return { key: lone, operator: negation === '!' ? 'absent' : 'exists', values: [] };
-  throw unparsable(whole, part);
+  throw parseError(whole, part);
 }
 
-function compared(key: string, sign: string | undefined, value: string, whole: string): LabelRequirement {
+function parseComparison(
+  key: string,
+  sign: string | undefined,
+  value: string,
+  whole: string,
+): LabelRequirement {
   if (sign === '=' || sign === '==') return { key, operator: 'in', values: [value] };
   if (sign === '!=') return { key, operator: 'notin', values: [value] };
-  if (!/^-?\d+$/.test(value)) throw unparsable(whole, value);
+  if (!/^-?\d+$/.test(value)) throw parseError(whole, value);
   return { key, operator: sign === '>' ? 'gt' : 'lt', values: [value] };
 }
 
-function unparsable(whole: string, part: string): Error {
+function parseError(whole: string, part: string): Error {
   return badRequest(
     `unable to parse requirement: ${JSON.stringify(part)} of the label selector ${JSON.stringify(whole)}`,
   );
 }
 
 /** In one pass: a pattern that looks ahead for the bracket from each comma is quadratic. */
-function splitOutsideParentheses(selector: string): string[] {
+function splitRequirements(selector: string): string[] {
   const parts: string[] = [];
   let start = 0;
   let isInside = false;

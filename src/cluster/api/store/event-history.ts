@@ -1,7 +1,7 @@
 import type { StoreEvent } from './stored-object.ts';
 
 /** kube-apiserver --etcd-compaction-interval: clients have to expect that what is older is forgotten. */
-const lifeMs = 300_000;
+const retentionMs = 300_000;
 const maximumBytes = 64 * 1024 * 1024;
 
 /** The last events of the store, so that a watch can go on where an earlier one ended: of five minutes and 64 MiB at most. */
@@ -29,33 +29,33 @@ export class EventHistory {
     this.#sizes.push(bytes);
     this.#bytes += bytes;
     // cut in batches: shifting an array of thousands on each write costs more than the memory
-    if (this.#events.length >= 2 * this.#capacity) this.#drop(this.#capacity);
-    if (this.#bytes > maximumBytes) this.#drop(this.#beyond(maximumBytes / 2));
+    if (this.#events.length >= 2 * this.#capacity) this.#dropOldest(this.#capacity);
+    if (this.#bytes > maximumBytes) this.#dropOldest(this.#countAbove(maximumBytes / 2));
   }
 
   /** How many of the oldest events are too many for `limit` bytes. */
-  #beyond(limit: number): number {
+  #countAbove(limit: number): number {
     let count = 0;
     for (let rest = this.#bytes; rest > limit; count += 1) rest -= this.#sizes[count] ?? rest;
     return count;
   }
 
-  #drop(count: number): void {
+  #dropOldest(count: number): void {
     this.#times.splice(0, count);
     for (const size of this.#sizes.splice(0, count)) this.#bytes -= size;
     const dropped = this.#events.splice(0, count);
     this.#floor = dropped.at(-1)?.revision ?? this.#floor;
   }
 
-  #forget(): void {
-    const oldest = this.#now() - lifeMs;
+  #expireOld(): void {
+    const oldest = this.#now() - retentionMs;
     const kept = this.#times.findIndex((time) => time > oldest);
-    this.#drop(kept < 0 ? this.#times.length : kept);
+    this.#dropOldest(kept < 0 ? this.#times.length : kept);
   }
 
   /** The events after `revision`, oldest first; undefined where that is too long ago. */
   since(revision: number): readonly StoreEvent[] | undefined {
-    this.#forget();
+    this.#expireOld();
     if (revision < this.#floor) return undefined;
     let start = this.#events.length;
     while (start > 0 && (this.#events[start - 1]?.revision ?? 0) > revision) start -= 1;

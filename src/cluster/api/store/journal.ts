@@ -52,7 +52,8 @@ export class Journal {
   /** True when the file has grown to several times what a snapshot would take. */
   get wantsCompaction(): boolean {
     return (
-      this.#compaction === undefined && this.#size > Math.max(compactionFloor, 4 * this.#sizeAfterCompaction)
+      this.#compaction === undefined &&
+      this.#size > Math.max(minCompactionBytes, 4 * this.#sizeAfterCompaction)
     );
   }
 
@@ -66,12 +67,12 @@ export class Journal {
     try {
       writeWhole(this.#descriptor, line);
     } catch (error) {
-      this.#cutBack();
+      this.#truncateTornTail();
       throw isNoSpace(error) ? insufficientStorage(this.#file) : error;
     }
     this.#size += line.length;
     this.#compaction?.tail.push(line);
-    this.#syncSoon();
+    this.#scheduleSync();
     return line.length;
   }
 
@@ -129,11 +130,11 @@ export class Journal {
     closeSync(replaced);
     this.#size = size;
     this.#sizeAfterCompaction = size;
-    this.#syncSoon();
+    this.#scheduleSync();
   }
 
   /** A half-written line in the middle would make every later one unreadable. */
-  #cutBack(): void {
+  #truncateTornTail(): void {
     try {
       ftruncateSync(this.#descriptor, this.#size);
     } catch (error) {
@@ -141,7 +142,7 @@ export class Journal {
     }
   }
 
-  #syncSoon(): void {
+  #scheduleSync(): void {
     this.#syncTimer ??= setTimeout(() => this.#sync(), syncDelay);
     this.#syncTimer.unref();
   }
@@ -158,7 +159,7 @@ export class Journal {
 }
 
 const syncDelay = 20;
-const compactionFloor = 4 * 1024 * 1024;
+const minCompactionBytes = 4 * 1024 * 1024;
 
 function writeWhole(descriptor: number, bytes: Uint8Array): void {
   let written = 0;

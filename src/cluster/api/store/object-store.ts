@@ -69,7 +69,7 @@ export class ObjectStore {
 
   /** Adds or replaces; answers the object with its new resourceVersion. Throws where the journal cannot be written. */
   put(resource: string, object: StoredObject): StoredObject {
-    const stored = this.#numbered(object);
+    const stored = this.#withNewResourceVersion(object);
     const bytes = this.#journal.append({ resource, put: stored });
     this.#apply(resource, stored, { removed: false, bytes });
     this.#compactWhenLarge();
@@ -78,7 +78,7 @@ export class ObjectStore {
 
   /** Removes; answers the last state, with the deletion's own resourceVersion. */
   remove(resource: string, object: StoredObject): StoredObject {
-    const last = this.#numbered(object);
+    const last = this.#withNewResourceVersion(object);
     const bytes = this.#journal.append({ resource, removed: last });
     this.#apply(resource, last, { removed: true, bytes });
     this.#compactWhenLarge();
@@ -100,7 +100,7 @@ export class ObjectStore {
     return this.#journal.close();
   }
 
-  #numbered(object: StoredObject): StoredObject {
+  #withNewResourceVersion(object: StoredObject): StoredObject {
     const resourceVersion = String(this.#revision + 1);
     return { ...object, metadata: { ...object.metadata, resourceVersion } };
   }

@@ -1,5 +1,5 @@
 import { pods, secrets, serviceAccounts } from '../../../kubernetes/resources.ts';
-import { accountGroups, accountUserName } from '../access/user.ts';
+import { serviceAccountGroups, serviceAccountUsername } from '../access/user.ts';
 import type { User } from '../access/user.ts';
 import { groupResource } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -33,7 +33,7 @@ export function issueToken(registry: Registry, order: TokenOrder): string {
     iss: tokenIssuer,
     jti: registry.random.uuid(),
     nbf: now,
-    sub: accountUserName(namespace, name),
+    sub: serviceAccountUsername(namespace, name),
     'kubernetes.io': {
       namespace,
       serviceaccount: { name, uid },
@@ -78,9 +78,9 @@ export function verifyAccountToken(
   const pod = own['pod'];
   return {
     user: {
-      name: accountUserName(namespace, stored.metadata.name),
+      name: serviceAccountUsername(namespace, stored.metadata.name),
       uid: stored.metadata.uid,
-      groups: accountGroups(namespace),
+      groups: serviceAccountGroups(namespace),
       extra: {
         'authentication.kubernetes.io/credential-id': [`JTI=${String(claims['jti'])}`],
         ...(isRecord(pod)

@@ -3,11 +3,11 @@ import { pods, secrets, serviceAccounts } from '../../../kubernetes/resources.ts
 import { invalidValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { badRequest, conflict, invalid } from '../errors/status-errors.ts';
-import { at } from '../kinds/columns.ts';
+import { valueAt } from '../kinds/columns.ts';
 import { getObject, kindOf, timestamp } from '../registry/registry.ts';
 import type { Location, Registry } from '../registry/registry.ts';
 import { decodeObject } from '../schema/decode.ts';
-import { fields, integer, kindSchema, listOf, text, time } from '../schema/schema.ts';
+import { fields, integer, kindSchema, array, string, time } from '../schema/schema.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { issueToken, tokenIssuer } from './account-token.ts';
@@ -15,11 +15,11 @@ import { issueToken, tokenIssuer } from './account-token.ts';
 const group = 'authentication.k8s.io';
 const schema = kindSchema({
   spec: fields({
-    audiences: listOf(text),
+    audiences: array(string),
     expirationSeconds: integer,
-    boundObjectRef: fields({ kind: text, apiVersion: text, name: text, uid: text }),
+    boundObjectRef: fields({ kind: string, apiVersion: string, name: string, uid: string }),
   }),
-  status: fields({ token: text, expirationTimestamp: time }),
+  status: fields({ token: string, expirationTimestamp: time }),
 });
 
 interface TokenSpec {
@@ -96,7 +96,7 @@ function boundObject(
     throw badRequest(`cannot bind token to object of type ${apiVersion}, Kind=${kind}`);
   const resource = kind === 'Pod' ? pods : secrets;
   const object = getObject(registry, kindOf(registry, resource), { namespace, name });
-  if (kind === 'Pod' && at(object, 'spec', 'serviceAccountName') !== account) {
+  if (kind === 'Pod' && valueAt(object, 'spec', 'serviceAccountName') !== account) {
     throw badRequest(
       `cannot bind token for serviceaccount ${JSON.stringify(account)} to pod running with different serviceaccount name.`,
     );

@@ -19,7 +19,7 @@ export class Dependents {
     }
   }
 
-  of(ownerUid: string): string[] {
+  dependentsOf(ownerUid: string): string[] {
     return [...(this.#byOwner.get(ownerUid) ?? [])];
   }
 }

@@ -2,7 +2,7 @@ import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { KubernetesObject, OwnerReference } from '../../../kubernetes/object.ts';
 import { groupResource } from '../../api/errors/status-errors.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
-import { patchSeen } from '../runtime/finalizers.ts';
+import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { keyOf, splitKey } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import type { CollectableKind } from './collectable.ts';
@@ -29,7 +29,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
         queue.add(reference);
       }
       if (before !== undefined && after === undefined) {
-        for (const dependent of dependents.of(before.metadata.uid ?? '')) queue.add(dependent);
+        for (const dependent of dependents.dependentsOf(before.metadata.uid ?? '')) queue.add(dependent);
       }
     });
   }
@@ -48,18 +48,18 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
     }
     const { kind, object } = found;
     if (object.metadata.deletionTimestamp === undefined && isOwned(object)) {
-      await collect(kind, object);
+      await deleteDependent(kind, object);
     }
   }
 
-  async function collect(kind: CollectableKind, object: KubernetesObject): Promise<void> {
+  async function deleteDependent(kind: CollectableKind, object: KubernetesObject): Promise<void> {
     const owners = object.metadata.ownerReferences ?? [];
     const counted = await Promise.all(owners.map((owner) => counts(owner, object)));
     const kept = owners.filter((_, index) => counted[index]);
     if (kept.length === 0) {
-      await deleteSeen(kind, object);
+      await deleteIfUnchanged(kind, object);
     } else if (kept.length < owners.length) {
-      await patchSeen(api, kind.informer.resource, object, { metadata: { ownerReferences: kept } });
+      await patchIfUnchanged(api, kind.informer.resource, object, { metadata: { ownerReferences: kept } });
     }
   }
 
@@ -91,7 +91,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
     }
   }
 
-  async function deleteSeen(kind: CollectableKind, object: KubernetesObject): Promise<void> {
+  async function deleteIfUnchanged(kind: CollectableKind, object: KubernetesObject): Promise<void> {
     const { namespace, name = '', uid = '', resourceVersion = '' } = object.metadata;
     try {
       await api.delete(

@@ -27,7 +27,7 @@ export function budgetStatus(
   const isCount = typeof spec.minAvailable === 'number' && spec.maxUnavailable === undefined;
   const expectedPods = isCount ? pods.length : 0;
   const desiredHealthy = isCount ? Number(spec.minAvailable) : 0;
-  const disrupted = stillAwaited(status?.disruptedPods ?? {}, pods, now);
+  const disrupted = pendingDisruptions(status?.disruptedPods ?? {}, pods, now);
   const currentHealthy = pods.filter(
     (pod) =>
       pod.metadata.deletionTimestamp === undefined &&
@@ -49,7 +49,7 @@ export function budgetStatus(
   };
 }
 
-function stillAwaited(
+function pendingDisruptions(
   disrupted: Readonly<Record<string, string>>,
   pods: readonly Pod[],
   now: number,

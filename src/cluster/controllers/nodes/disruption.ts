@@ -2,7 +2,7 @@ import type { Pod, PodStatus } from '../../../kubernetes/pod.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 
 /** Says on a pod why the control plane ends it (condition DisruptionTarget, KEP 3329). `now`: milliseconds. Pure. */
-export function disruptedStatus(
+export function withDisruptionTarget(
   pod: Pod,
   now: number,
   why: { readonly reason: string; readonly message: string },

@@ -14,11 +14,11 @@ export function evictionTime(
 ): number | undefined {
   const ends = taints
     .filter(({ effect }) => effect === 'NoExecute')
-    .flatMap((taint) => endOf(tolerations, taint, now));
+    .flatMap((taint) => tolerationEnd(tolerations, taint, now));
   return ends.length === 0 ? undefined : Math.min(...ends);
 }
 
-function endOf(tolerations: readonly Toleration[], taint: Taint, now: number): number[] {
+function tolerationEnd(tolerations: readonly Toleration[], taint: Taint, now: number): number[] {
   const covering = tolerations.filter((toleration) => tolerates([toleration], taint));
   if (covering.length === 0) return [now];
   const seconds = covering.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);

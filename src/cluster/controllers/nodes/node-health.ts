@@ -12,17 +12,17 @@ export function lastHeartbeat(node: Node): string | undefined {
   return node.status?.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime;
 }
 
-const watched = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
+const heartbeatConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
 /** The conditions of a node that fell silent (pkg/controller/nodelifecycle, tryUpdateNodeHealth). Pure. */
-export function silentConditions(node: Node, now: string): Condition[] {
+export function unknownConditions(node: Node, now: string): Condition[] {
   const reported = node.status?.conditions ?? [];
   const never = {
     ...{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusNeverUpdated' },
     ...{ message: 'Kubelet never posted node status.', lastTransitionTime: now },
   };
   const known = reported.map((condition) =>
-    watched.includes(condition.type) && condition.status !== 'Unknown'
+    heartbeatConditions.includes(condition.type) && condition.status !== 'Unknown'
       ? {
           ...condition,
           status: 'Unknown',
@@ -42,7 +42,7 @@ const pressures: Readonly<Record<string, string>> = {
   PIDPressure: key('pid-pressure'),
   NetworkUnavailable: key('network-unavailable'),
 };
-const ours: readonly string[] = [
+const managedTaintKeys: readonly string[] = [
   key('not-ready'),
   key('unreachable'),
   key('unschedulable'),
@@ -50,7 +50,7 @@ const ours: readonly string[] = [
 ];
 
 /** The taints that a node's conditions and its cordon ask for (well_known_taints.go), beside those of others. Pure. */
-export function wantedTaints(node: Node, now: string): Taint[] {
+export function desiredTaints(node: Node, now: string): Taint[] {
   const present = node.spec?.taints ?? [];
   const wanted: Taint[] = [
     ...readinessTaints(readiness(node)),
@@ -61,7 +61,7 @@ export function wantedTaints(node: Node, now: string): Taint[] {
     }),
   ];
   return [
-    ...present.filter((taint) => !ours.includes(taint.key)),
+    ...present.filter((taint) => !managedTaintKeys.includes(taint.key)),
     // a taint that is there keeps the moment from which tolerationSeconds count
     ...wanted.map((taint) => present.find((old) => isSame(old, taint)) ?? { ...taint, timeAdded: now }),
   ];

@@ -5,9 +5,9 @@ import type { Pod } from '../../../kubernetes/pod.ts';
 import { nodes as nodeResource, pods as podResource } from '../../../kubernetes/resources.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
-import { patchSeen } from '../runtime/finalizers.ts';
+import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
-import { lastHeartbeat, readiness, silentConditions, wantedTaints } from './node-health.ts';
+import { lastHeartbeat, readiness, unknownConditions, desiredTaints } from './node-health.ts';
 
 /**
  * Says that a node fell silent and taints it by its conditions (kubernetes: pkg/controller/nodelifecycle, thin: no
@@ -33,9 +33,9 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
     const node = informers.nodes.get(name);
     if (node === undefined) return;
     const isKnownSilent = readiness(node) === 'Unknown';
-    if (isSilent(node) && !isKnownSilent) {
+    if (isUnresponsive(node) && !isKnownSilent) {
       // the change that this makes brings the node here again
-      await declareSilent(node);
+      await markUnknown(node);
       return;
     }
     await taint(node);
@@ -43,7 +43,7 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
   }
 
   /** A renewed lease and a posted status are both a word of the node. */
-  function isSilent(node: Node): boolean {
+  function isUnresponsive(node: Node): boolean {
     const { name = '' } = node.metadata;
     const lease = informers.leases.get(`${nodeLeaseNamespace}/${name}`);
     if (lease === undefined) return false;
@@ -59,13 +59,13 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
     return left <= 0;
   }
 
-  async function declareSilent(node: Node): Promise<void> {
+  async function markUnknown(node: Node): Promise<void> {
     const now = timestamp(clock.now());
-    await patchSeen(
+    await patchIfUnchanged(
       api,
       nodeResource,
       node,
-      { status: { conditions: silentConditions(node, now) } },
+      { status: { conditions: unknownConditions(node, now) } },
       'status',
     );
     recorder.record(
@@ -80,9 +80,9 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
 
   async function taint(node: Node): Promise<void> {
     const present = node.spec?.taints ?? [];
-    const taints = wantedTaints(node, timestamp(clock.now()));
+    const taints = desiredTaints(node, timestamp(clock.now()));
     if (isDeepStrictEqual(new Set(taints), new Set(present))) return;
-    await patchSeen(api, nodeResource, node, { spec: { taints } });
+    await patchIfUnchanged(api, nodeResource, node, { spec: { taints } });
   }
 
   /** Nobody can say of a pod on such a node that it is ready (MarkPodsNotReady). */
@@ -103,7 +103,7 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
           }
         : condition,
     );
-    await patchSeen(api, podResource, pod, { status: { conditions } }, 'status');
+    await patchIfUnchanged(api, podResource, pod, { status: { conditions } }, 'status');
   }
 
   return queue;

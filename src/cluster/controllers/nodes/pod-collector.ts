@@ -6,7 +6,7 @@ import type { ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isTerminal } from '../volumes/pod-claims.ts';
-import { disruptedStatus } from './disruption.ts';
+import { withDisruptionTarget } from './disruption.ts';
 import { readiness } from './node-health.ts';
 
 const outOfService = 'node.kubernetes.io/out-of-service';
@@ -18,20 +18,20 @@ const outOfService = 'node.kubernetes.io/out-of-service';
 export function createPodCollector(context: ControllerContext): WorkQueue {
   const { api, clock, informers, nodeTimings } = context;
   const queue = new WorkQueue('pod-garbage-collector', reconcile, context);
-  const missingSince = new Map<string, number>();
+  const firstMissed = new Map<string, number>();
 
   informers.pods.onChange(({ key, after }) => {
-    if (after?.spec.nodeName !== undefined && isSuspect(after)) queue.add(key);
+    if (after?.spec.nodeName !== undefined && mayBeOrphan(after)) queue.add(key);
   });
   informers.nodes.onChange(({ key, after }) => {
-    if (after !== undefined) missingSince.delete(key);
+    if (after !== undefined) firstMissed.delete(key);
     if (after !== undefined && !isOutOfService(after)) return;
     for (const pod of informers.pods.list()) {
       if (pod.spec.nodeName === key) queue.add(keyOf(pod));
     }
   });
 
-  function isSuspect(pod: Pod): boolean {
+  function mayBeOrphan(pod: Pod): boolean {
     const node = informers.nodes.get(pod.spec.nodeName ?? '');
     return node === undefined || (pod.metadata.deletionTimestamp !== undefined && isOutOfService(node));
   }
@@ -39,13 +39,13 @@ export function createPodCollector(context: ControllerContext): WorkQueue {
   async function reconcile(key: string): Promise<void> {
     const pod = informers.pods.get(key);
     const nodeName = pod?.spec.nodeName;
-    if (pod === undefined || nodeName === undefined || !isSuspect(pod)) return;
+    if (pod === undefined || nodeName === undefined || !mayBeOrphan(pod)) return;
     if (informers.nodes.get(nodeName) !== undefined) {
       await remove(pod, `terminating pod on an out-of-service node`);
       return;
     }
-    const since = missingSince.get(nodeName) ?? clock.now();
-    missingSince.set(nodeName, since);
+    const since = firstMissed.get(nodeName) ?? clock.now();
+    firstMissed.set(nodeName, since);
     const left = since + nodeTimings.quarantine - clock.now();
     if (left > 0) queue.addAfter(key, left);
     else if (await isGone(nodeName)) await remove(pod, 'node no longer exists');
@@ -66,7 +66,7 @@ export function createPodCollector(context: ControllerContext): WorkQueue {
     const { namespace = '', name = '', uid = '' } = pod.metadata;
     const reference = { resource: podResource, namespace, name };
     const reason = { reason: 'DeletionByPodGC', message: `PodGC: ${why}` };
-    const status = { ...disruptedStatus(pod, clock.now(), reason), phase: 'Failed' };
+    const status = { ...withDisruptionTarget(pod, clock.now(), reason), phase: 'Failed' };
     try {
       if (!isTerminal(pod)) {
         await api.patch(reference, { metadata: { uid }, status }, { subresource: 'status' });

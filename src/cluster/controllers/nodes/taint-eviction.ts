@@ -6,7 +6,7 @@ import type { ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isTerminal } from '../volumes/pod-claims.ts';
-import { disruptedStatus } from './disruption.ts';
+import { withDisruptionTarget } from './disruption.ts';
 import { evictionTime } from './eviction-time.ts';
 
 /** Deletes the pods that do not, or no longer, tolerate a taint NoExecute of their node (pkg/controller/tainteviction). */
@@ -61,7 +61,7 @@ export function createTaintEviction(context: ControllerContext): WorkQueue {
   async function evict(pod: Pod): Promise<void> {
     const { namespace = '', name = '', uid = '' } = pod.metadata;
     const reference = { resource: podResource, namespace, name };
-    const status = disruptedStatus(pod, clock.now(), {
+    const status = withDisruptionTarget(pod, clock.now(), {
       reason: 'DeletionByTaintManager',
       message: 'Taint manager: deleting due to NoExecute taint',
     });

@@ -12,7 +12,7 @@ import { WorkQueue } from '../runtime/work-queue.ts';
  * Keeps `status.used` of quotas true when objects end (kubernetes: pkg/controller/resourcequota); what is added is
  * charged by admission itself.
  */
-export function createQuotaUsage(context: ControllerContext): WorkQueue {
+export function createResourceQuotaController(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
   const queue = new WorkQueue('quota-usage', reconcile, context);
 

@@ -4,14 +4,14 @@ import type { EventRecord } from '../../../kubernetes/pod-words.ts';
 import { events } from '../../../kubernetes/resources.ts';
 import { startCluster } from '../testing/cluster-fixture.ts';
 import { EventRecorder } from './event-recorder.ts';
-import type { Happening, Subject } from './event-recorder.ts';
+import type { EventDetails, InvolvedObject } from './event-recorder.ts';
 
-const subject = (namespace: string, uid = 'u'): Subject => ({
+const subject = (namespace: string, uid = 'u'): InvolvedObject => ({
   kind: 'Secret',
   apiVersion: 'v1',
   object: { metadata: { name: 's', namespace, uid } },
 });
-const news: Happening = { type: 'Warning', reason: 'Trouble', message: 'it is so' };
+const news: EventDetails = { type: 'Warning', reason: 'Trouble', message: 'it is so' };
 
 test('the same news again is counted, other news is another event', async (t) => {
   const cluster = await startCluster(t);
@@ -20,14 +20,14 @@ test('the same news again is counted, other news is another event', async (t) =>
   const onError = (error: unknown): unknown => errors.push(error);
   const recorder = new EventRecorder({ api, clock, component: 'one', onError });
   recorder.record(subject('bosh'), news);
-  await recorder.settled();
+  await recorder.flush();
   const first = (await api.list<EventRecord>(events)).items[0];
   clock.advance(5000);
 
   recorder.record(subject('bosh'), news);
   recorder.record(subject('bosh'), { ...news, message: 'it is otherwise' });
   recorder.record(subject('bosh', 'another'), news);
-  await recorder.settled();
+  await recorder.flush();
 
   const { items } = await api.list<EventRecord>(events);
   assert.deepEqual(
@@ -56,13 +56,13 @@ test('an event that expired is written anew, and one for a namespace that is gon
     onError: (error) => errors.push(error),
   });
   recorder.record(subject('bosh'), news);
-  await recorder.settled();
+  await recorder.flush();
   const name = (await api.list<EventRecord>(events)).items[0]?.metadata.name ?? '';
   await api.delete({ resource: events, namespace: 'bosh', name });
 
   recorder.record(subject('bosh'), news);
   recorder.record(subject('nowhere', 'elsewhere'), news);
-  await recorder.settled();
+  await recorder.flush();
 
   const { items } = await api.list<EventRecord>(events);
   assert.deepEqual(

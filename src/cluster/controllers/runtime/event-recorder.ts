@@ -5,14 +5,14 @@ import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { EventRecord } from '../../../kubernetes/pod-words.ts';
 import { events } from '../../../kubernetes/resources.ts';
 
-export interface Happening {
+export interface EventDetails {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
 /** Whom an event is about; watched objects may lack kind and apiVersion, so they are said. */
-export interface Subject {
+export interface InvolvedObject {
   readonly kind: string;
   readonly apiVersion: string;
   readonly object: KubernetesObject;
@@ -30,7 +30,7 @@ interface WrittenEvent extends EventRecord {
   count: number;
 }
 
-const rememberedEvents = 1000;
+const maxCachedEvents = 1000;
 
 /** Kubernetes' timestamps have whole seconds. */
 export function timestamp(milliseconds: number): string {
@@ -52,16 +52,16 @@ export class EventRecorder {
   }
 
   /** Returns at once; events are written in the order of the calls. */
-  record(subject: Subject, happening: Happening): void {
+  record(subject: InvolvedObject, happening: EventDetails): void {
     this.#queue = this.#queue.then(() => this.#write(subject, happening)).catch(this.#options.onError);
   }
 
   /** Resolves when what was recorded so far is written. */
-  settled(): Promise<void> {
+  flush(): Promise<void> {
     return this.#queue;
   }
 
-  async #write(subject: Subject, happening: Happening): Promise<void> {
+  async #write(subject: InvolvedObject, happening: EventDetails): Promise<void> {
     const key = JSON.stringify([
       subject.kind,
       subject.object.metadata.uid,
@@ -73,12 +73,12 @@ export class EventRecorder {
     const event =
       former === undefined
         ? await this.#create(subject, happening)
-        : ((await this.#count(former)) ?? (await this.#create(subject, happening)));
+        : ((await this.#incrementSeries(former)) ?? (await this.#create(subject, happening)));
     this.#remember(key, event);
   }
 
   /** Undefined where the event has expired meanwhile. */
-  async #count(former: WrittenEvent): Promise<WrittenEvent | undefined> {
+  async #incrementSeries(former: WrittenEvent): Promise<WrittenEvent | undefined> {
     const { namespace, name = '' } = former.metadata;
     try {
       return await this.#options.api.patch<WrittenEvent>(
@@ -94,7 +94,7 @@ export class EventRecorder {
   }
 
   /** Undefined where a namespace that is going, or gone, takes no new events. */
-  async #create(subject: Subject, happening: Happening): Promise<WrittenEvent | undefined> {
+  async #create(subject: InvolvedObject, happening: EventDetails): Promise<WrittenEvent | undefined> {
     for (;;) {
       try {
         return await this.#options.api.create<WrittenEvent>(events, this.#event(subject, happening));
@@ -110,7 +110,10 @@ export class EventRecorder {
     }
   }
 
-  #event({ kind, apiVersion, object }: Subject, { type, reason, message }: Happening): WrittenEvent {
+  #event(
+    { kind, apiVersion, object }: InvolvedObject,
+    { type, reason, message }: EventDetails,
+  ): WrittenEvent {
     const { name = '', namespace, uid, resourceVersion } = object.metadata;
     const now = this.#options.clock.now();
     // names must differ also for two events of one millisecond
@@ -146,7 +149,7 @@ export class EventRecorder {
       this.#written.set(key, event);
     }
     const [oldest] = this.#written.keys();
-    if (oldest !== undefined && this.#written.size > rememberedEvents) {
+    if (oldest !== undefined && this.#written.size > maxCachedEvents) {
       this.#written.delete(oldest);
     }
   }

@@ -3,7 +3,7 @@ import type { KubernetesApi, Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 
 /** True for an object that is being deleted and waits for this finalizer. */
-export function awaitsFinalizer(object: KubernetesObject, finalizer: string): boolean {
+export function isBlockedBy(object: KubernetesObject, finalizer: string): boolean {
   return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, finalizer);
 }
 
@@ -19,7 +19,7 @@ export async function removeFinalizer(
   finalizer: string,
 ): Promise<void> {
   const finalizers = (object.metadata.finalizers ?? []).filter((one) => one !== finalizer);
-  await patchSeen(api, resource, object, { metadata: { finalizers } });
+  await patchIfUnchanged(api, resource, object, { metadata: { finalizers } });
 }
 
 /** Puts a finalizer on an object that is not being deleted. */
@@ -30,14 +30,14 @@ export async function addFinalizer(
   finalizer: string,
 ): Promise<void> {
   const finalizers = [...(object.metadata.finalizers ?? []), finalizer];
-  await patchSeen(api, resource, object, { metadata: { finalizers } });
+  await patchIfUnchanged(api, resource, object, { metadata: { finalizers } });
 }
 
 /**
  * A merge patch on exactly the state that was seen: uid and resourceVersion make it conditional.
  * Undefined where the object is gone.
  */
-export async function patchSeen<T extends KubernetesObject>(
+export async function patchIfUnchanged<T extends KubernetesObject>(
   api: KubernetesApi,
   resource: Resource,
   object: T,

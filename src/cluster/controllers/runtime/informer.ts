@@ -98,10 +98,10 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       switch (event.type) {
         case 'ADDED':
         case 'MODIFIED':
-          this.#tell(keyOf(event.object), event.object);
+          this.#notify(keyOf(event.object), event.object);
           break;
         case 'DELETED':
-          this.#tell(keyOf(event.object), undefined);
+          this.#notify(keyOf(event.object), undefined);
           break;
         case 'BOOKMARK':
           break;
@@ -121,15 +121,15 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     for (const [key, before] of this.#objects) {
       const after = fresh.get(key);
       if (after?.metadata.uid !== before.metadata.uid) {
-        this.#tell(key, undefined);
+        this.#notify(key, undefined);
       }
     }
     for (const [key, after] of fresh) {
-      this.#tell(key, after);
+      this.#notify(key, after);
     }
   }
 
-  #tell(key: string, after: T | undefined): void {
+  #notify(key: string, after: T | undefined): void {
     const before = this.#objects.get(key);
     if (before !== undefined && before.metadata.resourceVersion === after?.metadata.resourceVersion) {
       return;

@@ -15,9 +15,9 @@ export type Reconcile = (key: string) => Promise<void>;
 const baseDelayMs = 100;
 const maximumDelayMs = 30_000;
 /** setTimeout takes no more and fires at once instead; a toleration may be longer. */
-const longestSleepMs = 2 ** 31 - 1;
+const maxTimerMs = 2 ** 31 - 1;
 
-interface Wait {
+interface DelayedKey {
   readonly due: number;
   readonly end: AbortController;
 }
@@ -32,7 +32,7 @@ export class WorkQueue {
   readonly #runtime: ControllerRuntime;
   readonly #ready = new Set<string>();
   readonly #failures = new Map<string, number>();
-  readonly #waiting = new Map<string, Wait>();
+  readonly #waiting = new Map<string, DelayedKey>();
   #stopped = false;
   #wake: () => void = () => undefined;
 
@@ -63,11 +63,11 @@ export class WorkQueue {
     void this.#wait(key, milliseconds, wait);
   }
 
-  async #wait(key: string, milliseconds: number, wait: Wait): Promise<void> {
+  async #wait(key: string, milliseconds: number, wait: DelayedKey): Promise<void> {
     const { clock } = this.#runtime;
     const { signal } = wait.end;
-    for (let left = milliseconds; left > 0 && !signal.aborted; left -= longestSleepMs) {
-      await clock.sleep(Math.min(left, longestSleepMs), signal);
+    for (let left = milliseconds; left > 0 && !signal.aborted; left -= maxTimerMs) {
+      await clock.sleep(Math.min(left, maxTimerMs), signal);
     }
     // a timer counts on another clock: one of eight is a millisecond ahead of Date.now()
     const early = wait.due - clock.now();

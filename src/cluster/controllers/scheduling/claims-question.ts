@@ -3,14 +3,14 @@ import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../.
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 
-export interface ClaimSources {
+export interface VolumeLister {
   claim(key: string): PersistentVolumeClaim | undefined;
   volume(name: string): PersistentVolume | undefined;
   storageClass(name: string): StorageClass | undefined;
 }
 
 /** How a pod's claims stand before a node is chosen. */
-export type ClaimsAnswer =
+export type ClaimCheck =
   | { readonly refusal: string }
   | {
       readonly refusal?: undefined;
@@ -23,7 +23,7 @@ export type ClaimsAnswer =
     };
 
 /** The scheduler plugin VolumeBinding's first look, with its words. Pure. */
-export function lookAtClaims(pod: Pod, sources: ClaimSources): ClaimsAnswer {
+export function checkClaims(pod: Pod, sources: VolumeLister): ClaimCheck {
   const volumes: PersistentVolume[] = [];
   const unbound: PersistentVolumeClaim[] = [];
   const exclusive: string[] = [];
@@ -72,11 +72,11 @@ function claimRefusal(
 }
 
 /** Bound for good: the claim's own status says so, which comes last. */
-function boundVolume(claim: PersistentVolumeClaim, sources: ClaimSources): PersistentVolume | undefined {
+function boundVolume(claim: PersistentVolumeClaim, sources: VolumeLister): PersistentVolume | undefined {
   return claim.status?.phase === 'Bound' ? sources.volume(claim.spec.volumeName ?? '') : undefined;
 }
 
-function isDelayed(claim: PersistentVolumeClaim, sources: ClaimSources): boolean {
+function isDelayed(claim: PersistentVolumeClaim, sources: VolumeLister): boolean {
   const storageClass = sources.storageClass(claim.spec.storageClassName ?? '');
   return storageClass?.volumeBindingMode === 'WaitForFirstConsumer';
 }

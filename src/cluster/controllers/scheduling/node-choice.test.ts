@@ -3,8 +3,8 @@ import { suite, test } from 'node:test';
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod, PodSpec, TopologySpreadConstraint } from '../../../kubernetes/pod.ts';
 import type { PersistentVolume } from '../../../kubernetes/volume.ts';
-import { chooseNode } from './node-choice.ts';
-import type { NodeSituation } from './fit-question.ts';
+import { selectHost } from './node-choice.ts';
+import type { NodeInfo } from './fit-question.ts';
 
 const node = (name: string, more: Partial<Node> = {}): Node => ({
   metadata: { name, labels: { 'kubernetes.io/hostname': name, zone: `zone-${name}` } },
@@ -18,14 +18,14 @@ const pod = (spec: Partial<PodSpec> = {}, labels: Record<string, string> = {}): 
 const requesting = (requests: Record<string, string>): Partial<PodSpec> => ({
   containers: [{ name: 'c', image: 'i', resources: { requests } }],
 });
-const on = (one: Node, ...podsOnNode: Pod[]): NodeSituation => ({ node: one, podsOnNode });
+const on = (one: Node, ...podsOnNode: Pod[]): NodeInfo => ({ node: one, podsOnNode });
 
 function choose(
   asking: Pod,
-  nodes: NodeSituation[],
+  nodes: NodeInfo[],
   more: { volumes?: PersistentVolume[]; selectedNodes?: string[] } = {},
 ): string {
-  const choice = chooseNode({ pod: asking, nodes, volumes: [], selectedNodes: [], ...more });
+  const choice = selectHost({ pod: asking, nodes, volumes: [], selectedNodes: [], ...more });
   return choice.node === undefined ? choice.message : (choice.node.metadata.name ?? '');
 }
 

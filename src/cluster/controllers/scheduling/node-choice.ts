@@ -1,7 +1,7 @@
 import type { Node } from '../../../kubernetes/node.ts';
-import type { FitQuestion, NodeSituation } from './fit-question.ts';
-import { nodeRefusals } from './node-fit.ts';
-import { preferences } from './node-preference.ts';
+import type { FilterInput, NodeInfo } from './fit-question.ts';
+import { filterNode } from './node-fit.ts';
+import { scoreNodes } from './node-preference.ts';
 
 export type NodeChoice = { readonly node: Node } | { readonly node: undefined; readonly message: string };
 
@@ -9,10 +9,10 @@ export type NodeChoice = { readonly node: Node } | { readonly node: undefined; r
  * The node for a pod: of those that fit, the one that its preferences like best, then the emptiest, then by name.
  * Where none fits, the scheduler's own sentence says why (kube-scheduler framework/types.go, FitError). Pure.
  */
-export function chooseNode(question: FitQuestion): NodeChoice {
-  const refusals = question.nodes.map((situation) => nodeRefusals(question, situation));
+export function selectHost(question: FilterInput): NodeChoice {
+  const refusals = question.nodes.map((situation) => filterNode(question, situation));
   const fitting = question.nodes.filter((_, index) => refusals[index]?.length === 0);
-  const liking = preferences(question, fitting);
+  const liking = scoreNodes(question, fitting);
   const best = fitting
     .map((situation, index) => ({ situation, liked: liking[index] ?? 0 }))
     .toSorted(
@@ -25,7 +25,7 @@ export function chooseNode(question: FitQuestion): NodeChoice {
 }
 
 /** The sentence for a reason that holds on all nodes alike. */
-export function unfitEverywhere(nodeCount: number, reason: string): string {
+export function filterFailureMessage(nodeCount: number, reason: string): string {
   return `0/${nodeCount} nodes are available: ${reason}. ${noPreemption(nodeCount)}`;
 }
 
@@ -38,13 +38,13 @@ function unfit(refusals: readonly string[][]): string {
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
   const reasons = [...counts].map(([reason, count]) => `${count} ${reason}`).toSorted();
-  return unfitEverywhere(refusals.length, reasons.join(', '));
+  return filterFailureMessage(refusals.length, reasons.join(', '));
 }
 
 function noPreemption(nodeCount: number): string {
   return `preemption: 0/${nodeCount} nodes are available: ${nodeCount} Preemption is not helpful for scheduling.`;
 }
 
-function nameOf({ node }: NodeSituation): string {
+function nameOf({ node }: NodeInfo): string {
   return node.metadata.name ?? '';
 }

@@ -1,15 +1,15 @@
 import type { Node, Taint } from '../../../kubernetes/node.ts';
 import type { Pod, Toleration } from '../../../kubernetes/pod.ts';
-import type { FitQuestion, NodeSituation } from './fit-question.ts';
+import type { FilterInput, NodeInfo } from './fit-question.ts';
 import { matchesNodeOf } from './node-affinity.ts';
 import { podAffinityRefusal } from './pod-affinity.ts';
-import { addAmounts, insufficient, podRequests } from '../../../kubernetes/pod-requests.ts';
+import { addAmounts, missingResources, podRequests } from '../../../kubernetes/pod-requests.ts';
 import { matchesNodeTerms } from './selector.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';
 
 /** Why a pod does not fit a node, in the words of the scheduler's plugins; empty when it fits. Pure. */
-export function nodeRefusals(question: FitQuestion, situation: NodeSituation): string[] {
+export function filterNode(question: FilterInput, situation: NodeInfo): string[] {
   const { pod } = question;
   const { node, podsOnNode } = situation;
   // the scheduler stops at the first plugin that refuses; resources alone are named together
@@ -56,7 +56,7 @@ function affinityRefusal(pod: Pod, node: Node): string | undefined {
   return matchesNodeOf(pod, node) ? undefined : "node(s) didn't match Pod's node affinity/selector";
 }
 
-function volumeRefusal({ volumes, selectedNodes }: FitQuestion, node: Node): string | undefined {
+function volumeRefusal({ volumes, selectedNodes }: FilterInput, node: Node): string | undefined {
   const name = node.metadata.name ?? '';
   const labels = node.metadata.labels ?? {};
   const misplaced = volumes.some((volume) => {
@@ -69,7 +69,7 @@ function volumeRefusal({ volumes, selectedNodes }: FitQuestion, node: Node): str
 }
 
 /** Plugin VolumeRestrictions: whichever node the other pod is on. */
-function exclusiveRefusal({ pod, exclusive = [], nodes }: FitQuestion): string | undefined {
+function exclusiveRefusal({ pod, exclusive = [], nodes }: FilterInput): string | undefined {
   if (exclusive.length === 0) {
     return undefined;
   }
@@ -103,14 +103,14 @@ function hostPorts(pod: Pod): string[] {
 }
 
 function resourceRefusals(
-  { pod, requestsOf = podRequests }: FitQuestion,
-  { node, podsOnNode }: NodeSituation,
+  { pod, requestsOf = podRequests }: FilterInput,
+  { node, podsOnNode }: NodeInfo,
 ): string[] {
   const allocatable = node.status?.allocatable ?? {};
   const places = allocatable['pods'];
   const full = places !== undefined && podsOnNode.length + 1 > Number(places);
   return [
     ...(full ? ['Too many pods'] : []),
-    ...insufficient(requestsOf(pod), addAmounts(podsOnNode.map(requestsOf)), allocatable),
+    ...missingResources(requestsOf(pod), addAmounts(podsOnNode.map(requestsOf)), allocatable),
   ];
 }

@@ -1,40 +1,36 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { preferredWeight } from './node-affinity.ts';
-import type { FitQuestion, NodeSituation } from './fit-question.ts';
+import type { FilterInput, NodeInfo } from './fit-question.ts';
 import { tolerates } from './node-fit.ts';
-import { preferredPods } from './pod-affinity.ts';
-import { lacksSpreadLabel, spreadCrowd } from './topology-spread.ts';
+import { preferredTerms } from './pod-affinity.ts';
+import { lacksSpreadLabel, spreadScore } from './topology-spread.ts';
 
 /**
  * How well each of the nodes pleases the pod, 0 to 900: each plugin's score is brought to 0..100 and weighted as
  * kube-scheduler does by default (apis/config/v1/default_plugins.go; the plugins' own normalizing). Pure.
  */
-export function preferences({ pod, nodes }: FitQuestion, fitting: readonly NodeSituation[]): number[] {
+export function scoreNodes({ pod, nodes }: FilterInput, fitting: readonly NodeInfo[]): number[] {
   const score = (of: (node: Node) => number): number[] => fitting.map(({ node }) => of(node));
   const parts: [number, number[]][] = [
-    [3, inverted(score((node) => dislikedTaints(pod, node)))],
+    [3, inverted(score((node) => untoleratedPreferNoSchedule(pod, node)))],
     [2, scaled(score((node) => preferredWeight(pod, node)))],
     [2, spreadScores(pod, fitting, nodes)],
-    [2, stretched(score((node) => preferredPods(pod, node, nodes)))],
+    [2, stretched(score((node) => preferredTerms(pod, node, nodes)))],
   ];
   return fitting.map((_, index) =>
     parts.reduce((sum, [weight, scores]) => sum + weight * (scores[index] ?? 0), 0),
   );
 }
 
-function dislikedTaints(pod: Pod, node: Node): number {
+function untoleratedPreferNoSchedule(pod: Pod, node: Node): number {
   return (node.spec?.taints ?? []).filter(
     (taint) => taint.effect === 'PreferNoSchedule' && !tolerates(pod.spec.tolerations ?? [], taint),
   ).length;
 }
 
-function spreadScores(
-  pod: Pod,
-  fitting: readonly NodeSituation[],
-  nodes: readonly NodeSituation[],
-): number[] {
-  const crowdOf = spreadCrowd(pod, nodes);
+function spreadScores(pod: Pod, fitting: readonly NodeInfo[], nodes: readonly NodeInfo[]): number[] {
+  const crowdOf = spreadScore(pod, nodes);
   const judged = fitting.map(({ node }) => (lacksSpreadLabel(pod, node) ? undefined : crowdOf(node)));
   const known = judged.filter((crowd) => crowd !== undefined);
   const [most, least] = [Math.max(...known), Math.min(...known)];

@@ -1,37 +1,33 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod, PodAffinityTerm } from '../../../kubernetes/pod.ts';
-import type { NodeSituation } from './fit-question.ts';
+import type { NodeInfo } from './fit-question.ts';
 import { matchesLabelSelector } from './selector.ts';
 
 /** What required (anti-)affinity between pods says against a node (scheduler plugin InterPodAffinity). Pure. */
-export function podAffinityRefusal(
-  pod: Pod,
-  node: Node,
-  nodes: readonly NodeSituation[],
-): string | undefined {
+export function podAffinityRefusal(pod: Pod, node: Node, nodes: readonly NodeInfo[]): string | undefined {
   const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
   const wanted = podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
   const unwanted = podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
-  if (!wanted.every((term) => isMet(pod, term, node, nodes))) {
+  if (!wanted.every((term) => satisfies(pod, term, node, nodes))) {
     return "node(s) didn't match pod affinity rules";
   }
   if (unwanted.some((term) => matchingPods(pod, term, node, nodes) > 0)) {
     return "node(s) didn't match pod anti-affinity rules";
   }
-  return isUnwantedByOthers(pod, node, nodes)
+  return violatesExistingAntiAffinity(pod, node, nodes)
     ? "node(s) didn't satisfy existing pods anti-affinity rules"
     : undefined;
 }
 
 /** How many pods that a term selects live in the node's topology domain. */
-function matchingPods(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeSituation[]): number {
+function matchingPods(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeInfo[]): number {
   return domainOf(node, term.topologyKey, nodes)
     .flatMap(({ podsOnNode }) => podsOnNode)
     .filter((other) => selects(term, pod, other)).length;
 }
 
 /** What the pod's preferences among pods say for a node: near ones count for it, crowds to avoid against it. */
-export function preferredPods(pod: Pod, node: Node, nodes: readonly NodeSituation[]): number {
+export function preferredTerms(pod: Pod, node: Node, nodes: readonly NodeInfo[]): number {
   const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
   const weigh = (affinity: typeof podAffinity): number =>
     (affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).reduce(
@@ -42,7 +38,7 @@ export function preferredPods(pod: Pod, node: Node, nodes: readonly NodeSituatio
 }
 
 /** The first pod of a group that wants to be with itself may start anywhere that has the topology. */
-function isMet(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeSituation[]): boolean {
+function satisfies(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeInfo[]): boolean {
   if (matchingPods(pod, term, node, nodes) > 0) {
     return true;
   }
@@ -51,7 +47,7 @@ function isMet(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly Node
   return hasTopology && nobodyYet && selects(term, pod, pod);
 }
 
-function isUnwantedByOthers(pod: Pod, node: Node, nodes: readonly NodeSituation[]): boolean {
+function violatesExistingAntiAffinity(pod: Pod, node: Node, nodes: readonly NodeInfo[]): boolean {
   return nodes.some((situation) =>
     situation.podsOnNode.some((other) =>
       (other.spec.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []).some(
@@ -71,7 +67,7 @@ function selects(term: PodAffinityTerm, owner: Pod, candidate: Pod): boolean {
   );
 }
 
-function domainOf(node: Node, topologyKey: string, nodes: readonly NodeSituation[]): NodeSituation[] {
+function domainOf(node: Node, topologyKey: string, nodes: readonly NodeInfo[]): NodeInfo[] {
   return nodes.filter((other) => sameDomain(node, other.node, topologyKey));
 }
 

@@ -5,14 +5,14 @@ import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
-import { patchSeen } from '../runtime/finalizers.ts';
+import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
-import type { ClaimSources } from './claims-question.ts';
-import { lookAtClaims } from './claims-question.ts';
-import { chooseNode, unfitEverywhere } from './node-choice.ts';
-import type { NodeSituation } from './fit-question.ts';
+import type { VolumeLister } from './claims-question.ts';
+import { checkClaims } from './claims-question.ts';
+import { selectHost, filterFailureMessage } from './node-choice.ts';
+import type { NodeInfo } from './fit-question.ts';
 import type { Amounts } from '../../../kubernetes/pod-requests.ts';
 import { podRequests } from '../../../kubernetes/pod-requests.ts';
 
@@ -35,8 +35,8 @@ export function createScheduler(context: ControllerContext): WorkQueue {
    * claim.
    */
   const waiting = new Map<string, Pod>();
-  const requestsOf = rememberedRequests();
-  const sources: ClaimSources = {
+  const requestsOf = assumedPods();
+  const sources: VolumeLister = {
     claim: (key) => informers.claims.get(key),
     volume: (name) => informers.volumes.get(name),
     storageClass: (name) => informers.classes.get(name),
@@ -56,12 +56,12 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     }
     waiting.delete(key);
     if (after === undefined || isTerminal(after)) {
-      addWaiting();
+      enqueuePending();
     }
   });
-  informers.nodes.onChange(addWaiting);
-  informers.volumes.onChange(addWaiting);
-  informers.classes.onChange(addWaiting);
+  informers.nodes.onChange(enqueuePending);
+  informers.volumes.onChange(enqueuePending);
+  informers.classes.onChange(enqueuePending);
   informers.claims.onChange(({ key }) => {
     for (const pod of waiting.values()) {
       const { namespace = '' } = pod.metadata;
@@ -72,7 +72,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
   });
 
   /** The more important pod looks first; nothing that runs is ended for it (no preemption). */
-  function addWaiting(): void {
+  function enqueuePending(): void {
     const inOrder = [...waiting.values()].toSorted((one, other) => priorityOf(other) - priorityOf(one));
     for (const pod of inOrder) queue.add(keyOf(pod));
   }
@@ -82,16 +82,16 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     if (pod === undefined || !isWaiting(pod) || assumed.has(pod.metadata.uid ?? '')) {
       return;
     }
-    const claims = lookAtClaims(pod, sources);
-    const nodes = nodeSituations();
+    const claims = checkClaims(pod, sources);
+    const nodes = nodeInfos();
     if (claims.refusal !== undefined) {
-      await refuse(pod, unfitEverywhere(nodes.length, claims.refusal));
+      await markUnschedulable(pod, filterFailureMessage(nodes.length, claims.refusal));
       return;
     }
     const { volumes, unbound, selectedNodes, exclusive } = claims;
-    const choice = chooseNode({ pod, volumes, selectedNodes, exclusive, nodes, requestsOf });
+    const choice = selectHost({ pod, volumes, selectedNodes, exclusive, nodes, requestsOf });
     if (choice.node === undefined) {
-      await refuse(pod, choice.message);
+      await markUnschedulable(pod, choice.message);
       return;
     }
     const nodeName = choice.node.metadata.name ?? '';
@@ -102,7 +102,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     await bind(pod, nodeName);
   }
 
-  function nodeSituations(): NodeSituation[] {
+  function nodeInfos(): NodeInfo[] {
     const pods = informers.pods.list();
     const byNode = Map.groupBy(
       pods.filter((pod) => !isTerminal(pod)),
@@ -116,7 +116,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     for (const claim of claims) {
       if (claim.metadata.annotations?.[volumeAnnotations.selectedNode] === undefined) {
         const annotations = { [volumeAnnotations.selectedNode]: nodeName };
-        await patchSeen(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+        await patchIfUnchanged(api, persistentVolumeClaims, claim, { metadata: { annotations } });
       }
     }
   }
@@ -140,7 +140,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     });
   }
 
-  async function refuse(pod: Pod, message: string): Promise<void> {
+  async function markUnschedulable(pod: Pod, message: string): Promise<void> {
     const before = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
     if (before?.status === 'False' && before.message === message) {
       return;
@@ -154,7 +154,13 @@ export function createScheduler(context: ControllerContext): WorkQueue {
       lastTransitionTime: timestamp(context.clock.now()),
     };
     const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'PodScheduled');
-    await patchSeen(api, podResource, pod, { status: { conditions: [...others, condition] } }, 'status');
+    await patchIfUnchanged(
+      api,
+      podResource,
+      pod,
+      { status: { conditions: [...others, condition] } },
+      'status',
+    );
     recorder.record(subject(pod), { type: 'Warning', reason: 'FailedScheduling', message });
   }
 
@@ -164,7 +170,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
 const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
 
 /** Pods are not changed in place, so what one asks for is added up once. */
-function rememberedRequests(): (pod: Pod) => Amounts {
+function assumedPods(): (pod: Pod) => Amounts {
   const known = new WeakMap<Pod, Amounts>();
   return (pod) => {
     const amounts = known.get(pod) ?? podRequests(pod);

@@ -1,6 +1,6 @@
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod, TopologySpreadConstraint } from '../../../kubernetes/pod.ts';
-import type { NodeSituation } from './fit-question.ts';
+import type { NodeInfo } from './fit-question.ts';
 import { matchesNodeOf } from './node-affinity.ts';
 import { matchesLabelSelector } from './selector.ts';
 
@@ -8,7 +8,7 @@ import { matchesLabelSelector } from './selector.ts';
 type Counts = ReadonlyMap<string, number>;
 
 /** Why a node would spread the pod's like too unevenly (scheduler plugin PodTopologySpread, filtering.go). Pure. */
-export function spreadRefusal(pod: Pod, node: Node, nodes: readonly NodeSituation[]): string | undefined {
+export function spreadRefusal(pod: Pod, node: Node, nodes: readonly NodeInfo[]): string | undefined {
   const hard = constraintsOf(pod, 'DoNotSchedule');
   for (const constraint of hard) {
     const domain = node.metadata.labels?.[constraint.topologyKey];
@@ -16,14 +16,14 @@ export function spreadRefusal(pod: Pod, node: Node, nodes: readonly NodeSituatio
       return "node(s) didn't match pod topology spread constraints (missing required label)";
     const counts = countPods(pod, constraint, hard, nodes);
     const here = (counts.get(domain) ?? 0) + (matches(constraint, pod) ? 1 : 0);
-    if (here - leastOf(counts, constraint.minDomains) > constraint.maxSkew)
+    if (here - minCount(counts, constraint.minDomains) > constraint.maxSkew)
       return "node(s) didn't match pod topology spread constraints";
   }
   return undefined;
 }
 
 /** How crowded a node's domains are by the constraints that only wish; less is better (scoring.go). Pure. */
-export function spreadCrowd(pod: Pod, nodes: readonly NodeSituation[]): (node: Node) => number {
+export function spreadScore(pod: Pod, nodes: readonly NodeInfo[]): (node: Node) => number {
   const soft = constraintsOf(pod, 'ScheduleAnyway');
   // the pods are counted once, not for each node
   const counted = soft.map((constraint) => ({
@@ -60,7 +60,7 @@ function countPods(
   pod: Pod,
   constraint: TopologySpreadConstraint,
   all: readonly TopologySpreadConstraint[],
-  nodes: readonly NodeSituation[],
+  nodes: readonly NodeInfo[],
 ): Counts {
   const counts = new Map<string, number>();
   for (const { node, podsOnNode } of nodes) {
@@ -81,7 +81,7 @@ function countPods(
 }
 
 /** With fewer domains than asked for, an empty one is imagined. */
-function leastOf(counts: Counts, minDomains = 1): number {
+function minCount(counts: Counts, minDomains = 1): number {
   return counts.size < minDomains ? 0 : Math.min(...counts.values());
 }
 

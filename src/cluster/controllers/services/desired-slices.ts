@@ -6,10 +6,10 @@ export const managedByLabel = 'endpointslice.kubernetes.io/managed-by';
 export const manager = 'endpointslice-controller.k8s.io';
 
 /** kube-controller-manager's --max-endpoints-per-slice. */
-const mostEndpoints = 100;
+const maxEndpointsPerSlice = 100;
 
 /** Whether a pod is behind a Service (kubernetes pkg/controller/util/endpoint ShouldPodBeInEndpoints). */
-export function isBehind(service: Service, pod: Pod): boolean {
+export function isSelectedBy(service: Service, pod: Pod): boolean {
   const { selector } = service.spec;
   const labels = pod.metadata.labels ?? {};
   return (
@@ -27,7 +27,7 @@ export function isBehind(service: Service, pod: Pod): boolean {
 export function desiredSlices(service: Service, pods: readonly Pod[]): EndpointSlice[] {
   const groups = new Map<string, { ports: EndpointPort[]; endpoints: Endpoint[] }>();
   const reachable = pods
-    .filter((pod) => isBehind(service, pod) && hasEndpoint(pod))
+    .filter((pod) => isSelectedBy(service, pod) && hasEndpoint(pod))
     .toSorted((left, right) => (left.metadata.name ?? '').localeCompare(right.metadata.name ?? ''));
   for (const pod of reachable) {
     const ports = portsOf(service, pod);
@@ -108,8 +108,8 @@ function slice(
 }
 
 function chunks(endpoints: readonly Endpoint[]): Endpoint[][] {
-  const count = Math.ceil(endpoints.length / mostEndpoints);
+  const count = Math.ceil(endpoints.length / maxEndpointsPerSlice);
   return Array.from({ length: count }, (_, index) =>
-    endpoints.slice(index * mostEndpoints, (index + 1) * mostEndpoints),
+    endpoints.slice(index * maxEndpointsPerSlice, (index + 1) * maxEndpointsPerSlice),
   );
 }

@@ -7,7 +7,7 @@ import type { EndpointSlice, Service } from '../../../kubernetes/service.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
-import { desiredSlices, isBehind, managedByLabel, manager } from './desired-slices.ts';
+import { desiredSlices, isSelectedBy, managedByLabel, manager } from './desired-slices.ts';
 
 /** Keeps the EndpointSlices of every Service that has a selector (kubernetes: pkg/controller/endpointslice). */
 export function createEndpointSlices(context: ControllerContext): WorkQueue {
@@ -22,7 +22,7 @@ export function createEndpointSlices(context: ControllerContext): WorkQueue {
   });
   informers.pods.onChange(({ before, after }) => {
     for (const service of informers.services.list()) {
-      if ([before, after].some((pod?: Pod) => pod !== undefined && isBehind(service, pod))) {
+      if ([before, after].some((pod?: Pod) => pod !== undefined && isSelectedBy(service, pod))) {
         queue.add(keyOf(service));
       }
     }

@@ -8,23 +8,23 @@ import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../kubernetes/
 import { snapshotAnnotations, snapshotFinalizers } from '../../../kubernetes/snapshot.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
-import { patchSeen } from '../runtime/finalizers.ts';
+import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { contentNameOf } from './snapshot-decision.ts';
 
 /**
  * One step towards the end of a snapshot that is being deleted: not while a claim is being made from it; its content goes
  * first where the policy is Delete, and stays, bound to nobody, where it is Retain.
  */
-export async function endSnapshot(
+export async function deleteSnapshot(
   { api, informers }: ControllerContext,
   snapshot: VolumeSnapshot,
 ): Promise<void> {
-  if (await isRestored()) return;
+  if (await isSourceInUse()) return;
   const content = await findContent();
   if (content !== undefined) {
     if (content.metadata.annotations?.[snapshotAnnotations.beingDeleted] !== 'yes') {
       const annotations = { [snapshotAnnotations.beingDeleted]: 'yes' };
-      await patchSeen(api, volumeSnapshotContents, content, { metadata: { annotations } });
+      await patchIfUnchanged(api, volumeSnapshotContents, content, { metadata: { annotations } });
       return;
     }
     if (content.spec.deletionPolicy === 'Delete') {
@@ -37,13 +37,13 @@ export async function endSnapshot(
   const own: readonly string[] = Object.values(snapshotFinalizers);
   const others = finalizers.filter((finalizer) => !own.includes(finalizer));
   if (others.length < finalizers.length) {
-    await patchSeen(api, volumeSnapshots, snapshot, { metadata: { finalizers: others } });
+    await patchIfUnchanged(api, volumeSnapshots, snapshot, { metadata: { finalizers: others } });
   }
 
   /** Asks the API server, as below: data goes on good grounds only. */
-  function isRestored(): Promise<boolean> {
+  function isSourceInUse(): Promise<boolean> {
     const { namespace, name } = snapshot.metadata;
-    return api.some(persistentVolumeClaims, { namespace }, (claim) => {
+    return api.anyMatch(persistentVolumeClaims, { namespace }, (claim) => {
       const { spec, status } = claim as PersistentVolumeClaim;
       return (
         spec.dataSourceRef?.kind === 'VolumeSnapshot' &&

@@ -12,10 +12,10 @@ import type {
 import { snapshotFinalizers } from '../../../kubernetes/snapshot.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
-import { addFinalizer, hasFinalizer, patchSeen } from '../runtime/finalizers.ts';
+import { addFinalizer, hasFinalizer, patchIfUnchanged } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
-import { endSnapshot } from './end-snapshot.ts';
+import { deleteSnapshot } from './end-snapshot.ts';
 import { contentNameOf, decideSnapshot } from './snapshot-decision.ts';
 import { contentOf, statusFrom } from './snapshot-content.ts';
 
@@ -40,7 +40,7 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
   });
   for (const informer of [informers.claims, informers.snapshotClasses]) {
     informer.onChange(() => {
-      for (const snapshot of informers.snapshots.list().filter(isUnsettled)) {
+      for (const snapshot of informers.snapshots.list().filter(isRetryable)) {
         queue.add(keyOf(snapshot));
       }
     });
@@ -50,20 +50,20 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
     const snapshot = informers.snapshots.get(key);
     if (snapshot === undefined) return;
     if (snapshot.metadata.deletionTimestamp !== undefined) {
-      await endSnapshot(context, snapshot);
+      await deleteSnapshot(context, snapshot);
       return;
     }
     const missing = ownFinalizers.filter((finalizer) => !hasFinalizer(snapshot, finalizer));
     if (missing.length > 0) {
       const finalizers = [...(snapshot.metadata.finalizers ?? []), ...missing];
-      await patchSeen(api, volumeSnapshots, snapshot, { metadata: { finalizers } });
+      await patchIfUnchanged(api, volumeSnapshots, snapshot, { metadata: { finalizers } });
       return;
     }
     const content = informers.snapshotContents.get(contentNameOf(snapshot));
-    await (content === undefined ? begin(snapshot) : follow(snapshot, content));
+    await (content === undefined ? bindContent(snapshot) : syncStatus(snapshot, content));
   }
 
-  async function begin(snapshot: VolumeSnapshot): Promise<void> {
+  async function bindContent(snapshot: VolumeSnapshot): Promise<void> {
     const name = snapshot.spec.source.persistentVolumeClaimName ?? '';
     const claim = informers.claims.get(`${snapshot.metadata.namespace ?? ''}/${name}`);
     const volume = informers.volumes.get(claim?.spec.volumeName ?? '');
@@ -72,7 +72,7 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
       case 'leave':
         return;
       case 'error':
-        await fail(snapshot, decision.message);
+        await setError(snapshot, decision.message);
         queue.addAfter(keyOf(snapshot), retryMs);
         return;
       case 'take':
@@ -81,14 +81,14 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
           await addFinalizer(api, persistentVolumeClaims, claim, snapshotFinalizers.claimIsSource);
           return;
         }
-        await take(snapshot, decision.snapshotClass, decision.volumeName);
+        await createSnapshot(snapshot, decision.snapshotClass, decision.volumeName);
         return;
       default:
         decision satisfies never;
     }
   }
 
-  async function take(
+  async function createSnapshot(
     snapshot: VolumeSnapshot,
     snapshotClass: VolumeSnapshotClass,
     volumeName: string,
@@ -96,7 +96,7 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
     const className = snapshotClass.metadata.name ?? '';
     if (snapshot.spec.volumeSnapshotClassName === undefined) {
       const spec = { volumeSnapshotClassName: className };
-      await patchSeen(api, volumeSnapshots, snapshot, { spec });
+      await patchIfUnchanged(api, volumeSnapshots, snapshot, { spec });
       return;
     }
     try {
@@ -107,17 +107,29 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
     }
   }
 
-  async function follow(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): Promise<void> {
+  async function syncStatus(snapshot: VolumeSnapshot, content: VolumeSnapshotContent): Promise<void> {
     const status = statusFrom(content);
     if (JSON.stringify(sortedStatus(snapshot.status)) !== JSON.stringify(sortedStatus(status))) {
-      await patchSeen(api, volumeSnapshots, snapshot, { status: { error: null, ...status } }, 'status');
+      await patchIfUnchanged(
+        api,
+        volumeSnapshots,
+        snapshot,
+        { status: { error: null, ...status } },
+        'status',
+      );
     }
   }
 
-  async function fail(snapshot: VolumeSnapshot, message: string): Promise<void> {
+  async function setError(snapshot: VolumeSnapshot, message: string): Promise<void> {
     if (snapshot.status?.error?.message === message) return;
     const error = { message, time: timestamp(context.clock.now()) };
-    await patchSeen(api, volumeSnapshots, snapshot, { status: { readyToUse: false, error } }, 'status');
+    await patchIfUnchanged(
+      api,
+      volumeSnapshots,
+      snapshot,
+      { status: { readyToUse: false, error } },
+      'status',
+    );
     recorder.record(
       { kind: 'VolumeSnapshot', apiVersion: 'snapshot.storage.k8s.io/v1', object: snapshot },
       { type: 'Warning', reason: 'SnapshotContentCreationFailed', message },
@@ -128,7 +140,7 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
 }
 
 /** Not ready yet, or going, which a claim that is made from it holds up. */
-function isUnsettled({ metadata, status }: VolumeSnapshot): boolean {
+function isRetryable({ metadata, status }: VolumeSnapshot): boolean {
   return status?.readyToUse !== true || metadata.deletionTimestamp !== undefined;
 }
 

@@ -4,7 +4,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernete
 import { localProvisioner } from '../../api/bootstrap.ts';
 import { isLocalVolume } from '../volumes/local-volume.ts';
 
-export interface SnapshotSituation {
+export interface SnapshotInput {
   readonly snapshot: VolumeSnapshot;
   readonly claim: PersistentVolumeClaim | undefined;
   readonly volume: PersistentVolume | undefined;
@@ -18,7 +18,7 @@ export type SnapshotDecision =
   | { readonly kind: 'error'; readonly message: string };
 
 /** What becomes of a VolumeSnapshot that has no content yet (external-snapshotter pkg/common-controller). Pure. */
-export function decideSnapshot({ snapshot, claim, volume, classes }: SnapshotSituation): SnapshotDecision {
+export function decideSnapshot({ snapshot, claim, volume, classes }: SnapshotInput): SnapshotDecision {
   const { persistentVolumeClaimName: claimName, volumeSnapshotContentName } = snapshot.spec.source;
   if (claimName === undefined) {
     const content = volumeSnapshotContentName ?? '';

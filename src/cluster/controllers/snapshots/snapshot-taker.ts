@@ -5,7 +5,7 @@ import { localProvisioner } from '../../api/bootstrap.ts';
 import { sizeOf } from '../volumes/claim-source.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
-import { awaitsFinalizer, patchSeen, removeFinalizer } from '../runtime/finalizers.ts';
+import { isBlockedBy, patchIfUnchanged, removeFinalizer } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { handleOf, nanoseconds } from './snapshot-content.ts';
 
@@ -25,7 +25,7 @@ export function createSnapshotTaker(context: ControllerContext): WorkQueue {
     const content = informers.snapshotContents.get(name);
     if (content === undefined || content.spec.driver !== localProvisioner) return;
     if (content.metadata.deletionTimestamp !== undefined) {
-      await end(content);
+      await finish(content);
     } else if (content.status?.readyToUse !== true && content.spec.source.volumeHandle !== undefined) {
       await take(content, content.spec.source.volumeHandle);
     }
@@ -37,11 +37,14 @@ export function createSnapshotTaker(context: ControllerContext): WorkQueue {
       await provisioner.takeSnapshot(handle, volumeName);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      await say(content, { error: { message, time: timestamp(context.clock.now()) }, readyToUse: false });
+      await recordEvent(content, {
+        error: { message, time: timestamp(context.clock.now()) },
+        readyToUse: false,
+      });
       throw error;
     }
     const capacity = sizeOf(informers.volumes.get(volumeName)?.spec.capacity?.['storage']);
-    await say(content, {
+    await recordEvent(content, {
       snapshotHandle: handle,
       creationTime: nanoseconds(context.clock.now()),
       readyToUse: true,
@@ -50,17 +53,17 @@ export function createSnapshotTaker(context: ControllerContext): WorkQueue {
     });
   }
 
-  async function say(content: VolumeSnapshotContent, status: Record<string, unknown>): Promise<void> {
-    await patchSeen(api, volumeSnapshotContents, content, { status }, 'status');
+  async function recordEvent(content: VolumeSnapshotContent, status: Record<string, unknown>): Promise<void> {
+    await patchIfUnchanged(api, volumeSnapshotContents, content, { status }, 'status');
   }
 
-  async function end(content: VolumeSnapshotContent): Promise<void> {
+  async function finish(content: VolumeSnapshotContent): Promise<void> {
     const { annotations = {} } = content.metadata;
     // a content that somebody deletes under a living snapshot waits for the snapshot's end
     const isReleased =
       annotations[snapshotAnnotations.beingDeleted] === 'yes' ||
       informers.snapshots.get(ownerKey(content)) === undefined;
-    if (!isReleased || !awaitsFinalizer(content, snapshotFinalizers.contentIsBound)) return;
+    if (!isReleased || !isBlockedBy(content, snapshotFinalizers.contentIsBound)) return;
     if (content.spec.deletionPolicy === 'Delete') await provisioner.removeSnapshot(handleOf(content));
     await removeFinalizer(api, volumeSnapshotContents, content, snapshotFinalizers.contentIsBound);
   }

@@ -15,7 +15,7 @@ import type { ControlPlaneApi } from '../../api/control-plane-api.ts';
 import { hostRootImage } from '../../node/image/host-root-image.ts';
 import type { VolumeProvisioner, VolumeSource } from '../../node/volume-provisioner.ts';
 import { openLocalApi } from '../../api/open-local-api.ts';
-import type { Mortality } from './mortal.ts';
+import type { CrashInjector } from './mortal.ts';
 import { startControllers } from '../start-controllers.ts';
 
 /** Remembers which volumes exist; `busy` ones refuse to go, as the node's do. */
@@ -86,7 +86,7 @@ export interface ClusterFixture {
 }
 
 /** A namespace, a node, the class `local` and running controllers. */
-export async function startCluster(t: TestContext, mortality?: Mortality): Promise<ClusterFixture> {
+export async function startCluster(t: TestContext, mortality?: CrashInjector): Promise<ClusterFixture> {
   const clock = new ManualClock();
   const directory = await mkdtemp(join(tmpdir(), 'controllers-'));
   const api = await openLocalApi({ directory, clock });

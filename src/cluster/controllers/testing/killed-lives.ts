@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClusterFixture } from './cluster-fixture.ts';
 import { startCluster } from './cluster-fixture.ts';
-import { Mortality } from './mortal.ts';
+import { CrashInjector } from './mortal.ts';
 
 /** Polls; `what` is named where it is in vain. */
 export type Until = (what: string, condition: () => Promise<unknown>) => Promise<unknown>;
 
 /** What happens to a cluster whose controllers may end at any write. */
-export type Story = (cluster: ClusterFixture, until: Until) => Promise<void>;
+export type CrashScenario = (cluster: ClusterFixture, until: Until) => Promise<void>;
 
 /** Waits, and begins the next life where one has ended. */
-const reviving =
-  (cluster: ClusterFixture, mortality: Mortality): Until =>
+const restartAfterCrash =
+  (cluster: ClusterFixture, mortality: CrashInjector): Until =>
   (what, condition) =>
     cluster.until(what, async () => {
       if (mortality.isDead) {
@@ -24,15 +24,15 @@ const reviving =
     });
 
 /** Tells the story once for each of its writes, before and after which the controllers are killed. */
-export function testKilled(story: Story): void {
+export function testEachCrash(story: CrashScenario): void {
   for (const moment of ['before', 'after'] as const) {
     test(`${story.name}: killed ${moment} any write, the next life brings it to the same end`, async (t) => {
       let lives = 0;
       for (let writes = 0; ; writes += 1) {
-        const mortality = new Mortality(moment, writes);
+        const mortality = new CrashInjector(moment, writes);
         await t.test(`after ${writes} writes`, async (one) => {
           const cluster = await startCluster(one, mortality);
-          await story(cluster, reviving(cluster, mortality));
+          await story(cluster, restartAfterCrash(cluster, mortality));
         });
         if (!mortality.wasKilled) {
           break;

@@ -16,7 +16,7 @@ const writes = [
 ];
 
 /** A life of the controllers that ends at a chosen write, before it was done or before its answer came. */
-export class Mortality {
+export class CrashInjector {
   readonly #moment: 'before' | 'after';
   #left: number;
   #killed = false;

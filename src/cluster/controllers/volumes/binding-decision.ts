@@ -3,9 +3,9 @@ import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../.
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import { parseQuantity } from '../../../kubernetes/quantity.ts';
 import { matchesLabelSelector } from '../scheduling/selector.ts';
-import type { Happening } from '../runtime/event-recorder.ts';
+import type { EventDetails } from '../runtime/event-recorder.ts';
 
-export interface BindingSituation {
+export interface BindingInput {
   readonly claim: PersistentVolumeClaim;
   readonly volumes: readonly PersistentVolume[];
   /** The class that the claim names, if it exists. */
@@ -17,13 +17,13 @@ export type BindingDecision =
   | { readonly kind: 'provision'; readonly storageClass: StorageClass; readonly nodeName: string | undefined }
   | {
       readonly kind: 'wait';
-      readonly news?: Happening;
+      readonly news?: EventDetails;
       /** Whose volume is awaited: a provisioner that is none of ours. */
       readonly provisioner?: string;
     };
 
 /** What to do for a claim that is not bound yet (kubernetes: pv_controller.go, syncUnboundClaim). Pure. */
-export function decideBinding(situation: BindingSituation): BindingDecision {
+export function decideBinding(situation: BindingInput): BindingDecision {
   const { claim, volumes, storageClass } = situation;
   const reserved = volumes.find((volume) => isReservedFor(volume, claim));
   if (reserved !== undefined) {

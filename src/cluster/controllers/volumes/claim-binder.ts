@@ -3,8 +3,8 @@ import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/r
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
-import type { Happening } from '../runtime/event-recorder.ts';
-import { patchSeen } from '../runtime/finalizers.ts';
+import type { EventDetails } from '../runtime/event-recorder.ts';
+import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { decideBinding } from './binding-decision.ts';
@@ -81,9 +81,13 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
         }
         break;
       case 'wait':
-        if (decision.provisioner !== undefined && (await handOver(claim, decision.provisioner))) return;
+        if (
+          decision.provisioner !== undefined &&
+          (await assignExternalProvisioner(claim, decision.provisioner))
+        )
+          return;
         await setPhase(claim, 'Pending');
-        tell(claim, decision.news);
+        recordEvent(claim, decision.news);
         break;
       default:
         decision satisfies never;
@@ -91,12 +95,15 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
   }
 
   /** The annotation says that the claim is that provisioner's (pv_controller.go, setClaimProvisioner). */
-  async function handOver(claim: PersistentVolumeClaim, provisioner: string): Promise<boolean> {
+  async function assignExternalProvisioner(
+    claim: PersistentVolumeClaim,
+    provisioner: string,
+  ): Promise<boolean> {
     if (claim.metadata.annotations?.[volumeAnnotations.storageProvisioner] === provisioner) {
       return false;
     }
     const annotations = { [volumeAnnotations.storageProvisioner]: provisioner };
-    await patchSeen(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+    await patchIfUnchanged(api, persistentVolumeClaims, claim, { metadata: { annotations } });
     return true;
   }
 
@@ -108,7 +115,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
     if (standard === undefined) {
       return false;
     }
-    await patchSeen(api, persistentVolumeClaims, claim, {
+    await patchIfUnchanged(api, persistentVolumeClaims, claim, {
       spec: { storageClassName: standard.metadata.name },
     });
     return true;
@@ -120,7 +127,10 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
       const annotations =
         volume.spec.claimRef === undefined ? { [volumeAnnotations.boundByController]: 'yes' } : {};
       const claimRef = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
-      await patchSeen(api, persistentVolumes, volume, { metadata: { annotations }, spec: { claimRef } });
+      await patchIfUnchanged(api, persistentVolumes, volume, {
+        metadata: { annotations },
+        spec: { claimRef },
+      });
       // the volume's change brings this claim back here
       return;
     }
@@ -128,7 +138,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
       claim.spec.volumeName === undefined || claim.spec.volumeName === ''
         ? { [volumeAnnotations.boundByController]: 'yes' }
         : {};
-    const bound = await patchSeen(api, persistentVolumeClaims, claim, {
+    const bound = await patchIfUnchanged(api, persistentVolumeClaims, claim, {
       metadata: { annotations: { [volumeAnnotations.bindCompleted]: 'yes', ...boundByController } },
       spec: { volumeName: volume.metadata.name },
     });
@@ -140,7 +150,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
   async function checkBound(claim: PersistentVolumeClaim): Promise<void> {
     const volume = await findVolume(claim.spec.volumeName ?? '');
     if (volume === undefined) {
-      await lose(
+      await markLost(
         claim,
         'ClaimLost',
         'Bound claim has lost its PersistentVolume. Data on the volume is lost!',
@@ -148,7 +158,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
       return;
     }
     if (volume.spec.claimRef?.uid !== claim.metadata.uid) {
-      await lose(
+      await markLost(
         claim,
         'ClaimMisbound',
         'Two claims are bound to the same volume, this one is bound incorrectly',
@@ -174,10 +184,10 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
     }
   }
 
-  async function lose(claim: PersistentVolumeClaim, reason: string, message: string): Promise<void> {
+  async function markLost(claim: PersistentVolumeClaim, reason: string, message: string): Promise<void> {
     if (claim.status?.phase !== 'Lost') {
       await setPhase(claim, 'Lost');
-      tell(claim, { type: 'Warning', reason, message });
+      recordEvent(claim, { type: 'Warning', reason, message });
     }
   }
 
@@ -191,16 +201,16 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
         ? {}
         : { currentVolumeAttributesClassName: volumeAttributesClassName };
     const status = { phase: 'Bound', accessModes, capacity, ...attributes };
-    await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
+    await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
   async function setPhase(claim: PersistentVolumeClaim, phase: 'Pending' | 'Lost'): Promise<void> {
     if (claim.status?.phase !== phase) {
-      await patchSeen(api, persistentVolumeClaims, claim, { status: { phase } }, 'status');
+      await patchIfUnchanged(api, persistentVolumeClaims, claim, { status: { phase } }, 'status');
     }
   }
 
-  function tell(claim: PersistentVolumeClaim, news: Happening | undefined): void {
+  function recordEvent(claim: PersistentVolumeClaim, news: EventDetails | undefined): void {
     if (news !== undefined) {
       binderRecorder.record({ kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim }, news);
     }

@@ -2,7 +2,7 @@ import type { Pod } from '../../../kubernetes/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
-import { addFinalizer, awaitsFinalizer, hasFinalizer, removeFinalizer } from '../runtime/finalizers.ts';
+import { addFinalizer, isBlockedBy, hasFinalizer, removeFinalizer } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isTerminal, podClaims } from './pod-claims.ts';
 
@@ -48,7 +48,7 @@ export function createClaimProtection(context: ControllerContext): WorkQueue {
   /** The API server is asked, not the informer: a pod that was created a moment ago must count. */
   function isUsed(claim: PersistentVolumeClaim): Promise<boolean> {
     const { namespace } = claim.metadata;
-    return api.some(pods, { namespace }, (pod) => usesClaim(pod as Pod, claim));
+    return api.anyMatch(pods, { namespace }, (pod) => usesClaim(pod as Pod, claim));
   }
 
   return queue;
@@ -82,7 +82,7 @@ export function createVolumeProtection(context: ControllerContext): WorkQueue {
       await addFinalizer(api, persistentVolumes, volume, volumeFinalizer);
       return;
     }
-    if (awaitsFinalizer(volume, volumeFinalizer) && volume.status?.phase !== 'Bound') {
+    if (isBlockedBy(volume, volumeFinalizer) && volume.status?.phase !== 'Bound') {
       await removeFinalizer(api, persistentVolumes, volume, volumeFinalizer);
     }
   }

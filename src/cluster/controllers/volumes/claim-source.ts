@@ -6,11 +6,11 @@ import { localProvisioner } from '../../api/bootstrap.ts';
 import { isLocalVolume } from './local-volume.ts';
 
 /** What a claim is to be filled from; `protect` is the claim that must not go meanwhile. */
-export type SourceAnswer =
+export type DataSource =
   | { readonly source: VolumeSource; readonly protect?: PersistentVolumeClaim }
   | { readonly refusal: string };
 
-export interface SourceLookup {
+export interface DataSourceLister {
   claim(key: string): PersistentVolumeClaim | undefined;
   volume(name: string): PersistentVolume | undefined;
   snapshot(key: string): VolumeSnapshot | undefined;
@@ -18,16 +18,16 @@ export interface SourceLookup {
 }
 
 /** What a claim with a data source is filled from. Pure. */
-export function sourceOf(claim: PersistentVolumeClaim, lookup: SourceLookup): SourceAnswer {
+export function resolveDataSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): DataSource {
   return claim.spec.dataSourceRef?.kind === 'VolumeSnapshot'
     ? snapshotSource(claim, lookup)
     : claimSource(claim, lookup);
 }
 
 /** The claim that another is cloned from (external-provisioner pkg/controller, getPVCSource, with its conditions). Pure. */
-function claimSource(claim: PersistentVolumeClaim, lookup: SourceLookup): SourceAnswer {
+function claimSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): DataSource {
   const name = claim.spec.dataSourceRef?.name ?? '';
-  const refuse = (why: string): SourceAnswer => ({ refusal: `error getting source PVC ${name}: ${why}` });
+  const refuse = (why: string): DataSource => ({ refusal: `error getting source PVC ${name}: ${why}` });
   const source = lookup.claim(`${claim.metadata.namespace ?? ''}/${name}`);
   if (source === undefined) return refuse('it does not exist');
   const volume = lookup.volume(source.spec.volumeName ?? '');
@@ -41,9 +41,9 @@ function claimSource(claim: PersistentVolumeClaim, lookup: SourceLookup): Source
 }
 
 /** The snapshot that a claim is restored from (external-provisioner pkg/controller, getSnapshotSource). */
-function snapshotSource(claim: PersistentVolumeClaim, lookup: SourceLookup): SourceAnswer {
+function snapshotSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): DataSource {
   const name = claim.spec.dataSourceRef?.name ?? '';
-  const refuse = (why: string): SourceAnswer => ({
+  const refuse = (why: string): DataSource => ({
     refusal: `error getting handle for DataSource Type VolumeSnapshot by Name ${name}: ${why}`,
   });
   const snapshot = lookup.snapshot(`${claim.metadata.namespace ?? ''}/${name}`);
@@ -61,7 +61,7 @@ function snapshotSource(claim: PersistentVolumeClaim, lookup: SourceLookup): Sou
 /** What a snapshot that is ready to use is bound to; undefined while it is not ready. */
 function readyContent(
   { status }: VolumeSnapshot,
-  lookup: SourceLookup,
+  lookup: DataSourceLister,
 ): { readonly handle: string; readonly driver: string; readonly restoreSize: number } | undefined {
   const content = lookup.content(status?.boundVolumeSnapshotContentName ?? '');
   const handle = content?.status?.snapshotHandle;

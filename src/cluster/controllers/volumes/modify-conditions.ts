@@ -1,7 +1,7 @@
 import type { ClaimCondition, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 
 /** What a driver answered that cannot do it. */
-export interface Refusal {
+export interface ModifyError {
   /** The VolumeAttributesClass that was asked for. */
   readonly target: string;
   /** The driver's words. */
@@ -19,7 +19,7 @@ const modifyError = 'ModifyVolumeError';
  */
 export function refusedConditions(
   claim: PersistentVolumeClaim,
-  { target, message, at }: Refusal,
+  { target, message, at }: ModifyError,
 ): ClaimCondition[] {
   const common = { status: 'True', lastProbeTime: at };
   return [
@@ -31,11 +31,11 @@ export function refusedConditions(
 
 /** Those of others alone: of one whose volume has the class. */
 export const withoutModification = (claim: PersistentVolumeClaim): ClaimCondition[] =>
-  conditionsBut(claim, [modifying, modifyError]);
+  conditionsExcept(claim, [modifying, modifyError]);
 
 /** Of one whose wish was taken back; why it was refused stays to be read. */
 export const rolledBackConditions = (claim: PersistentVolumeClaim): ClaimCondition[] =>
-  conditionsBut(claim, [modifying]);
+  conditionsExcept(claim, [modifying]);
 
-const conditionsBut = ({ status }: PersistentVolumeClaim, types: readonly string[]): ClaimCondition[] =>
+const conditionsExcept = ({ status }: PersistentVolumeClaim, types: readonly string[]): ClaimCondition[] =>
   (status?.conditions ?? []).filter(({ type }) => !types.includes(type));

@@ -4,11 +4,11 @@ import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/vo
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import type { VolumeSource } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
-import { patchSeen } from '../runtime/finalizers.ts';
+import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { localProvisioner } from '../../api/bootstrap.ts';
 import { localVolume, volumeNameOf } from './local-volume.ts';
 
-export interface ProvisioningOrder {
+export interface ProvisionRequest {
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
   /** Absent: any node. */
@@ -21,11 +21,11 @@ export interface ProvisioningOrder {
  * Makes volumes for claims: the directory first, the object after it (kubernetes-csi/external-provisioner). Each step may be
  * repeated; the claim's next look goes on from the last one. Rejects, after an event, where the directory cannot be made.
  */
-export function createProvisioning(context: ControllerContext): (order: ProvisioningOrder) => Promise<void> {
+export function createProvisioning(context: ControllerContext): (order: ProvisionRequest) => Promise<void> {
   const { api, informers, provisioner } = context;
   const recorder = context.recorder(localProvisioner);
 
-  async function provision({ claim, storageClass, nodeName, source }: ProvisioningOrder): Promise<void> {
+  async function provision({ claim, storageClass, nodeName, source }: ProvisionRequest): Promise<void> {
     const node = nodeName === undefined ? informers.nodes.list()[0] : informers.nodes.get(nodeName);
     const missing =
       node === undefined
@@ -33,14 +33,20 @@ export function createProvisioning(context: ControllerContext): (order: Provisio
         : missingClass(claim.spec.volumeAttributesClassName);
     if (node === undefined || missing !== undefined) {
       if (claim.status?.phase !== 'Pending') {
-        await patchSeen(api, persistentVolumeClaims, claim, { status: { phase: 'Pending' } }, 'status');
+        await patchIfUnchanged(
+          api,
+          persistentVolumeClaims,
+          claim,
+          { status: { phase: 'Pending' } },
+          'status',
+        );
       }
-      report(claim, 'ProvisioningFailed', missing ?? '');
+      recordFailure(claim, 'ProvisioningFailed', missing ?? '');
       return;
     }
     if (claim.metadata.annotations?.[volumeAnnotations.storageProvisioner] !== localProvisioner) {
       const annotations = { [volumeAnnotations.storageProvisioner]: localProvisioner };
-      await patchSeen(api, persistentVolumeClaims, claim, { metadata: { annotations } });
+      await patchIfUnchanged(api, persistentVolumeClaims, claim, { metadata: { annotations } });
       return;
     }
     const path = await makeDirectory(claim, source);
@@ -52,7 +58,7 @@ export function createProvisioning(context: ControllerContext): (order: Provisio
         throw error;
       }
     }
-    report(claim, 'ProvisioningSucceeded', `Successfully provisioned volume ${volumeNameOf(claim)}`);
+    recordFailure(claim, 'ProvisioningSucceeded', `Successfully provisioned volume ${volumeNameOf(claim)}`);
   }
 
   function missingClass(name: string | undefined): string | undefined {
@@ -77,12 +83,12 @@ export function createProvisioning(context: ControllerContext): (order: Provisio
     } catch (error) {
       const cause = error instanceof Error ? error.message : String(error);
       const message = `failed to provision volume with StorageClass "${storageClassName}": ${cause}`;
-      report(claim, 'ProvisioningFailed', message);
+      recordFailure(claim, 'ProvisioningFailed', message);
       throw error;
     }
   }
 
-  function report(claim: PersistentVolumeClaim, reason: string, message: string): void {
+  function recordFailure(claim: PersistentVolumeClaim, reason: string, message: string): void {
     const type = reason === 'ProvisioningSucceeded' ? 'Normal' : 'Warning';
     recorder.record(
       { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },

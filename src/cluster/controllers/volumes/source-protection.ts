@@ -36,14 +36,14 @@ export function createSourceProtection(context: ControllerContext): WorkQueue {
     if (claim === undefined) {
       return;
     }
-    if (hasFinalizer(claim, cloningFinalizer) && !(await isCloned(claim))) {
+    if (hasFinalizer(claim, cloningFinalizer) && !(await Clone(claim))) {
       await removeFinalizer(api, persistentVolumeClaims, claim, cloningFinalizer);
-    } else if (hasFinalizer(claim, snapshotFinalizers.claimIsSource) && !(await isSnapshotted(claim))) {
+    } else if (hasFinalizer(claim, snapshotFinalizers.claimIsSource) && !(await hasPendingSnapshot(claim))) {
       await removeFinalizer(api, persistentVolumeClaims, claim, snapshotFinalizers.claimIsSource);
     }
   }
 
-  async function isSnapshotted({ metadata }: PersistentVolumeClaim): Promise<boolean> {
+  async function hasPendingSnapshot({ metadata }: PersistentVolumeClaim): Promise<boolean> {
     const { items } = await api.list<VolumeSnapshot>(volumeSnapshots, { namespace: metadata.namespace });
     return items.some(
       (snapshot) =>
@@ -54,7 +54,7 @@ export function createSourceProtection(context: ControllerContext): WorkQueue {
   }
 
   /** Asks the API server: a source goes on good grounds only. */
-  async function isCloned({ metadata }: PersistentVolumeClaim): Promise<boolean> {
+  async function Clone({ metadata }: PersistentVolumeClaim): Promise<boolean> {
     const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
       namespace: metadata.namespace,
     });

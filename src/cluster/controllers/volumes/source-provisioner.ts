@@ -8,8 +8,8 @@ import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { localProvisioner } from '../../api/bootstrap.ts';
 import { decideBinding } from './binding-decision.ts';
-import { sourceOf } from './claim-source.ts';
-import type { SourceAnswer } from './claim-source.ts';
+import { resolveDataSource } from './claim-source.ts';
+import type { DataSource } from './claim-source.ts';
 import { createProvisioning } from './provisioning.ts';
 
 /**
@@ -64,8 +64,8 @@ export function createSourceProvisioner(context: ControllerContext): WorkQueue {
     await provision({ ...decision, claim, source: answer.source });
   }
 
-  function findSource(claim: PersistentVolumeClaim): SourceAnswer {
-    return sourceOf(claim, {
+  function findSource(claim: PersistentVolumeClaim): DataSource {
+    return resolveDataSource(claim, {
       claim: (key) => informers.claims.get(key),
       volume: (name) => informers.volumes.get(name),
       snapshot: (key) => informers.snapshots.get(key),

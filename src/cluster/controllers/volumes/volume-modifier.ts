@@ -8,7 +8,7 @@ import type {
 import { isKnownParameter } from '../../node/volume-provisioner.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
-import { patchSeen } from '../runtime/finalizers.ts';
+import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { localProvisioner } from '../../api/bootstrap.ts';
@@ -49,36 +49,40 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
     const { currentVolumeAttributesClassName: current, modifyVolumeStatus } = claim.status;
     if (wanted === undefined && modifyVolumeStatus !== undefined) {
       const status = { modifyVolumeStatus: null, conditions: rolledBackConditions(claim) };
-      await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
+      await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
     }
     if (wanted !== undefined && (wanted !== current || modifyVolumeStatus !== undefined)) {
-      await bringTo(wanted, claim, volume);
+      await applyClass(wanted, claim, volume);
     }
   }
 
-  async function bringTo(
+  async function applyClass(
     wanted: string,
     claim: PersistentVolumeClaim,
     volume: PersistentVolume,
   ): Promise<void> {
     const attributesClass = informers.attributesClasses.get(wanted);
-    const problem = problemOf(wanted, attributesClass);
+    const problem = unsupportedParameter(wanted, attributesClass);
     if (problem !== undefined) {
-      await say(claim, { targetVolumeAttributesClassName: wanted, status: problem.status }, problem.message);
+      await setConditions(
+        claim,
+        { targetVolumeAttributesClassName: wanted, status: problem.status },
+        problem.message,
+      );
       return;
     }
     await provisioner.modify(volume.metadata.name ?? '', attributesClass?.parameters ?? {});
     if (volume.spec.volumeAttributesClassName !== wanted) {
       const spec = { volumeAttributesClassName: wanted };
-      await patchSeen(api, persistentVolumes, volume, { spec });
+      await patchIfUnchanged(api, persistentVolumes, volume, { spec });
       return;
     }
     const conditions = withoutModification(claim);
     const status = { currentVolumeAttributesClassName: wanted, modifyVolumeStatus: null, conditions };
-    await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
+    await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
   }
 
-  async function say(
+  async function setConditions(
     claim: PersistentVolumeClaim,
     modifyVolumeStatus: ModifyVolumeStatus,
     message: string,
@@ -94,7 +98,7 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
     const at = timestamp(context.clock.now());
     const conditions = state === 'Infeasible' ? refusedConditions(claim, { target, message, at }) : undefined;
     const status = { modifyVolumeStatus, ...(conditions !== undefined && { conditions }) };
-    await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
+    await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
     recorder.record(
       { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
       { type: 'Warning', reason: 'VolumeModifyFailed', message },
@@ -105,7 +109,7 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
 }
 
 /** Why a volume of ours cannot be brought to a class: not yet, or never. */
-function problemOf(
+function unsupportedParameter(
   name: string,
   attributesClass: VolumeAttributesClass | undefined,
 ): { status: 'Pending' | 'Infeasible'; message: string } | undefined {

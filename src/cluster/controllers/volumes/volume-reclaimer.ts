@@ -4,7 +4,7 @@ import type { ClaimReference, PersistentVolume, PersistentVolumeClaim } from '..
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
-import { awaitsFinalizer, patchSeen, removeFinalizer } from '../runtime/finalizers.ts';
+import { isBlockedBy, patchIfUnchanged, removeFinalizer } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isLocalVolume, provisionerFinalizer } from './local-volume.ts';
 
@@ -62,7 +62,7 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
       await release(volume);
       return;
     }
-    if (isOfOthers(volume)) {
+    if (isExternallyProvisioned(volume)) {
       return;
     }
     if (!isLocalVolume(volume)) {
@@ -81,7 +81,7 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
 
   /** Lets an object go that somebody deletes; its directory stays unless `removeDirectory` came before. */
   async function release(volume: PersistentVolume): Promise<void> {
-    if (!isOfOthers(volume) && awaitsFinalizer(volume, provisionerFinalizer)) {
+    if (!isExternallyProvisioned(volume) && isBlockedBy(volume, provisionerFinalizer)) {
       await removeFinalizer(api, persistentVolumes, volume, provisionerFinalizer);
     }
   }
@@ -97,7 +97,13 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
 
   async function fail(volume: PersistentVolume, message: string): Promise<void> {
     if (volume.status?.phase !== 'Failed') {
-      await patchSeen(api, persistentVolumes, volume, { status: { phase: 'Failed', message } }, 'status');
+      await patchIfUnchanged(
+        api,
+        persistentVolumes,
+        volume,
+        { status: { phase: 'Failed', message } },
+        'status',
+      );
       report(volume, message);
     }
   }
@@ -110,7 +116,7 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
       return false;
     }
     const status = { phase, lastPhaseTransitionTime: timestamp(context.clock.now()) };
-    await patchSeen(api, persistentVolumes, volume, { status }, 'status');
+    await patchIfUnchanged(api, persistentVolumes, volume, { status }, 'status');
     return true;
   }
 
@@ -143,7 +149,7 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
 }
 
 /** A volume that an external provisioner made it also deletes, with its object (pv_controller.go, doDeleteVolume). */
-function isOfOthers(volume: PersistentVolume): boolean {
+function isExternallyProvisioned(volume: PersistentVolume): boolean {
   return (
     (volume.metadata.annotations?.[volumeAnnotations.provisionedBy] ?? '') !== '' && !isLocalVolume(volume)
   );

@@ -1,6 +1,6 @@
 import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
-import { patchSeen } from '../runtime/finalizers.ts';
+import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { localProvisioner } from '../../api/bootstrap.ts';
 import { requestOf, sizeOf } from './claim-source.ts';
@@ -34,13 +34,13 @@ export function createVolumeResizer(context: ControllerContext): WorkQueue {
     const wanted = claim.spec.resources?.requests?.['storage'] ?? '0';
     const capacity = volume.spec.capacity?.['storage'];
     if (requestOf(claim) > sizeOf(capacity)) {
-      await patchSeen(api, persistentVolumes, volume, { spec: { capacity: { storage: wanted } } });
+      await patchIfUnchanged(api, persistentVolumes, volume, { spec: { capacity: { storage: wanted } } });
       // the volume's change brings this claim back here
       return;
     }
     if (sizeOf(claim.status.capacity?.['storage']) < sizeOf(capacity)) {
       const status = { capacity: volume.spec.capacity };
-      await patchSeen(api, persistentVolumeClaims, claim, { status }, 'status');
+      await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
       recorder.record(
         { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
         { type: 'Normal', reason: 'VolumeResizeSuccessful', message: 'Resize volume succeeded' },

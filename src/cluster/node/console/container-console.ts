@@ -35,7 +35,7 @@ export class ContainerConsole implements PodConsole {
 
   async *logs(request: LogRequest): AsyncIterable<Uint8Array> {
     const { pod, container, previous, signal } = request;
-    const runner = this.#runner(request);
+    const runner = this.#findRunner(request);
     if (previous && runner.record.restartCount === 0) {
       throw badRequest(`previous terminated container "${container}" in pod "${pod}" not found`);
     }
@@ -64,7 +64,7 @@ export class ContainerConsole implements PodConsole {
 
   async exec(request: ExecRequest): Promise<ExecSession> {
     const { container, command, stdin, tty } = request;
-    const runner = this.#runner(request);
+    const runner = this.#findRunner(request);
     const { running } = runner;
     if (running === undefined) {
       throw badRequest(`container ${container} is not running: ${waitingReason(runner)}`);
@@ -84,7 +84,7 @@ export class ContainerConsole implements PodConsole {
     }
   }
 
-  #runner(request: {
+  #findRunner(request: {
     readonly namespace: string;
     readonly pod: string;
     readonly container: string;

@@ -5,7 +5,7 @@ import type { ContainerCommand } from '../runtime/command-file.ts';
 import type { RunningContainer } from '../runtime/container-runtime.ts';
 
 /** script(1) takes a line for a shell; this one is constant, the command comes by the environment. */
-const line = 'exec /bin/sh /etc/bosh-kubernetes/container-terminal.sh';
+const ptyCommand = 'exec /bin/sh /etc/bosh-kubernetes/container-terminal.sh';
 
 /** A client tells the size at once, perhaps before the terminal is there. */
 const setSize = `left=250
@@ -25,7 +25,7 @@ export async function openTerminal(
     ['TERMINAL_ARGUMENTS', String(command.command.length)],
     ...command.command.map((argument, index): [string, string] => [`TERMINAL_ARGUMENT_${index}`, argument]),
   ]);
-  const script = ['script', '--quiet', '--return', '--flush', '--command', line, '/dev/null'];
+  const script = ['script', '--quiet', '--return', '--flush', '--command', ptyCommand, '/dev/null'];
   const process = await container.exec({ command: script, environment }, { stdin: true });
   const run = async (...other: readonly string[]): Promise<void> => {
     const helper = await container.exec(

@@ -2,7 +2,7 @@ import { lstat, mkdir, readdir, readlink, realpath, symlink } from 'node:fs/prom
 import { join } from 'node:path';
 import type { FstabEntry } from '../mounts/fstab.ts';
 import { mountsAtOrBelow, readMountTable } from '../../../platform/mountinfo.ts';
-import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
+import { flagsToPreserve, mountOf } from '../mounts/mount-table.ts';
 import { writeFile } from '../../../platform/write-file.ts';
 
 const systemFolders = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
@@ -18,7 +18,7 @@ const configurationFolders = [
   'etc/ssl/certs',
 ];
 
-async function kindOf(path: string): Promise<'directory' | 'file' | 'symlink' | 'absent'> {
+async function entryKind(path: string): Promise<'directory' | 'file' | 'symlink' | 'absent'> {
   try {
     const status = await lstat(path);
     return status.isSymbolicLink() ? 'symlink' : status.isDirectory() ? 'directory' : 'file';
@@ -34,10 +34,10 @@ async function kindOf(path: string): Promise<'directory' | 'file' | 'symlink' | 
  * /bin and its like are symlinks on most machines: kept as they are in the image. Resolves with the paths, relative
  * to /, that are to be bound.
  */
-export async function linkSystemFolders(image: string): Promise<string[]> {
+export async function bindSystemDirectories(image: string): Promise<string[]> {
   const bound = ['usr'];
   for (const name of systemFolders) {
-    const kind = await kindOf(`/${name}`);
+    const kind = await entryKind(`/${name}`);
     if (kind === 'symlink') {
       await symlink(await readlink(`/${name}`), join(image, name));
     } else if (kind === 'directory') {
@@ -45,7 +45,7 @@ export async function linkSystemFolders(image: string): Promise<string[]> {
     }
   }
   for (const path of configurationFolders) {
-    if ((await kindOf(`/${path}`)) === 'directory') {
+    if ((await entryKind(`/${path}`)) === 'directory') {
       bound.push(path);
     }
   }
@@ -57,12 +57,12 @@ export async function bindReadOnly(host: string, folders: readonly string[]): Pr
   const table = await readMountTable();
   return folders.flatMap((path) => {
     const below = mountsAtOrBelow(table, `/${path}`).filter((entry) => entry.target !== `/${path}`);
-    const flags = flagsToKeep(mountOf(table, `/${path}`));
+    const flags = flagsToPreserve(mountOf(table, `/${path}`));
     const remounts = [...new Map(below.map((entry) => [entry.target, entry])).values()].map((entry) => ({
       source: `${host}${entry.target}`,
       target: `${host}${entry.target}`,
       type: 'none',
-      options: ['bind', 'ro', ...flagsToKeep(entry)],
+      options: ['bind', 'ro', ...flagsToPreserve(entry)],
     }));
     return [
       {
@@ -84,7 +84,7 @@ export async function bindSys(host: string): Promise<FstabEntry[]> {
   const outermost = below.filter(
     (entry) => !below.some((other) => other !== entry && entry.target.startsWith(`${other.target}/`)),
   );
-  const flags = [...new Set([...flagsToKeep(mountOf(table, '/sys')), 'nosuid', 'nodev', 'noexec'])];
+  const flags = [...new Set([...flagsToPreserve(mountOf(table, '/sys')), 'nosuid', 'nodev', 'noexec'])];
   return [
     { source: '/sys', target: `${host}/sys`, type: 'none', options: ['rbind', 'ro', ...flags, 'rprivate'] },
     ...[...new Set(outermost.map((entry) => entry.target))].map((target) => ({
@@ -101,14 +101,14 @@ export async function bindRuntime(host: string, runtimeDirectory: string): Promi
   const target = join(host, 'opt/bosh-kubernetes');
   await mkdir(target, { recursive: true });
   const table = await readMountTable();
-  const own = flagsToKeep(mountOf(table, target));
+  const own = flagsToPreserve(mountOf(table, target));
   const binds: FstabEntry[] = [
     { source: target, target, type: 'none', options: ['bind', 'ro', ...own, 'private'] },
   ];
   for (const name of await readdir(runtimeDirectory)) {
     const source = await realpath(join(runtimeDirectory, name));
     await writeFile(join(target, name), '');
-    const flags = flagsToKeep(mountOf(table, source));
+    const flags = flagsToPreserve(mountOf(table, source));
     binds.push({
       source,
       target: join(target, name),
@@ -123,7 +123,7 @@ export async function bindRuntime(host: string, runtimeDirectory: string): Promi
  * Entries of /proc that are the machine's: every folder but those of processes, and every file, because the mode of
  * one is the same in every /proc of the machine, and root of a pod, who owns it by its id, could change it.
  */
-export async function guardedProcEntries(): Promise<string[]> {
+export async function maskedProcPaths(): Promise<string[]> {
   const names = (await readdir('/proc')).filter((name) => !/^\d+$/.test(name));
   const guarded: string[] = [];
   for (const name of names) {
@@ -139,7 +139,7 @@ export async function guardedProcEntries(): Promise<string[]> {
  * Settings below /proc/sys that are those of the IPC namespace, so that a pod's are its own: databases set
  * them. Those for checkpoints (sem_next_id) are left out.
  */
-export async function ipcSettings(): Promise<string[]> {
+export async function ipcSysctls(): Promise<string[]> {
   const names = await readdir('/proc/sys/kernel');
   return names
     .filter((name) => /^(shm(all|max|mni|_rmid_forced)|msg(max|mnb|mni)|sem)$/.test(name))
@@ -149,7 +149,7 @@ export async function ipcSettings(): Promise<string[]> {
 /** The /proc of the node's own pid namespace as pods with hostPID get it. */
 export async function bindProc(host: string, guarded: readonly string[]): Promise<FstabEntry[]> {
   const flags = [
-    ...new Set([...flagsToKeep(mountOf(await readMountTable(), '/proc')), 'nosuid', 'nodev', 'noexec']),
+    ...new Set([...flagsToPreserve(mountOf(await readMountTable(), '/proc')), 'nosuid', 'nodev', 'noexec']),
   ];
   return [
     { source: '/proc', target: `${host}/proc`, type: 'none', options: ['rbind', 'rprivate'] },

@@ -1,13 +1,13 @@
 /** The users of every container's root: /etc/passwd of the host-root stemcell. */
-export const accounts = `root:x:0:0:root:/root:/bin/bash
+export const passwdEntries = `root:x:0:0:root:/root:/bin/bash
 daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin
 vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash
 nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin
 `;
 
 /** The group of a user that the image knows; 0 for any other, as container runtimes do. */
-export function groupOfUser(user: number): number {
-  const fields = accounts
+export function primaryGroup(user: number): number {
+  const fields = passwdEntries
     .split('\n')
     .map((line) => line.split(':'))
     .find(([, , id]) => id === String(user));

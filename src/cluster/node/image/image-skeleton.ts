@@ -1,8 +1,8 @@
-import { accounts } from './image-accounts.ts';
+import { passwdEntries } from './image-accounts.ts';
 import { loginFiles } from './image-login.ts';
 
 /** What a container's own root holds beside the folders of the host: contract of the host-root stemcell. */
-export interface ImageSkeleton {
+export interface HostRootFiles {
   /** Absolute path -> mode. Parents first. */
   readonly directories: readonly (readonly [path: string, mode: number])[];
   readonly files: readonly (readonly [path: string, content: string, mode: number])[];
@@ -70,7 +70,7 @@ admin:x:999:vcap
 nogroup:x:65534:
 `;
 
-const nameSwitch = `passwd: files
+const nsswitch = `passwd: files
 group: files
 shadow: files
 hosts: files dns
@@ -80,7 +80,7 @@ services: files
 `;
 
 /** The part of the skeleton that is the same on every machine. */
-export const imageSkeleton: ImageSkeleton = {
+export const hostRootFiles: HostRootFiles = {
   directories: [
     ...plainDirectories.map((path) => [path, 0o755] as const),
     ['/root', 0o700],
@@ -88,10 +88,10 @@ export const imageSkeleton: ImageSkeleton = {
     ['/var/tmp', 0o1777],
   ],
   files: [
-    ['/etc/passwd', accounts, 0o644],
+    ['/etc/passwd', passwdEntries, 0o644],
     ['/etc/group', groups, 0o644],
     ['/etc/shadow', 'root:*:1::::::\nvcap:*:1::::::\n', 0o640],
-    ['/etc/nsswitch.conf', nameSwitch, 0o644],
+    ['/etc/nsswitch.conf', nsswitch, 0o644],
     ...loginFiles,
     ['/var/vcap/bosh/agent.json', `${JSON.stringify(agentSettings, undefined, 2)}\n`, 0o644],
     ['/var/vcap/bosh/bin/bosh-agent', agentScript, 0o755],

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { runCommand } from '../command.ts';
 import type { FstabEntry } from '../mounts/fstab.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
-import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
+import { flagsToPreserve, mountOf } from '../mounts/mount-table.ts';
 import { writeFile } from '../../../platform/write-file.ts';
 
-const machineFolder = '/usr/lib/locale';
+const systemLocaleDirectory = '/usr/lib/locale';
 const name = 'en_US.utf8';
 
 /**
@@ -16,7 +16,7 @@ const name = 'en_US.utf8';
  * has to be made or nothing can.
  */
 export async function ownLocale(host: string, folder: string): Promise<FstabEntry[]> {
-  const plain = join(machineFolder, 'C.utf8');
+  const plain = join(systemLocaleDirectory, 'C.utf8');
   if (!(await isFolder(plain)) || (await hasLocale())) return [];
   await mkdir(folder);
   await cp(plain, join(folder, name), { recursive: true });
@@ -25,18 +25,18 @@ export async function ownLocale(host: string, folder: string): Promise<FstabEntr
     source,
     target,
     type: 'none',
-    options: ['bind', 'ro', ...flagsToKeep(mountOf(table, source)), 'private'],
+    options: ['bind', 'ro', ...flagsToPreserve(mountOf(table, source)), 'private'],
   });
-  const entries = await readdir(machineFolder, { withFileTypes: true });
+  const entries = await readdir(systemLocaleDirectory, { withFileTypes: true });
   const kept = entries.filter((entry) => entry.isDirectory() || entry.isFile());
   for (const entry of kept) {
     if (entry.isDirectory()) await mkdir(join(folder, entry.name));
     else await writeFile(join(folder, entry.name), '');
   }
-  const target = join(host, machineFolder);
+  const target = join(host, systemLocaleDirectory);
   return [
     bind(folder, target),
-    ...kept.map((entry) => bind(join(machineFolder, entry.name), join(target, entry.name))),
+    ...kept.map((entry) => bind(join(systemLocaleDirectory, entry.name), join(target, entry.name))),
   ];
 }
 

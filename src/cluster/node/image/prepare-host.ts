@@ -6,19 +6,19 @@ import { mount } from '../mounts/mount-command.ts';
 import { mountsAtOrBelow, readMountTable } from '../../../platform/mountinfo.ts';
 import { safeRemove } from '../../../platform/safe-remove.ts';
 import type { RootFolders } from '../runtime/container-fstab.ts';
-import { hasId, parseIdMap } from '../runtime/user-namespace.ts';
+import { isMapped, parseIdMap } from '../runtime/user-namespace.ts';
 import {
   bindProc,
   bindReadOnly,
   bindRuntime,
   bindSys,
-  guardedProcEntries,
-  ipcSettings,
-  linkSystemFolders,
+  maskedProcPaths,
+  ipcSysctls,
+  bindSystemDirectories,
 } from './host-binds.ts';
 import { ownLocale } from './own-locale.ts';
 import { viewMounts } from './view-mounts.ts';
-import { deviceNames, writeImage } from './write-image.ts';
+import { deviceNames, writeHostRoot } from './write-image.ts';
 import { writeFile } from '../../../platform/write-file.ts';
 
 const vcap = 1000;
@@ -34,9 +34,9 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
   }
   await mkdir(layout.plans, { recursive: true, mode: 0o700 });
   await mkdir(layout.root, { recursive: true });
-  await writeImage(layout.image, hasId(parseIdMap(await readFile('/proc/self/uid_map', 'utf8')), vcap));
-  const folders = await linkSystemFolders(layout.image);
-  const guardedProc = await guardedProcEntries();
+  await writeHostRoot(layout.image, isMapped(parseIdMap(await readFile('/proc/self/uid_map', 'utf8')), vcap));
+  const folders = await bindSystemDirectories(layout.image);
+  const guardedProc = await maskedProcPaths();
   for (const path of [...folders, 'sys', 'proc']) {
     await mkdir(join(layout.host, path), { recursive: true });
     await mkdir(join(layout.image, path), { recursive: true });
@@ -55,7 +55,7 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
     hostFolders: [...folders, 'sys', 'opt/bosh-kubernetes'],
     devices: deviceNames,
     guardedProc,
-    ipcSettings: await ipcSettings(),
+    ipcSettings: await ipcSysctls(),
   };
   await writeFile(layout.hostFolders, JSON.stringify(prepared));
   await mkdir(layout.view, { recursive: true });

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { NodeLayout } from '../layout.ts';
 import type { FstabEntry } from '../mounts/fstab.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
-import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
+import { flagsToPreserve, mountOf } from '../mounts/mount-table.ts';
 import type { RootFolders } from '../runtime/container-fstab.ts';
 
 /** The folder with the package.json that these sources, or a bundle of them, belong to. */
@@ -44,7 +44,7 @@ export async function viewMounts(layout: NodeLayout, folders: RootFolders): Prom
       source: `/dev/${name}`,
       target: `${layout.view}/dev/${name}`,
       type: 'none',
-      options: ['bind', 'ro', ...flagsToKeep(mountOf(table, `/dev/${name}`))],
+      options: ['bind', 'ro', ...flagsToPreserve(mountOf(table, `/dev/${name}`))],
     })),
     {
       source: 'proc',
@@ -54,7 +54,7 @@ export async function viewMounts(layout: NodeLayout, folders: RootFolders): Prom
     },
     ...program
       .filter((path) => !path.startsWith('/usr/'))
-      .map((path) => bind(path, path, 'ro', ...flagsToKeep(mountOf(table, path)))),
+      .map((path) => bind(path, path, 'ro', ...flagsToPreserve(mountOf(table, path)))),
     bind(layout.directory, layout.directory),
   ];
 }

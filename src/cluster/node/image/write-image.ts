@@ -1,7 +1,7 @@
 import { chmod, chown, copyFile, mkdir, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { scriptPath } from '../runtime/script-path.ts';
-import { imageSkeleton } from './image-skeleton.ts';
+import { hostRootFiles } from './image-skeleton.ts';
 import { writeFile } from '../../../platform/write-file.ts';
 
 const configurationFiles = [
@@ -24,15 +24,15 @@ const vcapId = 1000;
 const scripts = ['container-init.sh', 'container-exec.sh', 'container-terminal.sh'];
 
 async function writeSkeleton(image: string): Promise<void> {
-  for (const [path, mode] of imageSkeleton.directories) {
+  for (const [path, mode] of hostRootFiles.directories) {
     await mkdir(join(image, path), { recursive: true });
     await chmod(join(image, path), mode);
   }
-  for (const [path, content, mode] of imageSkeleton.files) {
+  for (const [path, content, mode] of hostRootFiles.files) {
     await writeFile(join(image, path), content, { mode });
     await chmod(join(image, path), mode);
   }
-  for (const [path, target] of imageSkeleton.symlinks) {
+  for (const [path, target] of hostRootFiles.symlinks) {
     await symlink(target, join(image, path));
   }
   for (const name of deviceNames) {
@@ -72,7 +72,7 @@ async function copyScripts(image: string): Promise<void> {
 }
 
 /** Writes what every container's root begins with. `mapsVcap`: whether uid 1000 exists here. */
-export async function writeImage(image: string, mapsVcap: boolean): Promise<void> {
+export async function writeHostRoot(image: string, mapsVcap: boolean): Promise<void> {
   await writeSkeleton(image);
   await copyConfiguration(image);
   await copyScripts(image);

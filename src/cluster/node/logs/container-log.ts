@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, renameSync, rmSync, writeSync } from 'n
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { withPath } from '../../../platform/write-file.ts';
-import { formatRecord, LineCutter, type LogStream } from './cri-log.ts';
+import { formatRecord, LineSplitter, type LogStream } from './cri-log.ts';
 
 /** kubelet's containerLogMaxSize and containerLogMaxFiles (kubelet config v1beta1). */
 const rotation = { bytes: 10 * 1024 * 1024, files: 5 };
@@ -13,9 +13,9 @@ export class ContainerLog {
   readonly path: string;
   readonly #now: () => Date;
   readonly #changes: EventEmitter;
-  readonly #cutters: Record<LogStream, LineCutter> = {
-    stdout: new LineCutter('stdout'),
-    stderr: new LineCutter('stderr'),
+  readonly #cutters: Record<LogStream, LineSplitter> = {
+    stdout: new LineSplitter('stdout'),
+    stderr: new LineSplitter('stderr'),
   };
   #file: number;
   #size: number;
@@ -74,14 +74,14 @@ export class ContainerLog {
       if (index === rotation.files - 1) {
         rmSync(`${this.path}.${index}`, { force: true });
       }
-      renameExisting(from, `${this.path}.${index}`);
+      rotateFiles(from, `${this.path}.${index}`);
     }
     this.#file = openSync(this.path, 'a', 0o640);
     this.#size = 0;
   }
 }
 
-function renameExisting(from: string, to: string): void {
+function rotateFiles(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {

@@ -36,7 +36,7 @@ export function parseRecord(line: Uint8Array): LogRecord | undefined {
 }
 
 /** Cuts one stream's output into records: whole lines, or pieces of lines that are too long. */
-export class LineCutter {
+export class LineSplitter {
   readonly #stream: LogStream;
   #rest: Buffer = Buffer.alloc(0);
 
@@ -70,7 +70,7 @@ export class LineCutter {
 }
 
 /** What `kubectl logs` prints for a record. */
-export function renderRecord(record: LogRecord, options: { readonly timestamps: boolean }): Buffer {
+export function toOutput(record: LogRecord, options: { readonly timestamps: boolean }): Buffer {
   const head = options.timestamps ? `${record.time} ` : '';
   return Buffer.concat([
     Buffer.from(head),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import { ContainerLog } from './container-log.ts';
-import { formatRecord, LineCutter, parseRecord, renderRecord } from './cri-log.ts';
+import { formatRecord, LineSplitter, parseRecord, toOutput } from './cri-log.ts';
 import { readLog, type ReadOptions } from './read-log.ts';
 
 const plain: ReadOptions = { timestamps: false };
@@ -33,13 +33,13 @@ async function collect(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 test('what a container writes, in whatever pieces, is what logs print', () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 40_000 }), { maxLength: 6 }), (chunks) => {
-      const cutter = new LineCutter('stdout');
+      const cutter = new LineSplitter('stdout');
       const time = '2026-01-01T00:00:00.000Z';
       const records = [...chunks.flatMap((chunk) => cutter.push(chunk, time)), ...cutter.end(time)];
       const printed = records.map((record) => {
         const parsed = parseRecord(formatRecord(record).subarray(0, -1));
         assert.ok(parsed);
-        return renderRecord(parsed, { timestamps: false });
+        return toOutput(parsed, { timestamps: false });
       });
       const written = Buffer.concat(chunks);
       const ended =

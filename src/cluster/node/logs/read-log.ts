@@ -1,6 +1,6 @@
 import { once, type EventEmitter } from 'node:events';
 import { open, type FileHandle } from 'node:fs/promises';
-import { parseRecord, renderRecord, type LogRecord } from './cri-log.ts';
+import { parseRecord, toOutput, type LogRecord } from './cri-log.ts';
 
 export interface ReadOptions {
   readonly timestamps: boolean;
@@ -65,7 +65,7 @@ function tail(records: readonly LogRecord[], count: number): LogRecord[] {
   return count === 0 ? [] : records.slice(start);
 }
 
-function* limited(
+function* limitBytes(
   records: readonly LogRecord[],
   options: ReadOptions,
   budget: { left: number },
@@ -76,7 +76,7 @@ function* limited(
       return;
     }
     if (Date.parse(record.time) >= since) {
-      const bytes = renderRecord(record, options).subarray(0, budget.left);
+      const bytes = toOutput(record, options).subarray(0, budget.left);
       budget.left -= bytes.length;
       yield bytes;
     }
@@ -97,16 +97,20 @@ export async function* readLog(
   try {
     let reader = new RecordReader(file);
     const first = await reader.read();
-    yield* limited(options.tailLines === undefined ? first : tail(first, options.tailLines), options, budget);
+    yield* limitBytes(
+      options.tailLines === undefined ? first : tail(first, options.tailLines),
+      options,
+      budget,
+    );
     if (follow === undefined) {
       return;
     }
     while (!follow.signal.aborted && budget.left > 0) {
       const writing = follow.writing();
-      const change = writing ? nextChange(path, follow) : undefined;
+      const change = writing ? waitForChange(path, follow) : undefined;
       const more = await reader.read();
-      yield* limited(more, options, budget);
-      const successor = more.length === 0 ? await rotated(file, path) : undefined;
+      yield* limitBytes(more, options, budget);
+      const successor = more.length === 0 ? await rotatedFile(file, path) : undefined;
       if (successor !== undefined) {
         await file.close();
         file = successor;
@@ -123,7 +127,7 @@ export async function* readLog(
 }
 
 /** The file that took the path's place, if another did. */
-async function rotated(file: FileHandle, path: string): Promise<FileHandle | undefined> {
+async function rotatedFile(file: FileHandle, path: string): Promise<FileHandle | undefined> {
   const current = await open(path);
   const [before, now] = await Promise.all([file.stat(), current.stat()]);
   if (before.ino === now.ino) {
@@ -133,7 +137,7 @@ async function rotated(file: FileHandle, path: string): Promise<FileHandle | und
   return current;
 }
 
-async function nextChange(path: string, follow: FollowOptions): Promise<void> {
+async function waitForChange(path: string, follow: FollowOptions): Promise<void> {
   try {
     await once(follow.changes, path, { signal: follow.signal });
   } catch (error) {

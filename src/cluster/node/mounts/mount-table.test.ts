@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { formatFstab } from './fstab.ts';
 import { mountsAtOrBelow, parseMountInfo } from '../../../platform/mountinfo.ts';
-import { flagsToKeep, mountOf, mountsOfPlace, placeOf } from './mount-table.ts';
+import { flagsToPreserve, mountOf, mountsOfSource, sourceOf } from './mount-table.ts';
 
 const table = parseMountInfo(
   [
@@ -33,17 +33,17 @@ test('finds the covering mount, what lies below, and the same place elsewhere', 
     ['/tmp', '/tmp/with space'],
   );
   assert.deepEqual(mountsAtOrBelow(table, '/tmp/with'), []);
-  assert.deepEqual(placeOf(table, '/tmp/with space/deep'), { device: '254:0', path: '/data/v 1/deep' });
-  assert.deepEqual(placeOf(table, '/data'), { device: '254:0', path: '/data' });
+  assert.deepEqual(sourceOf(table, '/tmp/with space/deep'), { device: '254:0', path: '/data/v 1/deep' });
+  assert.deepEqual(sourceOf(table, '/data'), { device: '254:0', path: '/data' });
   assert.deepEqual(
-    mountsOfPlace(table, placeOf(table, '/data')).map((entry) => entry.target),
+    mountsOfSource(table, sourceOf(table, '/data')).map((entry) => entry.target),
     ['/tmp/with space'],
   );
-  assert.deepEqual(mountsOfPlace(table, placeOf(table, '/dat')), []);
+  assert.deepEqual(mountsOfSource(table, sourceOf(table, '/dat')), []);
 });
 
 test('names the flags that a remount has to repeat', () => {
-  assert.deepEqual(flagsToKeep(mountOf(table, '/tmp')), ['nosuid', 'nodev', 'noexec', 'relatime']);
+  assert.deepEqual(flagsToPreserve(mountOf(table, '/tmp')), ['nosuid', 'nodev', 'noexec', 'relatime']);
 });
 
 test('an fstab line has six fields whatever a path holds', () => {

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { isAtOrBelow, readMountTable, type MountEntry } from '../../../platform/mountinfo.ts';
 
 /** A place in a file system, independent of where it is mounted: mountinfo's device and root. */
-export interface FileSystemPlace {
+export interface MountSource {
   readonly device: string;
   readonly path: string;
 }
@@ -22,7 +22,7 @@ export function mountOf(table: readonly MountEntry[], path: string): MountEntry 
 }
 
 /** Where that path lies in its file system, as the `root` field of a bind mount of it would say. */
-export function placeOf(table: readonly MountEntry[], path: string): FileSystemPlace {
+export function sourceOf(table: readonly MountEntry[], path: string): MountSource {
   const entry = mountOf(table, path);
   const below = entry.target === '/' ? path : path.slice(entry.target.length);
   const joined = entry.root === '/' ? below : `${entry.root}${below === '/' ? '' : below}`;
@@ -30,21 +30,21 @@ export function placeOf(table: readonly MountEntry[], path: string): FileSystemP
 }
 
 /** Entries that show that place or something below it. */
-export function mountsOfPlace(table: readonly MountEntry[], place: FileSystemPlace): MountEntry[] {
+export function mountsOfSource(table: readonly MountEntry[], place: MountSource): MountEntry[] {
   return table.filter(
     (entry) =>
       entry.device === place.device && isAtOrBelow(entry.root.replace(/\/\/deleted$/, ''), place.path),
   );
 }
 
-const keptFlags = ['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime', 'relatime', 'nosymfollow'];
+const lockedFlags = ['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime', 'relatime', 'nosymfollow'];
 
 /**
  * Flags that a remount of a bind of this mount has to repeat: in a user namespace the kernel refuses to drop
  * them (mount_namespaces(7), "locked" flags).
  */
-export function flagsToKeep(entry: MountEntry): string[] {
-  return entry.options.filter((option) => keptFlags.includes(option));
+export function flagsToPreserve(entry: MountEntry): string[] {
+  return entry.options.filter((option) => lockedFlags.includes(option));
 }
 
 export interface ProcessMounts {

@@ -31,7 +31,7 @@ export class BackOff {
    * The delay, counted from `time`, before the next try of something that failed at that time: 0 for the first
    * failure and for one after a quiet time of twice the longest delay.
    */
-  afterFailure(time: number): number {
+  nextDelay(time: number): number {
     const { first, longest } = this.#limits;
     const entry = this.#entry;
     if (entry === undefined || time - entry.since > longest * 2) {

@@ -1,7 +1,7 @@
 import type { Container, Pod, PodSpec, VolumeMount } from '../../../kubernetes/pod.ts';
 import type { ContainerMount, ContainerPlan, PodNamespaces } from '../runtime/container-runtime.ts';
 import type { ReadyVolume } from '../volumes/pod-volumes.ts';
-import { imageSkeleton } from '../image/image-skeleton.ts';
+import { hostRootFiles } from '../image/image-skeleton.ts';
 import { resolveSubPath } from '../volumes/sub-path.ts';
 import { VolumeError } from '../volumes/volume-error.ts';
 import { containerSecurity } from './container-security.ts';
@@ -9,7 +9,7 @@ import { Expansion } from './expand-variables.ts';
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-export interface PodSurroundings {
+export interface PodContext {
   readonly hostname: string;
   readonly address: string;
   readonly volumes: ReadonlyMap<string, ReadyVolume>;
@@ -42,7 +42,7 @@ function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVo
       : resolveSubPath(volume.path, mount.subPath);
   return {
     source: path,
-    target: throughImage(withoutSlashesAtEnd(mount.mountPath)),
+    target: resolveInRoot(withoutSlashesAtEnd(mount.mountPath)),
     kind,
     readOnly: volume.readOnly || mount.readOnly === true,
     propagation: mount.mountPropagation ?? 'None',
@@ -50,8 +50,8 @@ function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVo
 }
 
 /** Where the kernel mounts what is to be at /var/run/secrets: the folder behind the image's own link. */
-function throughImage(path: string): string {
-  const link = imageSkeleton.symlinks.find(
+function resolveInRoot(path: string): string {
+  const link = hostRootFiles.symlinks.find(
     ([from, to]) => to.startsWith('/run') && path.startsWith(`${from}/`),
   );
   return link === undefined ? path : `${link[1]}${path.slice(link[0].length)}`;
@@ -60,7 +60,7 @@ function throughImage(path: string): string {
 /** Throws if the values would be longer than a program can be given. */
 export function environmentOf(
   container: Container,
-  { hostname, environment: given }: Pick<PodSurroundings, 'hostname' | 'environment'>,
+  { hostname, environment: given }: Pick<PodContext, 'hostname' | 'environment'>,
   expansion = new Expansion(),
 ): Map<string, string> {
   const environment = new Map([
@@ -103,19 +103,19 @@ function resolverFile({ dnsPolicy, dnsConfig }: PodSpec): [string, string][] {
   const lines = [
     ...(searches.length > 0 ? [`search ${searches.join(' ')}`] : []),
     ...nameservers.map((server) => `nameserver ${server}`),
-    ...(options.length > 0 ? [`options ${options.map(optionText).join(' ')}`] : []),
+    ...(options.length > 0 ? [`options ${options.map(formatDnsOption).join(' ')}`] : []),
   ];
   return [['/etc/resolv.conf', `${lines.join('\n')}\n`]];
 }
 
-const optionText = ({ name = '', value }: { readonly name?: string; readonly value?: string }): string =>
+const formatDnsOption = ({ name = '', value }: { readonly name?: string; readonly value?: string }): string =>
   value === undefined ? name : `${name}:${value}`;
 
 /** What the runtime has to run for a container of a pod whose volumes and address are there. */
 export function containerPlan(
   pod: Pod,
   container: Container,
-  surroundings: PodSurroundings,
+  surroundings: PodContext,
   run: ContainerRun,
 ): ContainerPlan {
   const { hostname, address, volumes, namespaces } = surroundings;

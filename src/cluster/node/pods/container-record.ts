@@ -14,7 +14,7 @@ export interface ContainerRecord {
 const waiting = (reason: string): ContainerState => ({ waiting: { reason } });
 
 /** Kubelet's word for a container whose end nobody saw (kuberuntime: ContainerStatusUnknown). */
-function lost(status: ContainerStatus, now: string): ContainerState {
+function unknownExit(status: ContainerStatus, now: string): ContainerState {
   const startedAt = status.state?.running?.startedAt;
   return {
     terminated: {
@@ -34,17 +34,17 @@ function statusOf(name: string, init: boolean, previous: PodStatus | undefined):
 }
 
 /** How it ended in an earlier life, as far as that is known. */
-function earlierEnd(status: ContainerStatus, now: string): ContainerState {
+function previousTermination(status: ContainerStatus, now: string): ContainerState {
   const terminated = status.state?.terminated ?? status.lastState?.terminated;
   const wasRunning = status.state?.running !== undefined;
-  return wasRunning || terminated === undefined ? lost(status, now) : { terminated };
+  return wasRunning || terminated === undefined ? unknownExit(status, now) : { terminated };
 }
 
 /**
  * The record with which a container starts in this life of the node. One that ran in an earlier life counts as
  * restarted; how it ended is kept where it is known.
  */
-export function openRecord(
+export function restoreState(
   container: { readonly name: string; readonly image: string },
   init: boolean,
   previous: PodStatus | undefined,
@@ -56,7 +56,7 @@ export function openRecord(
     ...{ name: container.name, image: container.image, init, containerId: undefined },
     restartCount: ran ? status.restartCount + 1 : 0,
     state: waiting(init ? 'PodInitializing' : 'ContainerCreating'),
-    lastState: ran ? earlierEnd(status, now) : undefined,
+    lastState: ran ? previousTermination(status, now) : undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import { podDirectory } from '../layout.ts';
 import { ContainerLog, removeOldLogs } from '../logs/container-log.ts';
 import type { ContainerExit, RunningContainer } from '../runtime/container-runtime.ts';
 import { BackOff, imageLimits, restartLimits, retryLimits } from './back-off.ts';
-import { containerPlan, environmentOf, type PodSurroundings } from './container-plan.ts';
+import { containerPlan, environmentOf, type PodContext } from './container-plan.ts';
 import type { ContainerRecord } from './container-record.ts';
 import { timestamp, type Happening } from './events.ts';
 import { aborted, type PodEnding } from './pod-ending.ts';
@@ -16,7 +16,7 @@ import { makeMessageFile, messageFromLog, readMessageFile } from './termination-
 /** What a container runner needs of its pod. */
 export interface RunnerPod {
   readonly pod: () => Pod;
-  readonly surroundings: PodSurroundings;
+  readonly surroundings: PodContext;
   readonly ending: PodEnding;
   /** To be called after each change of the record. */
   readonly publish: () => void;
@@ -52,7 +52,7 @@ export class ContainerRunner {
    * Runs the container until it has ended and `again` says that it is not to be started again, or until the
    * pod ends. Resolves with its last exit; `undefined` when it never ran.
    */
-  async run(again: (exit: ContainerExit) => boolean): Promise<ContainerExit | undefined> {
+  async run(shouldRestart: (exit: ContainerExit) => boolean): Promise<ContainerExit | undefined> {
     const { ending } = this.#pod;
     if (!(await this.#pull())) {
       return undefined;
@@ -64,7 +64,7 @@ export class ContainerRunner {
         continue;
       }
       exit = await this.#untilEnded(started);
-      if (ending.signal.aborted || !again(exit)) {
+      if (ending.signal.aborted || !shouldRestart(exit)) {
         break;
       }
       await this.#backOff();
@@ -84,16 +84,16 @@ export class ContainerRunner {
       `failed to pull and unpack image "${image}": the embedded node has one image only, ` +
       `${hostRootImage}: not found`;
     while (!ending.signal.aborted) {
-      this.#event('Normal', 'Pulling', `Pulling image "${image}"`);
-      this.#event('Warning', 'Failed', `Failed to pull image "${image}": ${why}`);
-      this.#event('Warning', 'Failed', 'Error: ErrImagePull');
+      this.#recordEvent('Normal', 'Pulling', `Pulling image "${image}"`);
+      this.#recordEvent('Warning', 'Failed', `Failed to pull image "${image}": ${why}`);
+      this.#recordEvent('Warning', 'Failed', 'Error: ErrImagePull');
       this.#wait('ErrImagePull', why);
-      backOff.afterFailure(this.#services.clock.now());
+      backOff.nextDelay(this.#services.clock.now());
       await this.#pause(2_000);
-      this.#event('Normal', 'BackOff', `Back-off pulling image "${image}"`);
-      this.#event('Warning', 'Failed', 'Error: ImagePullBackOff');
+      this.#recordEvent('Normal', 'BackOff', `Back-off pulling image "${image}"`);
+      this.#recordEvent('Warning', 'Failed', 'Error: ImagePullBackOff');
       this.#wait('ImagePullBackOff', `Back-off pulling image "${image}": ErrImagePull: ${why}`);
-      await this.#pause(backOff.afterFailure(this.#services.clock.now()));
+      await this.#pause(backOff.nextDelay(this.#services.clock.now()));
     }
     return false;
   }
@@ -102,14 +102,18 @@ export class ContainerRunner {
   async #start(): Promise<RunningContainer | undefined> {
     const { clock, runtime } = this.#services;
     const id = randomBytes(16).toString('hex');
-    this.#event('Normal', 'Pulled', `Container image "${this.container.image}" already present on machine`);
+    this.#recordEvent(
+      'Normal',
+      'Pulled',
+      `Container image "${this.container.image}" already present on machine`,
+    );
     try {
       const terminationMessage = await makeMessageFile(this.#messageFile(id));
       const plan = containerPlan(this.#pod.pod(), this.container, this.#pod.surroundings, {
         id,
         terminationMessage,
       });
-      this.#event('Normal', 'Created', `Created container: ${this.record.name}`);
+      this.#recordEvent('Normal', 'Created', `Created container: ${this.record.name}`);
       const log = await this.#openLog();
       try {
         this.#running = await runtime.run(plan, {
@@ -122,20 +126,20 @@ export class ContainerRunner {
       }
       void this.#running.exited.then(() => log.close());
     } catch (error) {
-      await this.#cannotStart(error instanceof Error ? error.message : String(error));
+      await this.#failToStart(error instanceof Error ? error.message : String(error));
       return undefined;
     }
     this.record.containerId = `embedded://${id}`;
     this.record.state = { running: { startedAt: timestamp(clock.now()) } };
-    this.#event('Normal', 'Started', `Started container ${this.record.name}`);
+    this.#recordEvent('Normal', 'Started', `Started container ${this.record.name}`);
     this.#pod.publish();
     return this.#running;
   }
 
-  async #cannotStart(message: string): Promise<void> {
-    this.#event('Warning', 'Failed', `Error: ${message}`);
+  async #failToStart(message: string): Promise<void> {
+    this.#recordEvent('Warning', 'Failed', `Error: ${message}`);
     this.#wait('CreateContainerError', message);
-    const delay = this.#retries.afterFailure(this.#services.clock.now());
+    const delay = this.#retries.nextDelay(this.#services.clock.now());
     await this.#pause(Math.max(delay, retryLimits.first));
   }
 
@@ -156,9 +160,9 @@ export class ContainerRunner {
   /** preStop, TERM, and KILL when the grace is over (kubelet: kuberuntime_container.go, killContainer). */
   async #stop(running: RunningContainer, ended: AbortSignal): Promise<void> {
     const { ending } = this.#pod;
-    const graceOver = ending.graceOver(ended);
+    const graceOver = ending.graceElapsed(ended);
     if (ending.reason !== 'node-stopped') {
-      this.#event('Normal', 'Killing', `Stopping container ${this.record.name}`);
+      this.#recordEvent('Normal', 'Killing', `Stopping container ${this.record.name}`);
     }
     if (ending.reason === 'deleted') {
       await Promise.race([this.#preStop(running), graceOver]);
@@ -182,10 +186,10 @@ export class ContainerRunner {
       hook.stderr.resume();
       const { exitCode } = await hook.exited;
       if (exitCode !== 0) {
-        this.#event('Warning', 'FailedPreStopHook', `PreStopHook failed: exit code ${exitCode}`);
+        this.#recordEvent('Warning', 'FailedPreStopHook', `PreStopHook failed: exit code ${exitCode}`);
       }
     } catch (error) {
-      this.#event('Warning', 'FailedPreStopHook', `PreStopHook failed: ${String(error)}`);
+      this.#recordEvent('Warning', 'FailedPreStopHook', `PreStopHook failed: ${String(error)}`);
     }
   }
 
@@ -210,7 +214,7 @@ export class ContainerRunner {
   /** Between the end of one run and the next. */
   async #backOff(): Promise<void> {
     const { name, namespace, uid } = this.#pod.pod().metadata;
-    const delay = this.#restarts.afterFailure(this.#services.clock.now());
+    const delay = this.#restarts.nextDelay(this.#services.clock.now());
     const ended = this.record.state;
     this.record.lastState = ended;
     if (delay === 0) {
@@ -218,7 +222,7 @@ export class ContainerRunner {
       return;
     }
     const who = `container ${this.record.name} in pod ${name}_${namespace}(${uid})`;
-    this.#event('Warning', 'BackOff', `Back-off restarting failed ${who}`);
+    this.#recordEvent('Warning', 'BackOff', `Back-off restarting failed ${who}`);
     const container = who.replace(/^container /, 'container=').replace(' in pod ', ' pod=');
     this.#wait('CrashLoopBackOff', `back-off ${delay / 1000}s restarting failed ${container}`);
     await this.#pause(delay);
@@ -263,7 +267,7 @@ export class ContainerRunner {
     return this.#services.clock.sleep(milliseconds, this.#pod.ending.signal);
   }
 
-  #event(type: Happening['type'], reason: string, message: string): void {
+  #recordEvent(type: Happening['type'], reason: string, message: string): void {
     const part = this.record.init ? 'initContainers' : 'containers';
     const fieldPath = `spec.${part}{${this.record.name}}`;
     this.#services.events.record(this.#pod.pod(), { type, reason, message, fieldPath });

@@ -1,14 +1,17 @@
 import type { Container, Pod, SecurityProfile } from '../../../kubernetes/pod.ts';
 import { boundingSet } from '../runtime/capabilities.ts';
 import type { ContainerSecurity } from '../runtime/container-runtime.ts';
-import { groupOfUser } from '../image/image-accounts.ts';
-import { sharesMounts } from './shares-mounts.ts';
+import { primaryGroup } from '../image/image-accounts.ts';
+import { hasBidirectionalMount } from './shares-mounts.ts';
 
 /** User and group of a container: its own, the pod's, root; a known user without a group gets its own (CRI: runAsGroup). */
-export function idsOf(pod: Pod, { securityContext = {} }: Container): { user: number; group: number } {
+export function userAndGroups(
+  pod: Pod,
+  { securityContext = {} }: Container,
+): { user: number; group: number } {
   const shared = pod.spec.securityContext ?? {};
   const user = securityContext.runAsUser ?? shared.runAsUser ?? 0;
-  return { user, group: securityContext.runAsGroup ?? shared.runAsGroup ?? groupOfUser(user) };
+  return { user, group: securityContext.runAsGroup ?? shared.runAsGroup ?? primaryGroup(user) };
 }
 
 /** The rights of a container, exactly as its spec asks for them. */
@@ -17,31 +20,31 @@ export function containerSecurity(pod: Pod, container: Container): ContainerSecu
   return {
     boundingSet: boundingSet({
       privileged: own.privileged === true,
-      ownUserNamespace: !sharesMounts(pod),
+      ownUserNamespace: !hasBidirectionalMount(pod),
       add: own.capabilities?.add ?? [],
       drop: own.capabilities?.drop ?? [],
     }),
     noNewPrivileges: own.allowPrivilegeEscalation === false,
     readOnlyRoot: own.readOnlyRootFilesystem === true,
-    ...idsOf(pod, container),
+    ...userAndGroups(pod, container),
   };
 }
 
 /** What of a container's securityContext the node cannot do, as the rest of a sentence; `undefined` when nothing. */
-export function unmetSecurity(pod: Pod, container: Container): string | undefined {
+export function unsupportedSecurity(pod: Pod, container: Container): string | undefined {
   const own = container.securityContext ?? {};
   const shared = pod.spec.securityContext ?? {};
   const nonRoot = own.runAsNonRoot ?? shared.runAsNonRoot ?? false;
-  if (nonRoot && idsOf(pod, container).user === 0)
+  if (nonRoot && userAndGroups(pod, container).user === 0)
     return 'has runAsNonRoot and would run as root: set runAsUser';
   return (
-    unmetProfile('seccompProfile', own.seccompProfile ?? shared.seccompProfile) ??
-    unmetProfile('appArmorProfile', own.appArmorProfile ?? shared.appArmorProfile)
+    unsupportedProfile('seccompProfile', own.seccompProfile ?? shared.seccompProfile) ??
+    unsupportedProfile('appArmorProfile', own.appArmorProfile ?? shared.appArmorProfile)
   );
 }
 
 /** The node has neither seccomp filters nor AppArmor profiles: to run without one that was asked for would be a lie. */
-const unmetProfile = (field: string, profile: SecurityProfile | undefined): string | undefined =>
+const unsupportedProfile = (field: string, profile: SecurityProfile | undefined): string | undefined =>
   profile === undefined || profile.type === 'Unconfined'
     ? undefined
     : `asks for ${field} ${profile.type}, and the embedded node has none: leave it out or set Unconfined`;

@@ -1,4 +1,4 @@
-const listening = '0A';
+const tcpListenState = '0A';
 
 /** `0A00407F:0050` is 127.64.0.10, port 80: the address is in the machine's byte order, which is little-endian here. */
 const toAddress = (field: string): string =>
@@ -11,6 +11,6 @@ const toAddress = (field: string): string =>
 export function listeningAddresses(text: string): Set<string> {
   const sockets = text.split('\n').map((line) => line.trim().split(/\s+/));
   return new Set(
-    sockets.filter(([, , , state]) => state === listening).map(([, local = '']) => toAddress(local)),
+    sockets.filter(([, , , state]) => state === tcpListenState).map(([, local = '']) => toAddress(local)),
   );
 }

@@ -11,7 +11,7 @@ export const nodeAddress = '127.0.0.1';
  * (cluster/api/kinds/service/service-ranges.ts). 127.96.0.0 and up are for pods that do not ask.
  */
 const range = { first: 0x7f400000, size: 0x3f0000 } as const;
-const unasked = { first: 0x7f600000, size: 0x1f0000 - 1 } as const;
+const dynamicRange = { first: 0x7f600000, size: 0x1f0000 - 1 } as const;
 
 const toText = (value: number): string => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
 
@@ -29,7 +29,7 @@ export class PodAddresses {
   #next = 1;
 
   /** Takes that address for a pod; says who has it otherwise. Idempotent. */
-  claim(address: string, uid: string): { readonly holder: string } {
+  reserve(address: string, uid: string): { readonly holder: string } {
     const holder = this.#holders.get(address) ?? uid;
     this.#holders.set(address, holder);
     return { holder };
@@ -37,9 +37,9 @@ export class PodAddresses {
 
   /** Takes a free address of the upper half, round robin, so that a released one rests before it is used again. */
   allocate(uid: string): string {
-    for (let tried = 0; tried < unasked.size; tried += 1) {
-      const address = toText(unasked.first + this.#next);
-      this.#next = (this.#next % (unasked.size - 1)) + 1;
+    for (let tried = 0; tried < dynamicRange.size; tried += 1) {
+      const address = toText(dynamicRange.first + this.#next);
+      this.#next = (this.#next % (dynamicRange.size - 1)) + 1;
       if (!this.#holders.has(address)) {
         this.#holders.set(address, uid);
         return address;

@@ -42,7 +42,7 @@ export class PodEnding {
   }
 
   /** Resolves when the grace is over, or when `done` aborts. */
-  async graceOver(done: AbortSignal): Promise<void> {
+  async graceElapsed(done: AbortSignal): Promise<void> {
     while (this.remaining > 0 && !done.aborted) {
       // setTimeout takes 31 bits; a grace of a year does not fit.
       const pause = Math.min(this.remaining, 2 ** 31 - 1);

@@ -4,7 +4,7 @@ import type { Container, ContainerState, Pod, PodSpec } from '../../../kubernete
 import { ManualClock } from '../../../kubernetes/testing/manual-clock.ts';
 import { hostRootImage } from '../image/host-root-image.ts';
 import { BackOff, restartLimits } from './back-off.ts';
-import { openRecord, type ContainerRecord } from './container-record.ts';
+import { restoreState, type ContainerRecord } from './container-record.ts';
 import { containerPlan } from './container-plan.ts';
 import { Expansion } from './expand-variables.ts';
 import { listeningAddresses } from './listening-addresses.ts';
@@ -79,33 +79,33 @@ test('a container of an earlier life counts as restarted, and its end is unknown
       },
     ],
   };
-  const again = openRecord(container, false, previous, 't1');
+  const again = restoreState(container, false, previous, 't1');
   assert.equal(again.restartCount, 3);
   assert.equal(again.lastState?.terminated?.exitCode, 255);
-  assert.equal(openRecord(container, false, undefined, 't1').restartCount, 0);
+  assert.equal(restoreState(container, false, undefined, 't1').restartCount, 0);
 });
 
 test('restarts back off from ten seconds to five minutes and forget after ten quiet minutes', () => {
   const backOff = new BackOff(restartLimits);
   let now = 0;
   const delays = Array.from({ length: 8 }, () => {
-    const delay = backOff.afterFailure(now);
+    const delay = backOff.nextDelay(now);
     now += delay + 1000;
     return delay / 1000;
   });
   assert.deepEqual(delays, [0, 10, 20, 40, 80, 160, 300, 300]);
-  assert.equal(backOff.afterFailure(now + 601_000 + 300_000), 0);
+  assert.equal(backOff.nextDelay(now + 601_000 + 300_000), 0);
 });
 
 test('addresses are given once and come back', () => {
   const addresses = new PodAddresses();
-  assert.equal(addresses.claim('127.64.0.10', 'a').holder, 'a');
-  assert.equal(addresses.claim('127.64.0.10', 'b').holder, 'a');
+  assert.equal(addresses.reserve('127.64.0.10', 'a').holder, 'a');
+  assert.equal(addresses.reserve('127.64.0.10', 'b').holder, 'a');
   const free = addresses.allocate('b');
   assert.ok(isPodAddress(free));
   assert.notEqual(addresses.allocate('c'), free);
   addresses.release('a');
-  assert.equal(addresses.claim('127.64.0.10', 'b').holder, 'b');
+  assert.equal(addresses.reserve('127.64.0.10', 'b').holder, 'b');
   for (const address of ['127.0.0.1', '127.128.0.1', '10.0.0.1', 'x', '127.63.255.255']) {
     assert.equal(isPodAddress(address), false, address);
   }
@@ -188,7 +188,7 @@ test('the end of a pod comes closer, never later, and waits for longer than a ti
   ending.request('deleted', 365 * 86_400_000);
   assert.equal(ending.remaining, 365 * 86_400_000);
   let over = false;
-  const done = ending.graceOver(new AbortController().signal).then(() => (over = true));
+  const done = ending.graceElapsed(new AbortController().signal).then(() => (over = true));
   ending.request('deleted', 2_000);
   ending.request('deleted', 5_000);
   await Promise.resolve();

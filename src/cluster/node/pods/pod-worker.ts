@@ -6,17 +6,17 @@ import { safeRemove } from '../../../platform/safe-remove.ts';
 import type { ContainerExit } from '../runtime/container-runtime.ts';
 import { closeNamespaces } from '../runtime/user-namespace.ts';
 import { BackOff, retryLimits } from './back-off.ts';
-import type { PodSurroundings } from './container-plan.ts';
-import { openRecord, type ContainerRecord } from './container-record.ts';
+import type { PodContext } from './container-plan.ts';
+import { restoreState, type ContainerRecord } from './container-record.ts';
 import { ContainerRunner } from './container-runner.ts';
 import { timestamp } from './events.ts';
 import { keepTokensFresh } from './keep-tokens-fresh.ts';
-import { takeAddress } from './take-address.ts';
+import { waitForFreeAddress } from './take-address.ts';
 import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus } from './pod-status.ts';
 import { apiEnvironment } from './container-plan.ts';
-import { sharesMounts } from './shares-mounts.ts';
+import { hasBidirectionalMount } from './shares-mounts.ts';
 import { StatusWriter } from './status-writer.ts';
 import { findUnsupported } from './unsupported.ts';
 
@@ -47,7 +47,7 @@ export class PodWorker {
     this.#startTime = timestamp(services.clock.now());
     for (const container of this.#containers()) {
       const init = pod.spec.initContainers?.includes(container) === true;
-      this.#records.set(container.name, openRecord(container, init, pod.status, this.#startTime));
+      this.#records.set(container.name, restoreState(container, init, pod.status, this.#startTime));
     }
     const compute = (current: Pod): ReturnType<typeof podStatus> => this.#computeStatus(current);
     this.#status = new StatusWriter(services.api, { namespace, name, uid }, compute, services.onError);
@@ -82,7 +82,7 @@ export class PodWorker {
   }
 
   /** Ends the pod: its object is gone, or the node stops. `grace` in milliseconds. */
-  end(reason: EndReason, grace: number): void {
+  terminate(reason: EndReason, grace: number): void {
     this.#ending.request(reason, grace);
   }
 
@@ -91,21 +91,21 @@ export class PodWorker {
     const { phase } = this.#pod.status ?? {};
     const over = phase === 'Succeeded' || phase === 'Failed';
     if (!over && !this.#ending.signal.aborted) {
-      await this.#run();
+      await this.#runPod();
     }
     if (this.#ending.reason === undefined) {
       await this.#unmountVolumes();
       await aborted(this.#ending.signal);
     }
     if (this.#ending.reason !== 'node-stopped') {
-      await this.#finish(over);
+      await this.#complete(over);
     }
     this.#services.addresses.release(this.uid);
   }
 
   /** Until all containers have ended for good, or the pod is to end. */
-  async #run(): Promise<void> {
-    const problem = findUnsupported(this.#pod, this.#services.ids) ?? this.#lostForGood();
+  async #runPod(): Promise<void> {
+    const problem = findUnsupported(this.#pod, this.#services.ids) ?? this.#hasUnrecoverableContainer();
     if (problem !== undefined) {
       await this.#fail('UnsupportedByNode', problem);
       return;
@@ -133,7 +133,7 @@ export class PodWorker {
   }
 
   /** A pod that is never restarted does not survive a restart of the node (kuberuntime: computePodActions). */
-  #lostForGood(): string | undefined {
+  #hasUnrecoverableContainer(): string | undefined {
     const ran = [...this.#records.values()].some((record) => record.lastState !== undefined);
     return this.#pod.spec.restartPolicy === 'Never' && ran
       ? 'the node was restarted while the pod ran, and its restartPolicy is Never'
@@ -147,23 +147,23 @@ export class PodWorker {
   }
 
   /** Address, volumes and namespaces; tried again until they are there. `undefined`: the pod ends before. */
-  async #prepare(): Promise<PodSurroundings | undefined> {
-    const volumes = await this.#insist('FailedMount', () => this.#services.volumes.setUp(this.#pod));
-    const address = await this.#insist('FailedCreatePodSandBox', () =>
-      takeAddress(this.#pod, this.#services.addresses),
+  async #prepare(): Promise<PodContext | undefined> {
+    const volumes = await this.#retry('FailedMount', () => this.#services.volumes.setUp(this.#pod));
+    const address = await this.#retry('FailedCreatePodSandBox', () =>
+      waitForFreeAddress(this.#pod, this.#services.addresses),
     );
     if (volumes === undefined || address === undefined) {
       return undefined;
     }
     this.#address = address;
-    const environment = await this.#insist('FailedCreatePodSandBox', async () => {
+    const environment = await this.#retry('FailedCreatePodSandBox', async () => {
       const server = await this.#services.apiServer;
       return server === undefined ? new Map<string, string>() : apiEnvironment(server);
     });
     if (environment === undefined) return undefined;
-    const namespaces = sharesMounts(this.#pod)
+    const namespaces = hasBidirectionalMount(this.#pod)
       ? undefined
-      : await this.#insist('FailedCreatePodSandBox', () => this.#services.runtime.createPodNamespaces());
+      : await this.#retry('FailedCreatePodSandBox', () => this.#services.runtime.createPodNamespaces());
     this.#sandboxReady = true;
     void this.#status.publish();
     return this.#ending.signal.aborted
@@ -180,7 +180,7 @@ export class PodWorker {
   }
 
   /** Tries until it works or the pod ends; each failure is an event. */
-  async #insist<T>(reason: string, attempt: () => Promise<T>): Promise<T | undefined> {
+  async #retry<T>(reason: string, attempt: () => Promise<T>): Promise<T | undefined> {
     const backOff = new BackOff(retryLimits);
     const prefix = reason === 'FailedMount' ? 'MountVolume.SetUp failed' : 'Failed to create pod sandbox';
     while (!this.#ending.signal.aborted) {
@@ -189,7 +189,7 @@ export class PodWorker {
       } catch (error) {
         this.#warn(reason, `${prefix}: ${error instanceof Error ? error.message : String(error)}`);
         void this.#status.publish();
-        const delay = backOff.afterFailure(this.#services.clock.now());
+        const delay = backOff.nextDelay(this.#services.clock.now());
         await this.#services.clock.sleep(Math.max(delay, retryLimits.first), this.#ending.signal);
       }
     }
@@ -197,7 +197,7 @@ export class PodWorker {
   }
 
   /** One after the other; false when one failed for good or the pod ends. */
-  async #runInitContainers(surroundings: PodSurroundings): Promise<boolean> {
+  async #runInitContainers(surroundings: PodContext): Promise<boolean> {
     for (const container of this.#pod.spec.initContainers ?? []) {
       const again = ({ exitCode }: ContainerExit): boolean =>
         exitCode !== 0 && this.#pod.spec.restartPolicy !== 'Never';
@@ -209,7 +209,7 @@ export class PodWorker {
     return true;
   }
 
-  #runner(container: Container, surroundings: PodSurroundings): ContainerRunner {
+  #runner(container: Container, surroundings: PodContext): ContainerRunner {
     const record = this.#records.get(container.name);
     if (record === undefined) {
       throw new Error(`no record of container ${container.name}`);
@@ -226,7 +226,7 @@ export class PodWorker {
   }
 
   /** Containers have ended: take down what they used, then let the object go. A node that stops leaves it. */
-  async #finish(over: boolean): Promise<void> {
+  async #complete(over: boolean): Promise<void> {
     if (this.#ending.reason === 'deleted' && !over) {
       await this.#status.publish();
     }
@@ -257,7 +257,7 @@ export class PodWorker {
         return true;
       } catch (error) {
         this.#warn('FailedUnmount', `UnmountVolume.TearDown failed: ${(error as Error).message}`);
-        const delay = backOff.afterFailure(this.#services.clock.now());
+        const delay = backOff.nextDelay(this.#services.clock.now());
         await this.#services.clock.sleep(Math.max(delay, retryLimits.first), stop);
       }
     }

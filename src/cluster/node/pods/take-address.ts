@@ -7,7 +7,7 @@ import { addressAnnotation, isPodAddress, nodeAddress, type PodAddresses } from 
  * The address of a pod: the one that it asks for, the one that it had, or a free one. Idempotent. Rejects while
  * another pod, or anybody on the machine, has it.
  */
-export async function takeAddress(pod: Pod, addresses: PodAddresses): Promise<string> {
+export async function waitForFreeAddress(pod: Pod, addresses: PodAddresses): Promise<string> {
   if (pod.spec.hostNetwork === true) {
     return nodeAddress;
   }
@@ -22,7 +22,7 @@ export async function takeAddress(pod: Pod, addresses: PodAddresses): Promise<st
         'one address each',
     );
   }
-  if (addresses.claim(wanted, uid).holder !== uid) {
+  if (addresses.reserve(wanted, uid).holder !== uid) {
     throw new Error(`address ${wanted} is in use by another pod`);
   }
   if (listeningAddresses(await readFile('/proc/net/tcp', 'utf8')).has(wanted)) {

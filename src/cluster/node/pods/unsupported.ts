@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../../kubernetes/pod.ts';
-import { idsOf, unmetSecurity } from './container-security.ts';
-import { hasId, type IdRange } from '../runtime/user-namespace.ts';
+import { userAndGroups, unsupportedSecurity } from './container-security.ts';
+import { isMapped, type IdRange } from '../runtime/user-namespace.ts';
 
 type Check = (container: Container, pod: Pod, ids: readonly IdRange[]) => string | undefined;
 
@@ -36,11 +36,11 @@ const sharedMounts: Check = ({ volumeMounts = [], securityContext = {} }, pod) =
     : 'has Bidirectional mounts, which need hostPID: true on the embedded node: it cannot lock a /proc of their own';
 };
 
-const security: Check = (container, pod) => unmetSecurity(pod, container);
+const security: Check = (container, pod) => unsupportedSecurity(pod, container);
 
 const user: Check = (container, pod, ids) => {
-  const { user: uid, group: gid } = idsOf(pod, container);
-  return hasId(ids, uid) && hasId(ids, gid)
+  const { user: uid, group: gid } = userAndGroups(pod, container);
+  return isMapped(ids, uid) && isMapped(ids, gid)
     ? undefined
     : `wants to run as ${uid}:${gid}, an id that this machine does not give to the cluster: give its user ` +
         'subordinate ids (/etc/subuid, /etc/subgid and newuidmap), or run it as root';

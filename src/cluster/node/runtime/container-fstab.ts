@@ -4,7 +4,7 @@ import type { FstabEntry } from '../mounts/fstab.ts';
 import type { ContainerMount } from './container-runtime.ts';
 
 /** Folders whose mounts keep a container from the machine; a volume on top would open them again. */
-const guarded = [
+const readOnlyProcPaths = [
   '/proc',
   '/sys',
   '/usr',
@@ -24,7 +24,8 @@ function checkTarget(target: string): void {
     !target.endsWith('/') &&
     posix.normalize(target) === target &&
     !/[\n\t\0]/.test(target);
-  const taken = target === '/' || guarded.some((path) => target === path || target.startsWith(`${path}/`));
+  const taken =
+    target === '/' || readOnlyProcPaths.some((path) => target === path || target.startsWith(`${path}/`));
   if (!plain || taken) {
     throw new ProductError(
       'INVALID_ARGUMENT',
@@ -34,7 +35,7 @@ function checkTarget(target: string): void {
 }
 
 /** Mounts that may be made together: none lies inside another of its batch. */
-export function batchMounts(mounts: readonly ContainerMount[]): ContainerMount[][] {
+export function fstabEntries(mounts: readonly ContainerMount[]): ContainerMount[][] {
   const batches: ContainerMount[][] = [];
   for (const mount of mounts) {
     checkTarget(mount.target);
@@ -47,7 +48,7 @@ export function batchMounts(mounts: readonly ContainerMount[]): ContainerMount[]
   return batches.filter((batch) => batch !== undefined);
 }
 
-/** `flags`: what a read-only remount has to repeat (mount-table.ts, flagsToKeep). */
+/** `flags`: what a read-only remount has to repeat (mount-table.ts, flagsToPreserve). */
 export function bindOptions(mount: ContainerMount, flags: readonly string[]): string[] {
   const access = mount.readOnly ? ['ro', ...flags] : [];
   switch (mount.propagation) {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { boundingSet } from './capabilities.ts';
 import { formatCommandFile } from './command-file.ts';
-import { batchMounts } from './container-fstab.ts';
+import { fstabEntries } from './container-fstab.ts';
 import type { ContainerMount } from './container-runtime.ts';
 import { findMountMismatch } from './mount-check.ts';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
-import { formatIdentityMap, hasId, parseIdMap } from './user-namespace.ts';
+import { formatIdentityMap, isMapped, parseIdMap } from './user-namespace.ts';
 
 const none = { privileged: false, ownUserNamespace: true, add: [], drop: [] };
 
@@ -36,7 +36,7 @@ test("capabilities: privileged is everything of a user namespace of its own, and
 });
 
 test('mounts are made from the outside in', () => {
-  const batches = batchMounts([mountAt('/a/b/c'), mountAt('/a'), mountAt('/d'), mountAt('/a/b')]);
+  const batches = fstabEntries([mountAt('/a/b/c'), mountAt('/a'), mountAt('/d'), mountAt('/a/b')]);
   assert.deepEqual(
     batches.map((batch) => batch.map((mount) => mount.target)),
     [['/a', '/d'], ['/a/b'], ['/a/b/c']],
@@ -55,9 +55,9 @@ test('volumes do not cover what guards the machine, nor each other', () => {
     '/a\nb',
     '/a/',
   ]) {
-    assert.throws(() => batchMounts([mountAt(target)]), /cannot be mounted/, target);
+    assert.throws(() => fstabEntries([mountAt(target)]), /cannot be mounted/, target);
   }
-  assert.throws(() => batchMounts([mountAt('/a'), mountAt('/a')]), /two volumes/);
+  assert.throws(() => fstabEntries([mountAt('/a'), mountAt('/a')]), /two volumes/);
 });
 
 test('a mount of another place than the one asked for is seen', () => {
@@ -89,6 +89,6 @@ test('a command that env(1) would take for an assignment, or with a NUL, is refu
 test('the identity map of a namespace keeps its ids', () => {
   const ranges = parseIdMap('         0      65534          1\n         1     100000      65536\n');
   assert.equal(formatIdentityMap(ranges), '0 0 1\n1 1 65536\n');
-  assert.equal(hasId(ranges, 1000), true);
-  assert.equal(hasId(ranges, 65_537), false);
+  assert.equal(isMapped(ranges, 1000), true);
+  assert.equal(isMapped(ranges, 65_537), false);
 });

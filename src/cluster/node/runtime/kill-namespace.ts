@@ -12,18 +12,18 @@ function processesIn(namespace: string): number[] {
  * first process is (daemon/init.sh): no container runs there.
  */
 export function mountNamespaceOf(pid: number): string | undefined {
-  return unlessGone(() => readlinkSync(`/proc/${pid}/ns/mnt`));
+  return ignoreMissingProcess(() => readlinkSync(`/proc/${pid}/ns/mnt`));
 }
 
 /** A mount namespace that is kept from ending: the kernel gives the name of an ended one to the next that is made. */
-export interface HeldNamespace {
+export interface NamespaceHandle {
   readonly name: string;
   readonly release: () => void;
 }
 
 /** The mount namespace of a process, held until `release`; undefined as for `mountNamespaceOf`. */
-export function holdMountNamespace(pid: number): HeldNamespace | undefined {
-  const descriptor = unlessGone(() => openSync(`/proc/${pid}/ns/mnt`, 'r'));
+export function openMountNamespace(pid: number): NamespaceHandle | undefined {
+  const descriptor = ignoreMissingProcess(() => openSync(`/proc/${pid}/ns/mnt`, 'r'));
   if (descriptor === undefined) return undefined;
   return {
     name: readlinkSync(`/proc/self/fd/${descriptor}`),
@@ -31,7 +31,7 @@ export function holdMountNamespace(pid: number): HeldNamespace | undefined {
   };
 }
 
-function unlessGone<T>(read: () => T): T | undefined {
+function ignoreMissingProcess<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

@@ -1,9 +1,9 @@
-import type { FileSystemPlace } from '../mounts/mount-table.ts';
+import type { MountSource } from '../mounts/mount-table.ts';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
 
 export interface ExpectedMount {
   readonly target: string;
-  readonly place: FileSystemPlace;
+  readonly place: MountSource;
   readonly readOnly: boolean;
 }
 

@@ -10,13 +10,13 @@ export interface Pipe {
   readonly stream: Socket;
 }
 
-interface Ends {
+interface PipeEnds {
   readonly reader: number;
   readonly child: number;
 }
 
 /** So many are made by one mkfifo(1): starting that program costs more than all that it does. */
-const atOnce = 16;
+const poolSize = 16;
 
 /**
  * Pipes by mkfifo(1), made in that directory and unlinked as soon as they are open. Node's own pipes are sockets, and a
@@ -25,7 +25,7 @@ const atOnce = 16;
  */
 export class NamedPipes {
   readonly #directory: string;
-  readonly #ready: Ends[] = [];
+  readonly #ready: PipeEnds[] = [];
   #filling: Promise<void> | undefined;
 
   constructor(directory: string) {
@@ -33,23 +33,23 @@ export class NamedPipes {
   }
 
   /** Two, as a process has them for what it prints. Rejects where mkfifo cannot make any. */
-  async take(): Promise<[Pipe, Pipe]> {
+  async acquire(): Promise<[Pipe, Pipe]> {
     for (;;) {
       const [stdout, stderr] = this.#ready;
       if (stdout !== undefined && stderr !== undefined) {
         this.#ready.splice(0, 2);
         return [openStream(stdout), openStream(stderr)];
       }
-      this.#filling ??= this.#fill().finally(() => {
+      this.#filling ??= this.#prefill().finally(() => {
         this.#filling = undefined;
       });
       await this.#filling;
     }
   }
 
-  async #fill(): Promise<void> {
+  async #prefill(): Promise<void> {
     const batch = randomBytes(6).toString('hex');
-    const paths = Array.from({ length: atOnce }, (_, index) =>
+    const paths = Array.from({ length: poolSize }, (_, index) =>
       join(this.#directory, `pipe-${batch}-${index}`),
     );
     const made = await runCommand('mkfifo', ['-m', '0622', ...paths]);
@@ -58,12 +58,12 @@ export class NamedPipes {
   }
 }
 
-const openStream = ({ reader, child }: Ends): Pipe => ({
+const openStream = ({ reader, child }: PipeEnds): Pipe => ({
   child,
   stream: new Socket({ fd: reader, readable: true, writable: false }),
 });
 
-function openEnds(path: string): Ends {
+function openEnds(path: string): PipeEnds {
   // Without O_NONBLOCK this would wait for a writer; with a reader there, the writer's end opens at once.
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const child = openSync(path, constants.O_WRONLY);

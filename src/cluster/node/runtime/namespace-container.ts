@@ -4,8 +4,8 @@ import { closeSync, fchmodSync, openSync, unlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { withPath } from '../../../platform/write-file.ts';
 import { systemClock } from '../../../kubernetes/clock.ts';
-import { helperEnvironment } from '../command.ts';
-import { isolatedCommand } from '../isolated-command.ts';
+import { toolEnvironment } from '../command.ts';
+import { withoutInheritedState } from '../isolated-command.ts';
 import { formatCommandFile, type ContainerCommand } from './command-file.ts';
 import type {
   ContainerExit,
@@ -13,8 +13,8 @@ import type {
   ContainerProcess,
   RunningContainer,
 } from './container-runtime.ts';
-import type { HeldNamespace } from './kill-namespace.ts';
-import { holdMountNamespace, killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
+import type { NamespaceHandle } from './kill-namespace.ts';
+import { openMountNamespace, killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
 import type { NamedPipes } from './named-pipes.ts';
 import { closeChildEnds } from './named-pipes.ts';
 import { execArguments } from './stage-arguments.ts';
@@ -30,8 +30,8 @@ export interface StartedProcess extends StartedCommand {
 }
 
 /** The mount namespace of that process, unless it is the node's own, whose processes are never killed together. */
-function foreignNamespace(pid: number): HeldNamespace | undefined {
-  const namespace = holdMountNamespace(pid);
+function isOtherNamespace(pid: number): NamespaceHandle | undefined {
+  const namespace = openMountNamespace(pid);
   if (namespace === undefined || namespace.name !== mountNamespaceOf(process.pid)) return namespace;
   namespace.release();
   return undefined;
@@ -44,7 +44,7 @@ export class NamespaceContainer implements RunningContainer {
   readonly exited: Promise<ContainerExit>;
   readonly #plan: ContainerPlan;
   readonly #process: StartedProcess;
-  readonly #mountNamespace: HeldNamespace | undefined;
+  readonly #mountNamespace: NamespaceHandle | undefined;
   #ended = false;
 
   constructor(plan: ContainerPlan, started: StartedProcess) {
@@ -52,7 +52,7 @@ export class NamespaceContainer implements RunningContainer {
     this.pid = started.pid;
     this.#plan = plan;
     this.#process = started;
-    this.#mountNamespace = plan.nodePids ? foreignNamespace(started.pid) : undefined;
+    this.#mountNamespace = plan.nodePids ? isOtherNamespace(started.pid) : undefined;
     this.exited = this.#end();
   }
 
@@ -70,7 +70,7 @@ export class NamespaceContainer implements RunningContainer {
       // The death of a pid namespace's first process is the death of all its others (pid_namespaces(7)).
       sendSignal(this.pid, 'SIGKILL');
     }
-    await this.#killRest();
+    await this.#killRemaining();
     await this.exited;
   }
 
@@ -78,7 +78,7 @@ export class NamespaceContainer implements RunningContainer {
     if (this.#ended) {
       throw new Error(`container ${this.id} has ended`);
     }
-    const [stdout, stderr] = await this.#process.pipes.take();
+    const [stdout, stderr] = await this.#process.pipes.acquire();
     const name = `${this.id}-exec-${randomBytes(6).toString('hex')}`;
     const commandFile = join(this.#process.scratch, name);
     try {
@@ -91,10 +91,10 @@ export class NamespaceContainer implements RunningContainer {
     fchmodSync(commandEnd, 0o644);
     unlinkSync(commandFile);
     const enter = execArguments(this.#plan, this.pid, this.#process.clearGroups);
-    const [program = '', ...words] = isolatedCommand(enter, { first: 6, required: false }) ?? enter;
+    const [program = '', ...words] = withoutInheritedState(enter, { first: 6, required: false }) ?? enter;
     const child = spawn(program, words, {
       stdio: [options.stdin ? 'pipe' : 'ignore', stdout.child, stderr.child, 'ignore', 'pipe', commandEnd],
-      env: helperEnvironment,
+      env: toolEnvironment,
     });
     closeChildEnds([stdout, stderr]);
     closeSync(commandEnd);
@@ -109,14 +109,14 @@ export class NamespaceContainer implements RunningContainer {
 
   async #end(): Promise<ContainerExit> {
     const exit = await this.#process.exited;
-    await this.#killRest();
+    await this.#killRemaining();
     this.#ended = true;
     this.#mountNamespace?.release();
     await this.#process.drained;
     return exit;
   }
 
-  async #killRest(): Promise<void> {
+  async #killRemaining(): Promise<void> {
     if (this.#mountNamespace !== undefined && !this.#ended) {
       await killNamespace(this.#mountNamespace.name, () => systemClock.sleep(5));
     }

@@ -1,14 +1,14 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { formatFstab, type FstabEntry } from '../mounts/fstab.ts';
-import { flagsToKeep, mountOf } from '../mounts/mount-table.ts';
+import { flagsToPreserve, mountOf } from '../mounts/mount-table.ts';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { formatCommandFile } from './command-file.ts';
-import { batchMounts, bindOptions } from './container-fstab.ts';
+import { fstabEntries, bindOptions } from './container-fstab.ts';
 import type { ContainerMount, ContainerPlan } from './container-runtime.ts';
 import { writeFile } from '../../../platform/write-file.ts';
 
-export interface PlanSurroundings {
+export interface PlanContext {
   /** Mounts of the root itself. */
   readonly rootMounts: readonly FstabEntry[];
   /** Mounts of the node, for the flags that a read-only bind has to repeat. */
@@ -19,7 +19,7 @@ export interface PlanSurroundings {
 
 const lines = (paths: readonly string[]): string => paths.map((path) => `${path}\n`).join('');
 
-function formatBatch(batch: readonly ContainerMount[], surroundings: PlanSurroundings): [string, string][] {
+function formatBatch(batch: readonly ContainerMount[], surroundings: PlanContext): [string, string][] {
   const targets = (kind: ContainerMount['kind']): string[] =>
     batch.filter((mount) => mount.kind === kind).map((mount) => mount.target);
   const fstab = formatFstab(
@@ -27,7 +27,7 @@ function formatBatch(batch: readonly ContainerMount[], surroundings: PlanSurroun
       source: `/${surroundings.oldRoot}${mount.source}`,
       target: mount.target,
       type: 'none',
-      options: bindOptions(mount, flagsToKeep(mountOf(surroundings.table, mount.source))),
+      options: bindOptions(mount, flagsToPreserve(mountOf(surroundings.table, mount.source))),
     })),
   );
   return [
@@ -38,8 +38,8 @@ function formatBatch(batch: readonly ContainerMount[], surroundings: PlanSurroun
 }
 
 /** The files that stage.sh reads, by name. Rejects what cannot be run before anything is written. */
-export function formatPlan(plan: ContainerPlan, surroundings: PlanSurroundings): Map<string, string> {
-  const batches = batchMounts(plan.mounts).map((batch) => formatBatch(batch, surroundings));
+export function formatPlan(plan: ContainerPlan, surroundings: PlanContext): Map<string, string> {
+  const batches = fstabEntries(plan.mounts).map((batch) => formatBatch(batch, surroundings));
   const volumes = batches.flatMap((files, index) =>
     files.map(([name, content]): [string, string] => [
       `volumes-${String(index).padStart(2, '0')}/${name}`,

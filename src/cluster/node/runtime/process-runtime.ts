@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { scriptPath } from './script-path.ts';
-import { helperEnvironment } from '../command.ts';
-import { isolatedCommand } from '../isolated-command.ts';
+import { toolEnvironment } from '../command.ts';
+import { withoutInheritedState } from '../isolated-command.ts';
 import type { NodeLayout } from '../layout.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
-import { placeOf } from '../mounts/mount-table.ts';
+import { sourceOf } from '../mounts/mount-table.ts';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { safeRemove } from '../../../platform/safe-remove.ts';
 import { rootMounts, type RootFolders } from './container-fstab.ts';
@@ -85,15 +85,15 @@ export class ProcessRuntime implements ContainerRuntime {
       root: this.#layout.root,
       oldRoot: run.oldRoot,
     };
-    const [stdout, stderr] = await this.#pipes.take();
+    const [stdout, stderr] = await this.#pipes.acquire();
     const stage = stageArguments(plan, paths, setsGroups);
-    const [program = '', ...args] = isolatedCommand(stage, { first: 7, required: false }) ?? stage;
+    const [program = '', ...args] = withoutInheritedState(stage, { first: 7, required: false }) ?? stage;
     const child = spawn(program, args, {
       stdio: [
         ...(['pipe', stdout.child, 'pipe', plan.namespaces?.user ?? 'ignore', 'pipe'] as const),
         ...([plan.namespaces?.ipc ?? 'ignore', stderr.child] as const),
       ],
-      env: helperEnvironment,
+      env: toolEnvironment,
     });
     closeChildEnds([stdout, stderr]);
     const drained = Promise.all([
@@ -118,7 +118,7 @@ export class ProcessRuntime implements ContainerRuntime {
 async function checkMounts(plan: ContainerPlan, table: readonly MountEntry[], pid: number): Promise<void> {
   const expected = plan.mounts.map((mount) => ({
     target: mount.target,
-    place: placeOf(table, mount.source),
+    place: sourceOf(table, mount.source),
     readOnly: mount.readOnly,
   }));
   const mismatch = findMountMismatch(expected, await readMountTable(pid));

@@ -21,7 +21,7 @@ export interface StartedCommand {
 }
 
 /** 128 + n after signal n. */
-const bySignal = (signal: NodeJS.Signals): ContainerExit => ({
+const signalExitCode = (signal: NodeJS.Signals): ContainerExit => ({
   exitCode: 128 + constants.signals[signal],
 });
 
@@ -38,13 +38,13 @@ function statusOf(child: ChildProcess): Readable {
  * ends by the same signal as its child, except that it cannot do so for SIGKILL (2.38): then it complains and
  * ends with 1.
  */
-function ended(child: ChildProcess, complaints: () => string): Promise<ContainerExit> {
+function exitOf(child: ChildProcess, complaints: () => string): Promise<ContainerExit> {
   return new Promise((resolve) => {
     child.on('error', () => resolve({ exitCode: 128 }));
     child.on('close', (code, signal) => {
       const complained = complaints().includes('unshare:');
       if (signal !== null || (code === 1 && complained)) {
-        resolve(bySignal(signal ?? 'SIGKILL'));
+        resolve(signalExitCode(signal ?? 'SIGKILL'));
       } else {
         resolve({ exitCode: code ?? 128 });
       }
@@ -66,7 +66,7 @@ export async function execExit(child: ChildProcess): Promise<ContainerExit> {
   const code = await exit;
   // 126 and 127 before the command ran: the container's root or a program of the runtime is missing.
   const known = said ?? (code === 126 || code === 127 ? code : undefined);
-  return known === undefined ? bySignal('SIGKILL') : { exitCode: known };
+  return known === undefined ? signalExitCode('SIGKILL') : { exitCode: known };
 }
 
 /**
@@ -77,7 +77,7 @@ export async function awaitStart(child: ChildProcess, protocol: StartProtocol): 
   const printed = keepHead(child.stderr);
   const reasons: string[] = [];
   const complaints = (): string => [printed(), ...reasons].join('\n');
-  const gone = ended(child, complaints);
+  const gone = exitOf(child, complaints);
   child.on('error', (error) => reasons.push(error.message));
   const status = statusOf(child);
   const onDeadline = (): void => {
@@ -101,7 +101,7 @@ export async function awaitStart(child: ChildProcess, protocol: StartProtocol): 
     protocol.deadline.removeEventListener('abort', onDeadline);
   }
   await gone;
-  throw new Error(oneLine(complaints()) || 'the container ended before its command was started');
+  throw new Error(lastLine(complaints()) || 'the container ended before its command was started');
 }
 
 async function followStages(
@@ -125,7 +125,7 @@ async function followStages(
   return undefined;
 }
 
-const oneLine = (text: string): string =>
+const lastLine = (text: string): string =>
   text
     .split('\n')
     .map((line) => line.trim())

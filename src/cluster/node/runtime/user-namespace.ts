@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { scriptPath } from './script-path.ts';
-import { helperEnvironment } from '../command.ts';
+import { toolEnvironment } from '../command.ts';
 import type { PodNamespaces } from './container-runtime.ts';
 
 /** `count` ids from `first` on exist in the node's user namespace. */
@@ -29,7 +29,7 @@ export const formatIdentityMap = (ranges: readonly IdRange[]): string =>
   ranges.map(({ first, count }) => `${first} ${first} ${count}\n`).join('');
 
 /** Whether a container may run as that id here. */
-export const hasId = (ranges: readonly IdRange[], id: number): boolean =>
+export const isMapped = (ranges: readonly IdRange[], id: number): boolean =>
   ranges.some(({ first, count }) => id >= first && id < first + count);
 
 /**
@@ -42,7 +42,7 @@ export async function createPodNamespaces(): Promise<PodNamespaces> {
   const script = await readFile(scriptPath('user-namespace.sh'), 'utf8');
   const holder = spawn('unshare', ['--user', '--ipc', '--keep-caps', '/bin/sh', '-c', script], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: helperEnvironment,
+    env: toolEnvironment,
   });
   const stderr: Buffer[] = [];
   holder.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));

@@ -1,13 +1,13 @@
 import { arch } from 'node:os';
-import { architectures, condition, type NodeObject } from '../node-object.ts';
-import type { NodeName } from '../parse-node.ts';
+import { architectures, nodeCondition, type KubernetesNode } from '../node-object.ts';
+import type { NodeArgument } from '../parse-node.ts';
 
 /** Says of a Node that it reports status and runs nothing. */
 export const simulatedLabel = 'bosh-kubernetes.io/simulated';
 
-const roomy = { cpu: '10k', memory: '100Ti', 'ephemeral-storage': '1Pi', pods: '100k' };
+const unlimitedCapacity = { cpu: '10k', memory: '100Ti', 'ephemeral-storage': '1Pi', pods: '100k' };
 
-export function simulatedNodeObject({ name, zone }: NodeName): NodeObject {
+export function simulatedNodeObject({ name, zone }: NodeArgument): KubernetesNode {
   return {
     apiVersion: 'v1',
     kind: 'Node',
@@ -27,23 +27,23 @@ export function simulatedNodeObject({ name, zone }: NodeName): NodeObject {
 
 /** The status of a simulated node that is well. `now` is a Kubernetes timestamp. */
 export function simulatedNodeStatus(
-  { name }: NodeName,
+  { name }: NodeArgument,
   address: string,
   now: string,
 ): Record<string, unknown> {
   const architecture = architectures[arch()] ?? arch();
   return {
-    capacity: roomy,
-    allocatable: roomy,
+    capacity: unlimitedCapacity,
+    allocatable: unlimitedCapacity,
     addresses: [
       { type: 'InternalIP', address },
       { type: 'Hostname', address: name },
     ],
     conditions: [
-      condition('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'simulated', now),
-      condition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'simulated', now),
-      condition('PIDPressure', 'False', 'KubeletHasSufficientPID', 'simulated', now),
-      condition('Ready', 'True', 'KubeletReady', 'the simulated node is posting ready status', now),
+      nodeCondition('MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'simulated', now),
+      nodeCondition('DiskPressure', 'False', 'KubeletHasNoDiskPressure', 'simulated', now),
+      nodeCondition('PIDPressure', 'False', 'KubeletHasSufficientPID', 'simulated', now),
+      nodeCondition('Ready', 'True', 'KubeletReady', 'the simulated node is posting ready status', now),
     ],
     nodeInfo: { architecture, operatingSystem: 'linux', containerRuntimeVersion: 'simulated://1' },
   };

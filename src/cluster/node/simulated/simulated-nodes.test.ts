@@ -104,7 +104,7 @@ suite('simulated nodes', () => {
     await cluster.api.create(pods, makePod('p', { tolerations: [{ operator: 'Exists' }] }));
     const { spec } = await running(cluster, 'p');
     const lost = spec.nodeName ?? '';
-    cluster.nodes.freeze(lost);
+    cluster.nodes.stopHeartbeat(lost);
     await until('the node to be unknown', async () => (await readyStatus(cluster, lost)) === 'Unknown');
     await until('its pod to be unready', async () =>
       (await cluster.api.get<Pod>(at('p'))).status?.conditions?.some(
@@ -125,7 +125,7 @@ suite('simulated nodes', () => {
     await cluster.api.delete(at('p'));
     assert.notEqual((await cluster.api.get<Pod>(at('p'))).metadata.deletionTimestamp, undefined);
 
-    await cluster.nodes.thaw(lost);
+    await cluster.nodes.resumeHeartbeat(lost);
     await gone(cluster, 'p');
     await until('the taints to go', async () => {
       const node = await cluster.api.get<Node>({ resource: nodes, name: lost });

@@ -4,8 +4,8 @@ import type { Clock } from '../../../kubernetes/clock.ts';
 import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { nodes, pods } from '../../../kubernetes/resources.ts';
-import { putNode } from '../node-object.ts';
-import type { NodeName } from '../parse-node.ts';
+import { createOrUpdateNode } from '../node-object.ts';
+import type { NodeArgument } from '../parse-node.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from '../pod-console.ts';
 import { timestamp } from '../pods/events.ts';
 import { renewLease } from './heartbeat.ts';
@@ -16,10 +16,10 @@ import { SimulatedPods } from './simulated-pods.ts';
 
 export interface SimulatedNodesOptions {
   readonly api: KubernetesApi;
-  readonly nodes: readonly NodeName[];
+  readonly nodes: readonly NodeArgument[];
   readonly clock: Clock;
   /** Serves the pods of other nodes; absent: there are none. */
-  readonly behind?: PodConsole;
+  readonly fallbackConsole?: PodConsole;
   /** What answers for the containers that do not run; absent: an error that says so. */
   readonly console?: PodConsole;
   /** Milliseconds between renewals of the nodes' leases; kubelet's 10 s when absent. */
@@ -27,8 +27,8 @@ export interface SimulatedNodesOptions {
   readonly onError: (error: unknown) => void;
 }
 
-interface Known {
-  readonly node: NodeName;
+interface SimulatedNode {
+  readonly node: NodeArgument;
   readonly address: string;
   isFrozen: boolean;
 }
@@ -39,7 +39,7 @@ interface Known {
  */
 export class SimulatedNodes implements PodConsole {
   readonly #options: SimulatedNodesOptions;
-  readonly #known: ReadonlyMap<string, Known>;
+  readonly #known: ReadonlyMap<string, SimulatedNode>;
   readonly #pods: SimulatedPods;
   readonly #stopping = new AbortController();
   #loops: Promise<unknown> = Promise.resolve();
@@ -58,9 +58,9 @@ export class SimulatedNodes implements PodConsole {
 
   /** Registers the nodes and serves their pods until `stop`. */
   async start(): Promise<void> {
-    for (const name of this.#known.keys()) await this.#report(name);
+    for (const name of this.#known.keys()) await this.#register(name);
     const version = await this.#pods.resynchronize();
-    this.#loops = Promise.all([this.#pods.follow(version, this.#stopping.signal), this.#beat()]);
+    this.#loops = Promise.all([this.#pods.follow(version, this.#stopping.signal), this.#renewLeases()]);
   }
 
   async stop(): Promise<void> {
@@ -69,14 +69,14 @@ export class SimulatedNodes implements PodConsole {
   }
 
   /** The node falls silent: no heartbeat, nothing is done for its pods, as after a power failure. */
-  freeze(name: string): void {
+  stopHeartbeat(name: string): void {
     this.#of(name).isFrozen = true;
   }
 
   /** The node is back: it reports itself ready, registers again where it was deleted, and serves its pods as they are now. */
-  async thaw(name: string): Promise<void> {
+  async resumeHeartbeat(name: string): Promise<void> {
     this.#of(name).isFrozen = false;
-    await this.#report(name);
+    await this.#register(name);
     await this.#pods.resynchronize();
   }
 
@@ -89,46 +89,46 @@ export class SimulatedNodes implements PodConsole {
   }
 
   async #consoleOf({ namespace, pod: name }: ExecRequest | LogRequest): Promise<PodConsole> {
-    const { api, behind = simulatedConsole, console = simulatedConsole } = this.#options;
+    const { api, fallbackConsole = simulatedConsole, console = simulatedConsole } = this.#options;
     const pod = await api.get<Pod>({ resource: pods, namespace, name });
     const known = this.#known.get(pod.spec.nodeName ?? '');
-    if (known === undefined) return behind;
+    if (known === undefined) return fallbackConsole;
     if (known.isFrozen) throw unreachable(known.address);
     return console;
   }
 
-  #of(name: string): Known {
+  #of(name: string): SimulatedNode {
     const known = this.#known.get(name);
     if (known === undefined) throw new Error(`there is no simulated node ${name}`);
     return known;
   }
 
-  async #report(name: string): Promise<void> {
+  async #register(name: string): Promise<void> {
     const { node, address } = this.#of(name);
     const { api, clock } = this.#options;
     const status = simulatedNodeStatus(node, address, timestamp(clock.now()));
-    await putNode(api, simulatedNodeObject(node), status);
+    await createOrUpdateNode(api, simulatedNodeObject(node), status);
     await renewLease(api, name, clock.now());
   }
 
-  async #beat(): Promise<void> {
+  async #renewLeases(): Promise<void> {
     const { clock, heartbeat = 10_000, onError } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       await clock.sleep(heartbeat, signal);
       for (const [name, { isFrozen }] of this.#known) {
-        if (!isFrozen && !signal.aborted) await this.#say(name).catch(onError);
+        if (!isFrozen && !signal.aborted) await this.#patchStatus(name).catch(onError);
       }
     }
   }
 
   /** As kubelet: a lease renewed, and a status that somebody changed posted again. A deleted node stays deleted. */
-  async #say(name: string): Promise<void> {
+  async #patchStatus(name: string): Promise<void> {
     const { api, clock } = this.#options;
     try {
       const { status } = await api.get<Node>({ resource: nodes, name });
       const ready = status?.conditions?.find(({ type }) => type === 'Ready');
-      await (ready?.status === 'True' ? renewLease(api, name, clock.now()) : this.#report(name));
+      await (ready?.status === 'True' ? renewLease(api, name, clock.now()) : this.#register(name));
     } catch (error) {
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     }

@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
 import { nodeLayout } from '../layout.ts';
-import { fromObject } from '../paths-in-objects.ts';
+import { toLocalPath } from '../paths-in-objects.ts';
 import type { NodeWorld } from './node-world.ts';
 
 /** A volume of the node with a claim `claim-<name>` bound to it; resolves with its folder. */
@@ -48,5 +48,5 @@ export async function createVolume({ api, node, directory }: NodeWorld, name: st
       },
     },
   } as KubernetesObject);
-  return fromObject(nodeLayout(directory), path);
+  return toLocalPath(nodeLayout(directory), path);
 }

@@ -6,7 +6,7 @@ import { test, type TestContext } from 'node:test';
 import type { KubernetesApi } from '../../../kubernetes/api.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import { nodeLayout, type NodeLayout } from '../layout.ts';
-import { findClaimPath } from './claim-path.ts';
+import { resolveVolumePath } from './claim-path.ts';
 import { VolumeError } from './volume-error.ts';
 
 const name = 'pvc-1';
@@ -28,7 +28,7 @@ async function find(layout: NodeLayout, path: string, provisioned: boolean): Pro
   const get = ({ resource }: { resource: { plural: string } }): Promise<unknown> =>
     Promise.resolve(resource.plural === 'persistentvolumes' ? volume : claim);
   const api = { get } as unknown as Pick<KubernetesApi, 'get'>;
-  return (await findClaimPath(api, { namespace: 'bosh', name: 'disk' }, layout)).path;
+  return (await resolveVolumePath(api, { namespace: 'bosh', name: 'disk' }, layout)).path;
 }
 
 test('a volume of ours is in the folder of its name, wherever the cluster was when it was made', async (t) => {

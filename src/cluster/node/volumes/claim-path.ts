@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../kubernetes/resources.ts';
 import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import type { NodeLayout } from '../layout.ts';
-import { fromObject } from '../paths-in-objects.ts';
+import { toLocalPath } from '../paths-in-objects.ts';
 import { VolumeError } from './volume-error.ts';
 
 interface Claim extends KubernetesObject {
@@ -29,7 +29,7 @@ export interface ClaimPath {
  * `owner`: for generic ephemeral volumes, the pod that has to own the claim (kubelet: ephemeral volumes never use
  * a claim that happens to have the name).
  */
-export async function findClaimPath(
+export async function resolveVolumePath(
   api: Pick<KubernetesApi, 'get'>,
   claim: { readonly namespace: string; readonly name: string; readonly owner?: string | undefined },
   layout: NodeLayout,
@@ -53,7 +53,7 @@ export async function findClaimPath(
 
 async function ownDirectory(volume: PersistentVolume, layout: NodeLayout): Promise<string> {
   const { metadata } = volume;
-  const path = placeOf(volume, layout);
+  const path = volumeDirectory(volume, layout);
   if (path === undefined || dirname(path) !== layout.volumes || basename(path).startsWith('.')) {
     throw new VolumeError(`PV ${metadata.name} is not one of the embedded node's own volumes`);
   }
@@ -64,13 +64,13 @@ async function ownDirectory(volume: PersistentVolume, layout: NodeLayout): Promi
 }
 
 /** A volume of the controller's has its own name's folder; an earlier version wrote where the cluster was then. */
-function placeOf({ metadata, spec }: PersistentVolume, layout: NodeLayout): string | undefined {
+function volumeDirectory({ metadata, spec }: PersistentVolume, layout: NodeLayout): string | undefined {
   const path = spec.local?.path ?? spec.hostPath?.path;
   if (path === undefined) return undefined;
   const isOurs = metadata.annotations?.[volumeAnnotations.provisionedBy] !== undefined;
   return isOurs && basename(path) === metadata.name
     ? join(layout.volumes, metadata.name)
-    : fromObject(layout, path);
+    : toLocalPath(layout, path);
 }
 
 async function getClaim(api: Pick<KubernetesApi, 'get'>, namespace: string, name: string): Promise<Claim> {

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { Clock } from '../../../kubernetes/clock.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
-import { mountsOfPlace, placeOf, readAllMountTables } from '../mounts/mount-table.ts';
+import { mountsOfSource, sourceOf, readAllMountTables } from '../mounts/mount-table.ts';
 import type { NodeLayout } from '../layout.ts';
 import { safeRemove } from '../../../platform/safe-remove.ts';
 import { isKnownParameter } from '../volume-provisioner.ts';
@@ -40,7 +40,7 @@ export class PersistentVolumes implements VolumeProvisioner {
   }
 
   async removeSnapshot(handle: string): Promise<void> {
-    await this.#discard(this.#snapshot(handle));
+    await this.#moveToTrash(this.#snapshot(handle));
   }
 
   async modify(volumeName: string, parameters: Readonly<Record<string, string>>): Promise<void> {
@@ -59,9 +59,9 @@ export class PersistentVolumes implements VolumeProvisioner {
     if (!(await isThere(path))) {
       return;
     }
-    const place = placeOf(await readMountTable(), path);
+    const place = sourceOf(await readMountTable(), path);
     for (const { pid, mounts } of await readAllMountTables()) {
-      const used = mountsOfPlace(mounts, place)[0];
+      const used = mountsOfSource(mounts, place)[0];
       if (used !== undefined) {
         throw new ProductError(
           'VOLUME_BUSY',
@@ -69,7 +69,7 @@ export class PersistentVolumes implements VolumeProvisioner {
         );
       }
     }
-    await this.#discard(path);
+    await this.#moveToTrash(path);
   }
 
   /** Ends removals and forgets copies that a crash cut short; to be called before any pod runs. */
@@ -88,7 +88,7 @@ export class PersistentVolumes implements VolumeProvisioner {
     await syncDirectory(dirname(to));
   }
 
-  async #discard(path: string): Promise<void> {
+  async #moveToTrash(path: string): Promise<void> {
     if (await isThere(path)) {
       const trash = await this.#trash();
       await rename(path, trash);

@@ -11,12 +11,12 @@ import type { FstabEntry } from '../mounts/fstab.ts';
 import { mountAll, unmount } from '../mounts/mount-command.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
 import { safeRemove } from '../../../platform/safe-remove.ts';
-import { fromObject, kubeletInObjects } from '../paths-in-objects.ts';
-import { findClaimPath } from './claim-path.ts';
+import { toLocalPath, apiKubeletRoot } from '../paths-in-objects.ts';
+import { resolveVolumePath } from './claim-path.ts';
 import { listDirectory } from './list-directory.ts';
-import { refuseUsed, unmountAbandoned } from './mounts-of-others.ts';
+import { assertNotMountedElsewhere, unmountStale } from './mounts-of-others.ts';
 import type { NodeApi } from '../node-api.ts';
-import { projectAll } from './project-all.ts';
+import { resolveSources } from './project-all.ts';
 import type { PodIdentity } from './project-all.ts';
 import type { KeyedData } from './project-all.ts';
 import { projectFiles, writeProjectedFiles } from './projected-files.ts';
@@ -61,22 +61,22 @@ export class PodVolumes {
 
   /** Idempotent: what stands already is kept. Rejects with VolumeError where a volume is not ready. */
   async setUp(pod: Pod): Promise<Map<string, ReadyVolume>> {
-    const identity = identify(pod);
+    const identity = podIdentity(pod);
     const planned = new Map<string, PlannedVolume>();
     for (const volume of pod.spec.volumes ?? []) {
       planned.set(volume.name, await this.#planOne(identity, volume));
     }
-    await this.#make(identity, [...planned.values()]);
+    await this.#mount(identity, [...planned.values()]);
     return new Map([...planned].map(([name, { path, readOnly }]) => [name, { path, readOnly }]));
   }
 
   /** Writes the tokens of the pod's volumes anew; what else they hold stays. */
   async renewTokens(pod: Pod): Promise<void> {
-    const identity = identify(pod);
+    const identity = podIdentity(pod);
     for (const { name, projected } of pod.spec.volumes ?? []) {
       const sources = projected?.sources?.filter((source) => source.serviceAccountToken !== undefined) ?? [];
       if (sources.length > 0)
-        await this.#make(identity, [await this.#projected(identity, name, { ...projected, sources })]);
+        await this.#mount(identity, [await this.#projected(identity, name, { ...projected, sources })]);
     }
   }
 
@@ -87,7 +87,7 @@ export class PodVolumes {
   async tearDown(uid: string): Promise<void> {
     await this.unmountAll(uid);
     const directory = podDirectory(this.#layout, uid);
-    await refuseUsed(directory);
+    await assertNotMountedElsewhere(directory);
     await safeRemove(directory);
   }
 
@@ -99,17 +99,17 @@ export class PodVolumes {
       for (const name of await listDirectory(join(volumes, plugin)))
         directories.push(join(volumes, plugin, name));
     }
-    await unmountAbandoned(directories);
+    await unmountStale(directories);
     await unmount(...directories);
   }
 
   /** Uids of all pods that have a directory here. */
-  present(): Promise<string[]> {
+  mountedVolumes(): Promise<string[]> {
     return listDirectory(join(this.#layout.kubelet, 'pods'));
   }
 
   /** One process mounts all: each costs as much as the work of the node for the pod. */
-  async #make(pod: PodIdentity, planned: readonly PlannedVolume[]): Promise<void> {
+  async #mount(pod: PodIdentity, planned: readonly PlannedVolume[]): Promise<void> {
     const table = await readMountTable();
     const missing: FstabEntry[] = [];
     for (const { path, mount } of planned) {
@@ -187,7 +187,7 @@ export class PodVolumes {
   async #projected(pod: PodIdentity, name: string, source: ProjectedVolume): Promise<PlannedVolume> {
     const read = (resource: Resource, from: { name: string; optional?: boolean }): Promise<KeyedData> =>
       this.#data(resource, pod.namespace, from);
-    const files = await projectAll(pod, source, { api: this.#api, read });
+    const files = await resolveSources(pod, source, { api: this.#api, read });
     const path = volumeDirectory(this.#layout, pod.uid, plugins.projected, name);
     return {
       path,
@@ -226,10 +226,10 @@ export class PodVolumes {
 
   async #hostPath(source: NonNullable<Volume['hostPath']>): Promise<PlannedVolume> {
     const { type = '' } = source;
-    const path = fromObject(this.#layout, source.path);
+    const path = toLocalPath(this.#layout, source.path);
     if (!path.startsWith(`${this.#layout.kubelet}/`)) {
       throw new VolumeError(
-        `hostPath ${source.path} is refused: the embedded node gives pods nothing outside ${kubeletInObjects}`,
+        `hostPath ${source.path} is refused: the embedded node gives pods nothing outside ${apiKubeletRoot}`,
       );
     }
     if (type !== '' && type !== 'Directory') {
@@ -248,13 +248,13 @@ export class PodVolumes {
   }
 
   async #claim(pod: PodIdentity, name: string, owner?: string): Promise<PlannedVolume> {
-    const claim = await findClaimPath(this.#api, { namespace: pod.namespace, name, owner }, this.#layout);
+    const claim = await resolveVolumePath(this.#api, { namespace: pod.namespace, name, owner }, this.#layout);
     const path = volumeDirectory(this.#layout, pod.uid, plugins.claim, claim.volumeName);
     return { path, readOnly: false, mount: { source: claim.path, type: 'none', options: ['bind'] } };
   }
 }
 
-function identify(pod: Pod): PodIdentity {
+function podIdentity(pod: Pod): PodIdentity {
   const { uid, name, namespace } = pod.metadata;
   if (uid === undefined || name === undefined || namespace === undefined || !/^[\w-]+$/.test(uid)) {
     throw new Error('a pod without uid, name or namespace');

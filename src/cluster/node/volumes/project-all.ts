@@ -35,17 +35,17 @@ export interface ProjectionSources {
 }
 
 /** The files of a projected volume, its tokens fresh. Rejects with VolumeError, and with ApiError for a token. */
-export async function projectAll(
+export async function resolveSources(
   pod: PodIdentity,
   { sources = [], defaultMode = 0o644 }: ProjectedVolume,
   from: ProjectionSources,
 ): Promise<ProjectedFile[]> {
   const files: ProjectedFile[] = [];
-  for (const source of sources) files.push(...(await projectOne(pod, source, { ...from, defaultMode })));
+  for (const source of sources) files.push(...(await resolveSource(pod, source, { ...from, defaultMode })));
   return files;
 }
 
-async function projectOne(
+async function resolveSource(
   pod: PodIdentity,
   { serviceAccountToken: token, configMap, secret, downwardAPI }: VolumeProjection,
   { api, read, defaultMode }: ProjectionSources & { readonly defaultMode: number },

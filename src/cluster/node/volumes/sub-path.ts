@@ -15,7 +15,7 @@ function components(subPath: string): string[] {
   return parts.filter((part) => part !== '' && part !== '.');
 }
 
-function lookUp(path: string): Stats | undefined {
+function openat(path: string): Stats | undefined {
   try {
     return lstatSync(path);
   } catch (error) {
@@ -40,7 +40,7 @@ export function resolveSubPath(volume: string, subPath: string): SubPath {
   try {
     for (const [index, part] of parts.entries()) {
       const child = `/proc/self/fd/${directory}/${part}`;
-      let status = lookUp(child);
+      let status = openat(child);
       if (status === undefined) {
         mkdirSync(child, 0o755);
         status = lstatSync(child);

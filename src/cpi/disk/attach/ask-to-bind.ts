@@ -1,23 +1,23 @@
 import { isProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
-import { holderContainer } from '../../own-containers.ts';
+import { mountContainer } from '../../own-containers.ts';
 import { diskCidOf } from './attachments.ts';
 import { bindExit, bindScript } from './bind-script.ts';
 import { untilReadyIn } from './until-ready-script.ts';
-import { cannotExit } from './volume-functions.ts';
+import { mountFailedExit } from './volume-functions.ts';
 
-const deadlineMs = 40_000;
+const execTimeoutMs = 40_000;
 
 export type BindOutcome =
   | { readonly kind: 'bound' }
   /** By a detach_disk. This attachment does not mount the disk any more. */
   | { readonly kind: 'released' }
   /** The script says why. */
-  | { readonly kind: 'cannot'; readonly words: string }
+  | { readonly kind: 'cannot'; readonly reason: string }
   /** The container is starting, or its node's kubelet is. */
   | { readonly kind: 'no answer'; readonly words: string };
 
@@ -25,27 +25,27 @@ export type BindOutcome =
  * Has the holder of an attachment see to it that the disk is in the VM: it mounts it only after an attach_disk has marked the claim and
  * asked for it. `mark` is what that has written there. Idempotent.
  */
-export async function askToBind(cloud: Cloud, attachment: Pod, mark: string): Promise<BindOutcome> {
+export async function runBindScript(cloud: CallContext, attachment: Pod, mark: string): Promise<BindOutcome> {
   const { name = '', uid = '', annotations = {} } = attachment.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
   try {
     const { exitCode, stderr } = await cloud.exec({
       namespace: diskNamespaceOf(cloud),
       pod: name,
-      container: holderContainer,
+      container: mountContainer,
       command: [
         '/bin/sh',
         '-c',
         untilReadyIn(attachment) + bindScript,
         ...['bind', diskCidOf(attachment), vmUid, uid, mark],
       ],
-      deadlineMs,
+      deadlineMs: execTimeoutMs,
     });
     if (exitCode === 0) return { kind: 'bound' };
     if (exitCode === bindExit.released) return { kind: 'released' };
     const words = stderr.trim();
-    return exitCode === cannotExit
-      ? { kind: 'cannot', words }
+    return exitCode === mountFailedExit
+      ? { kind: 'cannot', reason: words }
       : { kind: 'no answer', words: `its holder ended with exit code ${exitCode}: ${words}` };
   } catch (error) {
     if (isApiError(error, 403) || !(isApiError(error) || isProductError(error))) throw error;

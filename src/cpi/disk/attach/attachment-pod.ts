@@ -1,9 +1,9 @@
 import type { Container, Pod, Toleration, Volume } from '../../../kubernetes/pod.ts';
 import { annotation, baseLabels, label } from '../../labels.ts';
-import { attachmentName } from '../../names.ts';
-import { stayTolerations } from '../../vm/pod-placement.ts';
+import { attachmentPodName } from '../../names.ts';
+import { unlimitedTolerations } from '../../vm/pod-placement.ts';
 import { hubVolume } from '../../vm/vm-pod.ts';
-import { fixedRequests, holderContainer, vmContainerOf } from '../../own-containers.ts';
+import { cpiContainerRequests, mountContainer, vmContainerStatus } from '../../own-containers.ts';
 import { holdScript } from './hold-script.ts';
 
 export interface AttachmentPlan {
@@ -16,13 +16,13 @@ export interface AttachmentPlan {
   readonly kubeletRootDirectory: string;
   readonly directorUuid: string | undefined;
   /** A former attachment may have left the disk in the VM. */
-  readonly takesOver?: boolean;
+  readonly adoptsMount?: boolean;
 }
 
-const yearInSeconds = 31_536_000;
+const holdSeconds = 31_536_000;
 
 /** An attachment stays on a cordoned node or one under pressure, where its VM stays too. */
-const nodeConditions: readonly Toleration[] = [
+const nodeConditionTaints: readonly Toleration[] = [
   'unschedulable',
   'disk-pressure',
   'memory-pressure',
@@ -36,7 +36,7 @@ const nodeConditions: readonly Toleration[] = [
  */
 export function attachmentPod(plan: AttachmentPlan): Pod {
   const { diskCid, vm } = plan;
-  const image = vmContainerOf(vm.spec.containers)?.image ?? '';
+  const image = vmContainerStatus(vm.spec.containers)?.image ?? '';
   const uid = vm.metadata.uid ?? '';
   const agentId = vm.metadata.labels?.[label.agentId];
   const mounts = {
@@ -44,11 +44,11 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
     volume: { name: 'volume', mountPath: '/volume' },
   };
   const holder: Container = {
-    name: holderContainer,
+    name: mountContainer,
     image,
-    command: ['/bin/sh', '-c', holdScript, holderContainer, diskCid, uid],
+    command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, uid],
     // without a request for the node's disk a kubelet that runs short of it would evict attachments first
-    resources: { requests: { ...fixedRequests, 'ephemeral-storage': '16Mi' } },
+    resources: { requests: { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } },
     securityContext: { privileged: true, runAsUser: 0 },
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
@@ -61,7 +61,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: attachmentName(diskCid),
+      name: attachmentPodName(diskCid),
       namespace: plan.namespace,
       labels: {
         ...baseLabels('attachment', plan.directorUuid),
@@ -74,7 +74,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'false',
         [annotation.vmUid]: uid,
         [annotation.vmNamespace]: vm.metadata.namespace ?? '',
-        ...(plan.takesOver === true && { [annotation.takesOver]: 'true' }),
+        ...(plan.adoptsMount === true && { [annotation.takesOver]: 'true' }),
       },
     },
     spec: {
@@ -83,7 +83,7 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
       hostPID: true,
       automountServiceAccountToken: false,
       enableServiceLinks: false,
-      terminationGracePeriodSeconds: yearInSeconds,
+      terminationGracePeriodSeconds: holdSeconds,
       ...(vm.spec.priorityClassName !== undefined && { priorityClassName: vm.spec.priorityClassName }),
       ...(vm.spec.imagePullSecrets !== undefined && { imagePullSecrets: vm.spec.imagePullSecrets }),
       tolerations: tolerationsOf(vm),
@@ -119,7 +119,7 @@ function tolerationsOf(vm: Pod): Toleration[] {
   const own = (vm.spec.tolerations ?? []).filter(
     ({ key }) => key !== undefined && key !== 'node.kubernetes.io/out-of-service',
   );
-  const all = [...own, ...stayTolerations, ...nodeConditions];
+  const all = [...own, ...unlimitedTolerations, ...nodeConditionTaints];
   const words = ({ key, operator = 'Equal', value, effect }: Toleration): string =>
     JSON.stringify([key, operator, value, effect]);
   return [...new Map(all.map((toleration) => [words(toleration), toleration])).values()];

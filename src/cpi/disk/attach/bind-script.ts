@@ -1,11 +1,11 @@
 import { hubVolume } from '../../vm/vm-pod.ts';
 import { onlyInAttachment } from './until-ready-script.ts';
-import { cannotExit, volumeFunctions } from './volume-functions.ts';
+import { mountFailedExit, volumeFunctions } from './volume-functions.ts';
 
 /** How long a VM whose pod was deleted by force may take to be gone from the node: by the clock, shorter than a wait for the lock. */
-const secondsForOthers = 20;
+const otherVmTimeoutSeconds = 20;
 
-/** Exit codes of `bind` besides 0 and `cannotExit`. `released`: a detach_disk has released the disk in this attachment. */
+/** Exit codes of `bind` besides 0 and `mountFailedExit`. `released`: a detach_disk has released the disk in this attachment. */
 export const bindExit = { released: 17 } as const;
 
 /**
@@ -63,7 +63,7 @@ bind() (
   at_entry=$(mounted_at "$entry")
   [ -z "$at_entry" ] || fail "another volume ($at_entry) is mounted as disk $cid"
   volume=$(mounted_at /volume)
-  end=$(($(uptime_seconds) + ${secondsForOthers}))
+  end=$(($(uptime_seconds) + ${otherVmTimeoutSeconds}))
   while other=$(other_vm) && [ -n "$other" ]; do
     [ "$(uptime_seconds)" -lt "$end" ] || fail "it is still mounted in another VM on the node, whose pod has the uid" $other "and has no attachment to it any more: detach the disk there, or delete that VM"
     sleep 1
@@ -73,7 +73,7 @@ bind() (
   # a provisioner may leave it open to all; where root is squashed, this cannot be done
   chown 0:0 /volume 2>/dev/null && chmod go-w /volume 2>/dev/null
   note_attached
-  own_hub && put_in || exit ${cannotExit}
+  own_hub && put_in || exit ${mountFailedExit}
   is_bound || fail "disk $cid is not in the hub after mounting it"
 )
 `;

@@ -4,7 +4,7 @@ import { isProductError } from '../../../errors/product-error.ts';
 import { ApiError } from '../../../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../../kubernetes/api.ts';
 import { namespaces, pods } from '../../../kubernetes/resources.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { parseConfig } from '../../config.ts';
 import {
   createVmArguments,
@@ -51,7 +51,7 @@ function refusing(api: KubernetesApi, code: number, message: string): Kubernetes
   };
 }
 
-async function strategyMade(cloud: Cloud): Promise<string> {
+async function strategyMade(cloud: CallContext): Promise<string> {
   await createVm(cloud, createVmArguments());
   return strategyOf(await cloud.api.get({ resource: pods, namespace, name: vmCid }));
 }

@@ -2,7 +2,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import { pods } from '../../../kubernetes/resources.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import type { VmPlan } from '../../vm/vm-plan.ts';
 import { vmPod } from '../../vm/vm-pod.ts';
@@ -14,17 +14,17 @@ import type { AttachStrategy } from './strategy.ts';
  * admit an attachment where attachments live. Throws NOT_SUPPORTED, before anything was made, where the VM would have to
  * be made anew for disks of another namespace, which no pod can mount.
  */
-export async function decideStrategy(cloud: Cloud, plan: VmPlan): Promise<AttachStrategy> {
+export async function decideStrategy(cloud: CallContext, plan: VmPlan): Promise<AttachStrategy> {
   const { attach } = cloud.config.kubernetes;
   if (attach === 'hot') return 'hot';
-  if (attach === 'recreate') return recreate(cloud, plan, 'kubernetes.attach is recreate');
-  const refusal = await refusalOf(cloud, plan);
+  if (attach === 'recreate') return recreateOrThrow(cloud, plan, 'kubernetes.attach is recreate');
+  const refusal = await attachmentRejection(cloud, plan);
   return refusal === undefined
     ? 'hot'
-    : recreate(cloud, plan, `an attachment is not admitted there: ${refusal.message}`);
+    : recreateOrThrow(cloud, plan, `an attachment is not admitted there: ${refusal.message}`);
 }
 
-function recreate(cloud: Cloud, { cid }: VmPlan, why: string): AttachStrategy {
+function recreateOrThrow(cloud: CallContext, { cid }: VmPlan, why: string): AttachStrategy {
   const disks = diskNamespaceOf(cloud);
   if (disks === cloud.namespace) return 'recreate';
   throw new ProductError(
@@ -34,7 +34,7 @@ function recreate(cloud: Cloud, { cid }: VmPlan, why: string): AttachStrategy {
 }
 
 /** Why an attachment would be refused for good; a quota that is full is not that. */
-async function refusalOf(cloud: Cloud, plan: VmPlan): Promise<ApiError | undefined> {
+async function attachmentRejection(cloud: CallContext, plan: VmPlan): Promise<ApiError | undefined> {
   const vm = vmPod(plan, '');
   const uid = cloud.newUuid();
   const attachment = attachmentPod({

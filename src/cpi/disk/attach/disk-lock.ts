@@ -1,26 +1,26 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
-import { changedByOthers } from '../../changed-by-others.ts';
-import type { Cloud } from '../../cloud.ts';
+import { conflictError } from '../../changed-by-others.ts';
+import type { CallContext } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
-import { waitUntilGone } from '../../remove-object.ts';
+import { waitForDeletion } from '../../remove-object.ts';
 import { findVm, findVmSecret, podReference } from '../../vm/find-vm.ts';
 import type { VmSecret } from '../../vm/pod-record.ts';
-import { disksOf } from '../../vm/pod-record.ts';
-import { dropCopy } from '../change/drop-copy.ts';
+import { recordedDiskCids } from '../../vm/pod-record.ts';
+import { discardReplacement } from '../change/drop-copy.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { claimReference, findClaim } from '../claim.ts';
-import { diskGone } from '../disk-not-found.ts';
+import { diskDeletedError } from '../disk-not-found.ts';
 
-const tries = 5;
+const maxAttempts = 5;
 
 /**
  * The strategy `recreate` has no attachment pod whose name only one VM can take, so the claim says which VM
  * has it: the VM's cid, and the uid of its Secret, which tells a later VM of the same name. A VM that is
  * gone holds nothing.
  */
-export const isHeldBy = ({ metadata }: PersistentVolumeClaim, secret: VmSecret): boolean =>
+export const isLockedBy = ({ metadata }: PersistentVolumeClaim, secret: VmSecret): boolean =>
   metadata.labels?.[label.vmId] === secret.metadata.name &&
   metadata.annotations?.[annotation.vmUid] === secret.metadata.uid;
 
@@ -28,7 +28,10 @@ export const isHeldBy = ({ metadata }: PersistentVolumeClaim, secret: VmSecret):
  * The cid of the living VM that a claim names; undefined when there is none. A pod of a VM that is gone may
  * still have the volume: it is waited for. A VM that cannot be looked at counts as living.
  */
-export async function livingHolder(cloud: Cloud, claim: PersistentVolumeClaim): Promise<string | undefined> {
+export async function lockOwner(
+  cloud: CallContext,
+  claim: PersistentVolumeClaim,
+): Promise<string | undefined> {
   const vmCid = claim.metadata.labels?.[label.vmId];
   if (vmCid === undefined) return undefined;
   // a VM with such a disk is in the namespace of the claim; this CPI's VMs may be in another one
@@ -42,16 +45,16 @@ export async function livingHolder(cloud: Cloud, claim: PersistentVolumeClaim): 
 }
 
 async function livingVm(
-  cloud: Cloud,
+  cloud: CallContext,
   vmCid: string,
   claim: PersistentVolumeClaim,
 ): Promise<string | undefined> {
   const secret = await findVmSecret(cloud, vmCid);
-  if (secret !== undefined && isHeldBy(claim, secret)) return vmCid;
+  if (secret !== undefined && isLockedBy(claim, secret)) return vmCid;
   const pod = await findVm(cloud, vmCid);
   const { name = '' } = claim.metadata;
-  if (pod !== undefined && disksOf(pod).includes(name)) {
-    await waitUntilGone(cloud, {
+  if (pod !== undefined && recordedDiskCids(pod).includes(name)) {
+    await waitForDeletion(cloud, {
       reference: podReference(cloud, vmCid),
       uid: pod.metadata.uid ?? '',
       nodeName: pod.spec.nodeName,
@@ -63,8 +66,8 @@ async function livingVm(
 }
 
 /** Rejects with DISK_ATTACHED_ELSEWHERE where a living VM has the disk. */
-export async function refuseHeld(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
-  const holder = await livingHolder(cloud, claim);
+export async function assertNotLocked(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+  const holder = await lockOwner(cloud, claim);
   if (holder === undefined) return;
   throw new ProductError(
     'DISK_ATTACHED_ELSEWHERE',
@@ -79,14 +82,14 @@ export async function refuseHeld(cloud: Cloud, claim: PersistentVolumeClaim): Pr
  * `look` does that again if the claim was changed meanwhile, and rejects. Model: recreate.pml.
  */
 export async function lockDisk(
-  cloud: Cloud,
+  cloud: CallContext,
   first: PersistentVolumeClaim,
   { secret, look }: { secret: VmSecret; look: (now: PersistentVolumeClaim) => Promise<void> },
 ): Promise<PersistentVolumeClaim> {
   let claim = first;
   const { name = '' } = claim.metadata;
-  for (let left = tries; left > 0; left -= 1) {
-    if (!isHeldBy(claim, secret)) await refuseHeld(cloud, claim);
+  for (let left = maxAttempts; left > 0; left -= 1) {
+    if (!isLockedBy(claim, secret)) await assertNotLocked(cloud, claim);
     const locked = await patchSeen(cloud, claim, {
       labels: { [label.vmId]: secret.metadata.name, [label.unclaimed]: null },
       annotations: {
@@ -100,13 +103,13 @@ export async function lockDisk(
     if (locked !== undefined) return locked;
     const now = await findClaim(cloud, name);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
-      throw diskGone(name, 'was deleted meanwhile');
+      throw diskDeletedError(name, 'was deleted meanwhile');
     // of an update_disk that began meanwhile: what the VM writes would not be in it
-    await dropCopy(cloud, now);
+    await discardReplacement(cloud, now);
     await look(now);
     claim = now;
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${name}'`);
+  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${name}'`);
 }
 
 /**
@@ -116,19 +119,20 @@ export async function lockDisk(
  * the disk. `detached`: the claim says that it was detached from this VM. Idempotent. Model: recreate.pml.
  */
 export async function unlockDisk(
-  cloud: Cloud,
+  cloud: CallContext,
   seen: PersistentVolumeClaim,
   { secret, detached }: { secret: VmSecret; detached: boolean },
 ): Promise<boolean> {
   const { name = '' } = seen.metadata;
-  for (let left = tries; left > 0; left -= 1) {
+  for (let left = maxAttempts; left > 0; left -= 1) {
     const claim = await findClaim(cloud, name);
-    if (claim === undefined || !isHeldBy(claim, secret)) return true;
+    if (claim === undefined || !isLockedBy(claim, secret)) return true;
     if (lockOf(claim) !== lockOf(seen)) return false;
     // the uid of the Secret is that of the VM: each attach_disk makes another pod; a later VM can have the cid
-    if ((await unmark(cloud, claim, detached ? secret.metadata.uid : undefined)) !== undefined) return true;
+    if ((await removeLock(cloud, claim, detached ? secret.metadata.uid : undefined)) !== undefined)
+      return true;
   }
-  throw changedByOthers('DISK_BUSY', `disk '${name}'`);
+  throw conflictError('DISK_BUSY', `disk '${name}'`);
 }
 
 /** True if the last detach_disk took the disk from that VM, and no VM has been given it since. */
@@ -142,19 +146,19 @@ const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
  * Removes from a claim what a VM that is gone left on it. Rejects with DISK_ATTACHED_ELSEWHERE if a VM was
  * given the disk since `claim` was read.
  */
-export async function freeOfDeadVm(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+export async function clearStaleLock(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   let now: PersistentVolumeClaim | undefined = claim;
-  for (let left = tries; left > 0; left -= 1) {
+  for (let left = maxAttempts; left > 0; left -= 1) {
     if (now?.metadata.labels?.[label.vmId] === undefined) return;
-    if ((await unmark(cloud, now)) !== undefined) return;
+    if ((await removeLock(cloud, now)) !== undefined) return;
     now = await findClaim(cloud, claim.metadata.name ?? '');
-    if (now !== undefined) await refuseHeld(cloud, now);
+    if (now !== undefined) await assertNotLocked(cloud, now);
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${claim.metadata.name ?? ''}'`);
+  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${claim.metadata.name ?? ''}'`);
 }
 
-const unmark = (
-  cloud: Cloud,
+const removeLock = (
+  cloud: CallContext,
   claim: PersistentVolumeClaim,
   detachedFrom?: string,
 ): Promise<PersistentVolumeClaim | undefined> =>
@@ -169,7 +173,7 @@ const unmark = (
 
 /** Undefined if the claim has changed since it was read, or is gone. */
 async function patchSeen(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata: { name = '', resourceVersion } }: PersistentVolumeClaim,
   metadata: { labels: object; annotations: object },
 ): Promise<PersistentVolumeClaim | undefined> {

@@ -1,10 +1,10 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { findClaim } from '../claim.ts';
-import { livingHolder } from './disk-lock.ts';
+import { lockOwner } from './disk-lock.ts';
 import { wasDetachedFrom } from './last-vm.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
 
@@ -13,12 +13,12 @@ import { waitUntilOffNode } from './volume-attachments.ts';
  * node, or after it had noted on the claim that it took the disk out. Resolves with whether there was such a thing.
  * DISK_NOT_ATTACHED where the driver has it for a pod that no detach ends. Model: hot.pml
  */
-export async function finishDetach(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
+export async function finishDetach(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
   const claim = await findClaim(cloud, diskCid);
-  if (claim === undefined || (await livingHolder(cloud, claim)) !== undefined) return false;
+  if (claim === undefined || (await lockOwner(cloud, claim)) !== undefined) return false;
   const { nodeName } = vm.spec;
   if (nodeName === undefined) return false;
-  const user = await livingUser(cloud, diskCid, nodeName);
+  const user = await runningPodUsing(cloud, diskCid, nodeName);
   if (user === undefined)
     return (await waitUntilOffNode(cloud, claim, nodeName)) || wasDetachedFrom(claim, vm);
   throw new ProductError(
@@ -29,7 +29,11 @@ export async function finishDetach(cloud: Cloud, vm: Pod, diskCid: string): Prom
 }
 
 /** A pod on that node that has the claim and is not about to end. */
-async function livingUser(cloud: Cloud, claimName: string, nodeName: string): Promise<string | undefined> {
+async function runningPodUsing(
+  cloud: CallContext,
+  claimName: string,
+  nodeName: string,
+): Promise<string | undefined> {
   const { items } = await cloud.api.list<Pod>(pods, {
     namespace: diskNamespaceOf(cloud),
     fieldSelector: `spec.nodeName=${nodeName}`,

@@ -1,22 +1,22 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { annotation } from '../../labels.ts';
-import { holderContainer } from '../../own-containers.ts';
-import { cannotExit } from './volume-functions.ts';
+import { mountContainer } from '../../own-containers.ts';
+import { mountFailedExit } from './volume-functions.ts';
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
 
-const holderOf = (pod: Pod): ContainerStatus | undefined =>
-  pod.status?.containerStatuses?.find(({ name }) => name === holderContainer);
+const mountContainerStatus = (pod: Pod): ContainerStatus | undefined =>
+  pod.status?.containerStatuses?.find(({ name }) => name === mountContainer);
 
 /** True while the holder runs: it can be asked whether the volume is in the VM. */
-export const isHeld = (pod: Pod): boolean => holderOf(pod)?.state?.running !== undefined;
+export const isRunning = (pod: Pod): boolean => mountContainerStatus(pod)?.state?.running !== undefined;
 
 /** Why the holder's last start could not put the volume into the VM; undefined where it could, or has not ended. */
-export function bindFailure(pod: Pod): string | undefined {
-  const { state, lastState } = holderOf(pod) ?? {};
+export function mountFailure(pod: Pod): string | undefined {
+  const { state, lastState } = mountContainerStatus(pod) ?? {};
   if (state?.running !== undefined) return undefined;
   const ended = state?.terminated ?? lastState?.terminated;
-  if (ended?.exitCode !== cannotExit) return undefined;
+  if (ended?.exitCode !== mountFailedExit) return undefined;
   return ended.message?.trim() ?? `mounting it failed with exit code ${ended.exitCode}`;
 }
 
@@ -25,7 +25,7 @@ export function bindFailure(pod: Pod): string | undefined {
  * it after its own restart, and then it may tell of no container at all (kubernetes: pkg/kubelet eviction, nodeshutdown, rejectPod).
  * What it mounted may be in the VM still.
  */
-export const isEnded = ({ status }: Pod): boolean =>
+export const isTerminal = ({ status }: Pod): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
 /** True for an attachment that was made where a former one may have left the disk in the VM. */
@@ -33,8 +33,8 @@ export const takesOver = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[annotation.takesOver] === 'true';
 
 /** True where a holder ever ran. */
-export function hasRun(pod: Pod): boolean {
-  const { state, lastState } = holderOf(pod) ?? {};
+export function hasStarted(pod: Pod): boolean {
+  const { state, lastState } = mountContainerStatus(pod) ?? {};
   return [state?.running, state?.terminated, lastState?.terminated].some((one) => one !== undefined);
 }
 
@@ -42,5 +42,5 @@ export function hasRun(pod: Pod): boolean {
  * True where a holder ever ran, or takes the disk over from a former one, and did not say that it could not mount: the volume may be in
  * the VM whatever it does now.
  */
-export const hasBound = (pod: Pod): boolean =>
-  (hasRun(pod) || takesOver(pod)) && bindFailure(pod) === undefined;
+export const mayBeMounted = (pod: Pod): boolean =>
+  (hasStarted(pod) || takesOver(pod)) && mountFailure(pod) === undefined;

@@ -1,6 +1,6 @@
 import { bindFunction } from './bind-script.ts';
 import { readyLock } from './until-ready-script.ts';
-import { cannotExit, volumeFunctions } from './volume-functions.ts';
+import { mountFailedExit, volumeFunctions } from './volume-functions.ts';
 
 /**
  * The container of an attachment: mounts the volume at each of its starts, once attach_disk has had it mounted (bind-script.ts), holds
@@ -15,7 +15,7 @@ import { cannotExit, volumeFunctions } from './volume-functions.ts';
 export const holdScript = `${volumeFunctions}${bindFunction}trap 'ending=1' TERM INT
 # of a life before: a sandbox that is made again ends the holder too
 rm -f /scratch/ended
-bind || exit ${cannotExit}
+bind || exit ${mountFailedExit}
 exec 8> ${readyLock}
 flock 8
 pause() { sleep "$1" & wait "$!"; }
@@ -39,7 +39,7 @@ while :; do
     release > /scratch/users 2>&1
     case $? in
       0) [ -z "$asked" ] || exit 0; pause 1 ;;
-      ${cannotExit}) cat /scratch/users >&2; exit ${cannotExit} ;;
+      ${mountFailedExit}) cat /scratch/users >&2; exit ${mountFailedExit} ;;
       *) pause 0.3 ;;
     esac
   else

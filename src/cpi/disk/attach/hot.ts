@@ -1,34 +1,34 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { podLastWords } from '../../../kubernetes/pod-words.ts';
+import { describePodAndEvents } from '../../../kubernetes/pod-words.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { vmNotFound } from '../../vm/find-vm.ts';
 import { whileNodeAnswers } from '../../node/look-at-node.ts';
-import { waitForNode } from '../../wait-for-node.ts';
-import { lookAtPod, startProblem } from '../../vm/start-problem.ts';
+import { waitForScheduling } from '../../wait-for-node.ts';
+import { inspectPodHint, startProblem } from '../../vm/start-problem.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import type { BindOutcome } from './ask-to-bind.ts';
-import { askToBind } from './ask-to-bind.ts';
-import { bindFailure, isEnded, isHeld } from './has-bound.ts';
+import { runBindScript } from './ask-to-bind.ts';
+import { mountFailure, isTerminal, isRunning } from './has-bound.ts';
 import { attachmentPod } from './attachment-pod.ts';
 import { lastVm, wasGivenTo } from './last-vm.ts';
-import { markAttached } from './mark-attached.ts';
+import { recordAttachment } from './mark-attached.ts';
 import {
   diskCidOf,
   attachmentReference,
-  createHubPod,
+  createAttachmentPod,
   describeVmOf,
   findAttachment,
-  hasItsVm,
-  hubOf,
-  requestEnd,
-  waitUntilEnded,
+  vmStillExists,
+  attachmentPlanBase,
+  deleteAttachmentPod,
+  waitForAttachmentDeletion,
 } from './attachments.ts';
 
 /** How often a name may be taken by another between our look and our create. */
@@ -41,18 +41,18 @@ const pauseMs = 500;
  * be writing to it, and a deletion cannot be taken back (take-back.ts). An attachment that a detach_disk has released, which that call
  * deletes unless it was killed, is replaced by another one. Model: hot.pml
  */
-export async function attachHot(cloud: Cloud, vm: Pod, claim: PersistentVolumeClaim): Promise<string> {
+export async function attachHot(cloud: CallContext, vm: Pod, claim: PersistentVolumeClaim): Promise<string> {
   const diskCid = claim.metadata.name ?? '';
   const look = (now: PersistentVolumeClaim): Promise<void> => refuseMountElsewhere(cloud, now, vm);
   for (let left = tries; left > 0; left -= 1) {
-    const held = { takesOver: wasGivenTo(claim, vm), look, ask: askToBind };
+    const held = { takesOver: wasGivenTo(claim, vm), look, ask: runBindScript };
     const { attachment, outcome } = await hold(cloud, vm, claim, held);
     if (outcome === 'bound') {
       await requireThere(cloud, attachment, diskCid);
       return `${hubPath}/disks/${diskCid}/store`;
     }
-    await requestEnd(cloud, attachment);
-    await waitUntilEnded(cloud, attachment, cloud.config.deadlines.detachDisk);
+    await deleteAttachmentPod(cloud, attachment);
+    await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.detachDisk);
   }
   throw madeByOthers(diskCid);
 }
@@ -64,7 +64,7 @@ interface Holding {
   /** Looks at the claim again if it has changed since the caller has read it; an error ends the call. */
   readonly look: (now: PersistentVolumeClaim) => Promise<void>;
   /** Asked of the holder when it runs. */
-  readonly ask: (cloud: Cloud, attachment: Pod, mark: string) => Promise<BindOutcome>;
+  readonly ask: (cloud: CallContext, attachment: Pod, mark: string) => Promise<BindOutcome>;
 }
 
 interface Held {
@@ -76,28 +76,28 @@ interface Held {
 
 /** The attachment of the disk to the VM, found or made, after its holder has answered. Model: hot.pml */
 export async function hold(
-  cloud: Cloud,
+  cloud: CallContext,
   vm: Pod,
   claim: PersistentVolumeClaim,
   holding: Holding,
 ): Promise<Held> {
   const diskCid = claim.metadata.name ?? '';
-  const scheduled = await waitForNode(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
+  const scheduled = await waitForScheduling(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
   const attachment = await ensureAttachment(cloud, scheduled, claim, holding.takesOver);
   const nodeName = scheduled.spec.nodeName ?? '';
   let mark: string | undefined;
   try {
-    mark = await markAttached(cloud, attachment, { claim, look: holding.look });
+    mark = await recordAttachment(cloud, attachment, { claim, look: holding.look });
     const outcome = await waitUntilHeld(cloud, attachment, { diskCid, nodeName, mark, ask: holding.ask });
     return { attachment, mark, outcome };
   } catch (error) {
-    const { takenBack } = await import('./take-back.ts');
-    throw await takenBack(cloud, attachment, { error, mark });
+    const { takenBack: rollBack } = await import('./take-back.ts');
+    throw await rollBack(cloud, attachment, { error, mark });
   }
 }
 
 /** An attachment that was deleted by force while its holder was asked has let another call find the VM without the disk. */
-async function requireThere(cloud: Cloud, { metadata }: Pod, diskCid: string): Promise<void> {
+async function requireThere(cloud: CallContext, { metadata }: Pod, diskCid: string): Promise<void> {
   const now = await findAttachment(cloud, diskCid);
   if (now?.metadata.uid !== metadata.uid || now?.metadata.deletionTimestamp !== undefined)
     throw deletedMeanwhile(diskCid);
@@ -111,27 +111,27 @@ function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
   if (existing === undefined) return 'none';
   if (existing.metadata.deletionTimestamp !== undefined) return 'ending';
   if (existing.metadata.annotations?.[annotation.vmUid] !== vm.metadata.uid) return 'of another pod';
-  return isEnded(existing) ? 'ended' : 'ours';
+  return isTerminal(existing) ? 'ended' : 'ours';
 }
 
 async function ensureAttachment(
-  cloud: Cloud,
+  cloud: CallContext,
   vm: Pod,
   claim: PersistentVolumeClaim,
-  isLeft: boolean,
+  adoptExisting: boolean,
 ): Promise<Pod> {
   const diskCid = claim.metadata.name ?? '';
-  let takesOver = isLeft;
+  let takesOver = adoptExisting;
   for (let left = tries; left > 0; left -= 1) {
     const existing = await findAttachment(cloud, diskCid);
     const state = attachmentState(existing, vm);
     if (existing !== undefined && state === 'ours') return existing;
     takesOver ||= state === 'ended';
-    const wanted = attachmentPod({ ...hubOf(cloud, vm), diskCid, takesOver });
-    if (state === 'ended') await requireAdmitted(cloud, wanted);
+    const wanted = attachmentPod({ ...attachmentPlanBase(cloud, vm), diskCid, adoptsMount: takesOver });
+    if (state === 'ended') await assertAdmitted(cloud, wanted);
     if (existing !== undefined) await clear(cloud, existing, state);
     await refuseMountElsewhere(cloud, claim, vm);
-    const created = await createHubPod(cloud, wanted);
+    const created = await createAttachmentPod(cloud, wanted);
     if (created !== undefined) return created;
   }
   throw madeByOthers(diskCid);
@@ -139,7 +139,7 @@ async function ensureAttachment(
 
 /** Rejects with DISK_ATTACHED_ELSEWHERE if another VM than this one has the disk mounted without an attachment. */
 export async function refuseMountElsewhere(
-  cloud: Cloud,
+  cloud: CallContext,
   claim: PersistentVolumeClaim,
   vm: Pod,
 ): Promise<void> {
@@ -147,7 +147,7 @@ export async function refuseMountElsewhere(
 }
 
 /** Rejects with DISK_ATTACHED_ELSEWHERE if another VM has the disk mounted though its attachment was deleted by others. */
-export async function refuseLeftMount(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+export async function refuseLeftMount(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   if (lastVm(claim) === undefined) return;
   const { vmWithLeftMount } = await import('./left-mount.ts');
   const vmCid = await vmWithLeftMount(cloud, claim);
@@ -162,7 +162,7 @@ export async function refuseLeftMount(cloud: Cloud, claim: PersistentVolumeClaim
  * Rejects where the successor of an ended attachment would be refused, whose room in a quota may be another's by now: without
  * either nothing would tell that the disk is in the VM. A server says so before it says that the name is taken.
  */
-async function requireAdmitted(cloud: Cloud, successor: Pod): Promise<void> {
+async function assertAdmitted(cloud: CallContext, successor: Pod): Promise<void> {
   try {
     await cloud.api.create<Pod>(pods, successor, { dryRun: true });
   } catch (error) {
@@ -171,7 +171,7 @@ async function requireAdmitted(cloud: Cloud, successor: Pod): Promise<void> {
 }
 
 /** Ends what is left of an attachment of the disk; DISK_ATTACHED_ELSEWHERE where a living VM has it. */
-export async function clearAttachment(cloud: Cloud, diskCid: string): Promise<void> {
+export async function clearAttachment(cloud: CallContext, diskCid: string): Promise<void> {
   const existing = await findAttachment(cloud, diskCid);
   if (existing === undefined) return;
   await clear(
@@ -182,30 +182,30 @@ export async function clearAttachment(cloud: Cloud, diskCid: string): Promise<vo
 }
 
 /** An attachment to a VM that is no more is ended; one to a living VM is not ours to end. */
-async function clear(cloud: Cloud, existing: Pod, state: AttachmentState): Promise<void> {
-  if (state === 'of another pod' && (await hasItsVm(cloud, existing))) {
+async function clear(cloud: CallContext, existing: Pod, state: AttachmentState): Promise<void> {
+  if (state === 'of another pod' && (await vmStillExists(cloud, existing))) {
     throw new ProductError(
       'DISK_ATTACHED_ELSEWHERE',
       `disk '${diskCidOf(existing)}' is attached to ${describeVmOf(cloud, existing)}; detach it there first`,
     );
   }
-  if (state !== 'ending') await requestEnd(cloud, existing);
-  await waitUntilEnded(cloud, existing, cloud.config.deadlines.detachDisk);
+  if (state !== 'ending') await deleteAttachmentPod(cloud, existing);
+  await waitForAttachmentDeletion(cloud, existing, cloud.config.deadlines.detachDisk);
 }
 
 async function waitUntilHeld(
-  cloud: Cloud,
+  cloud: CallContext,
   attachment: Pod,
   asking: Asking & { readonly nodeName: string },
 ): Promise<Held['outcome']> {
   const { diskCid, nodeName } = asking;
-  const gone = (): ProductError => deletedMeanwhile(diskCid);
-  const refuse = (words: string): Promise<never> => Promise.reject(notAttachable(diskCid, words));
+  const vmDeletedError = (): ProductError => deletedMeanwhile(diskCid);
+  const refuse = (words: string): Promise<never> => Promise.reject(notAttachableError(diskCid, words));
   return whileNodeAnswers(cloud, {
     nodeName,
     work: async (signal) => {
-      const placed = await waitForNode(cloud, attachment, gone, signal);
-      return waitUntilMounted(cloud, placed, { ...asking, gone, signal });
+      const placed = await waitForScheduling(cloud, attachment, vmDeletedError, signal);
+      return waitUntilMounted(cloud, placed, { ...asking, gone: vmDeletedError, signal });
     },
     whenLost: (lost) =>
       refuse(
@@ -228,29 +228,35 @@ interface Mounting extends Asking {
 }
 
 /** A holder that does not answer is starting again, or its kubelet is: it is asked until the deadline. */
-async function waitUntilMounted(cloud: Cloud, placed: Pod, mounting: Mounting): Promise<Held['outcome']> {
+async function waitUntilMounted(
+  cloud: CallContext,
+  placed: Pod,
+  mounting: Mounting,
+): Promise<Held['outcome']> {
   const { clock, config } = cloud;
   const end = clock.now() + config.deadlines.attachDisk * 1000;
   let known: Pod | undefined = placed;
   let said = '';
   for (;;) {
     const deadlineMs = Math.max(0, end - clock.now());
-    await waitUntilHolderRuns(cloud, placed, mounting, { deadlineMs, known });
+    await waitUntilContainerRuns(cloud, placed, mounting, { deadlineMs, known });
     known = undefined;
     const outcome = await mounting.ask(cloud, placed, mounting.mark);
     if (outcome.kind === 'bound' || outcome.kind === 'released') return outcome.kind;
-    if (outcome.kind === 'cannot') throw notAttachable(mounting.diskCid, outcome.words);
-    if (clock.now() + pauseMs >= end) throw unanswered(cloud, mounting.diskCid, outcome.words);
+    if (outcome.kind === 'cannot') throw notAttachableError(mounting.diskCid, outcome.reason);
+    if (clock.now() + pauseMs >= end) throw mountTimeoutError(cloud, mounting.diskCid, outcome.words);
     if (outcome.words !== said)
-      cloud.say(`waiting for the attachment of disk '${mounting.diskCid}' to answer: ${outcome.words}`);
+      cloud.reportProgress(
+        `waiting for the attachment of disk '${mounting.diskCid}' to answer: ${outcome.words}`,
+      );
     said = outcome.words;
     await clock.sleep(pauseMs, mounting.signal);
     mounting.signal.throwIfAborted();
   }
 }
 
-async function waitUntilHolderRuns(
-  cloud: Cloud,
+async function waitUntilContainerRuns(
+  cloud: CallContext,
   { metadata: { name = '', uid } }: Pod,
   { diskCid, gone, signal }: Mounting,
   { deadlineMs, known }: { readonly deadlineMs: number; readonly known: Pod | undefined },
@@ -265,21 +271,21 @@ async function waitUntilHolderRuns(
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
         throw gone();
       // said once; the kubelet would start it again for ever
-      const problem = bindFailure(pod) ?? startProblem(pod);
-      if (problem !== undefined) throw notAttachable(diskCid, problem);
-      return isHeld(pod) ? true : undefined;
+      const problem = mountFailure(pod) ?? startProblem(pod);
+      if (problem !== undefined) throw notAttachableError(diskCid, problem);
+      return isRunning(pod) ? true : undefined;
     },
     awaited: `disk '${diskCid}' to be mounted`,
     deadlineMs,
     lastWords: async (last) => ({
-      state: await podLastWords(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last),
-      next: lookAtPod,
+      state: await describePodAndEvents(cloud.api, { namespace: diskNamespaceOf(cloud), name }, last),
+      next: inspectPodHint,
     }),
-    say: cloud.say,
+    onProgress: cloud.reportProgress,
   });
 }
 
-function unanswered(cloud: Cloud, diskCid: string, words: string): ProductError {
+function mountTimeoutError(cloud: CallContext, diskCid: string, words: string): ProductError {
   const seconds = cloud.config.deadlines.attachDisk;
   return new ProductError(
     'DEADLINE',
@@ -288,7 +294,7 @@ function unanswered(cloud: Cloud, diskCid: string, words: string): ProductError 
 }
 
 const deletedMeanwhile = (diskCid: string): ProductError =>
-  notAttachable(diskCid, 'its attachment was deleted meanwhile');
+  notAttachableError(diskCid, 'its attachment was deleted meanwhile');
 
 function madeByOthers(diskCid: string): ProductError {
   return new ProductError(
@@ -297,7 +303,7 @@ function madeByOthers(diskCid: string): ProductError {
   );
 }
 
-function notAttachable(diskCid: string, why: string): ProductError {
+function notAttachableError(diskCid: string, why: string): ProductError {
   return new ProductError(
     'DISK_NOT_ATTACHABLE',
     `disk '${diskCid}' cannot be attached: ${why}; when that is mended, attach it again`,

@@ -1,7 +1,7 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { isVmRunning } from '../../vm/live-vm.ts';
 import { vmContainer } from '../../own-containers.ts';
@@ -14,26 +14,26 @@ const graceSeconds = 40;
  * Rejects with DISK_BUSY while something in the VM uses one of its own volumes, or while the VM cannot be asked. A
  * container that does not run uses nothing.
  */
-export async function refuseInUse(cloud: Cloud, pod: Pod, diskCid: string): Promise<void> {
+export async function assertNotInUse(cloud: CallContext, pod: Pod, diskCid: string): Promise<void> {
   const { name = '', uid } = pod.metadata;
   const seconds = cloud.config.deadlines.release;
   const end = cloud.clock.now() + seconds * 1000;
   for (;;) {
-    const words = await usersOf(cloud, name, diskCid, seconds);
+    const words = await findUsers(cloud, name, diskCid, seconds);
     if (words === undefined) return;
     if (words.startsWith('in use:'))
-      throw busy(name, diskCid, `${words} for ${seconds} s; stop what uses it`);
+      throw diskBusyError(name, diskCid, `${words} for ${seconds} s; stop what uses it`);
     const now = await findVm(cloud, name);
     if (now === undefined || now.metadata.uid !== uid || !isVmRunning(now)) return;
     if (cloud.clock.now() >= end)
-      throw busy(name, diskCid, `the VM could not be asked for ${seconds} s who uses it (${words})`);
+      throw diskBusyError(name, diskCid, `the VM could not be asked for ${seconds} s who uses it (${words})`);
     await cloud.clock.sleep(pauseMs);
   }
 }
 
 /** Undefined: nobody; `in use: ...`: those; anything else is why the VM could not be asked. */
-async function usersOf(
-  cloud: Cloud,
+async function findUsers(
+  cloud: CallContext,
   pod: string,
   diskCid: string,
   seconds: number,
@@ -54,7 +54,7 @@ async function usersOf(
   }
 }
 
-function busy(vmCid: string, diskCid: string, why: string): ProductError {
+function diskBusyError(vmCid: string, diskCid: string, why: string): ProductError {
   return new ProductError(
     'DISK_BUSY',
     `disk '${diskCid}' is still attached to VM '${vmCid}': ${why}; then detach it again`,

@@ -1,15 +1,15 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { isVmRunning } from '../../vm/live-vm.ts';
 import { vmContainer } from '../../own-containers.ts';
-import { isEnded } from './has-bound.ts';
+import { isTerminal } from './has-bound.ts';
 
-const secondsToLook = 20;
+const checkTimeoutSeconds = 20;
 const pauseMs = 500;
 /** The directory alone is a release that has not come to its end (volume-functions.ts): a job may use the volume without a mount there. */
 const isMountedScript =
@@ -22,37 +22,37 @@ type Look = 'mounted' | 'not mounted' | 'comes back';
  * Whether a disk is mounted in a living VM, as the VM itself sees it; nothing uses it where the container does not run or its
  * node was given up. Rejects with DISK_BUSY or NODE_LOST where the VM cannot be asked: a job of it may use the disk. Model: hot.pml
  */
-export async function isMountedInVm(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
+export async function isMountedInVm(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
   return (await lookIntoVm(cloud, vm, diskCid)) === 'mounted';
 }
 
 /** The same for a disk that was not released: true as well while the VM's container waits for its restart. Model: hot.pml */
-export async function isMountedOrComesBack(cloud: Cloud, vm: Pod, diskCid: string): Promise<boolean> {
+export async function isMountedOrRestarting(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
   return (await lookIntoVm(cloud, vm, diskCid)) !== 'not mounted';
 }
 
 /** One look answers both questions: between two looks the container could start. */
-async function lookIntoVm(cloud: Cloud, vm: Pod, diskCid: string): Promise<Look> {
+async function lookIntoVm(cloud: CallContext, vm: Pod, diskCid: string): Promise<Look> {
   const seconds = cloud.config.deadlines.release;
   const end = cloud.clock.now() + seconds * 1000;
   for (;;) {
-    const answer = await lookForMount(cloud, vm, diskCid);
+    const answer = await checkMount(cloud, vm, diskCid);
     if (typeof answer === 'boolean') return answer ? 'mounted' : 'not mounted';
     const now = await findVm(cloud, vm.metadata.name ?? '');
     if (now === undefined || now.metadata.uid !== vm.metadata.uid) return 'not mounted';
     if (!isVmRunning(now))
-      return now.metadata.deletionTimestamp === undefined && !isEnded(now) ? 'comes back' : 'not mounted';
+      return now.metadata.deletionTimestamp === undefined && !isTerminal(now) ? 'comes back' : 'not mounted';
     if (cloud.clock.now() >= end) {
-      if (await isGivenUp(cloud, now, diskCid)) return 'not mounted';
-      throw notAsked(now, diskCid, { seconds, words: answer });
+      if (await isOutOfService(cloud, now, diskCid)) return 'not mounted';
+      throw cannotCheckError(now, diskCid, { seconds, words: answer });
     }
     await cloud.clock.sleep(pauseMs);
   }
 }
 
 /** Whether the VM has it, or why it could not be asked. */
-async function lookForMount(
-  cloud: Cloud,
+async function checkMount(
+  cloud: CallContext,
   { metadata: { name = '' } }: Pod,
   diskCid: string,
 ): Promise<boolean | string> {
@@ -61,7 +61,7 @@ async function lookForMount(
       pod: name,
       container: vmContainer,
       command: ['/bin/sh', '-c', isMountedScript, 'is-mounted', diskCid],
-      deadlineMs: secondsToLook * 1000,
+      deadlineMs: checkTimeoutSeconds * 1000,
     });
     return exitCode === 0 || exitCode === 1 ? exitCode === 0 : `exit code ${exitCode}: ${stderr.trim()}`;
   } catch (error) {
@@ -71,8 +71,8 @@ async function lookForMount(
   }
 }
 
-async function isGivenUp(
-  cloud: Cloud,
+async function isOutOfService(
+  cloud: CallContext,
   { metadata: { name = '' }, spec: { nodeName } }: Pod,
   diskCid: string,
 ): Promise<boolean> {
@@ -87,7 +87,7 @@ async function isGivenUp(
   return state?.kind === 'given up';
 }
 
-const notAsked = (
+const cannotCheckError = (
   { metadata: { name = '' } }: Pod,
   diskCid: string,
   { seconds, words }: { readonly seconds: number; readonly words: string },

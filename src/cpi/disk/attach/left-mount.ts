@@ -1,4 +1,4 @@
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { lastVm } from './last-vm.ts';
@@ -9,13 +9,13 @@ import { lastVm } from './last-vm.ts';
  * taken the disk out. Rejects as `isMountedOrComesBack` does. Model: hot.pml
  */
 export async function vmWithLeftMount(
-  cloud: Cloud,
+  cloud: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<string | undefined> {
   const last = lastVm(claim);
   if (last === undefined || last.namespace !== cloud.namespace) return undefined;
   const vm = await findVm(cloud, last.cid);
   if (vm === undefined || vm.metadata.uid !== last.uid) return undefined;
-  const { isMountedOrComesBack } = await import('./is-mounted.ts');
-  return (await isMountedOrComesBack(cloud, vm, claim.metadata.name ?? '')) ? last.cid : undefined;
+  const { isMountedOrRestarting } = await import('./is-mounted.ts');
+  return (await isMountedOrRestarting(cloud, vm, claim.metadata.name ?? '')) ? last.cid : undefined;
 }

@@ -1,8 +1,8 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
-import type { Cloud } from '../../cloud.ts';
-import { diskCidOf, listAttachments, requestEnd } from './attachments.ts';
-import { isEnded } from './has-bound.ts';
-import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
+import type { CallContext } from '../../cloud.ts';
+import { diskCidOf, listAttachments, deleteAttachmentPod } from './attachments.ts';
+import { isTerminal } from './has-bound.ts';
+import { claimsOf, wouldDeleteData } from './refuse-loss.ts';
 
 /**
  * Ends the attachments of a VM that is being deleted; does nothing for any other. Its pod cannot go before them, and
@@ -11,17 +11,17 @@ import { claimsOf, isLostWhenDetached } from './refuse-loss.ts';
  * one that its kubelet has ended: no holder is left that waits for the jobs, and the disk would be free at once for another VM.
  * Model: hot.pml
  */
-export async function letGoWhereTerminating(cloud: Cloud, vm: Pod): Promise<void> {
+export async function deleteAttachmentsOfTerminatingVm(cloud: CallContext, vm: Pod): Promise<void> {
   const { deletionTimestamp, name = '' } = vm.metadata;
   if (deletionTimestamp === undefined) return;
   const attachments = await listAttachments(cloud, name);
   const claims = await claimsOf(cloud, attachments.map(diskCidOf));
   const lost = claims.flatMap((claim) =>
-    claim !== undefined && isLostWhenDetached(claim) ? [claim.metadata.name] : [],
+    claim !== undefined && wouldDeleteData(claim) ? [claim.metadata.name] : [],
   );
   for (const attachment of attachments) {
     if (attachment.metadata.deletionTimestamp !== undefined || lost.includes(diskCidOf(attachment))) continue;
-    if (isEnded(attachment)) continue;
-    await requestEnd(cloud, attachment);
+    if (isTerminal(attachment)) continue;
+    await deleteAttachmentPod(cloud, attachment);
   }
 }

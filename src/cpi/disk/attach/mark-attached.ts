@@ -1,13 +1,13 @@
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { changedByOthers } from '../../changed-by-others.ts';
-import type { Cloud } from '../../cloud.ts';
+import { conflictError } from '../../changed-by-others.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
-import { dropCopy } from '../change/drop-copy.ts';
+import { discardReplacement } from '../change/drop-copy.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { claimReference, findClaim } from '../claim.ts';
-import { diskGone } from '../disk-not-found.ts';
-import { freeOfDeadVm, refuseHeld } from './disk-lock.ts';
+import { diskDeletedError } from '../disk-not-found.ts';
+import { clearStaleLock, assertNotLocked } from './disk-lock.ts';
 import { lastVmWords, markOf } from './last-vm.ts';
 
 const tries = 5;
@@ -31,19 +31,23 @@ export interface Marking {
  * attach_disk writes a higher one. Rejects if the disk is being deleted, and with DISK_ATTACHED_ELSEWHERE if a living VM has it.
  * Model: hot.pml
  */
-export async function markAttached(cloud: Cloud, attachment: Pod, marking: Marking): Promise<string> {
+export async function recordAttachment(
+  cloud: CallContext,
+  attachment: Pod,
+  marking: Marking,
+): Promise<string> {
   const diskCid = marking.claim.metadata.name ?? '';
   const first = await patchSeen(cloud, attachment, marking);
   const marked = await removeDeletionMark(cloud, diskCid, first);
-  await refuseHeld(cloud, marked);
-  await freeOfDeadVm(cloud, marked);
-  await dropCopy(cloud, marked);
+  await assertNotLocked(cloud, marked);
+  await clearStaleLock(cloud, marked);
+  await discardReplacement(cloud, marked);
   return String(markOf(first));
 }
 
 /** The scheduler and the volume binder write on the claim, too, as soon as the attachment is there. */
 async function patchSeen(
-  cloud: Cloud,
+  cloud: CallContext,
   attachment: Pod,
   { claim, look }: Marking,
 ): Promise<PersistentVolumeClaim> {
@@ -64,11 +68,11 @@ async function patchSeen(
     }
     const now = await findClaim(cloud, diskCid);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
-      throw diskGone(diskCid, 'was deleted meanwhile');
+      throw diskDeletedError(diskCid, 'was deleted meanwhile');
     await look(now);
     seen = now;
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
+  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
 }
 
 /**
@@ -77,14 +81,14 @@ async function patchSeen(
  * for a claim that delete_disk has deleted keeps it. Resolves with the claim without it.
  */
 async function removeDeletionMark(
-  cloud: Cloud,
+  cloud: CallContext,
   diskCid: string,
   first: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
   let claim: PersistentVolumeClaim | undefined = first;
   for (let left = tries; left > 0; left -= 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined)
-      throw diskGone(diskCid, 'was deleted meanwhile');
+      throw diskDeletedError(diskCid, 'was deleted meanwhile');
     const { resourceVersion, annotations = {} } = claim.metadata;
     if (annotations[annotation.deleting] === undefined) return claim;
     try {
@@ -96,14 +100,14 @@ async function removeDeletionMark(
     }
     claim = await findClaim(cloud, diskCid);
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
+  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
 }
 
 /**
- * Takes back what `markAttached` wrote, of an attachment that has gone and never had the disk in the VM: else the claim says that
+ * Takes back what `recordAttachment` wrote, of an attachment that has gone and never had the disk in the VM: else the claim says that
  * the disk may be there. Does nothing if another call has marked the claim since. Model: hot.pml
  */
-export async function unmarkAttached(cloud: Cloud, diskCid: string, mark: string): Promise<void> {
+export async function unmarkAttached(cloud: CallContext, diskCid: string, mark: string): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
     const claim = await findClaim(cloud, diskCid);
     if (claim?.metadata.annotations?.[annotation.attachment] !== mark) return;
@@ -117,5 +121,5 @@ export async function unmarkAttached(cloud: Cloud, diskCid: string, mark: string
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     }
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
+  throw conflictError('DISK_NOT_ATTACHABLE', `disk '${diskCid}'`);
 }

@@ -1,14 +1,14 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { changedByOthers } from '../../changed-by-others.ts';
-import type { Cloud } from '../../cloud.ts';
+import { conflictError } from '../../changed-by-others.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { claimReference, findClaim } from '../claim.ts';
 import { diskCidOf, vmCidOf } from './attachments.ts';
 import { markOf, wasGivenAgain } from './last-vm.ts';
-import { refuseLoss } from './refuse-loss.ts';
+import { assertClaimsRetained } from './refuse-loss.ts';
 
 const tries = 5;
 
@@ -18,7 +18,7 @@ const tries = 5;
  * rejects with DISK_BUSY if that one has given this VM the disk again, and with DISK_WOULD_BE_LOST if the claim was deleted meanwhile. Model: hot.pml
  */
 export async function markDetached(
-  cloud: Cloud,
+  cloud: CallContext,
   first: PersistentVolumeClaim | undefined,
   attachment: Pod,
 ): Promise<void> {
@@ -35,14 +35,14 @@ export async function markDetached(
       const marked = await cloud.api.patch<PersistentVolumeClaim>(claimReference(cloud, name), {
         metadata: { resourceVersion, annotations: { [annotation.detachedFrom]: vmUid } },
       });
-      refuseLoss(vmCidOf(attachment), [marked]);
+      assertClaimsRetained(vmCidOf(attachment), [marked]);
       return;
     } catch (error) {
       if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
     }
     claim = await findClaim(cloud, name);
   }
-  throw changedByOthers('DISK_BUSY', `disk '${name}'`);
+  throw conflictError('DISK_BUSY', `disk '${name}'`);
 }
 
 /** Of a detach_disk that meets an attach_disk which came after it. */

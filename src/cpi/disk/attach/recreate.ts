@@ -2,23 +2,23 @@ import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { changedByOthers } from '../../changed-by-others.ts';
-import type { Cloud } from '../../cloud.ts';
+import { conflictError } from '../../changed-by-others.ts';
+import type { CallContext } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
 import { findVm, findVmSecret, vmNotFound } from '../../vm/find-vm.ts';
 import type { VmSecret } from '../../vm/pod-record.ts';
-import { disksOf, recordedPod } from '../../vm/pod-record.ts';
-import { recordDisks, settlePod } from '../../vm/settle-pod.ts';
+import { recordedDiskCids, recordedPod } from '../../vm/pod-record.ts';
+import { recordDisks, reconcileRecordedPod } from '../../vm/settle-pod.ts';
 import { hubPath } from '../../vm/vm-pod.ts';
 import { waitForAgent } from '../../vm/wait-for-agent.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
-import { isHeldBy, lockDisk, unlockDisk, wasDetachedFrom } from './disk-lock.ts';
+import { isLockedBy, lockDisk, unlockDisk, wasDetachedFrom } from './disk-lock.ts';
 import { clearAttachment, refuseLeftMount } from './hot.ts';
-import { refuseInUse } from './in-use.ts';
-import { claimsOfRecreatedVm, refuseLoss } from './refuse-loss.ts';
+import { assertNotInUse } from './in-use.ts';
+import { claimsOfRecreatedVm, assertClaimsRetained } from './refuse-loss.ts';
 import { strategyOf } from './strategy.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
 
@@ -33,7 +33,7 @@ export interface RecreatedVm {
 
 /** That VM, given its pod if it has one; undefined for a VM of another strategy and for none. */
 export async function findRecreatedVm(
-  cloud: Cloud,
+  cloud: CallContext,
   cid: string,
   pod: Pod | undefined,
 ): Promise<RecreatedVm | undefined> {
@@ -46,7 +46,7 @@ export async function findRecreatedVm(
 /** The disks that the VM is to have. */
 export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
   const recorded = recordedPod(secret);
-  return recorded === undefined ? [] : disksOf(recorded);
+  return recorded === undefined ? [] : recordedDiskCids(recorded);
 }
 
 /**
@@ -58,15 +58,15 @@ export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
  * Model: recreate.pml.
  */
 export async function attachByRecreate(
-  cloud: Cloud,
+  cloud: CallContext,
   vm: RecreatedVm,
   claim: PersistentVolumeClaim,
 ): Promise<string> {
   const vmCid = cidOf(vm);
   const diskCid = claim.metadata.name ?? '';
-  refuseOtherNamespace(cloud, vmCid, diskCid);
-  refuseLoss(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
-  if (!disksOfRecreatedVm(vm).includes(diskCid)) await refuseLostNode(cloud, vm);
+  assertSameNamespace(cloud, vmCid, diskCid);
+  assertClaimsRetained(vmCid, await claimsOfRecreatedVm(cloud, vmCid));
+  if (!disksOfRecreatedVm(vm).includes(diskCid)) await assertNodeReachable(cloud, vm);
   const look = async (seen: PersistentVolumeClaim): Promise<void> => {
     await clearAttachment(cloud, diskCid);
     await refuseLeftMount(cloud, seen);
@@ -78,12 +78,12 @@ export async function attachByRecreate(
     if (await recordAndSettle(cloud, now, known)) return `${hubPath}/disks/${diskCid}/store`;
     now = await readAgain(cloud, vmCid);
   }
-  throw changedByOthers('DISK_NOT_ATTACHABLE', `VM '${vmCid}'`);
+  throw conflictError('DISK_NOT_ATTACHABLE', `VM '${vmCid}'`);
 }
 
 /** False if the VM's Secret has changed since it was read: nothing is recorded then. */
 async function recordAndSettle(
-  cloud: Cloud,
+  cloud: CallContext,
   vm: RecreatedVm,
   claim: PersistentVolumeClaim,
 ): Promise<boolean> {
@@ -96,7 +96,7 @@ async function recordAndSettle(
     throw await takenBack(cloud, { vm: { ...vm, secret }, claim, isNew }, error);
   });
   if (pod === undefined) return false;
-  if (disksOf(pod).includes(diskCid)) return true;
+  if (recordedDiskCids(pod).includes(diskCid)) return true;
   throw notAttachable(vm, diskCid, detachedMeanwhile);
 
   async function attempt(): Promise<Pod | undefined> {
@@ -106,7 +106,7 @@ async function recordAndSettle(
     if (recorded === undefined) return undefined;
     secret = recorded;
     const deadlineSeconds = cloud.config.deadlines.attachDisk;
-    return settlePod(cloud, cidOf(vm), { recorded, deadlineSeconds });
+    return reconcileRecordedPod(cloud, cidOf(vm), { recorded, deadlineSeconds });
   }
 }
 
@@ -117,7 +117,7 @@ async function recordAndSettle(
  * either that it was detached from this very VM last: then an earlier call did all that this one is for.
  * DISK_BUSY, too, if an attach_disk has given the VM the disk again meanwhile. Model: recreate.pml.
  */
-export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: string): Promise<void> {
+export async function detachByRecreate(cloud: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
   let now = vm;
   let isAgain = false;
   for (let left = tries; left > 0; left -= 1) {
@@ -126,7 +126,7 @@ export async function detachByRecreate(cloud: Cloud, vm: RecreatedVm, diskCid: s
     isAgain ||= step === 'locked again';
     now = await readAgain(cloud, cidOf(vm));
   }
-  throw changedByOthers('DISK_BUSY', `disk '${diskCid}'`);
+  throw conflictError('DISK_BUSY', `disk '${diskCid}'`);
 }
 
 interface Detaching {
@@ -141,13 +141,13 @@ interface Detaching {
  * later has replaced the lock that was read.
  */
 async function detachOnce(
-  cloud: Cloud,
+  cloud: CallContext,
   vm: RecreatedVm,
   { diskCid, isAgain }: Detaching,
 ): Promise<'detached' | 'record changed' | 'locked again'> {
   const { secret, pod } = vm;
   const claim = await findClaim(cloud, diskCid);
-  const isHeld = claim !== undefined && isHeldBy(claim, secret);
+  const isHeld = claim !== undefined && isLockedBy(claim, secret);
   const cids = disksOfRecreatedVm(vm);
   const isRecorded = cids.includes(diskCid);
   const podWithDisk = podWith(vm, diskCid);
@@ -159,7 +159,7 @@ async function detachOnce(
     );
   }
   if (isAgain && isRecorded) throw attachedAgain(vm, diskCid);
-  refuseLoss(cidOf(vm), await claimsOfRecreatedVm(cloud, cidOf(vm)));
+  assertClaimsRetained(cidOf(vm), await claimsOfRecreatedVm(cloud, cidOf(vm)));
   if (isRecorded) await refuseDetach(cloud, vm, { diskCid, podWithDisk });
   const others = cids.filter((cid) => cid !== diskCid);
   const recorded = await recordDisks(cloud, secret, pod, others);
@@ -173,22 +173,22 @@ async function detachOnce(
 }
 
 const podWith = ({ pod }: RecreatedVm, diskCid: string): Pod | undefined =>
-  pod !== undefined && disksOf(pod).includes(diskCid) ? pod : undefined;
+  pod !== undefined && recordedDiskCids(pod).includes(diskCid) ? pod : undefined;
 
 /** Rejects before anything was changed. */
 async function refuseDetach(
-  cloud: Cloud,
+  cloud: CallContext,
   vm: RecreatedVm,
   { diskCid, podWithDisk }: { diskCid: string; podWithDisk: Pod | undefined },
 ): Promise<void> {
-  await refuseLostNode(cloud, vm);
-  if (podWithDisk !== undefined) await refuseInUse(cloud, podWithDisk, diskCid);
+  await assertNodeReachable(cloud, vm);
+  if (podWithDisk !== undefined) await assertNotInUse(cloud, podWithDisk, diskCid);
 }
 
-async function settleWithout(cloud: Cloud, vm: RecreatedVm, diskCid: string): Promise<void> {
+async function settleWithout(cloud: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
   const deadlineSeconds = cloud.config.deadlines.detachDisk;
   const wanted = { recorded: vm.secret, deadlineSeconds };
-  const made = await settlePod(cloud, cidOf(vm), wanted).catch((error: unknown) => {
+  const made = await reconcileRecordedPod(cloud, cidOf(vm), wanted).catch((error: unknown) => {
     if (!isProductError(error)) throw error;
     throw new ProductError(
       'VM_NOT_RESTARTED',
@@ -196,7 +196,7 @@ async function settleWithout(cloud: Cloud, vm: RecreatedVm, diskCid: string): Pr
       { cause: error },
     );
   });
-  if (disksOf(made).includes(diskCid)) throw attachedAgain(vm, diskCid);
+  if (recordedDiskCids(made).includes(diskCid)) throw attachedAgain(vm, diskCid);
   await waitForAgent(cloud, vm.secret, made);
 }
 
@@ -208,7 +208,7 @@ const attachedAgain = (vm: RecreatedVm, diskCid: string): ProductError =>
 
 const cidOf = ({ secret }: RecreatedVm): string => secret.metadata.name ?? '';
 
-async function readAgain(cloud: Cloud, vmCid: string): Promise<RecreatedVm> {
+async function readAgain(cloud: CallContext, vmCid: string): Promise<RecreatedVm> {
   const vm = await findRecreatedVm(cloud, vmCid, await findVm(cloud, vmCid));
   if (vm === undefined) throw vmNotFound(cloud, vmCid);
   return vm;
@@ -218,12 +218,12 @@ async function readAgain(cloud: Cloud, vmCid: string): Promise<RecreatedVm> {
  * A pod does not end while its node does not answer, and no other can take its name: NODE_LOST, nothing
  * changed.
  */
-async function refuseLostNode(cloud: Cloud, { secret, pod }: RecreatedVm): Promise<void> {
+async function assertNodeReachable(cloud: CallContext, { secret, pod }: RecreatedVm): Promise<void> {
   const nodeName = pod?.spec.nodeName;
   if (pod === undefined || nodeName === undefined) return;
   const state = await lookAtNode(cloud, nodeName);
   if (state.kind !== 'lost') return;
-  const stakes = disksOf(pod).map((cid) => `its disk '${cid}'`);
+  const stakes = recordedDiskCids(pod).map((cid) => `its disk '${cid}'`);
   throw lostNodeError(`the disks of VM '${secret.metadata.name ?? ''}' were not changed`, state, {
     stakes,
     isDeleting: false,
@@ -231,7 +231,7 @@ async function refuseLostNode(cloud: Cloud, { secret, pod }: RecreatedVm): Promi
 }
 
 /** A pod mounts claims of its own namespace alone. */
-function refuseOtherNamespace(cloud: Cloud, vmCid: string, diskCid: string): void {
+function assertSameNamespace(cloud: CallContext, vmCid: string, diskCid: string): void {
   const disks = diskNamespaceOf(cloud);
   if (disks === cloud.namespace) return;
   throw new ProductError(
@@ -255,7 +255,7 @@ interface Attempt {
  * attach_disk writes the record, so no other call can have answered that the disk is attached.
  */
 async function takenBack(
-  cloud: Cloud,
+  cloud: CallContext,
   { vm, claim, isNew }: Attempt,
   error: ProductError | ApiError,
 ): Promise<ProductError | ApiError> {
@@ -274,7 +274,7 @@ async function takenBack(
       return failure(disksOfRecreatedVm(now).includes(diskCid) ? stays : `; ${detachedMeanwhile}`);
     }
     const deadlineSeconds = cloud.config.deadlines.attachDisk;
-    await settlePod(cloud, cidOf(vm), { recorded, deadlineSeconds });
+    await reconcileRecordedPod(cloud, cidOf(vm), { recorded, deadlineSeconds });
     await unlockDisk(cloud, claim, { secret, detached: false });
     return isProductError(error, 'DISK_ATTACHED_ELSEWHERE') ? error : failure('');
   } catch (second) {

@@ -1,6 +1,6 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { persistentVolumeClaims } from '../../../kubernetes/resources.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
@@ -10,7 +10,7 @@ import { findClaim } from '../claim.ts';
  * pod, and nothing takes the deletion back (kubernetes: pkg/controller/volume/pvcprotection). A claim that was never
  * bound holds nothing; one that its owner gave up may go, and so may one that delete_disk has deleted. Model: hot.pml
  */
-export const isLostWhenDetached = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
+export const wouldDeleteData = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
   metadata.deletionTimestamp !== undefined &&
   spec.volumeName !== undefined &&
   // update_disk deleted it, and its copy has the data
@@ -19,8 +19,11 @@ export const isLostWhenDetached = ({ metadata, spec }: PersistentVolumeClaim): b
   metadata.annotations?.[annotation.deleting] !== 'true';
 
 /** Rejects with DISK_WOULD_BE_LOST, which says what to do, for the first claim that would go with the VM's pod. */
-export function refuseLoss(vmCid: string, claims: readonly (PersistentVolumeClaim | undefined)[]): void {
-  const lost = claims.find((claim) => claim !== undefined && isLostWhenDetached(claim));
+export function assertClaimsRetained(
+  vmCid: string,
+  claims: readonly (PersistentVolumeClaim | undefined)[],
+): void {
+  const lost = claims.find((claim) => claim !== undefined && wouldDeleteData(claim));
   if (lost === undefined) return;
   const { name = '', namespace = '' } = lost.metadata;
   const volume = lost.spec.volumeName ?? '';
@@ -35,13 +38,16 @@ export function refuseLoss(vmCid: string, claims: readonly (PersistentVolumeClai
 
 /** The claims of those disks, where they are. */
 export const claimsOf = (
-  cloud: Cloud,
+  cloud: CallContext,
   diskCids: readonly string[],
 ): Promise<(PersistentVolumeClaim | undefined)[]> =>
   Promise.all(diskCids.map((cid) => findClaim(cloud, cid)));
 
 /** The claims that name a VM: its own, and the disks of one whose pod is made anew. */
-export async function claimsOfRecreatedVm(cloud: Cloud, vmCid: string): Promise<PersistentVolumeClaim[]> {
+export async function claimsOfRecreatedVm(
+  cloud: CallContext,
+  vmCid: string,
+): Promise<PersistentVolumeClaim[]> {
   const { items } = await cloud.api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
     namespace: cloud.namespace,
     labelSelector: `${label.vmId}=${vmCid}`,

@@ -1,15 +1,15 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import type { Cloud, ExecOutcome } from '../../cloud.ts';
+import type { CallContext, ExecResult } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { lookAtNode } from '../../node/look-at-node.ts';
 import { lostNodeError } from '../../node/lost-node-error.ts';
 import { findVm } from '../../vm/find-vm.ts';
-import { holderContainer } from '../../own-containers.ts';
+import { mountContainer } from '../../own-containers.ts';
 import { diskCidOf, findAttachment, vmCidOf } from './attachments.ts';
-import { hasBound, hasRun, isEnded, takesOver } from './has-bound.ts';
+import { mayBeMounted, hasStarted, isTerminal, takesOver } from './has-bound.ts';
 import { attachedAgain } from './mark-detached.ts';
 import { releaseExit, releaseScript } from './release-script.ts';
 import { untilReadyIn } from './until-ready-script.ts';
@@ -27,16 +27,16 @@ export type Release = 'released' | 'gone' | Pod;
  * if an attach_disk that the caller does not know of has had it mounted (`mark`: of the last one it knows of), and with NODE_LOST.
  * Model: hot.pml
  */
-export async function releaseDisk(cloud: Cloud, attachment: Pod, mark: number): Promise<Release> {
+export async function unmountFromVm(cloud: CallContext, attachment: Pod, mark: number): Promise<Release> {
   const diskCid = diskCidOf(attachment);
   const seconds = cloud.config.deadlines.release;
   const end = cloud.clock.now() + seconds * 1000;
   for (;;) {
-    const outcome = await askHolder(cloud, attachment, { seconds, mark });
+    const outcome = await runReleaseScript(cloud, attachment, { seconds, mark });
     if (outcome === 'gone') return 'gone';
     if (!(outcome instanceof Error)) {
       if (outcome.exitCode === releaseExit.released) return 'released';
-      if (outcome.exitCode === releaseExit.busy) throw busy(attachment, outcome.stdout, seconds);
+      if (outcome.exitCode === releaseExit.busy) throw diskBusyError(attachment, outcome.stdout, seconds);
       if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgain(attachment);
       // the script did not run: the name may be another attachment's by now
       if ((await presentOf(cloud, attachment)) === undefined) return 'gone';
@@ -63,7 +63,7 @@ export async function releaseDisk(cloud: Cloud, attachment: Pod, mark: number): 
  * True where the node was deleted or tainted out-of-service: nothing writes there any more, an operator said so.
  * NODE_LOST where it is lost and nobody has said that.
  */
-async function isGivenUp(cloud: Cloud, attachment: Pod): Promise<boolean> {
+async function isGivenUp(cloud: CallContext, attachment: Pod): Promise<boolean> {
   const { nodeName } = attachment.spec;
   const state = nodeName === undefined ? undefined : await lookAtNode(cloud, nodeName);
   if (state?.kind === 'lost') {
@@ -77,39 +77,39 @@ async function isGivenUp(cloud: Cloud, attachment: Pod): Promise<boolean> {
 }
 
 /** The attachment as it is now; undefined if it is gone. */
-async function presentOf(cloud: Cloud, attachment: Pod): Promise<Pod | undefined> {
+async function presentOf(cloud: CallContext, attachment: Pod): Promise<Pod | undefined> {
   const now = await findAttachment(cloud, diskCidOf(attachment));
   return now?.metadata.uid === attachment.metadata.uid ? now : undefined;
 }
 
 /** False for an attachment that never got as far as the VM's hub: its image, its node or its volume did not come. */
-async function mayBeBound(cloud: Cloud, now: Pod): Promise<boolean> {
+async function mayBeBound(cloud: CallContext, now: Pod): Promise<boolean> {
   // one that was ended meanwhile is no witness: the next detach asks the VM
-  if (isEnded(now)) return true;
-  return takesOver(now) && !hasRun(now) ? isLeftInVm(cloud, now) : hasBound(now);
+  if (isTerminal(now)) return true;
+  return takesOver(now) && !hasStarted(now) ? isLeftoverInVm(cloud, now) : mayBeMounted(now);
 }
 
 /** Of an attachment that never ran and has a mount to take over only the VM knows. */
-async function isLeftInVm(cloud: Cloud, attachment: Pod): Promise<boolean> {
+async function isLeftoverInVm(cloud: CallContext, attachment: Pod): Promise<boolean> {
   const vm = await findVm(cloud, vmCidOf(attachment));
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
     return false;
-  const { isMountedOrComesBack } = await import('./is-mounted.ts');
-  return isMountedOrComesBack(cloud, vm, diskCidOf(attachment));
+  const { isMountedOrRestarting } = await import('./is-mounted.ts');
+  return isMountedOrRestarting(cloud, vm, diskCidOf(attachment));
 }
 
 /** The error where the container cannot be reached now; it may be starting again. */
-async function askHolder(
-  cloud: Cloud,
+async function runReleaseScript(
+  cloud: CallContext,
   attachment: Pod,
   { seconds, mark }: { seconds: number; mark: number },
-): Promise<ExecOutcome | Error | 'gone'> {
+): Promise<ExecResult | Error | 'gone'> {
   const { name = '', uid = '', annotations = {} } = attachment.metadata;
   try {
     return await cloud.exec({
       namespace: diskNamespaceOf(cloud),
       pod: name,
-      container: holderContainer,
+      container: mountContainer,
       command: [
         '/bin/sh',
         '-c',
@@ -126,7 +126,7 @@ async function askHolder(
   }
 }
 
-function busy(attachment: Pod, users: string, seconds: number): ProductError {
+function diskBusyError(attachment: Pod, users: string, seconds: number): ProductError {
   const who = users
     .trim()
     .split('\n')

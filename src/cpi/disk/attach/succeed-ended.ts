@@ -1,20 +1,20 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { findVm } from '../../vm/find-vm.ts';
 import { vmCidOf } from './attachments.ts';
 import { isMountedInVm } from './is-mounted.ts';
 import type { TakenOver } from './take-over.ts';
-import { takeOver } from './take-over.ts';
+import { adoptMount } from './take-over.ts';
 
 /**
  * For an attachment that cannot be asked any more, because nothing runs in it (`isEnded`) or because it is gone: a new one, which has
  * taken over what is mounted in the VM and can be asked for it. `mark`: that of the last attach_disk that the caller knows of. Undefined if the VM has nothing mounted any more. Rejects as
- * `takeOver` and `refuseMounted` do. Model: hot.pml
+ * `importRecord` and `refuseMounted` do. Model: hot.pml
  */
-export async function succeedEnded(
-  cloud: Cloud,
+export async function replaceTerminalAttachment(
+  cloud: CallContext,
   former: { readonly attachment: Pod; readonly mark: number },
   diskCid: string,
 ): Promise<TakenOver | undefined> {
@@ -22,13 +22,13 @@ export async function succeedEnded(
   const vm = await findVm(cloud, vmCidOf(attachment));
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
     return undefined;
-  if (vm.metadata.deletionTimestamp === undefined) return takeOver(cloud, vm, { diskCid, former });
+  if (vm.metadata.deletionTimestamp === undefined) return adoptMount(cloud, vm, { diskCid, former });
   await refuseMounted(cloud, vm, diskCid);
   return undefined;
 }
 
 /** Rejects with DISK_BUSY if a VM that is being deleted has the disk mounted without an attachment that runs. Model: hot.pml */
-export async function refuseMounted(cloud: Cloud, vm: Pod, diskCid: string): Promise<void> {
+export async function refuseMounted(cloud: CallContext, vm: Pod, diskCid: string): Promise<void> {
   if (!(await isMountedInVm(cloud, vm, diskCid))) return;
   throw new ProductError(
     'DISK_BUSY',

@@ -1,15 +1,21 @@
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { diskNamespaceOf } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
-import { holderContainer } from '../../own-containers.ts';
-import { diskCidOf, findAttachment, hasItsVm, requestEndOfSeen, waitUntilEnded } from './attachments.ts';
+import { mountContainer } from '../../own-containers.ts';
+import {
+  diskCidOf,
+  findAttachment,
+  vmStillExists,
+  requestEndOfSeen,
+  waitForAttachmentDeletion,
+} from './attachments.ts';
 import { findClaim, isReplaced } from '../claim.ts';
-import { livingHolder } from './disk-lock.ts';
+import { lockOwner } from './disk-lock.ts';
 import { endUnlessBoundExit, endUnlessBoundScript } from './end-unless-bound-script.ts';
-import { hasBound, isEnded, isHeld, takesOver } from './has-bound.ts';
+import { mayBeMounted, isTerminal, isRunning, takesOver } from './has-bound.ts';
 import { untilReadyIn } from './until-ready-script.ts';
 import { unmarkAttached } from './mark-attached.ts';
 
@@ -27,7 +33,11 @@ export interface Failure {
  * call for the same pair may have answered success, and a job may be writing. The error then says so, as it does if the
  * attachment does not go. Model: hot.pml
  */
-export async function takenBack(cloud: Cloud, attachment: Pod, { error, mark }: Failure): Promise<unknown> {
+export async function takenBack(
+  cloud: CallContext,
+  attachment: Pod,
+  { error, mark }: Failure,
+): Promise<unknown> {
   try {
     const end = await endUnlessBound(cloud, attachment);
     if (end === 'stays') return await withWords(error, stays(attachment));
@@ -58,7 +68,7 @@ type End = 'stays' | 'never bound' | 'gone';
  * Ends an attachment that cannot have the disk in the VM, and waits for that: judged by its present state, and deleted on exactly
  * the version that was judged.
  */
-async function endUnlessBound(cloud: Cloud, attachment: Pod): Promise<End> {
+async function endUnlessBound(cloud: CallContext, attachment: Pod): Promise<End> {
   const isVain = await cannotSucceed(cloud, attachment);
   for (let left = tries; left > 0; left -= 1) {
     const now = await findAttachment(cloud, diskCidOf(attachment));
@@ -66,7 +76,7 @@ async function endUnlessBound(cloud: Cloud, attachment: Pod): Promise<End> {
     const isGoing = now.metadata.deletionTimestamp !== undefined;
     if (!isGoing && !isVain && (await mayBeInVm(cloud, now))) return 'stays';
     if (!isGoing && !(await requestEndOfSeen(cloud, now))) continue;
-    await waitUntilEnded(cloud, now, cloud.config.deadlines.detachDisk);
+    await waitForAttachmentDeletion(cloud, now, cloud.config.deadlines.detachDisk);
     return isGoing || isVain ? 'gone' : 'never bound';
   }
   return 'stays';
@@ -77,22 +87,22 @@ async function endUnlessBound(cloud: Cloud, attachment: Pod): Promise<End> {
  * replaced it, or a VM of the strategy `recreate` has it; also if the VM of the attachment is gone. The mount container then releases
  * what it has mounted as soon as nothing uses it.
  */
-async function cannotSucceed(cloud: Cloud, attachment: Pod): Promise<boolean> {
+async function cannotSucceed(cloud: CallContext, attachment: Pod): Promise<boolean> {
   const claim = await findClaim(cloud, diskCidOf(attachment));
   if (claim === undefined || isReplaced(claim)) return true;
   const { deletionTimestamp, annotations = {} } = claim.metadata;
   if (deletionTimestamp !== undefined) return annotations[annotation.deleting] !== undefined;
-  return (await livingHolder(cloud, claim)) !== undefined || !(await hasItsVm(cloud, attachment));
+  return (await lockOwner(cloud, claim)) !== undefined || !(await vmStillExists(cloud, attachment));
 }
 
-async function mayBeInVm(cloud: Cloud, now: Pod): Promise<boolean> {
-  if (isEnded(now)) return true;
-  if (!hasBound(now)) return false;
-  return takesOver(now) || !isHeld(now) || !(await isEndedByHolder(cloud, now));
+async function mayBeInVm(cloud: CallContext, now: Pod): Promise<boolean> {
+  if (isTerminal(now)) return true;
+  if (!mayBeMounted(now)) return false;
+  return takesOver(now) || !isRunning(now) || !(await isEndedByHolder(cloud, now));
 }
 
 /** True if the mount container has not mounted the disk, and will not do so any more. */
-async function isEndedByHolder(cloud: Cloud, now: Pod): Promise<boolean> {
+async function isEndedByHolder(cloud: CallContext, now: Pod): Promise<boolean> {
   const { name = '', uid = '', annotations = {} } = now.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
   const script = untilReadyIn(now) + endUnlessBoundScript;
@@ -100,7 +110,7 @@ async function isEndedByHolder(cloud: Cloud, now: Pod): Promise<boolean> {
     const { exitCode } = await cloud.exec({
       namespace: diskNamespaceOf(cloud),
       pod: name,
-      container: holderContainer,
+      container: mountContainer,
       command: ['/bin/sh', '-c', script, 'end-unless-bound', diskCidOf(now), vmUid, uid],
       deadlineMs,
     });

@@ -1,13 +1,13 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { changedByOthers } from '../../changed-by-others.ts';
-import type { Cloud } from '../../cloud.ts';
+import { conflictError } from '../../changed-by-others.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
 import { findAttachment } from './attachments.ts';
 import type { BindOutcome } from './ask-to-bind.ts';
 import { hold, refuseMountElsewhere } from './hot.ts';
-import { isMountedInVm, isMountedOrComesBack } from './is-mounted.ts';
+import { isMountedInVm, isMountedOrRestarting } from './is-mounted.ts';
 import { attachedAgain } from './mark-detached.ts';
 import { wasDetachedFrom, wasGivenAgain, wasGivenTo } from './last-vm.ts';
 
@@ -30,8 +30,8 @@ export interface TakeOver {
  * there is a `former` one and no detach_disk has noted its release; a disk that was never on the VM is not attached to it. Rejects as
  * `isMountedInVm` does, and with DISK_BUSY if an attach_disk has given the VM the disk since `former`. Model: hot.pml
  */
-export async function takeOver(
-  cloud: Cloud,
+export async function adoptMount(
+  cloud: CallContext,
   vm: Pod,
   { diskCid, former }: TakeOver,
 ): Promise<TakenOver | undefined> {
@@ -40,7 +40,7 @@ export async function takeOver(
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
   if (former !== undefined) refuseLater(claim, former);
   const mayComeBack = wasGivenTo(claim, vm) || (former !== undefined && !wasDetachedFrom(claim, vm));
-  const isMounted = mayComeBack ? isMountedOrComesBack : isMountedInVm;
+  const isMounted = mayComeBack ? isMountedOrRestarting : isMountedInVm;
   if (!(await isMounted(cloud, vm, diskCid))) return undefined;
   const look = (now: PersistentVolumeClaim): Promise<void> => {
     if (former !== undefined) refuseLater(now, former);
@@ -50,7 +50,7 @@ export async function takeOver(
   const ask = (): Promise<BindOutcome> => Promise.resolve({ kind: 'bound' });
   const { mark } = await hold(cloud, vm, claim, { takesOver: true, look, ask });
   const attachment = await findAttachment(cloud, diskCid);
-  if (attachment === undefined) throw changedByOthers('DISK_BUSY', `the attachment of disk '${diskCid}'`);
+  if (attachment === undefined) throw conflictError('DISK_BUSY', `the attachment of disk '${diskCid}'`);
   return { attachment, mark: Number(mark) };
 }
 

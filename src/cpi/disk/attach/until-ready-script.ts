@@ -1,5 +1,5 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
-import { holderContainer } from '../../own-containers.ts';
+import { mountContainer } from '../../own-containers.ts';
 
 /** Locked by the mount container, in the attachment's own folder, from the moment it has mounted the volume until it ends. */
 export const readyLock = '/scratch/ready';
@@ -28,6 +28,6 @@ export const onlyInAttachment = `own=$(own_uid)
  * volume is mounted. Empty for an attachment of an earlier version, which does not tell.
  */
 export function untilReadyIn({ spec }: Pod): string {
-  const command = spec.containers.find(({ name }) => name === holderContainer)?.command ?? [];
+  const command = spec.containers.find(({ name }) => name === mountContainer)?.command ?? [];
   return command.some((word) => word.includes(readyLock)) ? untilReady : '';
 }

@@ -5,7 +5,7 @@ import { ApiError } from '../../../kubernetes/api-error.ts';
 import type { KubernetesApi, ListQuery } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { interceptingApi } from '../../testing/intercepting-api.ts';
 import { testCloud } from '../../testing/test-cloud.ts';
 import { volumeAttachments, waitUntilOffNode } from './volume-attachments.ts';
@@ -21,7 +21,7 @@ const attachment = (attachmentName: string, nodeName: string): KubernetesObject 
 });
 
 interface World {
-  readonly cloud: Cloud;
+  readonly cloud: CallContext;
   /** What was asked of the VolumeAttachments, in order. */
   readonly asked: ListQuery[];
 }

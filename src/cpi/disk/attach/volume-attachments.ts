@@ -3,8 +3,8 @@ import type { ListQuery, Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumes } from '../../../kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
-import type { Cloud } from '../../cloud.ts';
-import { waitUntilGone } from '../../remove-object.ts';
+import type { CallContext } from '../../cloud.ts';
+import { waitForDeletion } from '../../remove-object.ts';
 import { sha256 } from '../../sha256.ts';
 
 export const volumeAttachments: Resource = {
@@ -24,15 +24,15 @@ interface VolumeAttachment extends KubernetesObject {
  * VolumeAttachments, or the CPI's role may not list them (manifests/rbac/cluster.yaml).
  */
 export async function waitUntilOffNode(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata: { name: diskCid = '' }, spec: { volumeName } }: PersistentVolumeClaim,
   node: string | undefined,
 ): Promise<boolean> {
   if (volumeName === undefined) return false;
-  const left = await attachmentsOf(cloud, volumeName, node);
+  const remaining = await volumeAttachmentsOf(cloud, volumeName, node);
   await Promise.all(
-    left.map(({ metadata: { name = '', uid = '' }, spec }) =>
-      waitUntilGone(cloud, {
+    remaining.map(({ metadata: { name = '', uid = '' }, spec }) =>
+      waitForDeletion(cloud, {
         reference: { resource: volumeAttachments, name },
         uid,
         deadlineSeconds: cloud.config.deadlines.detachDisk,
@@ -40,25 +40,25 @@ export async function waitUntilOffNode(
       }),
     ),
   );
-  return left.length > 0;
+  return remaining.length > 0;
 }
 
 /**
  * The same for whatever node: a disk that no VM has may still be mounted there, where its attachment was deleted by
  * force, or by a pod that is not ours. A kubelet keeps a volume attached that is mounted anywhere on its node.
  */
-export async function waitUntilOnNoNode(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
+export async function waitUntilOnNoNode(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   await waitUntilOffNode(cloud, claim, undefined);
 }
 
 /** All VolumeAttachments of the cluster are read only where the name of the wanted one is not known. */
-async function attachmentsOf(
-  cloud: Cloud,
+async function volumeAttachmentsOf(
+  cloud: CallContext,
   volumeName: string,
   node: string | undefined,
 ): Promise<VolumeAttachment[]> {
   const volume = await readVolume(cloud, volumeName);
-  if (volume !== undefined && isNeverAttached(volume)) return [];
+  if (volume !== undefined && driverSkipsAttach(volume)) return [];
   const name = node === undefined ? undefined : csiAttachmentName(volume, node);
   const found = await listVolumeAttachments(
     cloud,
@@ -71,7 +71,7 @@ async function attachmentsOf(
 }
 
 /** Undefined where the role may not read it, or it is gone. */
-async function readVolume(cloud: Cloud, name: string): Promise<PersistentVolume | undefined> {
+async function readVolume(cloud: CallContext, name: string): Promise<PersistentVolume | undefined> {
   try {
     return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
   } catch (error) {
@@ -81,7 +81,7 @@ async function readVolume(cloud: Cloud, name: string): Promise<PersistentVolume 
 }
 
 /** Their plugins have no attacher (kubernetes: pkg/volume, FindAttachablePluginBySpec). */
-const isNeverAttached = ({ spec: { hostPath, local, nfs } }: PersistentVolume): boolean =>
+const driverSkipsAttach = ({ spec: { hostPath, local, nfs } }: PersistentVolume): boolean =>
   (hostPath ?? local ?? nfs) !== undefined;
 
 /**
@@ -95,7 +95,7 @@ function csiAttachmentName(volume: PersistentVolume | undefined, node: string): 
     : `csi-${sha256(`${volumeHandle}${driver}${node}`)}`;
 }
 
-async function listVolumeAttachments(cloud: Cloud, query: ListQuery): Promise<VolumeAttachment[]> {
+async function listVolumeAttachments(cloud: CallContext, query: ListQuery): Promise<VolumeAttachment[]> {
   try {
     return (await cloud.api.list<VolumeAttachment>(volumeAttachments, query)).items;
   } catch (error) {

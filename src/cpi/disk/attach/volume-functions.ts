@@ -1,5 +1,5 @@
 /** Exit code of a script that says why it cannot: what it was to mount is not mounted. */
-export const cannotExit = 64;
+export const mountFailedExit = 64;
 
 /**
  * Shell functions of an attachment's scripts. $1 is the disk's cid (of a sweeper: the VM's), $2 the uid of the VM's pod; the volume is at
@@ -30,7 +30,7 @@ entry=$disks/$cid
 ending=
 # of detach_disk: the mark of the last attach_disk that it knows of
 seen_mark=
-fail() { echo "$*" >&2; exit ${cannotExit}; }
+fail() { echo "$*" >&2; exit ${mountFailedExit}; }
 for tool in awk stat flock mount umount grep readlink sed; do
   command -v "$tool" > /dev/null || fail "the stemcell has no $tool, which attaching a disk needs"
 done

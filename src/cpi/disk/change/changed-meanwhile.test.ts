@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { persistentVolumeClaims } from '../../../kubernetes/resources.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
 import { boundDisk, claimOf, diskObjects } from '../../testing/bound-disk.ts';
 import { Crash, crashingApi } from '../../testing/crashing-api.ts';
@@ -32,10 +32,10 @@ async function describedDisk(t: TestContext): Promise<StorageCloud & { disk: str
 
 /** A cloud that does something else before its n-th write of the disk's claim: 1 marks the copy, 2 replaces the disk. */
 const beforeWrite = (
-  cloud: Cloud,
+  cloud: CallContext,
   { disk, count }: { disk: string; count: number },
   action: () => Promise<unknown>,
-): Cloud => {
+): CallContext => {
   const at = atRequest(
     `patch persistentvolumeclaims ${disk}`,
     async () => {
@@ -136,12 +136,12 @@ test('a disk that resize_disk grows while update_disk copies it is not replaced 
 for (const [when, replace] of [
   [
     'and has not deleted yet',
-    async (cloud: Cloud, disk: string) => {
+    async (cloud: CallContext, disk: string) => {
       const killed = { ...cloud, api: crashingApi(cloud.api, 5, 'after') };
       await assert.rejects(updateDisk(killed, [disk, 64, other]), (error) => error instanceof Crash);
     },
   ],
-  ['and deletes', (cloud: Cloud, disk: string) => updateDisk(cloud, [disk, 64, other])],
+  ['and deletes', (cloud: CallContext, disk: string) => updateDisk(cloud, [disk, 64, other])],
 ] as const) {
   test(`resize_disk of a disk that update_disk replaces meanwhile ${when}: the same call again grows the copy`, async (t) => {
     const world = await describedDisk(t);

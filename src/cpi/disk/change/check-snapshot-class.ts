@@ -2,7 +2,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError, isMissingResource } from '../../../kubernetes/api-error.ts';
 import { volumeSnapshotClasses } from '../../../kubernetes/resources.ts';
 import type { VolumeSnapshotClass } from '../../../kubernetes/snapshot.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { noSnapshotApi } from '../../snapshot/snapshot-class.ts';
 
 /**
@@ -10,7 +10,7 @@ import { noSnapshotApi } from '../../snapshot/snapshot-class.ts';
  * the class or for another driver's. A role that may not read it goes on. Changes nothing.
  */
 export async function checkSnapshotClass(
-  cloud: Cloud,
+  cloud: CallContext,
   name: string,
   driver: string | undefined,
 ): Promise<void> {

@@ -2,11 +2,11 @@ import type { DataSource, PersistentVolumeClaim, StorageClass } from '../../../k
 import { annotation, label } from '../../labels.ts';
 import { noMetadataLabels } from '../../metadata.ts';
 import type { DiskProperties } from '../claim.ts';
-import { typeAnnotations } from '../claim.ts';
-import { bytesOf, requestedBytes } from '../claim-size.ts';
+import { diskTypeAnnotations } from '../claim.ts';
+import { parseBytes, requestedBytes } from '../claim-size.ts';
 import { formerCids, isFormerCid } from '../former-cids.ts';
 
-export interface CopyOrder {
+export interface ReplacementSpec {
   /** The cid that the caller knows the disk by. */
   readonly cid: string;
   readonly claim: PersistentVolumeClaim;
@@ -19,7 +19,11 @@ export interface CopyOrder {
 }
 
 /** The claim of a copy: the disk's labels and metadata, and the cid that it may stand for. Pure. */
-export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource): PersistentVolumeClaim {
+export function buildReplacementClaim(
+  order: ReplacementSpec,
+  name: string,
+  dataSource: DataSource,
+): PersistentVolumeClaim {
   const { claim, properties, target } = order;
   return {
     apiVersion: 'v1',
@@ -34,8 +38,8 @@ export function copyClaim(order: CopyOrder, name: string, dataSource: DataSource
         [label.provisional]: 'true',
       },
       annotations: {
-        ...lasting(claim.metadata.annotations ?? {}),
-        ...typeAnnotations(properties),
+        ...preservedAnnotations(claim.metadata.annotations ?? {}),
+        ...diskTypeAnnotations(properties),
       },
     },
     spec: {
@@ -66,16 +70,16 @@ export function standingCopy({ metadata: { labels = {}, annotations = {} } }: Pe
       ...ofDisk(labels),
       [label.provisional]: null,
     },
-    annotations: lasting(annotations),
+    annotations: preservedAnnotations(annotations),
   };
 }
 
-/** True for a claim that is what `copyClaim` would make. Pure. */
-export function isCopyAsked(order: CopyOrder, { spec, metadata }: PersistentVolumeClaim): boolean {
+/** True for a claim that is what `buildReplacementClaim` would make. Pure. */
+export function matchesSpec(order: ReplacementSpec, { spec, metadata }: PersistentVolumeClaim): boolean {
   const kind = order.snapshotClass === undefined ? 'PersistentVolumeClaim' : 'VolumeSnapshot';
   return (
     metadata.deletionTimestamp === undefined &&
-    requestedBytes({ metadata, spec }) === bytesOf(order.sizeMiB) &&
+    requestedBytes({ metadata, spec }) === parseBytes(order.sizeMiB) &&
     spec.storageClassName === order.target.metadata.name &&
     spec.volumeAttributesClassName === order.properties.attributesClass &&
     spec.dataSource?.kind === kind
@@ -106,7 +110,7 @@ const ofClaim: readonly string[] = [
 ];
 
 /** Without what is the binder's, the provisioner's and the former type's. */
-function lasting(annotations: Readonly<Record<string, string>>): Record<string, string> {
+function preservedAnnotations(annotations: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(annotations).filter(
       ([key]) => !/(^|\.)kubernetes\.io\//u.test(key) && !ofClaim.includes(key),

@@ -1,28 +1,36 @@
-import { ifThere } from '../../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../../kubernetes/if-there.ts';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../../../kubernetes/resources.ts';
 import type { DataSource, PersistentVolume, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
-import type { Cloud } from '../../cloud.ts';
-import { createUnlessThere } from '../../create-unless-there.ts';
-import { isNotAdmitted } from '../../failure/forbidden.ts';
+import type { CallContext } from '../../cloud.ts';
+import { createOrGet } from '../../create-unless-there.ts';
+import { isAdmissionRejection } from '../../failure/forbidden.ts';
 import { baseLabels } from '../../labels.ts';
-import { waitUntilGone } from '../../remove-object.ts';
+import { waitForDeletion } from '../../remove-object.ts';
 import { takeSnapshot } from '../../snapshot/take-snapshot.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
 import { consumerPod } from './consumer-pod.ts';
-import type { CopyOrder } from './copy-claim.ts';
-import { copyClaim, isCopyAsked } from './copy-claim.ts';
-import { changed, copyOf, isDropping, markCopy, readAgain, requireMarked, tries } from './copy-mark.ts';
-import { copyWords } from './copy-words.ts';
-import { copySnapshotName, dropCopy, removeHelpers, removeProvisionalCopy } from './drop-copy.ts';
+import type { ReplacementSpec } from './copy-claim.ts';
+import { buildReplacementClaim, matchesSpec } from './copy-claim.ts';
+import {
+  concurrentChangeError,
+  replacementName,
+  isDiscarded,
+  recordReplacement,
+  readAgain,
+  assertStillPlanned,
+  tries,
+} from './copy-mark.ts';
+import { describeReplacement } from './copy-words.ts';
+import { copySnapshotName, discardReplacement, removeHelpers, removeProvisionalCopy } from './drop-copy.ts';
 import { finishReplacement } from './finish-replacement.ts';
-import { noteType } from './note-type.ts';
-import { ownWay } from './own-way.ts';
+import { annotateDiskType } from './note-type.ts';
+import { directorFallbackHint } from './own-way.ts';
 import { replaceDisk } from './replace-disk.ts';
 import { isReplaced } from '../claim.ts';
-import { diskGone } from '../disk-not-found.ts';
+import { diskDeletedError } from '../disk-not-found.ts';
 
 /**
  * Puts a copy of another class or size in the place of a detached disk, and resolves with its cid (docs/decisions/0010). The
@@ -32,54 +40,68 @@ import { diskGone } from '../disk-not-found.ts';
  *
  * Model: update.pml
  */
-export async function copyDisk(cloud: Cloud, order: CopyOrder): Promise<string> {
-  const { claim, copyName } = await marked(cloud, order);
+export async function copyDisk(cloud: CallContext, order: ReplacementSpec): Promise<string> {
+  const { claim, copyName } = await prepareReplacement(cloud, order);
   const { namespace = '', name = '', uid = '' } = claim.metadata;
   let replaced: PersistentVolumeClaim | undefined;
   try {
-    await make(cloud, { ...order, claim }, copyName);
+    await createReplacement(cloud, { ...order, claim }, copyName);
     await removeHelpers(cloud, namespace, copyName);
     replaced = await replaceDisk(cloud, claim, { copyName, sizeMiB: order.sizeMiB });
   } catch (error) {
     throw await takenBack(cloud, claim, error);
   }
-  if (replaced !== undefined && !(await finishReplacement(cloud, replaced))) throw changed(claim);
+  if (replaced !== undefined && !(await finishReplacement(cloud, replaced)))
+    throw concurrentChangeError(claim);
   const reference = { resource: persistentVolumeClaims, namespace, name };
   const deadlineSeconds = cloud.config.deadlines.deleteDisk;
-  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what: `disk '${name}', which was copied,` });
+  await waitForDeletion(cloud, {
+    reference,
+    uid,
+    deadlineSeconds,
+    what: `disk '${name}', which was copied,`,
+  });
   return copyName;
 }
 
 /** The disk with the name of its copy on it; what an earlier call made of other wishes is gone. */
-async function marked(
-  cloud: Cloud,
-  order: CopyOrder,
+async function prepareReplacement(
+  cloud: CallContext,
+  order: ReplacementSpec,
 ): Promise<{ claim: PersistentVolumeClaim; copyName: string }> {
   const { claim } = order;
   const { namespace = '', name = '' } = claim.metadata;
-  const former = copyOf(claim);
+  const previousReplacement = replacementName(claim);
   const copyName = `disk-${cloud.newUuid()}`;
-  const look = (now: PersistentVolumeClaim): Promise<void> => waitUntilDetached(cloud, now, 'updated');
-  if (former === undefined) return { claim: await markCopy(cloud, claim, copyName, look), copyName };
-  const found = await findClaim(cloud, namespace, former);
-  if (!isDropping(claim) && (found === undefined || isCopyAsked(order, found))) {
+  const recheck = (now: PersistentVolumeClaim): Promise<void> => waitUntilDetached(cloud, now, 'updated');
+  if (previousReplacement === undefined)
+    return { claim: await recordReplacement(cloud, claim, copyName, recheck), copyName };
+  const found = await findClaim(cloud, namespace, previousReplacement);
+  if (!isDiscarded(claim) && (found === undefined || matchesSpec(order, found))) {
     // once more: an attach_disk may have taken the mark and that copy away
-    return { claim: await markCopy(cloud, claim, former, look), copyName: former };
+    return {
+      claim: await recordReplacement(cloud, claim, previousReplacement, recheck),
+      copyName: previousReplacement,
+    };
   }
-  await dropCopy(cloud, claim);
+  await discardReplacement(cloud, claim);
   const unmarked = await findClaim(cloud, namespace, name);
-  if (unmarked === undefined) throw diskGone(name, 'was deleted meanwhile');
-  await look(unmarked);
-  return { claim: await markCopy(cloud, unmarked, copyName, look), copyName };
+  if (unmarked === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
+  await recheck(unmarked);
+  return { claim: await recordReplacement(cloud, unmarked, copyName, recheck), copyName };
 }
 
-async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<void> {
+async function createReplacement(
+  cloud: CallContext,
+  order: ReplacementSpec,
+  copyName: string,
+): Promise<void> {
   const { namespace = '' } = order.claim.metadata;
-  const dataSource = await sourceOf(cloud, order, copyName);
+  const dataSource = await dataSourceFor(cloud, order, copyName);
   // what is there already was made by an earlier try: only such a one has the name
-  await createUnlessThere(cloud.api, persistentVolumeClaims, copyClaim(order, copyName, dataSource));
+  await createOrGet(cloud.api, persistentVolumeClaims, buildReplacementClaim(order, copyName, dataSource));
   // an attach_disk that came before this claim took its snapshot away, and without that it is never bound
-  await requireMarked(cloud, order.claim, copyName);
+  await assertStillPlanned(cloud, order.claim, copyName);
   const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
   if (waits) await ensureConsumer(cloud, order.claim, copyName);
   const copy = await waitFor<PersistentVolumeClaim, PersistentVolumeClaim>({
@@ -96,28 +118,36 @@ async function make(cloud: Cloud, order: CopyOrder, copyName: string): Promise<v
     },
     awaited: `the copy '${copyName}' of disk '${order.claim.metadata.name ?? ''}' to be bound`,
     deadlineMs: cloud.config.deadlines.updateDisk * 1000,
-    lastWords: (last) => copyWords(cloud, { namespace, name: copyName, waits }, last),
-    say: cloud.say,
+    lastWords: (last) => describeReplacement(cloud, { namespace, name: copyName, waits }, last),
+    onProgress: cloud.reportProgress,
   });
   // it may be that of a killed call, whose type named other classes
-  await noteType(cloud, copy, order.properties);
+  await annotateDiskType(cloud, copy, order.properties);
 }
 
-async function ensureConsumer(cloud: Cloud, claim: PersistentVolumeClaim, claimName: string): Promise<void> {
+async function ensureConsumer(
+  cloud: CallContext,
+  claim: PersistentVolumeClaim,
+  claimName: string,
+): Promise<void> {
   const { namespace = '' } = claim.metadata;
   const source = await findVolume(cloud, claim.spec.volumeName ?? '');
   const pod = consumerPod({ claimName, namespace, source, directorUuid: cloud.directorUuid });
   try {
-    await createUnlessThere(cloud.api, pods, pod);
+    await createOrGet(cloud.api, pods, pod);
   } catch (error) {
     // a policy of the namespace: the copy is taken back, and the director has its own way
-    if (isNotAdmitted(error))
-      throw new ProductError('NOT_SUPPORTED', `${error.message}; ${ownWay}`, { cause: error });
+    if (isAdmissionRejection(error))
+      throw new ProductError('NOT_SUPPORTED', `${error.message}; ${directorFallbackHint}`, { cause: error });
     throw error;
   }
 }
 
-async function sourceOf(cloud: Cloud, order: CopyOrder, copyName: string): Promise<DataSource> {
+async function dataSourceFor(
+  cloud: CallContext,
+  order: ReplacementSpec,
+  copyName: string,
+): Promise<DataSource> {
   const { name: claimName = '', namespace = '' } = order.claim.metadata;
   if (order.snapshotClass === undefined) return { kind: 'PersistentVolumeClaim', name: claimName };
   const name = copySnapshotName(copyName);
@@ -128,15 +158,17 @@ async function sourceOf(cloud: Cloud, order: CopyOrder, copyName: string): Promi
 }
 
 async function findClaim(
-  cloud: Cloud,
+  cloud: CallContext,
   namespace: string,
   name: string,
 ): Promise<PersistentVolumeClaim | undefined> {
-  return ifThere(cloud.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name }));
+  return ignoreNotFound(
+    cloud.api.get<PersistentVolumeClaim>({ resource: persistentVolumeClaims, namespace, name }),
+  );
 }
 
 /** Undefined where the role may not read volumes: the copy is then made wherever the scheduler likes. */
-async function findVolume(cloud: Cloud, name: string): Promise<PersistentVolume | undefined> {
+async function findVolume(cloud: CallContext, name: string): Promise<PersistentVolume | undefined> {
   try {
     return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
   } catch (error) {
@@ -149,16 +181,20 @@ async function findVolume(cloud: Cloud, name: string): Promise<PersistentVolume 
  * The error to report, after the copy is gone and the disk as before; if it does not go, the error says that too. Nothing in
  * Kubernetes tells whether a driver can copy: one that cannot is tried until the deadline, and then the director has its own way.
  */
-async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
+async function takenBack(cloud: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
   try {
     if (!(await isTakenBack(cloud, claim)))
       return isProductError(error, 'DISK_BUSY') || isProductError(error, 'DISK_NOT_FOUND')
         ? error
-        : changed(claim);
+        : concurrentChangeError(claim);
     if (!isProductError(error, 'DEADLINE')) return error;
-    return new ProductError('NOT_SUPPORTED', `${error.message}; the copy was taken back, and ${ownWay}`, {
-      cause: error,
-    });
+    return new ProductError(
+      'NOT_SUPPORTED',
+      `${error.message}; the copy was taken back, and ${directorFallbackHint}`,
+      {
+        cause: error,
+      },
+    );
   } catch (second) {
     if (!isProductError(error) || !(second instanceof Error)) return error;
     return new ProductError(error.code, `${error.message}; taking it back failed: ${second.message}`, {
@@ -171,23 +207,23 @@ async function takenBack(cloud: Cloud, claim: PersistentVolumeClaim, error: unkn
  * Removes the copy of a call that failed, and the disk's mark of it. False if another call has come between: what that did may be
  * before or after this call made the copy, so this call removes it, unless it has taken the disk's place.
  */
-async function isTakenBack(cloud: Cloud, first: PersistentVolumeClaim): Promise<boolean> {
-  const copyName = copyOf(first) ?? '';
+async function isTakenBack(cloud: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
+  const copyName = replacementName(first) ?? '';
   for (let left = tries; left > 0; left -= 1) {
     const now = await readAgain(cloud, first);
-    const isNamed = now !== undefined && copyOf(now) === copyName;
+    const isNamed = now !== undefined && replacementName(now) === copyName;
     if (isNamed && isReplaced(now)) return false;
     if (!isNamed || now.metadata.deletionTimestamp !== undefined) {
       await removeProvisionalCopy(cloud, first.metadata.namespace ?? '', copyName);
       return false;
     }
     try {
-      await dropCopy(cloud, now);
+      await discardReplacement(cloud, now);
       return true;
     } catch (error) {
       // the disk was changed between this look and the first write
       if (!isProductError(error, 'DISK_BUSY')) throw error;
     }
   }
-  throw changed(first);
+  throw concurrentChangeError(first);
 }

@@ -1,23 +1,23 @@
-import { ifThere } from '../../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../../kubernetes/if-there.ts';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { claimReference, isReplaced } from '../claim.ts';
 
 /** How often a claim may be changed by others, controllers too, between our look and our write. */
 export const tries = 10;
 
-export const copyOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
+export const replacementName = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[annotation.copy];
 
 /** True for a disk whose copy is being removed: that copy never takes the disk's place. */
-export const isDropping = ({ metadata }: PersistentVolumeClaim): boolean =>
+export const isDiscarded = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.annotations?.[annotation.copyDropped] === 'true';
 
 /** Rejects if a disk that others have changed must not be marked any more. */
-type Look = (now: PersistentVolumeClaim) => Promise<unknown>;
+type Recheck = (now: PersistentVolumeClaim) => Promise<unknown>;
 
 /**
  * Marks the disk with the name of its copy; of two calls at once one does. Rejects with DISK_BUSY, and as `look` does, which sees the
@@ -25,18 +25,18 @@ type Look = (now: PersistentVolumeClaim) => Promise<unknown>;
  *
  * Model: update.pml
  */
-export async function markCopy(
-  cloud: Cloud,
+export async function recordReplacement(
+  cloud: CallContext,
   claim: PersistentVolumeClaim,
   copyName: string,
-  look: Look,
+  look: Recheck,
 ): Promise<PersistentVolumeClaim> {
   const mark = { [annotation.copy]: copyName, [annotation.copyDropped]: null };
-  const marked = await changeMark(cloud, claim, mark, (now) => {
-    if (isDropping(now)) throw changed(now);
+  const marked = await updateReplacementAnnotation(cloud, claim, mark, (now) => {
+    if (isDiscarded(now)) throw concurrentChangeError(now);
     return look(now);
   });
-  if (marked === undefined) throw changed(claim);
+  if (marked === undefined) throw concurrentChangeError(claim);
   return marked;
 }
 
@@ -46,12 +46,12 @@ export async function markCopy(
  *
  * Model: update.pml
  */
-export async function forsakeCopy(
-  cloud: Cloud,
+export async function markDiscarded(
+  cloud: CallContext,
   claim: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim> {
-  const forsaken = await changeMark(cloud, claim, { [annotation.copyDropped]: 'true' });
-  if (forsaken === undefined) throw changed(claim);
+  const forsaken = await updateReplacementAnnotation(cloud, claim, { [annotation.copyDropped]: 'true' });
+  if (forsaken === undefined) throw concurrentChangeError(claim);
   return forsaken;
 }
 
@@ -60,8 +60,11 @@ export async function forsakeCopy(
  *
  * Model: update.pml
  */
-export async function unmarkCopy(cloud: Cloud, forsaken: PersistentVolumeClaim): Promise<void> {
-  await changeMark(cloud, forsaken, { [annotation.copy]: null, [annotation.copyDropped]: null });
+export async function unmarkCopy(cloud: CallContext, forsaken: PersistentVolumeClaim): Promise<void> {
+  await updateReplacementAnnotation(cloud, forsaken, {
+    [annotation.copy]: null,
+    [annotation.copyDropped]: null,
+  });
 }
 
 /**
@@ -70,21 +73,22 @@ export async function unmarkCopy(cloud: Cloud, forsaken: PersistentVolumeClaim):
  *
  * Model: update.pml
  */
-export async function requireMarked(
-  cloud: Cloud,
+export async function assertStillPlanned(
+  cloud: CallContext,
   disk: PersistentVolumeClaim,
   copyName: string,
 ): Promise<void> {
   const now = await readAgain(cloud, disk);
-  if (now !== undefined && (copyOf(now) !== copyName || isDropping(now))) throw changed(disk);
+  if (now !== undefined && (replacementName(now) !== copyName || isDiscarded(now)))
+    throw concurrentChangeError(disk);
 }
 
 /** Undefined if the claim is gone, or another one has its name. */
 export async function readAgain(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata: { name = '', uid } }: PersistentVolumeClaim,
 ): Promise<PersistentVolumeClaim | undefined> {
-  const now = await ifThere(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, name)));
+  const now = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, name)));
   return now?.metadata.uid === uid ? now : undefined;
 }
 
@@ -96,7 +100,7 @@ interface Marks {
 
 /** Writes on exactly the state that was seen. Undefined, nothing written, if another call changed or deleted the claim. */
 export async function writeSeen(
-  cloud: Cloud,
+  cloud: CallContext,
   { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
   marks: Marks,
 ): Promise<PersistentVolumeClaim | undefined> {
@@ -110,25 +114,25 @@ export async function writeSeen(
 }
 
 /** Undefined, nothing written, once the disk has another mark than `first`, is replaced, going or gone. */
-async function changeMark(
-  cloud: Cloud,
+async function updateReplacementAnnotation(
+  cloud: CallContext,
   first: PersistentVolumeClaim,
   annotations: Readonly<Record<string, string | null>>,
-  look?: Look,
+  look?: Recheck,
 ): Promise<PersistentVolumeClaim | undefined> {
   let claim: PersistentVolumeClaim | undefined = first;
   for (let left = tries; left > 0; left -= 1) {
     if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
-    if (copyOf(claim) !== copyOf(first) || isReplaced(claim)) return undefined;
+    if (replacementName(claim) !== replacementName(first) || isReplaced(claim)) return undefined;
     if (claim !== first) await look?.(claim);
     const written = await writeSeen(cloud, claim, { annotations });
     if (written !== undefined) return written;
     claim = await readAgain(cloud, first);
   }
-  throw changed(first);
+  throw concurrentChangeError(first);
 }
 
-export const changed = ({ metadata }: PersistentVolumeClaim): ProductError =>
+export const concurrentChangeError = ({ metadata }: PersistentVolumeClaim): ProductError =>
   new ProductError(
     'DISK_BUSY',
     `disk '${metadata.name ?? ''}' was updated, attached or deleted by another call at the same time; run the call again`,

@@ -4,7 +4,7 @@ import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
  * Why the driver refused, as its resizer wrote it on the claim together with the refusal: its event comes later, or never
  * (kubernetes-csi/external-resizer pkg/modifycontroller/modify_status.go). Undefined where it wrote nothing.
  */
-export function driverWords(
+export function claimConditionMessage(
   { status }: PersistentVolumeClaim,
   type: 'ModifyVolumeError' | 'ControllerResizeError',
 ): string | undefined {

@@ -1,14 +1,14 @@
-import { ifThere } from '../../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../../kubernetes/if-there.ts';
 import type { ObjectReference } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import { persistentVolumeClaims, pods, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { label } from '../../labels.ts';
-import { requestDeletion, waitUntilGone } from '../../remove-object.ts';
+import { requestDeletion, waitForDeletion } from '../../remove-object.ts';
 import { isProvisional, isReplaced } from '../claim.ts';
 import { consumerName } from './consumer-pod.ts';
-import { changed, copyOf, forsakeCopy, unmarkCopy } from './copy-mark.ts';
+import { concurrentChangeError, replacementName, markDiscarded, unmarkCopy } from './copy-mark.ts';
 
 /** The snapshot through which a copy is made. */
 export const copySnapshotName = (copyName: string): string => `copy-${copyName}`;
@@ -21,12 +21,12 @@ export const copySnapshotName = (copyName: string): string => `copy-${copyName}`
  *
  * Model: update.pml
  */
-export async function dropCopy(cloud: Cloud, claim: PersistentVolumeClaim): Promise<void> {
-  if (isReplaced(claim)) throw changed(claim);
-  const copyName = copyOf(claim);
+export async function discardReplacement(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
+  if (isReplaced(claim)) throw concurrentChangeError(claim);
+  const copyName = replacementName(claim);
   if (copyName === undefined || claim.metadata.deletionTimestamp !== undefined) return;
-  const forsaken = await forsakeCopy(cloud, claim);
-  await removeCopy(cloud, claim.metadata.namespace ?? '', copyName);
+  const forsaken = await markDiscarded(cloud, claim);
+  await deleteReplacement(cloud, claim.metadata.namespace ?? '', copyName);
   await unmarkCopy(cloud, forsaken);
 }
 
@@ -37,20 +37,20 @@ export async function dropCopy(cloud: Cloud, claim: PersistentVolumeClaim): Prom
  * Model: update.pml
  */
 export async function removeProvisionalCopy(
-  cloud: Cloud,
+  cloud: CallContext,
   namespace: string,
   copyName: string,
 ): Promise<void> {
   const reference = { resource: persistentVolumeClaims, namespace, name: copyName };
-  const copy = await ifThere(cloud.api.get<PersistentVolumeClaim>(reference));
-  if (copy === undefined || isProvisional(copy)) await removeCopy(cloud, namespace, copyName);
+  const copy = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(reference));
+  if (copy === undefined || isProvisional(copy)) await deleteReplacement(cloud, namespace, copyName);
 }
 
 /** Removes a copy with what it needed. Idempotent. */
-async function removeCopy(cloud: Cloud, namespace: string, copyName: string): Promise<void> {
+async function deleteReplacement(cloud: CallContext, namespace: string, copyName: string): Promise<void> {
   // a pod holds its claim, and a claim that waits for its volume the snapshot
   await removeConsumer(cloud, namespace, copyName);
-  await removeIf(
+  await deleteIf(
     cloud,
     { resource: persistentVolumeClaims, namespace, name: copyName },
     ({ metadata }) => metadata.labels?.[label.replaces] !== undefined,
@@ -59,29 +59,29 @@ async function removeCopy(cloud: Cloud, namespace: string, copyName: string): Pr
 }
 
 /** Removes what a copy needed while it was made. A missing one, or a missing API, is success. */
-export async function removeHelpers(cloud: Cloud, namespace: string, copyName: string): Promise<void> {
+export async function removeHelpers(cloud: CallContext, namespace: string, copyName: string): Promise<void> {
   await removeConsumer(cloud, namespace, copyName);
   await removeCopySnapshot(cloud, namespace, copyName);
 }
 
-const removeConsumer = (cloud: Cloud, namespace: string, copyName: string): Promise<void> =>
-  removeIf(cloud, { resource: pods, namespace, name: consumerName(copyName) }, isHelper);
+const removeConsumer = (cloud: CallContext, namespace: string, copyName: string): Promise<void> =>
+  deleteIf(cloud, { resource: pods, namespace, name: consumerName(copyName) }, isHelper);
 
-const removeCopySnapshot = (cloud: Cloud, namespace: string, copyName: string): Promise<void> =>
-  removeIf(cloud, { resource: volumeSnapshots, namespace, name: copySnapshotName(copyName) }, isHelper);
+const removeCopySnapshot = (cloud: CallContext, namespace: string, copyName: string): Promise<void> =>
+  deleteIf(cloud, { resource: volumeSnapshots, namespace, name: copySnapshotName(copyName) }, isHelper);
 
-async function removeIf(
-  cloud: Cloud,
+async function deleteIf(
+  cloud: CallContext,
   reference: ObjectReference,
-  isRight: (object: KubernetesObject) => boolean,
+  matches: (object: KubernetesObject) => boolean,
 ): Promise<void> {
-  const object = await ifThere(cloud.api.get(reference));
-  if (object === undefined || !isRight(object)) return;
+  const object = await ignoreNotFound(cloud.api.get(reference));
+  if (object === undefined || !matches(object)) return;
   const uid = object.metadata.uid ?? '';
   await requestDeletion(cloud, reference, uid);
   const deadlineSeconds = cloud.config.deadlines.deleteDisk;
   const what = `${reference.resource.plural} '${reference.name}', made for a copy,`;
-  await waitUntilGone(cloud, { reference, uid, deadlineSeconds, what });
+  await waitForDeletion(cloud, { reference, uid, deadlineSeconds, what });
 }
 
 const isHelper = ({ metadata }: KubernetesObject): boolean => metadata.labels?.[label.kind] === 'copy';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { boundDisk, claimOf, diskObjects } from '../../testing/bound-disk.ts';
 import { atRequest, interceptingApi } from '../../testing/intercepting-api.ts';
@@ -22,7 +22,7 @@ import { updateDisk } from '../update-disk.ts';
 const busy = rejection('DISK_BUSY');
 const other = { storage_class: 'other' };
 
-const seen = (cloud: Cloud, intercept: Intercept): Cloud => ({
+const seen = (cloud: CallContext, intercept: Intercept): CallContext => ({
   ...cloud,
   api: interceptingApi(cloud.api, intercept),
 });

@@ -4,7 +4,7 @@ import { persistentVolumeClaims } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 import { namespace, testCloud } from '../../testing/test-cloud.ts';
 import { createDisk } from '../create-disk.ts';
-import { modify } from './modify.ts';
+import { changeAttributesClass } from './modify.ts';
 
 test('a driver that refuses attributes without a reason: the error says that it gave none', async (t) => {
   const { cloud, api } = await testCloud(t);
@@ -16,7 +16,7 @@ test('a driver that refuses attributes without a reason: the error says that it 
     { status: { phase: 'Bound', modifyVolumeStatus } },
     { subresource: 'status' },
   );
-  await assert.rejects(modify(cloud, claim, 'fast'), {
+  await assert.rejects(changeAttributesClass(cloud, claim, 'fast'), {
     code: 'NOT_SUPPORTED',
     message: /cannot do VolumeAttributesClass "fast": it gave no reason; /u,
   });

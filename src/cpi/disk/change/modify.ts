@@ -4,18 +4,18 @@ import type { ObjectReference } from '../../../kubernetes/api.ts';
 import { persistentVolumeClaims, volumeAttributesClasses } from '../../../kubernetes/resources.ts';
 import type { PersistentVolumeClaim, VolumeAttributesClass } from '../../../kubernetes/volume.ts';
 import { waitFor } from '../../../kubernetes/wait.ts';
-import type { Cloud } from '../../cloud.ts';
-import { claimEvents, claimWords } from '../../last-words.ts';
-import { driverWords } from './driver-words.ts';
-import { ownWay } from './own-way.ts';
-import { diskGone } from '../disk-not-found.ts';
+import type { CallContext } from '../../cloud.ts';
+import { claimEvents, describeClaim } from '../../last-words.ts';
+import { claimConditionMessage } from './driver-words.ts';
+import { directorFallbackHint } from './own-way.ts';
+import { diskDeletedError } from '../disk-not-found.ts';
 
 /**
  * Rejects where a volume of that driver can never have the class: NOT_IMPLEMENTED without the API, NOT_SUPPORTED without the
  * class or for another driver's. A role that may not read it goes on. Changes nothing.
  */
 export async function checkAttributesClass(
-  cloud: Cloud,
+  cloud: CallContext,
   name: string,
   driver: string | undefined,
 ): Promise<void> {
@@ -48,51 +48,54 @@ export async function checkAttributesClass(
  * Brings a volume to another VolumeAttributesClass, null for none, and waits until its driver has done it. Where the driver says
  * that it never will, the wish is taken back: NOT_SUPPORTED. Idempotent.
  */
-export async function modify(
-  cloud: Cloud,
+export async function changeAttributesClass(
+  cloud: CallContext,
   claim: PersistentVolumeClaim,
   wanted: string | null,
 ): Promise<void> {
   const { name = '', namespace = '' } = claim.metadata;
   const reference = { resource: persistentVolumeClaims, namespace, name };
-  await ask(cloud, reference, wanted);
+  await setAttributesClass(cloud, reference, wanted);
   if (wanted === null) return;
   const outcome = await waitFor<PersistentVolumeClaim, 'done' | { readonly words: string | undefined }>({
     api: cloud.api,
     clock: cloud.clock,
     reference,
     condition: (now) => {
-      if (now === undefined) throw diskGone(name, 'was deleted meanwhile');
+      if (now === undefined) throw diskDeletedError(name, 'was deleted meanwhile');
       const { modifyVolumeStatus: state, currentVolumeAttributesClassName: current } = now.status ?? {};
       if (state?.status === 'Infeasible' && state.targetVolumeAttributesClassName === wanted) {
-        return { words: driverWords(now, 'ModifyVolumeError') };
+        return { words: claimConditionMessage(now, 'ModifyVolumeError') };
       }
       return current === wanted && state === undefined ? 'done' : undefined;
     },
     awaited: `disk '${name}' to have the VolumeAttributesClass ${wanted}`,
     deadlineMs: cloud.config.deadlines.resizeDisk * 1000,
-    lastWords: () => claimWords(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
-    say: cloud.say,
+    lastWords: () => describeClaim(cloud, { namespace, name }, 'see whether the resizer of its driver runs'),
+    onProgress: cloud.reportProgress,
   });
   if (outcome === 'done') return;
   const words = outcome.words ?? (await claimEvents(cloud, { namespace, name }));
   throw await takenBack(cloud, { claim, wanted, words: words === '' ? 'it gave no reason' : words });
 }
 
-interface Refusal {
+interface DriverRejection {
   readonly claim: PersistentVolumeClaim;
   readonly wanted: string;
   /** The driver's. */
   readonly words: string;
 }
 
-async function takenBack(cloud: Cloud, { claim, wanted, words }: Refusal): Promise<ProductError> {
+async function takenBack(
+  cloud: CallContext,
+  { claim, wanted, words }: DriverRejection,
+): Promise<ProductError> {
   const { name = '', namespace = '' } = claim.metadata;
   const before = claim.status?.currentVolumeAttributesClassName ?? null;
   const why = `the driver of disk '${name}' cannot do VolumeAttributesClass "${wanted}": ${words}`;
   try {
-    await ask(cloud, { resource: persistentVolumeClaims, namespace, name }, before);
-    return new ProductError('NOT_SUPPORTED', `${why}; ${ownWay}`);
+    await setAttributesClass(cloud, { resource: persistentVolumeClaims, namespace, name }, before);
+    return new ProductError('NOT_SUPPORTED', `${why}; ${directorFallbackHint}`);
   } catch (error) {
     // servers before Kubernetes 1.34 do not let a class go, in effect or not
     if (!isApiError(error, 422)) throw error;
@@ -100,6 +103,10 @@ async function takenBack(cloud: Cloud, { claim, wanted, words }: Refusal): Promi
   }
 }
 
-async function ask(cloud: Cloud, reference: ObjectReference, wanted: string | null): Promise<void> {
+async function setAttributesClass(
+  cloud: CallContext,
+  reference: ObjectReference,
+  wanted: string | null,
+): Promise<void> {
   await cloud.api.patch(reference, { spec: { volumeAttributesClassName: wanted } });
 }

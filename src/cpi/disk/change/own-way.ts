@@ -1,2 +1,2 @@
 /** Says in the message of a NOT_SUPPORTED what a director does then, of resize_disk and update_disk. */
-export const ownWay = 'a director copies it file by file to another disk instead';
+export const directorFallbackHint = 'a director copies it file by file to another disk instead';

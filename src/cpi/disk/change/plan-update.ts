@@ -2,11 +2,11 @@ import { ProductError } from '../../../errors/product-error.ts';
 import type { PersistentVolumeClaim, StorageClass } from '../../../kubernetes/volume.ts';
 import { annotation } from '../../labels.ts';
 import type { DiskProperties } from '../claim.ts';
-import { bytesOf, hasSize, inMiB, requestedBytes } from '../claim-size.ts';
-import { classNamed, defaultClassName } from '../storage-classes.ts';
-import { ownWay } from './own-way.ts';
+import { parseBytes, hasReachedSize, formatMiB, requestedBytes } from '../claim-size.ts';
+import { findStorageClass, defaultClassName } from '../storage-classes.ts';
+import { directorFallbackHint } from './own-way.ts';
 
-export interface UpdateQuestion {
+export interface UpdateInput {
   readonly claim: PersistentVolumeClaim;
   readonly sizeMiB: number;
   readonly properties: DiskProperties;
@@ -26,15 +26,16 @@ const noProvisioner = 'kubernetes.io/no-provisioner';
  * How a disk becomes what its type says now. Throws NOT_SUPPORTED for what no storage driver can do; the director then copies
  * file by file. Pure.
  */
-export function planUpdate(question: UpdateQuestion): UpdatePlan {
-  refuseWhatNeverChanges(question);
+export function planUpdate(question: UpdateInput): UpdatePlan {
+  assertChangeable(question);
   const { claim, properties, classes } = question;
   const { present, target, grows, attributes } = differencesOf(question);
   if (target === present && !grows && attributes === undefined) return { kind: 'keep' };
-  if (claim.status?.phase !== 'Bound') throw refuse(claim, 'it was never attached, so it has no volume yet');
+  if (claim.status?.phase !== 'Bound')
+    throw notSupported(claim, 'it was never attached, so it has no volume yet');
   if (classes === undefined && grows && attributes !== undefined) {
     // the one would be done before the other is refused
-    throw refuse(
+    throw notSupported(
       claim,
       'storage classes cannot be listed with this role, so nobody knows whether it can grow beside another change',
     );
@@ -49,16 +50,16 @@ export function planUpdate(question: UpdateQuestion): UpdatePlan {
 /** Throws NOT_SUPPORTED for a disk that is larger. */
 export function refuseShrinking(claim: PersistentVolumeClaim, sizeMiB: number): void {
   const now = requestedBytes(claim);
-  if (bytesOf(sizeMiB) < now) {
-    throw refuse(claim, `it has ${inMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
+  if (parseBytes(sizeMiB) < now) {
+    throw notSupported(claim, `it has ${formatMiB(now)}, and volumes do not shrink to ${sizeMiB} MiB`);
   }
 }
 
 /** What no volume does, in place or as a copy. */
-function refuseWhatNeverChanges({ claim, sizeMiB, properties }: UpdateQuestion): void {
+function assertChangeable({ claim, sizeMiB, properties }: UpdateInput): void {
   refuseShrinking(claim, sizeMiB);
   if (!(claim.spec.accessModes ?? []).includes(properties.accessMode)) {
-    throw refuse(claim, `its claim cannot get the access mode ${properties.accessMode}`);
+    throw notSupported(claim, `its claim cannot get the access mode ${properties.accessMode}`);
   }
 }
 
@@ -70,41 +71,46 @@ interface Differences {
   readonly attributes: ReturnType<typeof attributesChange>;
 }
 
-function differencesOf({ claim, sizeMiB, properties, classes }: UpdateQuestion): Differences {
+function differencesOf({ claim, sizeMiB, properties, classes }: UpdateInput): Differences {
   const present = claim.spec.storageClassName ?? '';
   return {
     present,
     target: targetName(claim, properties, classes) ?? present,
-    grows: isToGrow(claim, bytesOf(sizeMiB)),
+    grows: needsExpansion(claim, parseBytes(sizeMiB)),
     attributes: attributesChange(claim, properties.attributesClass),
   };
 }
 
 /** Also where an earlier call asked and was killed before the driver had done it. */
-function isToGrow(claim: PersistentVolumeClaim, wanted: bigint): boolean {
-  return wanted > requestedBytes(claim) || (claim.status?.phase === 'Bound' && !hasSize(claim, wanted));
+function needsExpansion(claim: PersistentVolumeClaim, wanted: bigint): boolean {
+  return (
+    wanted > requestedBytes(claim) || (claim.status?.phase === 'Bound' && !hasReachedSize(claim, wanted))
+  );
 }
 
 /** Where nobody may read the class, the API knows. */
 function isExpandable(classes: readonly StorageClass[] | undefined, name: string): boolean {
-  return classes === undefined || classNamed(classes, name)?.allowVolumeExpansion === true;
+  return classes === undefined || findStorageClass(classes, name)?.allowVolumeExpansion === true;
 }
 
 /** A driver can copy its own volumes only. */
-function copyPlan({ claim, classes }: UpdateQuestion, present: string, target: string): UpdatePlan {
+function copyPlan({ claim, classes }: UpdateInput, present: string, target: string): UpdatePlan {
   if (classes === undefined) {
-    throw refuse(claim, 'storage classes cannot be listed with this role, so nobody knows who could copy it');
+    throw notSupported(
+      claim,
+      'storage classes cannot be listed with this role, so nobody knows who could copy it',
+    );
   }
-  const [from, to] = [present, target].map((name) => classNamed(classes, name));
+  const [from, to] = [present, target].map((name) => findStorageClass(classes, name));
   if (from === undefined || to === undefined) {
     const missing = from === undefined ? present : target;
-    throw refuse(
+    throw notSupported(
       claim,
       `there is no storage class "${missing}" to copy it ${from === undefined ? 'from' : 'to'}`,
     );
   }
   if (from.provisioner !== to.provisioner || from.provisioner === noProvisioner) {
-    throw refuse(
+    throw notSupported(
       claim,
       `storage class "${present}" is of driver ${from.provisioner}, "${target}" of ${to.provisioner}: no driver copies that`,
     );
@@ -133,13 +139,13 @@ function attributesChange(
   const effective = status?.currentVolumeAttributesClassName;
   // Kubernetes lets go of a class only while it is not in effect
   if (wanted === undefined && effective !== undefined) return 'none any more';
-  const isSettled = wanted === undefined || status?.phase !== 'Bound' || effective === wanted;
-  return spec.volumeAttributesClassName === wanted && isSettled ? undefined : 'another';
+  const isResolved = wanted === undefined || status?.phase !== 'Bound' || effective === wanted;
+  return spec.volumeAttributesClassName === wanted && isResolved ? undefined : 'another';
 }
 
-function refuse({ metadata }: PersistentVolumeClaim, why: string): ProductError {
+function notSupported({ metadata }: PersistentVolumeClaim, why: string): ProductError {
   return new ProductError(
     'NOT_SUPPORTED',
-    `disk '${metadata.name ?? ''}' cannot be updated: ${why}; ${ownWay}`,
+    `disk '${metadata.name ?? ''}' cannot be updated: ${why}; ${directorFallbackHint}`,
   );
 }

@@ -1,11 +1,18 @@
-import { ifThere } from '../../../kubernetes/if-there.ts';
+import { ignoreNotFound } from '../../../kubernetes/if-there.ts';
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { claimReference, isProvisional, isReplaced } from '../claim.ts';
 import { waitUntilDetached } from '../detached-disk.ts';
-import { diskGone } from '../disk-not-found.ts';
-import { changed, copyOf, isDropping, readAgain, tries, writeSeen } from './copy-mark.ts';
+import { diskDeletedError } from '../disk-not-found.ts';
+import {
+  concurrentChangeError,
+  replacementName,
+  isDiscarded,
+  readAgain,
+  tries,
+  writeSeen,
+} from './copy-mark.ts';
 import { refuseShrinking } from './plan-update.ts';
 
 /**
@@ -18,7 +25,7 @@ import { refuseShrinking } from './plan-update.ts';
  * Model: update.pml
  */
 export async function replaceDisk(
-  cloud: Cloud,
+  cloud: CallContext,
   first: PersistentVolumeClaim,
   { copyName, sizeMiB }: { readonly copyName: string; readonly sizeMiB: number },
 ): Promise<PersistentVolumeClaim | undefined> {
@@ -26,21 +33,22 @@ export async function replaceDisk(
     const claim = await readAgain(cloud, first);
     if (claim === undefined) {
       if (await isStanding(cloud, copyName)) return undefined;
-      throw changed(first);
+      throw concurrentChangeError(first);
     }
-    if (isReplaced(claim) && copyOf(claim) === copyName) return claim;
-    if (isReplaced(claim) || copyOf(claim) !== copyName || isDropping(claim)) throw changed(first);
+    if (isReplaced(claim) && replacementName(claim) === copyName) return claim;
+    if (isReplaced(claim) || replacementName(claim) !== copyName || isDiscarded(claim))
+      throw concurrentChangeError(first);
     if (claim.metadata.deletionTimestamp !== undefined)
-      throw diskGone(first.metadata.name ?? '', 'is being deleted');
+      throw diskDeletedError(first.metadata.name ?? '', 'is being deleted');
     refuseShrinking(claim, sizeMiB);
     await waitUntilDetached(cloud, claim, 'updated');
     const replaced = await writeSeen(cloud, claim, { annotations: { [annotation.replaced]: 'true' } });
     if (replaced !== undefined) return replaced;
   }
-  throw changed(first);
+  throw concurrentChangeError(first);
 }
 
-async function isStanding(cloud: Cloud, copyName: string): Promise<boolean> {
-  const copy = await ifThere(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, copyName)));
+async function isStanding(cloud: CallContext, copyName: string): Promise<boolean> {
+  const copy = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, copyName)));
   return copy !== undefined && !isProvisional(copy);
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { persistentVolumeClaims, volumeSnapshots } from '../../../kubernetes/resources.ts';
 import type { VolumeSnapshot } from '../../../kubernetes/snapshot.ts';
-import type { Cloud } from '../../cloud.ts';
+import type { CallContext } from '../../cloud.ts';
 import { annotation, label } from '../../labels.ts';
 import { boundDisk, claimOf, diskObjects } from '../../testing/bound-disk.ts';
 import { Crash, crashingApi } from '../../testing/crashing-api.ts';
@@ -27,7 +27,7 @@ import { updateDisk } from '../update-disk.ts';
 
 const other = { storage_class: 'other' };
 
-const seen = (cloud: Cloud, intercept: Intercept): Cloud => ({
+const seen = (cloud: CallContext, intercept: Intercept): CallContext => ({
   ...cloud,
   api: interceptingApi(cloud.api, intercept),
 });
@@ -163,7 +163,7 @@ test('update_disk whose disk somebody deletes answers no success, and its copy d
  * An attach_disk that has read the claim and waits before it makes its attachment. `goOn` lets it do that, and kills it then: it does
  * not see what the claim says by now.
  */
-async function waitingAttach(cloud: Cloud, disk: string): Promise<{ goOn: () => Promise<void> }> {
+async function waitingAttach(cloud: CallContext, disk: string): Promise<{ goOn: () => Promise<void> }> {
   const [arrived, opened] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   let isMade = false;
   const attaching = attachDisk(
@@ -208,8 +208,8 @@ test('an attach_disk that is killed while update_disk replaces the disk holds no
 });
 
 for (const [name, end] of [
-  ['detach_disk', (cloud: Cloud, disk: string) => detachDisk(cloud, [vmCid, disk])],
-  ['delete_vm', (cloud: Cloud) => deleteVm(cloud, [vmCid])],
+  ['detach_disk', (cloud: CallContext, disk: string) => detachDisk(cloud, [vmCid, disk])],
+  ['delete_vm', (cloud: CallContext) => deleteVm(cloud, [vmCid])],
 ] as const) {
   test(`an attachment that a killed attach_disk made of a replaced disk when that was deleted is no loss: ${name} ends it`, async (t) => {
     const world = await storageCloud(t, { deadlines: { delete_disk: 1 } });

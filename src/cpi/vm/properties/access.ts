@@ -1,4 +1,4 @@
-import { at, optionalStringAt, stringsAt } from '../../input.ts';
+import { child, optionalStringAt, stringsAt } from '../../input.ts';
 import type { Topic } from './topic.ts';
 
 export interface Access {
@@ -12,10 +12,10 @@ export interface Access {
 export const access: Topic<Access> = {
   keys: ['service_account', 'image_pull_secrets'],
   parse: (properties, place, { kubernetes }) => ({
-    serviceAccount: optionalStringAt(properties['service_account'], at(place, 'service_account')),
+    serviceAccount: optionalStringAt(properties['service_account'], child(place, 'service_account')),
     imagePullSecrets: [
       ...kubernetes.imagePullSecrets,
-      ...stringsAt(properties['image_pull_secrets'], at(place, 'image_pull_secrets')),
+      ...stringsAt(properties['image_pull_secrets'], child(place, 'image_pull_secrets')),
     ],
   }),
 };

@@ -1,10 +1,10 @@
 import type { CpiConfig } from '../../config.ts';
 import type { EphemeralDisk } from '../../config/ephemeral-disk.ts';
 import { parseEphemeralDisk } from '../../config/ephemeral-disk.ts';
-import type { Json, Place } from '../../input.ts';
-import { at, positiveIntegerAt, wrong } from '../../input.ts';
+import type { Json, Location } from '../../input.ts';
+import { child, positiveIntegerAt, invalidValue } from '../../input.ts';
 import type { Resources } from '../resources.ts';
-import { overDefaults, parseResources, quantityAt, refuseAboveLimit } from '../resources.ts';
+import { withDefaults, parseResources, quantityAt, assertWithinLimits } from '../resources.ts';
 import type { Topic } from './topic.ts';
 
 export interface Compute {
@@ -21,42 +21,42 @@ export interface Compute {
 export const compute: Topic<Compute> = {
   keys: ['cpu', 'memory', 'resources', 'ephemeral_disk'],
   parse: (properties, place, { defaults }) => {
-    const resources = parseResources(properties['resources'], at(place, 'resources'));
-    const short = shortRequests(properties, place);
+    const resources = parseResources(properties['resources'], child(place, 'resources'));
+    const short = shorthandRequests(properties, place);
     for (const name of Object.keys(short)) {
       if (resources.requests[name] === undefined) continue;
-      throw wrong(
-        at(place, name),
+      throw invalidValue(
+        child(place, name),
         `and ${place.path}.resources.requests.${name} say the same; give one of them`,
       );
     }
     const asked = { requests: { ...resources.requests, ...short }, limits: resources.limits };
-    refuseAboveLimit(asked, at(place, 'resources'));
+    assertWithinLimits(asked, child(place, 'resources'));
     return {
-      resources: overDefaults(asked, defaults.resources),
+      resources: withDefaults(asked, defaults.resources),
       ephemeralDisk: ephemeralDiskOf(properties, place, defaults),
     };
   },
 };
 
-function shortRequests(properties: Json, place: Place): Record<string, string> {
+function shorthandRequests(properties: Json, place: Location): Record<string, string> {
   const cpu = properties['cpu'] ?? undefined;
   const memory = properties['memory'] ?? undefined;
   return {
-    ...(cpu !== undefined && { cpu: quantityAt(cpu, at(place, 'cpu')) }),
-    ...(memory !== undefined && { memory: memoryAt(memory, at(place, 'memory')) }),
+    ...(cpu !== undefined && { cpu: quantityAt(cpu, child(place, 'cpu')) }),
+    ...(memory !== undefined && { memory: memoryAt(memory, child(place, 'memory')) }),
   };
 }
 
 /** A number is MiB, as everywhere in BOSH. */
-function memoryAt(value: unknown, place: Place): string {
+function memoryAt(value: unknown, place: Location): string {
   return typeof value === 'number' ? `${positiveIntegerAt(value, place)}Mi` : quantityAt(value, place);
 }
 
 function ephemeralDiskOf(
   properties: Json,
-  place: Place,
+  place: Location,
   { ephemeralDisk }: CpiConfig['defaults'],
 ): EphemeralDisk {
-  return parseEphemeralDisk(properties['ephemeral_disk'], at(place, 'ephemeral_disk'), ephemeralDisk);
+  return parseEphemeralDisk(properties['ephemeral_disk'], child(place, 'ephemeral_disk'), ephemeralDisk);
 }

@@ -1,4 +1,4 @@
-import { at, booleanAt } from '../../input.ts';
+import { child, booleanAt } from '../../input.ts';
 import type { Topic } from './topic.ts';
 
 export interface Disruption {
@@ -10,6 +10,6 @@ export interface Disruption {
 export const disruption: Topic<Disruption> = {
   keys: ['disruption_budget'],
   parse: (properties, place) => ({
-    budget: booleanAt(properties['disruption_budget'], at(place, 'disruption_budget')) ?? false,
+    budget: booleanAt(properties['disruption_budget'], child(place, 'disruption_budget')) ?? false,
   }),
 };

@@ -1,7 +1,7 @@
 import type { Toleration } from '../../../kubernetes/pod.ts';
 import { isLabelValue, isQualifiedName } from '../../../kubernetes/names.ts';
-import type { Place } from '../../input.ts';
-import { at, optionalStringAt, recordAt, wrong } from '../../input.ts';
+import type { Location } from '../../input.ts';
+import { child, optionalStringAt, recordAt, invalidValue } from '../../input.ts';
 import { tolerationsAt } from './tolerations.ts';
 import type { Topic } from './topic.ts';
 
@@ -19,17 +19,18 @@ export interface Placement {
 export const placement: Topic<Placement> = {
   keys: ['zone', 'node_selector', 'tolerations', 'priority_class', 'runtime_class'],
   parse: (properties, place) => ({
-    zone: zoneAt(properties['zone'], at(place, 'zone')),
-    nodeSelector: nodeSelectorAt(properties['node_selector'], at(place, 'node_selector')),
-    tolerations: tolerationsAt(properties['tolerations'], at(place, 'tolerations')),
-    priorityClass: optionalStringAt(properties['priority_class'], at(place, 'priority_class')),
-    runtimeClass: optionalStringAt(properties['runtime_class'], at(place, 'runtime_class')),
+    zone: zoneAt(properties['zone'], child(place, 'zone')),
+    nodeSelector: nodeSelectorAt(properties['node_selector'], child(place, 'node_selector')),
+    tolerations: tolerationsAt(properties['tolerations'], child(place, 'tolerations')),
+    priorityClass: optionalStringAt(properties['priority_class'], child(place, 'priority_class')),
+    runtimeClass: optionalStringAt(properties['runtime_class'], child(place, 'runtime_class')),
   }),
 };
 
-function zoneAt(value: unknown, place: Place): string | undefined {
+function zoneAt(value: unknown, place: Location): string | undefined {
   const zone = optionalStringAt(value, place);
-  if (zone !== undefined && !isLabelValue(zone)) throw wrong(place, 'cannot be the value of a node label');
+  if (zone !== undefined && !isLabelValue(zone))
+    throw invalidValue(place, 'cannot be the value of a node label');
   return zone;
 }
 
@@ -39,14 +40,14 @@ const decided: ReadonlyMap<string, string> = new Map([
   ['kubernetes.io/os', 'is always linux'],
 ]);
 
-function nodeSelectorAt(value: unknown, place: Place): Record<string, string> {
+function nodeSelectorAt(value: unknown, place: Location): Record<string, string> {
   const entries = Object.entries(recordAt(value, place));
   for (const [key, wanted] of entries) {
     const decision = decided.get(key);
-    if (decision !== undefined) throw wrong(at(place, key), decision);
-    if (!isQualifiedName(key)) throw wrong(at(place, key), 'is not the name of a label');
+    if (decision !== undefined) throw invalidValue(child(place, key), decision);
+    if (!isQualifiedName(key)) throw invalidValue(child(place, key), 'is not the name of a label');
     if (typeof wanted !== 'string' || !isLabelValue(wanted))
-      throw wrong(at(place, key), 'has to be a string that can be the value of a label');
+      throw invalidValue(child(place, key), 'has to be a string that can be the value of a label');
   }
   return Object.fromEntries(entries) as Record<string, string>;
 }

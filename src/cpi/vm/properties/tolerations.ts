@@ -1,13 +1,13 @@
 import { isLabelValue, isQualifiedName } from '../../../kubernetes/names.ts';
 import type { Toleration } from '../../../kubernetes/pod.ts';
-import type { Json, Place } from '../../input.ts';
-import { at, recordAt, refuseUnknownKeys, stringAt, wrong } from '../../input.ts';
+import type { Json, Location } from '../../input.ts';
+import { child, recordAt, rejectUnknownKeys, stringAt, invalidValue } from '../../input.ts';
 
 /** A list of tolerations; absent is empty. Throws INVALID_ARGUMENT. Pure. */
-export function tolerationsAt(value: unknown, place: Place): Toleration[] {
+export function tolerationsAt(value: unknown, place: Location): Toleration[] {
   if (value === undefined || value === null) return [];
-  if (!Array.isArray(value)) throw wrong(place, 'has to be a list of tolerations');
-  return value.map((item, index) => tolerationAt(recordAt(item, at(place, index)), at(place, index)));
+  if (!Array.isArray(value)) throw invalidValue(place, 'has to be a list of tolerations');
+  return value.map((item, index) => tolerationAt(recordAt(item, child(place, index)), child(place, index)));
 }
 
 const always = 'names a taint that every VM tolerates without end';
@@ -26,17 +26,20 @@ const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
  * `{key, operator, value, effect, toleration_seconds}` as Kubernetes has them. Without a key it would tolerate every
  * taint, the one too by which an operator takes VMs off a lost node (node.kubernetes.io/out-of-service).
  */
-function tolerationAt(item: Json, place: Place): Toleration {
-  refuseUnknownKeys(item, ['key', 'operator', 'value', 'effect', 'toleration_seconds'], place);
-  const key = keyAt(item['key'], at(place, 'key'));
+function tolerationAt(item: Json, place: Location): Toleration {
+  rejectUnknownKeys(item, ['key', 'operator', 'value', 'effect', 'toleration_seconds'], place);
+  const key = keyAt(item['key'], child(place, 'key'));
   const operator = item['operator'] ?? 'Equal';
   if (operator !== 'Equal' && operator !== 'Exists')
-    throw wrong(at(place, 'operator'), 'has to be Equal or Exists');
-  const value = valueAt(item['value'] ?? undefined, at(place, 'value'), operator);
-  const effect = effectAt(item['effect'] ?? undefined, at(place, 'effect'));
+    throw invalidValue(child(place, 'operator'), 'has to be Equal or Exists');
+  const value = valueAt(item['value'] ?? undefined, child(place, 'value'), operator);
+  const effect = effectAt(item['effect'] ?? undefined, child(place, 'effect'));
   const seconds = item['toleration_seconds'] ?? undefined;
   if (seconds !== undefined && (!Number.isSafeInteger(seconds) || effect !== 'NoExecute'))
-    throw wrong(at(place, 'toleration_seconds'), 'has to be a whole number and needs the effect NoExecute');
+    throw invalidValue(
+      child(place, 'toleration_seconds'),
+      'has to be a whole number and needs the effect NoExecute',
+    );
   return {
     key,
     operator,
@@ -46,25 +49,26 @@ function tolerationAt(item: Json, place: Place): Toleration {
   };
 }
 
-function keyAt(given: unknown, place: Place): string {
+function keyAt(given: unknown, place: Location): string {
   const key = stringAt(given, place);
-  if (!isQualifiedName(key)) throw wrong(place, 'is not the key of a taint');
+  if (!isQualifiedName(key)) throw invalidValue(place, 'is not the key of a taint');
   const decision = decided.get(key);
-  if (decision !== undefined) throw wrong(place, decision);
+  if (decision !== undefined) throw invalidValue(place, decision);
   return key;
 }
 
-function valueAt(value: unknown, place: Place, operator: 'Equal' | 'Exists'): string | undefined {
+function valueAt(value: unknown, place: Location, operator: 'Equal' | 'Exists'): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || !isLabelValue(value))
-    throw wrong(place, 'has to be a string that can be the value of a label');
-  if (operator === 'Exists' && value !== '') throw wrong(place, 'cannot be given with the operator Exists');
+    throw invalidValue(place, 'has to be a string that can be the value of a label');
+  if (operator === 'Exists' && value !== '')
+    throw invalidValue(place, 'cannot be given with the operator Exists');
   return value;
 }
 
-function effectAt(given: unknown, place: Place): (typeof effects)[number] | undefined {
+function effectAt(given: unknown, place: Location): (typeof effects)[number] | undefined {
   const effect = effects.find((one) => one === given);
   if (given !== undefined && effect === undefined)
-    throw wrong(place, `has to be one of ${effects.join(', ')}`);
+    throw invalidValue(place, `has to be one of ${effects.join(', ')}`);
   return effect;
 }

@@ -1,5 +1,5 @@
 import type { CpiConfig } from '../../config.ts';
-import type { Json, Place } from '../../input.ts';
+import type { Json, Location } from '../../input.ts';
 
 /**
  * One subject of a VM's cloud_properties: the top-level keys that it owns, and how they are read.
@@ -8,5 +8,5 @@ import type { Json, Place } from '../../input.ts';
 export interface Topic<T> {
   readonly keys: readonly string[];
   /** `place` is that of the cloud_properties. Throws INVALID_ARGUMENT. Pure. */
-  readonly parse: (properties: Json, place: Place, config: CpiConfig) => T;
+  readonly parse: (properties: Json, place: Location, config: CpiConfig) => T;
 }

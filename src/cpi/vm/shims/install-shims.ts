@@ -15,11 +15,11 @@ const shims: Readonly<Record<string, string>> = {
 };
 
 /** `text` as one word of a shell. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+export const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 // by the shell itself: a process for each would be most of what the entry costs
 const install = ([name, text]: readonly [string, string]): string =>
-  `printf %s ${quoted(text)} > "$shims/${name}"\n`;
+  `printf %s ${shellQuote(text)} > "$shims/${name}"\n`;
 
 /**
  * Shell commands that write the shims and set `shims` to their folder, to be put first in an agent's PATH.

@@ -3,10 +3,10 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ProductError } from '../../../errors/product-error.ts';
 import { isRecord } from '../../blob/parse-descriptor.ts';
-import { askCredentialHelper } from './credential-helper.ts';
+import { runCredentialHelper } from './credential-helper.ts';
 import type { RegistryCredentials } from './credentials.ts';
 
-export interface CredentialQuestion {
+export interface CredentialQuery {
   /** As image names have it. */
   readonly host: string;
   readonly repository: string;
@@ -24,11 +24,9 @@ type Json = Readonly<Record<string, unknown>>;
  * config.json); undefined where there is nothing, so that nobody in particular asks. INVALID_ARGUMENT for a file that cannot be
  * read as one, without quoting it.
  */
-export async function findCredentials(
-  question: CredentialQuestion,
-): Promise<RegistryCredentials | undefined> {
+export async function findCredentials(question: CredentialQuery): Promise<RegistryCredentials | undefined> {
   for (const path of question.authFile === undefined
-    ? usualFiles(question.environment)
+    ? defaultAuthFiles(question.environment)
     : [question.authFile]) {
     const content = await readAuthFile(path, question.authFile !== undefined);
     const found = content === undefined ? undefined : await credentialsIn(content, question, path);
@@ -37,7 +35,7 @@ export async function findCredentials(
   return undefined;
 }
 
-function usualFiles(environment: CredentialQuestion['environment']): readonly string[] {
+function defaultAuthFiles(environment: CredentialQuery['environment']): readonly string[] {
   const runtime = environment['XDG_RUNTIME_DIR'];
   const docker = environment['DOCKER_CONFIG'] ?? join(environment['HOME'] ?? homedir(), '.docker');
   return [
@@ -68,7 +66,7 @@ async function readAuthFile(path: string, isNamed: boolean): Promise<Json | unde
 
 async function credentialsIn(
   content: Json,
-  { host, repository, environment, signal }: CredentialQuestion,
+  { host, repository, environment, signal }: CredentialQuery,
   path: string,
 ): Promise<RegistryCredentials | undefined> {
   const { auths, credHelpers: helpers, credsStore: store } = content;
@@ -76,7 +74,7 @@ async function credentialsIn(
   const helper = names.map((name) => (isRecord(helpers) ? helpers[name] : undefined)).find(isText) ?? store;
   if (isText(helper)) {
     const server = names.at(-1) ?? host;
-    const given = await askCredentialHelper({ helper, server, environment, signal });
+    const given = await runCredentialHelper({ helper, server, environment, signal });
     if (given !== undefined) return given;
   }
   const entry = names.map((name) => (isRecord(auths) ? auths[name] : undefined)).find(isRecord);

@@ -4,7 +4,7 @@ import { isRecord } from '../../blob/parse-descriptor.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
 import { retryWhilePassing } from '../http/retry-while-passing.ts';
 import type { Patience } from '../http/retry-while-passing.ts';
-import { isAsSafe } from '../registry-location.ts';
+import { isAtLeastAsSecure } from '../registry-location.ts';
 import type { Challenge } from './challenge.ts';
 import { parseChallenge } from './challenge.ts';
 import type { RegistryCredentials } from './credentials.ts';
@@ -42,7 +42,7 @@ export class Authenticator {
    * Gets what a 401 asks for, so that the request can be sent again. Rejects with REGISTRY_UNAUTHORIZED where it asks
    * for what we do not have, and with REGISTRY_UNREACHABLE or REGISTRY_ERROR where the token server gives none.
    */
-  async meet(answer: RegistryAnswer, scopes: readonly string[]): Promise<void> {
+  async authenticate(answer: RegistryAnswer, scopes: readonly string[]): Promise<void> {
     const challenge = parseChallenge(answer.headers['www-authenticate']);
     if (challenge === undefined)
       throw this.#unauthorized('refused the request and did not say how to authenticate (no challenge)');
@@ -96,7 +96,7 @@ export class Authenticator {
   /** Credentials go to the realm, of whichever host, as with docker: it must be as safe as the registry itself. */
   #realm({ realm }: { readonly realm: string }): URL {
     const url = new URL(realm);
-    const isFit = isAsSafe(new URL(this.#options.origin), url);
+    const isFit = isAtLeastAsSecure(new URL(this.#options.origin), url);
     if (!isFit || url.username !== '' || url.password !== '')
       throw this.#unauthorized(
         `sends to the token server ${url.protocol}//${url.host}, which is not https (plain http is for the registry's own host)`,

@@ -17,15 +17,15 @@ export function parseChallenge(header: string | undefined): Challenge | undefine
   switch (scheme.toLowerCase()) {
     case 'basic':
       // a registry that takes both is better spoken to with a token
-      return bearerOf(/,\s*bearer\s+(.*)$/isu.exec(rest)?.[1]) ?? basic;
+      return parseBearer(/,\s*bearer\s+(.*)$/isu.exec(rest)?.[1]) ?? basic;
     case 'bearer':
-      return bearerOf(rest) ?? (/,\s*basic\b/iu.test(rest) ? basic : undefined);
+      return parseBearer(rest) ?? (/,\s*basic\b/iu.test(rest) ? basic : undefined);
     default:
       return undefined;
   }
 }
 
-function bearerOf(text: string | undefined): Challenge | undefined {
+function parseBearer(text: string | undefined): Challenge | undefined {
   if (text === undefined) return undefined;
   const parameters = parametersOf(text);
   const realm = parameters.get('realm');

@@ -6,11 +6,11 @@ import type { TestContext } from 'node:test';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
-import type { CredentialQuestion } from './auth-files.ts';
+import type { CredentialQuery } from './auth-files.ts';
 import { findCredentials } from './auth-files.ts';
 
 /** A helper that is this script, and a login without one for the same registry. */
-async function question(t: TestContext, script: string): Promise<CredentialQuestion> {
+async function question(t: TestContext, script: string): Promise<CredentialQuery> {
   const bin = join(await scratchDirectory(t), 'bin');
   await mkdir(bin);
   await writeFile(join(bin, 'docker-credential-test'), `#!/bin/sh\n${script}\n`, { mode: 0o755 });

@@ -5,7 +5,7 @@ import type { RegistryCredentials } from './credentials.ts';
 
 const longestAnswer = 1024 * 1024;
 
-export interface HelperQuestion {
+export interface CredentialQuery {
   /** `docker-credential-<helper>` is a program on the PATH. */
   readonly helper: string;
   readonly server: string;
@@ -19,12 +19,12 @@ export interface HelperQuestion {
  * where it has nothing. REGISTRY_UNAUTHORIZED where it cannot be run, fails or cannot be understood; what it says then is not
  * quoted.
  */
-export async function askCredentialHelper({
+export async function runCredentialHelper({
   helper,
   server,
   environment,
   signal,
-}: HelperQuestion): Promise<RegistryCredentials | undefined> {
+}: CredentialQuery): Promise<RegistryCredentials | undefined> {
   const program = `docker-credential-${helper}`;
   if (!/^[A-Za-z0-9._-]+$/u.test(helper)) throw failed('a credential helper', 'has a name that is none');
   const child = spawn(program, ['get'], {
@@ -48,7 +48,7 @@ export async function askCredentialHelper({
     if (said.includes('credentials not found')) return undefined;
     throw failed(program, `ended with ${code}; to see why: echo ${server} | ${program} get`);
   }
-  const { username, secret } = answerOf(said, program);
+  const { username, secret } = parseAnswer(said, program);
   if (username === '<token>')
     throw failed(program, `has an identity token for ${server}, which is not supported`);
   return { username, password: secret };
@@ -66,7 +66,7 @@ async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string | undef
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function answerOf(said: string, program: string): { readonly username: string; readonly secret: string } {
+function parseAnswer(said: string, program: string): { readonly username: string; readonly secret: string } {
   let value: unknown;
   try {
     value = JSON.parse(said);

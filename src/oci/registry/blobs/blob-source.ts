@@ -8,7 +8,7 @@ export interface BlobSource {
 }
 
 /** A piece of a blob. Its bytes are good until the next piece is asked for. */
-export interface Piece {
+export interface Chunk {
   readonly start: number;
   readonly bytes: Uint8Array;
 }
@@ -17,7 +17,7 @@ export interface Piece {
  * Cuts a blob into pieces of `size` bytes, in one buffer that is used again and again. The last piece is handed out only
  * when the source has ended without an error, so that nobody can complete an upload of damaged bytes.
  */
-export async function* piecesOf(source: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Piece> {
+export async function* chunksOf(source: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Chunk> {
   const buffer = Buffer.allocUnsafe(size);
   let start = 0;
   let filled = 0;

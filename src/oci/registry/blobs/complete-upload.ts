@@ -8,7 +8,7 @@ import { errorCodes } from '../registry-error.ts';
 import type { UploadOutcome } from './upload.ts';
 
 /** What the answer to an upload's last request means. Throws what no other try would change. */
-export function completion(
+export function completeUpload(
   client: RegistryClient,
   answer: RegistryAnswer | ConnectionFailure,
   digest: string,
@@ -25,13 +25,13 @@ export function completion(
   if (answer.status === 400 && errorCodes(answer).includes('DIGEST_INVALID'))
     return { kind: 'lost', error: differs(client, digest), setback: setbackOf(answer) };
   const error = client.error(answer, what);
-  if (isPassing(answer.status) || isForgotten(answer))
+  if (isPassing(answer.status) || isUploadUnknown(answer))
     return { kind: 'lost', error, setback: setbackOf(answer) };
   throw error;
 }
 
 /** The registry has no such upload any more, or does not go on with it from where we are. */
-export const isForgotten = (answer: RegistryAnswer): boolean =>
+export const isUploadUnknown = (answer: RegistryAnswer): boolean =>
   answer.status === 404 ||
   answer.status === 416 ||
   (answer.status === 400 && errorCodes(answer).includes('BLOB_UPLOAD_INVALID'));

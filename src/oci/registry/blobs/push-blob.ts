@@ -16,7 +16,7 @@ export interface PushOptions {
 export type Pushed = 'present' | 'mounted' | 'uploaded';
 
 /** How often an upload that the registry has lost begins again from the first byte. */
-const maximumStarts = 4;
+const maxUploadAttempts = 4;
 
 /**
  * Puts a blob into a repository: not at all where it is there, by a mount from another repository, in pieces, or whole
@@ -45,9 +45,9 @@ export async function pushBlob(
       if (outcome?.kind !== 'done') await cancelUpload(client, upload);
     }
     if (outcome.kind === 'done') return 'uploaded';
-    if (starts >= maximumStarts) throw outcome.error;
+    if (starts >= maxUploadAttempts) throw outcome.error;
     if (outcome.kind === 'takes no pieces') send = uploadWhole;
-    else await pause(client, outcome, starts);
+    else await backoff(client, outcome, starts);
     upload = await startUpload(client, digest);
   }
 }
@@ -73,7 +73,7 @@ async function mount(
 }
 
 /** A registry that asks for more than a minute's patience, or has been asked often enough, has the last word. */
-async function pause(client: RegistryClient, outcome: LostUpload, tries: number): Promise<void> {
+async function backoff(client: RegistryClient, outcome: LostUpload, tries: number): Promise<void> {
   const { now, random, sleep } = client.patience;
   const { setback } = outcome;
   const isForgotten = 'status' in setback && !isPassing(setback.status);

@@ -5,16 +5,16 @@ import { isPassing, retryDelay } from '../http/retry-delay.ts';
 import { setbackOf } from '../http/retry-while-passing.ts';
 import type { Call, RegistryClient } from '../registry-client.ts';
 import { errorCodes } from '../registry-error.ts';
-import type { BlobSource, Piece } from './blob-source.ts';
-import { piecesOf } from './blob-source.ts';
-import { completion, isForgotten } from './complete-upload.ts';
+import type { BlobSource, Chunk } from './blob-source.ts';
+import { chunksOf } from './blob-source.ts';
+import { completeUpload, isUploadUnknown } from './complete-upload.ts';
 import type { Upload, UploadOutcome } from './upload.ts';
 import { withDigest } from './upload.ts';
 
 /** More than this is not held in memory, whatever a registry asks for: the blob goes whole then. */
-const largestPiece = 32 * 1024 * 1024;
+const maxChunkBytes = 32 * 1024 * 1024;
 /** Answers to a first PATCH that mean: not this way. */
-const takesNoPieces: readonly number[] = [404, 405, 411, 413, 415, 501];
+const refusesChunks: readonly number[] = [404, 405, 411, 413, 415, 501];
 
 /** Sends a blob piece by piece; a piece that did not arrive whole is gone on with from where the registry is. */
 export async function uploadInPieces(
@@ -25,19 +25,19 @@ export async function uploadInPieces(
 ): Promise<UploadOutcome> {
   const { digest } = source.descriptor;
   const { smallestPiece = 0 } = upload;
-  if (smallestPiece > largestPiece)
+  if (smallestPiece > maxChunkBytes)
     return { kind: 'takes no pieces', error: tooLarge(client, digest, smallestPiece) };
   const size = Math.max(pieceSize, smallestPiece);
-  for await (const piece of piecesOf(source.open(), size)) {
-    const outcome = await sendPiece(client, upload, piece, digest);
+  for await (const piece of chunksOf(source.open(), size)) {
+    const outcome = await sendChunk(client, upload, piece, digest);
     if (outcome !== undefined) return outcome;
   }
-  const answer = await client.callOnce({
+  const answer = await client.requestOnce({
     method: 'PUT',
     path: withDigest(upload.location, digest),
     what: `upload of ${digest}`,
   });
-  return completion(client, answer, digest);
+  return completeUpload(client, answer, digest);
 }
 
 function tooLarge({ host, repository }: RegistryClient, digest: string, bytes: number): ProductError {
@@ -48,10 +48,10 @@ function tooLarge({ host, repository }: RegistryClient, digest: string, bytes: n
 }
 
 /** Undefined: the registry has the piece, and `upload` is where to go on. */
-async function sendPiece(
+async function sendChunk(
   client: RegistryClient,
   upload: Upload,
-  { start, bytes }: Piece,
+  { start, bytes }: Chunk,
   digest: string,
 ): Promise<UploadOutcome | undefined> {
   const what = `upload of ${digest}`;
@@ -59,26 +59,26 @@ async function sendPiece(
   let position = start;
   for (let tries = 1; position < end; tries += 1) {
     const call = patch(upload.location, bytes.subarray(position - start), position, what);
-    const answer = await client.callOnce(call);
+    const answer = await client.requestOnce(call);
     const failure = failureOf(client, answer, { what, isFirst: position === 0, tries });
     if (failure !== undefined) return failure;
     let reached: number | undefined;
-    if (!(answer instanceof ConnectionFailure) && isTaken(answer)) {
+    if (!(answer instanceof ConnectionFailure) && isAccepted(answer)) {
       upload.location = client.location(answer, call);
       reached = positionIn(answer, end) ?? end;
       // without progress it would go on for ever
-      if (reached === position) return lost(client, answer, what);
+      if (reached === position) return uploadLost(client, answer, what);
     } else {
-      if (!(await pause(client, answer, tries))) return lost(client, answer, what, tries);
-      reached = await whereIs(client, upload, { what, end });
+      if (!(await pause(client, answer, tries))) return uploadLost(client, answer, what, tries);
+      reached = await getUploadOffset(client, upload, { what, end });
     }
-    if (reached === undefined || reached < start || reached > end) return lost(client, answer, what);
+    if (reached === undefined || reached < start || reached > end) return uploadLost(client, answer, what);
     position = reached;
   }
   return undefined;
 }
 
-const isTaken = ({ status }: RegistryAnswer): boolean => status === 202 || status === 204;
+const isAccepted = ({ status }: RegistryAnswer): boolean => status === 202 || status === 204;
 
 /** What ends the upload, or this way of it; undefined for a piece that was taken or may be taken next time. */
 function failureOf(
@@ -90,11 +90,11 @@ function failureOf(
     if (answer.isFinal) throw client.unreachable(answer, what, tries);
     return undefined;
   }
-  if (isTaken(answer)) return undefined;
+  if (isAccepted(answer)) return undefined;
   const isUnknown = errorCodes(answer).includes('BLOB_UPLOAD_UNKNOWN');
-  if (isFirst && !isUnknown && takesNoPieces.includes(answer.status))
+  if (isFirst && !isUnknown && refusesChunks.includes(answer.status))
     return { kind: 'takes no pieces', error: client.error(answer, what) };
-  if (isForgotten(answer)) return lost(client, answer, what);
+  if (isUploadUnknown(answer)) return uploadLost(client, answer, what);
   if (!isPassing(answer.status)) throw client.error(answer, what);
   return undefined;
 }
@@ -114,7 +114,7 @@ function patch(location: URL, bytes: Uint8Array, position: number, what: string)
 }
 
 /** Asks the registry how many bytes it has; undefined where it does not know the upload any more. */
-async function whereIs(
+async function getUploadOffset(
   client: RegistryClient,
   upload: Upload,
   { what, end }: { readonly what: string; readonly end: number },
@@ -146,7 +146,7 @@ async function pause(
   return true;
 }
 
-function lost(
+function uploadLost(
   client: RegistryClient,
   outcome: RegistryAnswer | ConnectionFailure,
   what: string,

@@ -1,8 +1,8 @@
 import { bytesBody } from '../http/registry-transport.ts';
 import type { RegistryClient } from '../registry-client.ts';
 import type { BlobSource } from './blob-source.ts';
-import { piecesOf } from './blob-source.ts';
-import { completion } from './complete-upload.ts';
+import { chunksOf } from './blob-source.ts';
+import { completeUpload } from './complete-upload.ts';
 import type { Upload, UploadOutcome } from './upload.ts';
 import { withDigest } from './upload.ts';
 
@@ -17,7 +17,7 @@ export async function uploadWhole(
   pieceSize: number,
 ): Promise<UploadOutcome> {
   const { digest, size } = source.descriptor;
-  const answer = await client.callOnce({
+  const answer = await client.requestOnce({
     method: 'PUT',
     path: withDigest(upload.location, digest),
     headers: { 'content-type': 'application/octet-stream' },
@@ -28,16 +28,16 @@ export async function uploadWhole(
     isFinished: size <= pieceSize,
     what: `upload of ${digest}`,
   });
-  return completion(client, answer, digest);
+  return completeUpload(client, answer, digest);
 }
 
 /** Bytes of which the last are sent only once all are known to be right. They are copied: the buffer is used again. */
 async function* whenVerified(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for await (const { bytes } of piecesOf(source, 1 << 18)) yield Buffer.from(bytes);
+  for await (const { bytes } of chunksOf(source, 1 << 18)) yield Buffer.from(bytes);
 }
 
 /** Verified by the source. An empty blob has no piece. */
 async function wholeOf(source: BlobSource, size: number): Promise<Uint8Array> {
-  for await (const { bytes } of piecesOf(source.open(), Math.max(size, 1))) return bytes;
+  for await (const { bytes } of chunksOf(source.open(), Math.max(size, 1))) return bytes;
   return new Uint8Array();
 }

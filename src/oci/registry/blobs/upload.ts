@@ -82,7 +82,7 @@ export async function cancelUpload(client: RegistryClient, { location }: Upload)
   try {
     // distribution wants the right to delete for it
     const actions = 'pull,delete';
-    await client.callLast({ method: 'DELETE', path: location, actions, what: 'end of an upload' });
+    await client.requestForCleanup({ method: 'DELETE', path: location, actions, what: 'end of an upload' });
   } catch (error) {
     const isLate = error instanceof DOMException && error.name === 'TimeoutError';
     if (!isLate && !(isProductError(error) && error.code.startsWith('REGISTRY_'))) throw error;

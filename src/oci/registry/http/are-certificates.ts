@@ -6,7 +6,7 @@ const blocks = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?(?:-----END [A-
  * Whether a text in PEM has certificates, and each can be read. One that cannot, Node passes over and trusts less than was
  * meant, and Bun throws what looks like a fault of ours.
  */
-export function areCertificates(pem: string): boolean {
+export function isCertificatePem(pem: string): boolean {
   const found = pem.match(blocks) ?? [];
   return found.length > 0 && found.every(isReadable);
 }

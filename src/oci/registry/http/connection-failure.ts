@@ -1,6 +1,6 @@
 import { ConnectionFailure } from './registry-transport.ts';
 
-const wordsOfCode: Readonly<Record<string, string>> = {
+const messagesByCode: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused; is it running?',
   ConnectionRefused: 'the connection was refused; is it running?',
   EHOSTUNREACH: 'there is no way to it',
@@ -26,7 +26,7 @@ export function connectionFailure(cause: unknown): ConnectionFailure {
     const words = `its certificate cannot be verified; give the CA that signed it${detail}`;
     return new ConnectionFailure(words, { isFinal: true, cause });
   }
-  const words = wordsOfCode[code] ?? 'the connection broke before the answer was complete';
+  const words = messagesByCode[code] ?? 'the connection broke before the answer was complete';
   return new ConnectionFailure(`${words}${detail}`, { isFinal: false, cause });
 }
 

@@ -3,7 +3,7 @@ import { Agent as HttpAgent, request as httpRequest } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { areCertificates } from './are-certificates.ts';
+import { isCertificatePem } from './are-certificates.ts';
 import { connectionFailure } from './connection-failure.ts';
 import type { RegistryAnswer, RegistryRequest, RegistryTransport, SentBody } from './registry-transport.ts';
 import { ConnectionFailure } from './registry-transport.ts';
@@ -33,7 +33,7 @@ export class NodeTransport implements RegistryTransport {
   constructor(options: NodeTransportOptions) {
     this.#options = options;
     const { ca } = options;
-    this.#isTrustReadable = ca === undefined || areCertificates(ca);
+    this.#isTrustReadable = ca === undefined || isCertificatePem(ca);
     this.#secure = new HttpsAgent({
       keepAlive: true,
       rejectUnauthorized: true,
@@ -54,7 +54,7 @@ export class NodeTransport implements RegistryTransport {
     };
     signal?.addEventListener('abort', abort);
     try {
-      const answer = await exchange(outgoing, request.body, this.#options);
+      const answer = await roundTrip(outgoing, request.body, this.#options);
       if (request.isFinished !== true) signal?.throwIfAborted();
       return answer;
     } catch (error) {
@@ -107,7 +107,7 @@ const unreadable = (): ConnectionFailure =>
   );
 
 /** Sends the body and reads the answer. An answer that comes before all is sent is the answer: nothing more is sent. */
-async function exchange(
+async function roundTrip(
   outgoing: ClientRequest,
   body: SentBody | undefined,
   { idleMs, answerMs = 2 * idleMs }: NodeTransportOptions,
@@ -118,7 +118,7 @@ async function exchange(
   const { promise: head, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   outgoing.once('response', resolve);
   outgoing.on('error', reject);
-  const source = body === undefined ? undefined : watched(body);
+  const source = body === undefined ? undefined : withIdleTimeout(body);
   const sending = source === undefined ? outgoing.end() : pipeline(Readable.from(source.chunks), outgoing);
   const sent = Promise.resolve(sending).then(() => true);
   // told where the answer is awaited; here it only must not count as unhandled
@@ -139,7 +139,7 @@ async function exchange(
 }
 
 /** Tells apart a body that cannot be read from a connection that breaks: a pipeline reports both alike. */
-function watched(body: SentBody): {
+function withIdleTimeout(body: SentBody): {
   readonly chunks: AsyncIterable<Uint8Array>;
   failure: { readonly error: unknown } | undefined;
 } {

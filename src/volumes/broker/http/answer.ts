@@ -1,5 +1,5 @@
 /** What the broker answers to one request: a status of OSBAPI 2.17 and the JSON body. */
-export interface Answer {
+export interface BrokerResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -18,7 +18,7 @@ export type BrokerErrorCode =
   | 'InternalError';
 
 /** An answer that refuses; `description` names what is wrong and what to do, and holds no secret. */
-export function refusal(status: number, error: BrokerErrorCode, description: string): Answer {
+export function errorResponse(status: number, error: BrokerErrorCode, description: string): BrokerResponse {
   return { status, body: { error, description } };
 }
 
@@ -26,4 +26,5 @@ export function refusal(status: number, error: BrokerErrorCode, description: str
  * A request that cannot be met as it is. Never 422 for parameters: Cloud Controller takes that for a fault
  * of the broker, and deletes what it thinks was made.
  */
-export const invalid = (description: string): Answer => refusal(400, 'InvalidRequest', description);
+export const badRequest = (description: string): BrokerResponse =>
+  errorResponse(400, 'InvalidRequest', description);

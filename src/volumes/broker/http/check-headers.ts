@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Answer } from './answer.ts';
-import { invalid, refusal } from './answer.ts';
+import type { BrokerResponse } from './answer.ts';
+import { badRequest, errorResponse } from './answer.ts';
 
 /** Who may call, and the passwords that are good: two of them while one is being replaced. */
 export interface BasicAuth {
@@ -15,12 +15,12 @@ export interface BasicAuth {
 export function checkAuthorization(
   header: string | undefined,
   { username, passwords }: BasicAuth,
-): Answer | undefined {
+): BrokerResponse | undefined {
   const encoded = /^Basic ([A-Za-z0-9+/]+={0,2})$/iu.exec(header ?? '')?.[1] ?? '';
   const given = digest(Buffer.from(encoded, 'base64').toString('utf8'));
   const matches = passwords.map((password) => timingSafeEqual(given, digest(`${username}:${password}`)));
   if (matches.includes(true)) return undefined;
-  return refusal(
+  return errorResponse(
     401,
     'Unauthorized',
     "username or password is not the broker's; see cf update-service-broker",
@@ -29,17 +29,17 @@ export function checkAuthorization(
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 
-const oldestMinor = 13;
+const minApiMinorVersion = 13;
 
 /** undefined where the header names a version of the API that this broker speaks: 2.13 and up. */
-export function checkApiVersion(header: string | undefined): Answer | undefined {
+export function checkApiVersion(header: string | undefined): BrokerResponse | undefined {
   const minor = Number(/^2\.([0-9]{1,4})$/u.exec(header ?? '')?.[1] ?? -1);
-  if (minor >= oldestMinor) return undefined;
+  if (minor >= minApiMinorVersion) return undefined;
   const description =
     header === undefined
       ? 'the header X-Broker-API-Version is missing; send 2.13 or a later 2.x'
       : 'X-Broker-API-Version names a version that this broker does not speak; send 2.13 or a later 2.x';
-  return refusal(412, 'UnsupportedApiVersion', description);
+  return errorResponse(412, 'UnsupportedApiVersion', description);
 }
 
 /** Who asked the platform for a change, for the log. */
@@ -50,7 +50,7 @@ export interface OriginatingIdentity {
 
 export type ParsedIdentity =
   | { readonly identity: OriginatingIdentity | undefined }
-  | { readonly refused: Answer };
+  | { readonly refused: BrokerResponse };
 
 /** Reads X-Broker-API-Originating-Identity: a platform's name and an object, as JSON in base64. */
 export function parseIdentity(header: string | undefined): ParsedIdentity {
@@ -60,7 +60,7 @@ export function parseIdentity(header: string | undefined): ParsedIdentity {
     encoded === undefined ? undefined : parseJson(Buffer.from(encoded, 'base64').toString('utf8'));
   if (platform === undefined || typeof value !== 'object' || value === null || Array.isArray(value))
     return {
-      refused: invalid(
+      refused: badRequest(
         'the header X-Broker-API-Originating-Identity must be a platform and an object, as JSON in base64',
       ),
     };

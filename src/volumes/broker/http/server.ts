@@ -8,15 +8,15 @@ import { isProductError } from '../../../errors/product-error.ts';
 import type { Broker } from '../broker.ts';
 import type { JsonObject } from '../../../platform/fields.ts';
 import type { BindingTarget } from '../store/broker-store.ts';
-import type { Answer } from './answer.ts';
-import { invalid, refusal } from './answer.ts';
+import type { BrokerResponse } from './answer.ts';
+import { badRequest, errorResponse } from './answer.ts';
 import type { BasicAuth } from './check-headers.ts';
 import { checkApiVersion, checkAuthorization, parseIdentity } from './check-headers.ts';
 import type { Metrics } from './metrics.ts';
 
 /** Bytes of one body: parameters of a share take some hundred. */
-const longestBody = 64 * 1024;
-const longestId = 255;
+const maxBodyBytes = 64 * 1024;
+const maxIdLength = 255;
 const requestIdentity = 'x-broker-api-request-identity';
 
 export interface ServerOptions {
@@ -39,11 +39,11 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
   const app = fastify({
     loggerInstance: options.logger,
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: longestBody,
+    bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength: 4096 },
     forceCloseConnections: 'idle',
-    clientErrorHandler: answerUnreadable,
-    frameworkErrors: (_error, _request, reply) => void send(reply, invalid('the path cannot be decoded')),
+    clientErrorHandler: handleClientError,
+    frameworkErrors: (_error, _request, reply) => void send(reply, badRequest('the path cannot be decoded')),
     serverFactory: (handler) => (tls === undefined ? createServer(handler) : createTlsServer(tls, handler)),
   });
 
@@ -54,19 +54,22 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
     else done(Object.assign(new Error(parsed.fault), { statusCode: 400 }));
   });
   app.setNotFoundHandler((_request, reply) =>
-    send(reply, refusal(404, 'NotFound', 'there is no such endpoint; the catalog is at /v2/catalog')),
+    send(reply, errorResponse(404, 'NotFound', 'there is no such endpoint; the catalog is at /v2/catalog')),
   );
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     if (isProductError(error, 'STORE_UNAVAILABLE')) {
       request.log.error(error.message);
-      return send(reply, refusal(503, 'StoreUnavailable', error.message));
+      return send(reply, errorResponse(503, 'StoreUnavailable', error.message));
     }
     const { statusCode = 500 } = error;
     if (statusCode === 413)
-      return send(reply, refusal(413, 'InvalidRequest', `the body has more than ${longestBody} bytes`));
-    if (statusCode >= 400 && statusCode < 500) return send(reply, invalid(error.message));
+      return send(
+        reply,
+        errorResponse(413, 'InvalidRequest', `the body has more than ${maxBodyBytes} bytes`),
+      );
+    if (statusCode >= 400 && statusCode < 500) return send(reply, badRequest(error.message));
     request.log.error({ err: error }, 'a fault in the broker');
-    return send(reply, refusal(500, 'InternalError', 'a fault in the broker; its log says more'));
+    return send(reply, errorResponse(500, 'InternalError', 'a fault in the broker; its log says more'));
   });
   app.addHook('onResponse', async (request, reply) => {
     const operation = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
@@ -78,20 +81,20 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
         user: request.getDecorator<string | undefined>('user'),
-        request: single(request.headers[requestIdentity]),
+        request: headerValue(request.headers[requestIdentity]),
       },
       'answered',
     );
   });
   app.decorateRequest('user', undefined);
 
-  let checking: Promise<void> | undefined;
+  let pendingHealthCheck: Promise<void> | undefined;
   app.get('/healthz', async (_request, reply) => {
     // it wants no password: who asks often makes no more work than who asks once
-    checking ??= checkStore().finally(() => {
-      checking = undefined;
+    pendingHealthCheck ??= checkStore().finally(() => {
+      pendingHealthCheck = undefined;
     });
-    await checking;
+    await pendingHealthCheck;
     return send(reply, { status: 200, body: { status: 'ok' } });
   });
   app.register(async (guarded) => {
@@ -104,19 +107,19 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
     guarded.get('/metrics', async (_request, reply) =>
       reply.type(metrics.contentType).send(await metrics.text()),
     );
-    guarded.register(async (api) => addEndpoints(api, broker, options.catalog), { prefix: '/v2' });
+    guarded.register(async (api) => registerRoutes(api, broker, options.catalog), { prefix: '/v2' });
   });
   return app;
 }
 
-function addEndpoints(api: FastifyInstance, broker: Broker, catalog: object): void {
+function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): void {
   api.addHook('onRequest', async (request, reply) => {
-    const identity = single(request.headers[requestIdentity]);
+    const identity = headerValue(request.headers[requestIdentity]);
     if (identity !== undefined && /^[\x21-\x7e]{1,255}$/u.test(identity))
       reply.header(requestIdentity, identity);
-    const refused = checkApiVersion(single(request.headers['x-broker-api-version']));
+    const refused = checkApiVersion(headerValue(request.headers['x-broker-api-version']));
     if (refused !== undefined) return send(reply, refused);
-    const parsed = parseIdentity(single(request.headers['x-broker-api-originating-identity']));
+    const parsed = parseIdentity(headerValue(request.headers['x-broker-api-originating-identity']));
     if ('refused' in parsed) return send(reply, parsed.refused);
     request.setDecorator('user', parsed.identity?.userId);
     return undefined;
@@ -126,66 +129,71 @@ function addEndpoints(api: FastifyInstance, broker: Broker, catalog: object): vo
   const etag = `"${createHash('sha256').update(catalogText).digest('hex').slice(0, 32)}"`;
   api.get('/catalog', async (request, reply) => {
     reply.header('etag', etag);
-    if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    if (etagMatches(request.headers['if-none-match'], etag)) return reply.code(304).send();
     return reply.type('application/json; charset=utf-8').send(catalogText);
   });
 
   const instance = '/service_instances/:instanceId';
   api.put(
     instance,
-    onInstance((id, request) => broker.provision(id, request.body, queryOf(request))),
+    instanceRoute((id, request) => broker.provision(id, request.body, singleValuedQuery(request))),
   );
   api.get(
     instance,
-    onInstance((id) => broker.fetchInstance(id)),
+    instanceRoute((id) => broker.fetchInstance(id)),
   );
   api.patch(
     instance,
-    onInstance((id, request) => broker.update(id, request.body, queryOf(request))),
+    instanceRoute((id, request) => broker.update(id, request.body, singleValuedQuery(request))),
   );
   api.delete(
     instance,
-    onInstance((id, request) => broker.deprovision(id, queryOf(request))),
+    instanceRoute((id, request) => broker.deprovision(id, singleValuedQuery(request))),
   );
   api.get(
     `${instance}/last_operation`,
-    onInstance((id, request) => broker.lastInstanceOperation(id, queryOf(request))),
+    instanceRoute((id, request) => broker.lastInstanceOperation(id, singleValuedQuery(request))),
   );
 
   const binding = `${instance}/service_bindings/:bindingId`;
   api.put(
     binding,
-    onBinding((target, request) => broker.bind(target, request.body, queryOf(request))),
+    bindingRoute((target, request) => broker.bind(target, request.body, singleValuedQuery(request))),
   );
   api.get(
     binding,
-    onBinding((target) => broker.fetchBinding(target)),
+    bindingRoute((target) => broker.fetchBinding(target)),
   );
   api.delete(
     binding,
-    onBinding((target, request) => broker.unbind(target, queryOf(request))),
+    bindingRoute((target, request) => broker.unbind(target, singleValuedQuery(request))),
   );
   api.get(
     `${binding}/last_operation`,
-    onBinding((target, request) => broker.lastBindingOperation(target, queryOf(request))),
+    bindingRoute((target, request) => broker.lastBindingOperation(target, singleValuedQuery(request))),
   );
 }
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-function onInstance(work: (id: string, request: FastifyRequest) => Promise<Answer>): Handler {
+function instanceRoute(work: (id: string, request: FastifyRequest) => Promise<BrokerResponse>): Handler {
   return async (request, reply) => {
-    const id = idOf(request, 'instanceId');
-    return send(reply, id === undefined ? invalid(badId('instance')) : await work(id, request));
+    const id = parseId(request, 'instanceId');
+    return send(
+      reply,
+      id === undefined ? badRequest(invalidIdResponse('instance')) : await work(id, request),
+    );
   };
 }
 
-function onBinding(work: (target: BindingTarget, request: FastifyRequest) => Promise<Answer>): Handler {
+function bindingRoute(
+  work: (target: BindingTarget, request: FastifyRequest) => Promise<BrokerResponse>,
+): Handler {
   return async (request, reply) => {
-    const instanceId = idOf(request, 'instanceId');
-    const bindingId = idOf(request, 'bindingId');
-    if (instanceId === undefined) return send(reply, invalid(badId('instance')));
-    if (bindingId === undefined) return send(reply, invalid(badId('binding')));
+    const instanceId = parseId(request, 'instanceId');
+    const bindingId = parseId(request, 'bindingId');
+    if (instanceId === undefined) return send(reply, badRequest(invalidIdResponse('instance')));
+    if (bindingId === undefined) return send(reply, badRequest(invalidIdResponse('binding')));
     return send(reply, await work({ instanceId, bindingId }, request));
   };
 }
@@ -194,23 +202,24 @@ function onBinding(work: (target: BindingTarget, request: FastifyRequest) => Pro
  * Ids become parts of paths on cells: only the unreserved characters of RFC 3986, which the specification
  * recommends.
  */
-function idOf(request: FastifyRequest, name: string): string | undefined {
+function parseId(request: FastifyRequest, name: string): string | undefined {
   const id = (request.params as Record<string, string | undefined>)[name] ?? '';
-  return /^[A-Za-z0-9_~-][A-Za-z0-9._~-]*$/u.test(id) && id.length <= longestId ? id : undefined;
+  return /^[A-Za-z0-9_~-][A-Za-z0-9._~-]*$/u.test(id) && id.length <= maxIdLength ? id : undefined;
 }
 
-const badId = (what: string): string =>
-  `the ${what} id in the path must have 1 to ${longestId} letters, digits, dots, dashes, underscores and tildes, and no dot first`;
+const invalidIdResponse = (what: string): string =>
+  `the ${what} id in the path must have 1 to ${maxIdLength} letters, digits, dots, dashes, underscores and tildes, and no dot first`;
 
 /** A parameter that is given twice is an array, which no reader of ours takes for a text. */
-const queryOf = (request: FastifyRequest): JsonObject => ({ ...(request.query as JsonObject) });
+const singleValuedQuery = (request: FastifyRequest): JsonObject => ({ ...(request.query as JsonObject) });
 
-const send = (reply: FastifyReply, { status, body }: Answer): FastifyReply => reply.code(status).send(body);
+const send = (reply: FastifyReply, { status, body }: BrokerResponse): FastifyReply =>
+  reply.code(status).send(body);
 
-const single = (header: string | string[] | undefined): string | undefined =>
+const headerValue = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header.join(', ') : header;
 
-const matches = (header: string | undefined, etag: string): boolean =>
+const etagMatches = (header: string | undefined, etag: string): boolean =>
   (header ?? '').split(',').some((text) => text.trim().replace(/^W\//u, '') === etag || text.trim() === '*');
 
 function parseBody(body: Buffer): { readonly value: unknown } | { readonly fault: string } {
@@ -226,10 +235,10 @@ function parseBody(body: Buffer): { readonly value: unknown } | { readonly fault
 }
 
 /** What is no HTTP at all, or has too many headers: Node gives no request, only the connection. */
-function answerUnreadable(error: Error & { code?: string }, socket: Duplex): void {
+function handleClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
-  const { body } = refusal(status, 'InvalidRequest', 'the request is not HTTP that this server reads');
+  const { body } = errorResponse(status, 'InvalidRequest', 'the request is not HTTP that this server reads');
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`,

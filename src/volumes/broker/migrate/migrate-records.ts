@@ -1,5 +1,5 @@
 import type { Offering } from '../offerings/offering.ts';
-import { migratedId } from '../operations/join-migrated-binding.ts';
+import { importedRecordKey } from '../operations/join-migrated-binding.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import type { CredhubClient } from '../../credhub/credhub-client.ts';
 import type { InstanceRecord } from '../store/record.ts';
@@ -16,7 +16,7 @@ export interface MigrationResult {
 }
 
 /** What migrate_mysql_to_credhub wrote. */
-const marker = 'migrated-from-sql';
+const sqlMigrationMarker = 'migrated-from-sql';
 
 /**
  * Takes over the records that an old broker keeps in CredHub below `/<storeId>`. They are read and never
@@ -33,21 +33,21 @@ export async function migrateRecords(
   for (const name of (await from.client.list(path)).toSorted()) {
     const id = name.slice(path.length + 1);
     // what has another slash is the new broker's
-    if (id.includes('/') || id === marker) continue;
+    if (id.includes('/') || id === sqlMigrationMarker) continue;
     const parsed = parseOldRecord(id, await from.client.get(name), to.offerings);
     if ('fault' in parsed) left.push({ name, fault: parsed.fault });
-    else counts[await takeOver(to.store, parsed.record)] += 1;
+    else counts[await importRecord(to.store, parsed.record)] += 1;
   }
   return { ...counts, left };
 }
 
-async function takeOver(
+async function importRecord(
   store: BrokerStore,
   record: InstanceRecord,
 ): Promise<'instances' | 'bindings' | 'present'> {
   const { id, migrated } = record;
-  const remembered = { instanceId: migratedId(id) };
-  if ((await store.view(remembered)).instance !== undefined) return 'present';
+  const remembered = { instanceId: importedRecordKey(id) };
+  if ((await store.read(remembered)).instance !== undefined) return 'present';
   let isPresent = false;
   const answer = { status: 200, body: {} };
   if (migrated?.kind === 'instance')
@@ -55,7 +55,7 @@ async function takeOver(
       isPresent = instance !== undefined;
       return { answer, ...(isPresent ? {} : { instance: record }) };
     });
-  await store.change(remembered, () => ({ answer, instance: { ...record, id: migratedId(id) } }));
+  await store.change(remembered, () => ({ answer, instance: { ...record, id: importedRecordKey(id) } }));
   if (isPresent) return 'present';
   return migrated?.kind === 'instance' ? 'instances' : 'bindings';
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { parseBrokerConfig } from '../config.ts';
-import { volumeId } from '../operations/volume-id.ts';
+import { createVolumeId } from '../operations/volume-id.ts';
 import type { CredhubStub } from '../../credhub/testing/credhub-stub.ts';
 import { credhubStub, uaaClient } from '../../credhub/testing/credhub-stub.ts';
 import {
@@ -171,7 +171,7 @@ test('the volume id is made of what the old broker was given, and the mount of w
     device: { volume_id: string; mount_config: Record<string, string> };
   }[];
   const hashed = { source: share, username: 'user', password: smbSecret, ro: 'true' };
-  assert.equal(mount?.device.volume_id, volumeId('i-1', hashed, 'md5'));
+  assert.equal(mount?.device.volume_id, createVolumeId('i-1', hashed, 'md5'));
   assert.deepEqual([mount.mode, mount.device.mount_config['source']], ['r', '//server/share']);
 });
 

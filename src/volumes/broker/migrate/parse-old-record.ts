@@ -1,18 +1,22 @@
 import type { Offering } from '../offerings/offering.ts';
 import type { JsonObject } from '../../../platform/fields.ts';
 import { isObject } from '../../../platform/fields.ts';
-import type { OptionPlace } from '../options/option-table.ts';
+import type { OptionScope } from '../options/option-table.ts';
 import { parseOptions } from '../options/parse-options.ts';
 import type { InstanceRecord } from '../store/record.ts';
 
 /** A record to keep, or why it cannot be one; no value is quoted. */
-export type OldRecord = { readonly record: InstanceRecord } | { readonly fault: string };
+export type LegacyRecordResult = { readonly record: InstanceRecord } | { readonly fault: string };
 
 /**
  * Reads what nfsbroker or smbbroker keep in CredHub under an id: an
  * instance, or a binding, which names no instance.
  */
-export function parseOldRecord(id: string, value: unknown, offerings: readonly Offering[]): OldRecord {
+export function parseOldRecord(
+  id: string,
+  value: unknown,
+  offerings: readonly Offering[],
+): LegacyRecordResult {
   if (!/^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$/u.test(id)) return { fault: 'its name is no id of OSBAPI' };
   if (!isObject(value)) return { fault: 'it is no JSON object' };
   const text = (name: string): string => (typeof value[name] === 'string' ? value[name] : '');
@@ -51,18 +55,18 @@ export function parseOldRecord(id: string, value: unknown, offerings: readonly O
 function withOptions(
   { table }: Offering,
   parameters: unknown,
-  place: OptionPlace,
+  place: OptionScope,
   recordOf: (options: InstanceRecord['options'], given: Record<string, string>) => InstanceRecord,
-): OldRecord {
+): LegacyRecordResult {
   if (!isObject(parameters)) return { fault: 'its parameters are no JSON object' };
   // The old brokers kept unknown option names, so an option that is only valid in some spaces is left out here.
   // No option is forced: a user may have set an option that the operator forces today.
-  const known = table.filter(({ isInSpace }) => isInSpace !== true);
+  const known = table.filter(({ isSpaceScoped }) => isSpaceScoped !== true);
   const parsed = parseOptions(known, parameters, place, {});
   if ('description' in parsed) return { fault: parsed.description.replaceAll('\n', ' ') };
-  return { record: recordOf(parsed.options, textsOf(parameters)) };
+  return { record: recordOf(parsed.options, stringifyValues(parameters)) };
 }
 
 /** Values as the old brokers turned them into texts. What has another type did not pass the table. */
-const textsOf = (parameters: JsonObject): Record<string, string> =>
+const stringifyValues = (parameters: JsonObject): Record<string, string> =>
   Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)]));

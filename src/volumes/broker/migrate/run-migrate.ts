@@ -3,9 +3,9 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { redactor } from '../../../errors/redact/redactor.ts';
 import type { BrokerConfig } from '../config.ts';
 import { parseBrokerConfig } from '../config.ts';
-import { connectCredhub, openStore, secretsOf } from '../open-store.ts';
+import { connectCredhub, openStore, secretsInConfig } from '../open-store.ts';
 import { readConfig } from '../run-broker.ts';
-import type { RunPorts } from '../run-ports.ts';
+import type { CommandIo } from '../run-ports.ts';
 import type { CredhubConfig } from '../store-config.ts';
 import { migrateRecords } from './migrate-records.ts';
 
@@ -15,13 +15,13 @@ import { migrateRecords } from './migrate-records.ts';
  */
 export async function runMigrate(
   words: readonly string[],
-  { environment, out }: Pick<RunPorts, 'environment' | 'out'>,
+  { environment, out }: Pick<CommandIo, 'environment' | 'out'>,
 ): Promise<number> {
-  const config = parseBrokerConfig(await readConfig(configIn(words)), environment);
-  const sources = sourcesOf(config);
-  const redact = redactor(secretsOf(config));
+  const config = parseBrokerConfig(await readConfig(configFromArgs(words)), environment);
+  const sources = legacyStores(config);
+  const redact = redactor(secretsInConfig(config));
   const store = await openStore(config);
-  let isWhole = true;
+  let allImported = true;
   try {
     for (const source of sources) {
       const client = connectCredhub(source);
@@ -33,7 +33,7 @@ export async function runMigrate(
           `/${source.storeId} at ${source.url}: ${instances} instances and ${bindings} bindings taken over, ${present} were there already, ${left.length} left\n`,
         );
         for (const { name, fault } of left) out(redact(`- left: ${name}: ${fault}\n`));
-        isWhole &&= left.length === 0;
+        allImported &&= left.length === 0;
       } finally {
         client.close();
       }
@@ -41,14 +41,14 @@ export async function runMigrate(
   } finally {
     await store.close();
   }
-  if (!isWhole)
+  if (!allImported)
     out(
       'What is left stays as it is in CredHub. Create those services and bindings anew, or mend the configuration and run this again.\n',
     );
-  return isWhole ? 0 : 1;
+  return allImported ? 0 : 1;
 }
 
-function configIn(words: readonly string[]): string {
+function configFromArgs(words: readonly string[]): string {
   try {
     const { config } = parseArgs({
       args: [...words],
@@ -63,7 +63,7 @@ function configIn(words: readonly string[]): string {
 }
 
 /** A store in CredHub may have been the old broker's. */
-function sourcesOf({ migrateFrom, store }: BrokerConfig): readonly CredhubConfig[] {
+function legacyStores({ migrateFrom, store }: BrokerConfig): readonly CredhubConfig[] {
   if (migrateFrom.length > 0) return migrateFrom;
   if ('credhub' in store) return [store.credhub];
   const message =

@@ -8,27 +8,31 @@ export interface AllowedShare {
 }
 
 /** For whom a share is asked. */
-export interface Asker {
+export interface ShareConsumer {
   /** undefined where the platform does not say it: no rule that names organizations allows that. */
   readonly organizationGuid: string | undefined;
   readonly spaceGuid: string;
 }
 
 /** Whether one of the rules allows the share to that org and space; without rules every share is allowed. */
-export function isAllowed(rules: readonly AllowedShare[] | undefined, share: string, asker: Asker): boolean {
+export function isAllowed(
+  rules: readonly AllowedShare[] | undefined,
+  share: string,
+  asker: ShareConsumer,
+): boolean {
   if (rules === undefined) return true;
   return rules.some(
     (rule) =>
-      liesIn(share, rule.share) &&
-      isAmong(asker.organizationGuid, rule.organizations) &&
-      isAmong(asker.spaceGuid, rule.spaces),
+      isWithin(share, rule.share) &&
+      includesOrAll(asker.organizationGuid, rule.organizations) &&
+      includesOrAll(asker.spaceGuid, rule.spaces),
   );
 }
 
-const isAmong = (guid: string | undefined, allowed: readonly string[] | undefined): boolean =>
+const includesOrAll = (guid: string | undefined, allowed: readonly string[] | undefined): boolean =>
   allowed === undefined || (guid !== undefined && allowed.includes(guid));
 
-function liesIn(share: string, folder: string): boolean {
+function isWithin(share: string, folder: string): boolean {
   const whole = folder.replace(/\/+$/u, '');
   return share === folder || share === whole || share.startsWith(`${whole}/`);
 }

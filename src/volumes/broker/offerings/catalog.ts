@@ -1,8 +1,8 @@
-import type { OptionPlace, OptionTable } from '../options/option-table.ts';
+import type { OptionScope, OptionTable } from '../options/option-table.ts';
 import type { Offering } from './offering.ts';
 
 /** The body of GET /v2/catalog (OSBAPI 2.17, Catalog Management). */
-export function catalogOf(offerings: readonly Offering[]): object {
+export function buildCatalog(offerings: readonly Offering[]): object {
   return {
     services: offerings.map(({ id, name, description, tags, plan, table, maintenance }) => ({
       id,
@@ -22,10 +22,10 @@ export function catalogOf(offerings: readonly Offering[]): object {
           ...(maintenance === undefined ? {} : { maintenance_info: maintenance }),
           schemas: {
             service_instance: {
-              create: { parameters: schemaOf(table, 'provision', true) },
-              update: { parameters: schemaOf(table, 'provision', false) },
+              create: { parameters: parameterSchema(table, 'provision', true) },
+              update: { parameters: parameterSchema(table, 'provision', false) },
             },
-            service_binding: { create: { parameters: schemaOf(table, 'bind', false) } },
+            service_binding: { create: { parameters: parameterSchema(table, 'bind', false) } },
           },
         },
       ],
@@ -34,9 +34,9 @@ export function catalogOf(offerings: readonly Offering[]): object {
 }
 
 /** What a user may give at a place, as a JSON schema. */
-function schemaOf(table: OptionTable, place: OptionPlace, isWhole: boolean): object {
-  const rows = table.filter(({ places }) => places.includes(place));
-  const needed = rows.filter(({ neededAt }) => isWhole && neededAt === place).map(({ name }) => name);
+function parameterSchema(table: OptionTable, place: OptionScope, isWhole: boolean): object {
+  const rows = table.filter(({ scopes }) => scopes.includes(place));
+  const needed = rows.filter(({ requiredAt }) => isWhole && requiredAt === place).map(({ name }) => name);
   const properties = rows.flatMap(({ name, alias, type, description }) =>
     [name, ...(alias === undefined ? [] : [alias])].map((key) => [key, { ...type.schema, description }]),
   );

@@ -2,87 +2,87 @@ import { directoryPassword, directoryUser, nfsVersion } from '../../options/moun
 import { flag, userId } from '../../options/option-type.ts';
 import { nfsShare } from '../../options/share.ts';
 import type { OptionTable } from '../options/option-table.ts';
-import { mountRow } from '../options/option-table.ts';
+import { mountPathOption } from '../options/option-table.ts';
 import type { SecretPrefix } from '../options/password-rows.ts';
-import { passwordRows } from '../options/password-rows.ts';
+import { passwordOptions } from '../options/password-rows.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
-const anywhere = ['provision', 'bind'] as const;
+const bothScopes = ['provision', 'bind'] as const;
 
-const common: OptionTable = [
+const commonOptions: OptionTable = [
   {
     name: 'share',
     type: nfsShare,
-    places: ['provision'],
-    mountOption: 'source',
+    scopes: ['provision'],
+    mountConfigKey: 'source',
     prefix: 'nfs://',
-    neededAt: 'provision',
+    requiredAt: 'provision',
     description: 'host:/path of the export',
   },
   {
     name: 'version',
     type: nfsVersion,
-    places: anywhere,
-    mountOption: 'version',
+    scopes: bothScopes,
+    mountConfigKey: 'version',
     description: 'version of the NFS protocol; without it, server and client agree on one',
   },
   {
     name: 'readonly',
     type: flag,
-    places: anywhere,
-    mountOption: 'readonly',
+    scopes: bothScopes,
+    mountConfigKey: 'readonly',
     description: 'the app cannot write',
   },
-  mountRow,
+  mountPathOption,
   {
     name: 'auto_cache',
     type: flag,
-    places: anywhere,
-    mountOption: 'auto_cache',
+    scopes: bothScopes,
+    mountConfigKey: 'auto_cache',
     description: 'without effect in the present drivers, which accept it',
   },
   {
     name: 'cache',
     type: flag,
-    places: anywhere,
-    mountOption: 'cache',
+    scopes: bothScopes,
+    mountConfigKey: 'cache',
     description: 'the client caches attributes of files',
   },
 ];
 
-const byId: OptionTable = [
+const idOptions: OptionTable = [
   {
     name: 'uid',
     type: userId,
-    places: anywhere,
-    mountOption: 'uid',
-    needs: 'gid',
+    scopes: bothScopes,
+    mountConfigKey: 'uid',
+    requires: 'gid',
     description: 'user on the server by whose rights the app reads and writes',
   },
   {
     name: 'gid',
     type: userId,
-    places: anywhere,
-    mountOption: 'gid',
-    needs: 'uid',
+    scopes: bothScopes,
+    mountConfigKey: 'gid',
+    requires: 'uid',
     description: 'group on the server by whose rights the app reads and writes',
   },
 ];
 
-const byLdap = (secrets: SecretPrefix | undefined): OptionTable => [
+const ldapOptions = (secrets: SecretPrefix | undefined): OptionTable => [
   {
     name: 'username',
     type: directoryUser,
-    places: anywhere,
-    mountOption: 'username',
-    needs: 'password',
+    scopes: bothScopes,
+    mountConfigKey: 'username',
+    requires: 'password',
     description: 'user of the directory by whose uid and gid the app reads and writes',
   },
-  ...passwordRows(secrets, { type: directoryPassword, needs: 'username' }),
+  ...passwordOptions(secrets, { type: directoryPassword, requires: 'username' }),
 ];
 
 /** How users of the server are named. */
-interface NfsUsers {
+interface NfsUserMapping {
   /** By username and password in place of uid and gid. */
   readonly ldap: boolean;
   /** Where passwords may be named. */
@@ -90,7 +90,7 @@ interface NfsUsers {
 }
 
 /** The offering of nfsbroker. */
-export function nfsOffering({ ldap, secrets, ...settings }: OfferingSettings & NfsUsers): Offering {
+export function nfsOffering({ ldap, secrets, ...settings }: OfferingSettings & NfsUserMapping): Offering {
   return {
     id: '997f8f26-e10c-11e7-80c1-9a214cf093ae',
     name: 'nfs',
@@ -103,7 +103,7 @@ export function nfsOffering({ ldap, secrets, ...settings }: OfferingSettings & N
     },
     protocol: 'nfs',
     driver: 'nfsv3driver',
-    table: [...common, ...(ldap ? byLdap(secrets) : byId)],
+    table: [...commonOptions, ...(ldap ? ldapOptions(secrets) : idOptions)],
     ...settings,
   };
 }

@@ -1,70 +1,74 @@
-import type { OptionRow, OptionTable } from '../options/option-table.ts';
-import { mountRow } from '../options/option-table.ts';
+import type { OptionDefinition, OptionTable } from '../options/option-table.ts';
+import { mountPathOption } from '../options/option-table.ts';
 import { smbDomain, smbPassword, smbUser, smbVersion } from '../../options/mount-values.ts';
 import { flag } from '../../options/option-type.ts';
 import { smbShare } from '../../options/share.ts';
 import type { SecretPrefix } from '../options/password-rows.ts';
-import { passwordRows } from '../options/password-rows.ts';
+import { passwordOptions } from '../options/password-rows.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;
 
-function switchRow(name: string, description: string, excludes: readonly string[] = []): OptionRow {
-  return { name, type: flag, places: anywhere, mountOption: name, excludes, description };
+function booleanOption(
+  name: string,
+  description: string,
+  excludes: readonly string[] = [],
+): OptionDefinition {
+  return { name, type: flag, scopes: anywhere, mountConfigKey: name, excludes, description };
 }
 
-const tableOf = (secrets: SecretPrefix | undefined): OptionTable => [
+const smbOptions = (secrets: SecretPrefix | undefined): OptionTable => [
   {
     name: 'share',
     type: smbShare,
-    places: ['provision'],
-    mountOption: 'source',
-    neededAt: 'provision',
+    scopes: ['provision'],
+    mountConfigKey: 'source',
+    requiredAt: 'provision',
     description: '//host/share or //host/share/path',
   },
   {
     name: 'username',
     type: smbUser,
-    places: anywhere,
-    mountOption: 'username',
-    neededAt: 'bind',
+    scopes: anywhere,
+    mountConfigKey: 'username',
+    requiredAt: 'bind',
     description: 'user of the share',
   },
-  ...passwordRows(secrets, { type: smbPassword, neededAt: 'bind' }),
+  ...passwordOptions(secrets, { type: smbPassword, requiredAt: 'bind' }),
   {
     name: 'domain',
     type: smbDomain,
-    places: anywhere,
-    mountOption: 'domain',
+    scopes: anywhere,
+    mountConfigKey: 'domain',
     description: 'domain of that user',
   },
   {
     name: 'version',
     type: smbVersion,
-    places: anywhere,
-    mountOption: 'version',
+    scopes: anywhere,
+    mountConfigKey: 'version',
     description: 'version of the SMB protocol; without it, server and client agree on one',
   },
   {
     name: 'readonly',
     alias: 'ro',
     type: flag,
-    places: anywhere,
-    mountOption: 'ro',
+    scopes: anywhere,
+    mountConfigKey: 'ro',
     description: 'the app cannot write',
   },
-  mountRow,
-  switchRow('mfsymlinks', 'symbolic links, kept in files that SMB clients understand'),
-  switchRow('noserverino', 'the client makes inode numbers itself'),
-  switchRow('nodfs', 'no distributed file system'),
-  switchRow(
+  mountPathOption,
+  booleanOption('mfsymlinks', 'symbolic links, kept in files that SMB clients understand'),
+  booleanOption('noserverino', 'the client makes inode numbers itself'),
+  booleanOption('nodfs', 'no distributed file system'),
+  booleanOption(
     'nobrl',
     'locks of files hold in this mount alone, as SQLite needs them; no two instances may share the file',
   ),
-  switchRow('forceuid', 'all files are owned by the mounting user', ['noforceuid']),
-  switchRow('noforceuid', 'files are owned as the server says'),
-  switchRow('forcegid', "all files are of the mounting user's group", ['noforcegid']),
-  switchRow('noforcegid', 'files are of the group that the server says'),
+  booleanOption('forceuid', 'all files are owned by the mounting user', ['noforceuid']),
+  booleanOption('noforceuid', 'files are owned as the server says'),
+  booleanOption('forcegid', "all files are of the mounting user's group", ['noforcegid']),
+  booleanOption('noforcegid', 'files are of the group that the server says'),
 ];
 
 /** The offering of smbbroker. `secrets` says where passwords may be named. */
@@ -84,7 +88,7 @@ export function smbOffering({
     },
     protocol: 'smb',
     driver: 'smbdriver',
-    table: tableOf(secrets),
+    table: smbOptions(secrets),
     ...settings,
   };
 }

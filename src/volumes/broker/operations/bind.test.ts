@@ -8,7 +8,7 @@ import type { Offering } from '../offerings/offering.ts';
 import { smbOffering } from '../offerings/smb.ts';
 import type { VolumeMount } from '../store/record.ts';
 import { bind } from './bind.ts';
-import { plannedInstance } from './provision.ts';
+import { instanceFromRequest } from './provision.ts';
 import { parseBind, parseProvision } from './request.ts';
 import type { VolumeIdScheme } from './volume-id.ts';
 
@@ -51,8 +51,8 @@ function bound(
   const body = { ...ids(offering), ...place, parameters: parameters.instance };
   const provision = parseProvision(body, [offering]);
   assert.ok('request' in provision);
-  const planned = plannedInstance(instanceId, provision.request);
-  if ('refused' in planned) return String(planned.refused.body['description']);
+  const planned = instanceFromRequest(instanceId, provision.request);
+  if ('error' in planned) return String(planned.error.body['description']);
   const asked = parseBind({ ...ids(offering), app_guid: appGuid, parameters: parameters.binding }, [
     offering,
   ]);

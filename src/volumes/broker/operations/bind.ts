@@ -1,16 +1,22 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isSignable, signVolumeId } from '../../signature/signed-volume-id.ts';
-import type { Answer } from '../http/answer.ts';
-import { invalid, refusal } from '../http/answer.ts';
+import type { BrokerResponse } from '../http/answer.ts';
+import { badRequest, errorResponse } from '../http/answer.ts';
 import { isAllowed, shareNotAllowed } from '../offerings/allowed-shares.ts';
 import type { Offering } from '../offerings/offering.ts';
 import type { Options, ParsedOptions } from '../options/parse-options.ts';
-import { inSpace, mergeOptions, mountOptionsOf, overlay, parseOptions } from '../options/parse-options.ts';
-import type { BindingTarget, Change, View } from '../store/broker-store.ts';
+import {
+  withSpacePrefix,
+  mergeOptions,
+  toMountConfig,
+  mergeOver,
+  parseOptions,
+} from '../options/parse-options.ts';
+import type { BindingTarget, StoreUpdate, BindingView } from '../store/broker-store.ts';
 import type { BindingRecord, InstanceRecord, VolumeMount } from '../store/record.ts';
 import type { BindRequest } from './request.ts';
 import type { VolumeIdScheme } from './volume-id.ts';
-import { volumeId } from './volume-id.ts';
+import { createVolumeId } from './volume-id.ts';
 
 /**
  * Creates a binding of an instance to an app; the same PUT again gets the stored answer, whatever became of
@@ -18,22 +24,22 @@ import { volumeId } from './volume-id.ts';
  * one has its app and options.
  */
 export function bind(
-  { instance, binding }: View,
+  { instance, binding }: BindingView,
   { instanceId, bindingId }: BindingTarget,
   request: BindRequest,
   ports: { predecessor: BindingRecord | undefined; scheme: VolumeIdScheme },
-): Change {
+): StoreUpdate {
   const { offering, predecessorBindingId } = request;
-  const predecessor = isRotated(binding, predecessorBindingId) ? binding : ports.predecessor;
+  const predecessor = isReplayOfRotation(binding, predecessorBindingId) ? binding : ports.predecessor;
   const { table, operator } = offering;
-  const refused = refuseBind(instance, instanceId, request, predecessor);
+  const refused = validateBind(instance, instanceId, request, predecessor);
   if (refused !== undefined) return { answer: refused };
   const appGuid = request.appGuid ?? predecessor?.appGuid;
   if (instance === undefined || appGuid === undefined) return { answer: requiresApp };
   // a binding that is there may have what the operator forces since
   const forced = binding === undefined ? operator.forced : {};
   const given = bindOptions(request, { instance, predecessor, forced });
-  if ('description' in given) return { answer: invalid(given.description) };
+  if ('description' in given) return { answer: badRequest(given.description) };
   const { options } = given;
   const asked = {
     id: bindingId,
@@ -46,16 +52,17 @@ export function bind(
   };
   if (binding !== undefined) {
     const { volumeMount, ...stored } = binding;
-    if (isDeepStrictEqual(stored, asked)) return { answer: { status: 200, body: bindAnswer(volumeMount) } };
+    if (isDeepStrictEqual(stored, asked)) return { answer: { status: 200, body: bindResponse(volumeMount) } };
     const description = `service binding ${bindingId} exists with other attributes; use another id`;
-    return { answer: refusal(409, 'Conflict', description) };
+    return { answer: errorResponse(409, 'Conflict', description) };
   }
-  if (!isAllowedTo(request, instance)) return { answer: invalid(shareNotAllowed) };
+  if (!isShareAllowedFor(request, instance)) return { answer: badRequest(shareNotAllowed) };
   const merged = mergeOptions(table, operator, instance.options, options);
-  if ('description' in merged) return { answer: invalid(merged.description) };
-  if (!canHaveId({ instanceId, appGuid }, ports.scheme)) return { answer: invalid(notSignable) };
-  const volumeMount = volumeMountOf(offering, { instanceId, appGuid }, merged.options, ports.scheme);
-  return { answer: { status: 201, body: bindAnswer(volumeMount) }, binding: { ...asked, volumeMount } };
+  if ('description' in merged) return { answer: badRequest(merged.description) };
+  if (!hasSignableIds({ instanceId, appGuid }, ports.scheme))
+    return { answer: badRequest(unsignableIdError) };
+  const volumeMount = buildVolumeMount(offering, { instanceId, appGuid }, merged.options, ports.scheme);
+  return { answer: { status: 201, body: bindResponse(volumeMount) }, binding: { ...asked, volumeMount } };
 }
 
 /** What the binding says itself, over what its predecessor said. */
@@ -66,39 +73,39 @@ function bindOptions(
   const { instance, predecessor, forced } = by;
   const parsed = parseOptions(table, parameters, 'bind', forced);
   if ('description' in parsed) return parsed;
-  const given = inSpace(table, parsed.options, spaceGuid ?? instance.spaceGuid);
+  const given = withSpacePrefix(table, parsed.options, spaceGuid ?? instance.spaceGuid);
   if ('description' in given) return given;
-  return { options: overlay(table, predecessor?.options ?? {}, given.options) };
+  return { options: mergeOver(table, predecessor?.options ?? {}, given.options) };
 }
 
 /** A rotation that is done has the app and the options of its predecessor, which may be gone. */
-const isRotated = (binding: BindingRecord | undefined, predecessorId: string | undefined): boolean =>
+const isReplayOfRotation = (binding: BindingRecord | undefined, predecessorId: string | undefined): boolean =>
   predecessorId !== undefined && binding?.predecessorBindingId === predecessorId;
 
-const requiresApp = refusal(
+const requiresApp = errorResponse(
   422,
   'RequiresApp',
   'a share can be bound to an app only; a service key cannot have one',
 );
 
 /** What is wrong with a request whatever its parameters are. */
-function refuseBind(
+function validateBind(
   instance: InstanceRecord | undefined,
   instanceId: string,
   { offering, appGuid, predecessorBindingId }: BindRequest,
   predecessor: BindingRecord | undefined,
-): Answer | undefined {
+): BrokerResponse | undefined {
   if (instance === undefined)
-    return refusal(404, 'NotFound', `there is no service instance ${instanceId}; provision it first`);
+    return errorResponse(404, 'NotFound', `there is no service instance ${instanceId}; provision it first`);
   if (instance.serviceId !== offering.id)
-    return invalid(`service instance ${instanceId} is not of service ${offering.name}`);
+    return badRequest(`service instance ${instanceId} is not of service ${offering.name}`);
   if (predecessorBindingId !== undefined && predecessor === undefined)
-    return invalid(`predecessor_binding_id names no binding of service instance ${instanceId}`);
+    return badRequest(`predecessor_binding_id names no binding of service instance ${instanceId}`);
   return (appGuid ?? predecessor?.appGuid) === undefined ? requiresApp : undefined;
 }
 
 /** An instance can be bound in a space that it was shared into: that one has to be allowed the share. */
-function isAllowedTo(request: BindRequest, instance: InstanceRecord): boolean {
+function isShareAllowedFor(request: BindRequest, instance: InstanceRecord): boolean {
   const spaceGuid = request.spaceGuid ?? instance.spaceGuid;
   const isShared = spaceGuid !== instance.spaceGuid;
   return isAllowed(request.offering.allowedShares, String(instance.options['share']), {
@@ -108,43 +115,43 @@ function isAllowedTo(request: BindRequest, instance: InstanceRecord): boolean {
 }
 
 /** Cloud Controllers choke on credentials that are missing or null. */
-const bindAnswer = (mount: VolumeMount): Record<string, unknown> => ({
+const bindResponse = (mount: VolumeMount): Record<string, unknown> => ({
   credentials: {},
   volume_mounts: [mount],
 });
 
 /** What a volume is of. */
-interface VolumeOwner {
+interface VolumeSubject {
   readonly instanceId: string;
   readonly appGuid: string;
 }
 
-function canHaveId({ instanceId, appGuid }: VolumeOwner, scheme: VolumeIdScheme): boolean {
+function hasSignableIds({ instanceId, appGuid }: VolumeSubject, scheme: VolumeIdScheme): boolean {
   if (scheme === 'md5' || 'hmacKey' in scheme) return true;
   return isSignable(instanceId) && isSignable(appGuid);
 }
 
-const notSignable =
+const unsignableIdError =
   'a signed volume id needs ids of instance and app of at most 36 letters, digits and dashes, as GUIDs are';
 
 /**
  * The mount that a binding hands out. A signed one says `mount` always, as the driver holds it against the
  * id.
  */
-export function volumeMountOf(
+export function buildVolumeMount(
   { driver, table }: Offering,
-  { instanceId, appGuid }: VolumeOwner,
+  { instanceId, appGuid }: VolumeSubject,
   options: Options,
   scheme: VolumeIdScheme,
 ): VolumeMount {
   const containerDir = String(options['mount'] ?? `/var/vcap/data/${instanceId}`);
   const mode = options['readonly'] === true ? 'r' : 'rw';
-  const mountOptions = mountOptionsOf(table, options);
+  const mountOptions = toMountConfig(table, options);
   const common = { driver, container_dir: containerDir, mode, device_type: 'shared' } as const;
   if (scheme === 'md5' || 'hmacKey' in scheme)
     return {
       ...common,
-      device: { volume_id: volumeId(instanceId, mountOptions, scheme), mount_config: mountOptions },
+      device: { volume_id: createVolumeId(instanceId, mountOptions, scheme), mount_config: mountOptions },
     };
   const signed = { ...mountOptions, mount: containerDir };
   const id = signVolumeId({ instanceId, appGuid, containerDir, mode }, signed, scheme.signingKey);

@@ -1,19 +1,23 @@
 import { parseSecretReference } from '../../signature/secret-reference.ts';
-import type { Answer } from '../http/answer.ts';
-import { refusal } from '../http/answer.ts';
+import type { BrokerResponse } from '../http/answer.ts';
+import { errorResponse } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
 import { withoutSecrets } from '../options/parse-options.ts';
-import type { BindingTarget, View } from '../store/broker-store.ts';
+import type { BindingTarget, BindingView } from '../store/broker-store.ts';
 import type { BindingRecord } from '../store/record.ts';
 
 /**
  * An instance as its users may see it: Cloud Controller shows them what a fetch answers, so no secret is in
  * it.
  */
-export function fetchInstance({ instance }: View, id: string, offerings: readonly Offering[]): Answer {
+export function fetchInstance(
+  { instance }: BindingView,
+  id: string,
+  offerings: readonly Offering[],
+): BrokerResponse {
   const offering = offerings.find((candidate) => candidate.id === instance?.serviceId);
   if (instance === undefined || offering === undefined)
-    return refusal(404, 'NotFound', `there is no service instance ${id}`);
+    return errorResponse(404, 'NotFound', `there is no service instance ${id}`);
   const { serviceId, planId, options } = instance;
   const { table, maintenance } = offering;
   return {
@@ -29,16 +33,20 @@ export function fetchInstance({ instance }: View, id: string, offerings: readonl
 
 /** A binding as users may see it: its mount is without the secret options. */
 export function fetchBinding(
-  { binding }: View,
+  { binding }: BindingView,
   { instanceId, bindingId }: BindingTarget,
   offerings: readonly Offering[],
-): Answer {
+): BrokerResponse {
   const offering = offerings.find((candidate) => candidate.id === binding?.serviceId);
   if (binding === undefined || binding.instanceId !== instanceId || offering === undefined)
-    return refusal(404, 'NotFound', `there is no service binding ${bindingId} of instance ${instanceId}`);
+    return errorResponse(
+      404,
+      'NotFound',
+      `there is no service binding ${bindingId} of instance ${instanceId}`,
+    );
   const { options, volumeMount } = binding;
   const { volume_id: volumeId, mount_config: config } = volumeMount.device;
-  const secret = secretsIn(offering, binding);
+  const secret = secretOptionNames(offering, binding);
   const shown = Object.entries(config).filter(([name]) => !secret.includes(name));
   const device = { volume_id: volumeId, mount_config: Object.fromEntries(shown) };
   return {
@@ -52,12 +60,14 @@ export function fetchBinding(
 }
 
 /** Whether a fetch of the binding has less than the answer to its bind. */
-export const hasSecret = (offering: Offering, binding: BindingRecord): boolean =>
-  secretsIn(offering, binding).length > 0;
+export const hasSecretOptions = (offering: Offering, binding: BindingRecord): boolean =>
+  secretOptionNames(offering, binding).length > 0;
 
 /** Names of what nobody may see in a mount; a reference to a secret is none. */
-function secretsIn({ table }: Offering, { volumeMount }: BindingRecord): string[] {
-  const secret = table.filter(({ isSecret }) => isSecret === true).map(({ mountOption }) => mountOption);
+function secretOptionNames({ table }: Offering, { volumeMount }: BindingRecord): string[] {
+  const secret = table
+    .filter(({ isSecret }) => isSecret === true)
+    .map(({ mountConfigKey }) => mountConfigKey);
   return Object.entries(volumeMount.device.mount_config)
     .filter(([name, value]) => secret.includes(name) && parseSecretReference(value) === undefined)
     .map(([name]) => name);

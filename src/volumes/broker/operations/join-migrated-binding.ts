@@ -1,13 +1,13 @@
 import type { Offering } from '../offerings/offering.ts';
-import { rowNamed } from '../options/option-table.ts';
-import { mergeOptions, mountOptionsOf } from '../options/parse-options.ts';
+import { find } from '../options/option-table.ts';
+import { mergeOptions, toMountConfig } from '../options/parse-options.ts';
 import type { BindingTarget, BrokerStore } from '../store/broker-store.ts';
-import type { BindingRecord, InstanceRecord, MigratedBinding, MigratedInstance } from '../store/record.ts';
-import { volumeMountOf } from './bind.ts';
-import { volumeId } from './volume-id.ts';
+import type { BindingRecord, InstanceRecord, MigratedBinding, ImportedInstance } from '../store/record.ts';
+import { buildVolumeMount } from './bind.ts';
+import { createVolumeId } from './volume-id.ts';
 
 /** Where a record that was taken over is remembered: the slash keeps it away from the ids of requests. */
-export const migratedId = (id: string): string => `migrated/${id}`;
+export const importedRecordKey = (id: string): string => `migrated/${id}`;
 
 interface JoinPorts {
   readonly offerings: readonly Offering[];
@@ -20,14 +20,14 @@ interface JoinPorts {
  * that the old broker gave it. Does nothing for instances that were not taken over, and for bindings that
  * are joined. Killed between its two writes it goes on at the next request.
  */
-export async function joinMigratedBinding(
+export async function attachImportedBinding(
   { offerings, store, warn }: JoinPorts,
   target: BindingTarget,
 ): Promise<void> {
-  const { instance } = await store.view(target);
+  const { instance } = await store.read(target);
   if (instance?.migrated?.kind !== 'instance') return;
-  const aside = { instanceId: migratedId(target.bindingId) };
-  const kept = (await store.view(aside)).instance;
+  const aside = { instanceId: importedRecordKey(target.bindingId) };
+  const kept = (await store.read(aside)).instance;
   const offering = offerings.find(({ id }) => id === kept?.serviceId);
   if (kept?.migrated?.kind !== 'binding' || kept.migrated.isJoined || offering === undefined) return;
   if (instance.serviceId !== offering.id) return;
@@ -50,19 +50,19 @@ function joinedBinding(
   offering: Offering,
   { instanceId, bindingId }: BindingTarget,
   { instance, kept }: { readonly instance: InstanceRecord; readonly kept: InstanceRecord },
-  [ofInstance, ofBinding]: readonly [MigratedInstance, MigratedBinding],
+  [ofInstance, ofBinding]: readonly [ImportedInstance, MigratedBinding],
 ): BindingRecord | { readonly description: string } {
   const { table, operator } = offering;
   // as it was when the old broker bound it, whatever was updated since
   const merged = mergeOptions(table, operator, instance.provisioned, kept.options);
   if ('description' in merged) return merged;
   const { appGuid } = ofBinding;
-  const mount = volumeMountOf(offering, { instanceId, appGuid }, merged.options, 'md5');
+  const mount = buildVolumeMount(offering, { instanceId, appGuid }, merged.options, 'md5');
   const oldOptions = {
-    ...mountOptionsOf(table, operator.defaults),
-    ...oldMountOptions(offering, ofInstance.given),
-    ...oldMountOptions(offering, ofBinding.given),
-    ...mountOptionsOf(table, operator.forced),
+    ...toMountConfig(table, operator.defaults),
+    ...legacyMountConfig(offering, ofInstance.given),
+    ...legacyMountConfig(offering, ofBinding.given),
+    ...toMountConfig(table, operator.forced),
   };
   return {
     id: bindingId,
@@ -73,19 +73,19 @@ function joinedBinding(
     options: kept.options,
     volumeMount: {
       ...mount,
-      device: { ...mount.device, volume_id: volumeId(instanceId, oldOptions, 'md5') },
+      device: { ...mount.device, volume_id: createVolumeId(instanceId, oldOptions, 'md5') },
     },
   };
 }
 
 /** The old brokers hashed what they were given, not what it means. */
-function oldMountOptions(
+function legacyMountConfig(
   { table }: Offering,
-  given: Readonly<Record<string, string>>,
+  rawParameters: Readonly<Record<string, string>>,
 ): Record<string, string> {
-  const entries = Object.entries(given).map(([name, value]) => {
-    const row = rowNamed(table, name);
-    return [row?.mountOption ?? name, `${row?.prefix ?? ''}${value}`] as const;
+  const entries = Object.entries(rawParameters).map(([name, value]) => {
+    const row = find(table, name);
+    return [row?.mountConfigKey ?? name, `${row?.prefix ?? ''}${value}`] as const;
   });
   return Object.fromEntries(entries);
 }

@@ -1,12 +1,12 @@
-import type { Answer } from '../http/answer.ts';
+import type { BrokerResponse } from '../http/answer.ts';
 import type { BrokerStore } from '../store/broker-store.ts';
 import type { InstanceRecord } from '../store/record.ts';
-import { ended, plannedBy } from './operation.ts';
+import { finishOperation, pendingInstance } from './operation.ts';
 
 interface RunnerPorts {
   readonly store: BrokerStore;
   /** Why the share of an instance cannot be used, where it cannot. */
-  readonly refuseShare: (instance: InstanceRecord) => Promise<Answer | undefined>;
+  readonly refuseShare: (instance: InstanceRecord) => Promise<BrokerResponse | undefined>;
   readonly warn: (line: string) => void;
 }
 
@@ -42,7 +42,7 @@ export class OperationRunner {
 
   async #run(instance: InstanceRecord, operationId: string): Promise<void> {
     const { store, refuseShare } = this.#ports;
-    const refused = await refuseShare(plannedBy(instance));
-    await store.change({ instanceId: instance.id }, (view) => ended(view, operationId, refused));
+    const refused = await refuseShare(pendingInstance(instance));
+    await store.change({ instanceId: instance.id }, (view) => finishOperation(view, operationId, refused));
   }
 }

@@ -1,36 +1,40 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Answer } from '../http/answer.ts';
-import { invalid, refusal } from '../http/answer.ts';
+import type { BrokerResponse } from '../http/answer.ts';
+import { badRequest, errorResponse } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
-import { inSpace, parseOptions } from '../options/parse-options.ts';
-import type { Change, View } from '../store/broker-store.ts';
+import { withSpacePrefix, parseOptions } from '../options/parse-options.ts';
+import type { StoreUpdate, BindingView } from '../store/broker-store.ts';
 import type { InstanceRecord } from '../store/record.ts';
-import type { Parsed, ProvisionRequest } from './request.ts';
+import type { ParseResult, ProvisionRequest } from './request.ts';
 
-/** The record that a PUT of an instance asks for; a new one may yet be refused by `refuseForced`. */
-export function plannedInstance(id: string, request: ProvisionRequest): Parsed<InstanceRecord> {
+/** The record that a PUT of an instance asks for; a new one may yet be refused by `rejectForcedOptions`. */
+export function instanceFromRequest(id: string, request: ProvisionRequest): ParseResult<InstanceRecord> {
   const { offering, organizationGuid, spaceGuid, parameters } = request;
   const conflict = maintenanceConflict(offering, request.maintenanceVersion);
-  if (conflict !== undefined) return { refused: conflict };
+  if (conflict !== undefined) return { error: conflict };
   const parsed = parseOptions(offering.table, parameters, 'provision', {});
-  if ('description' in parsed) return { refused: invalid(parsed.description) };
-  const placed = inSpace(offering.table, parsed.options, spaceGuid);
-  if ('description' in placed) return { refused: invalid(placed.description) };
+  if ('description' in parsed) return { error: badRequest(parsed.description) };
+  const placed = withSpacePrefix(offering.table, parsed.options, spaceGuid);
+  if ('description' in placed) return { error: badRequest(placed.description) };
   const { options } = placed;
   const ids = { id, serviceId: offering.id, planId: offering.plan.id };
   return { request: { ...ids, organizationGuid, spaceGuid, provisioned: options, options } };
 }
 
 /** What the operator forces is refused in a new instance; one that is there may have it from before. */
-export function refuseForced({ offering, parameters }: ProvisionRequest): Answer | undefined {
+export function rejectForcedOptions({ offering, parameters }: ProvisionRequest): BrokerResponse | undefined {
   const parsed = parseOptions(offering.table, parameters, 'provision', offering.operator.forced);
-  return 'description' in parsed ? invalid(parsed.description) : undefined;
+  return 'description' in parsed ? badRequest(parsed.description) : undefined;
 }
 
 /** Creates the instance; the same PUT again gets 200, another one with that id 409. */
-export function provision({ instance }: View, planned: InstanceRecord, request: ProvisionRequest): Change {
+export function provision(
+  { instance }: BindingView,
+  planned: InstanceRecord,
+  request: ProvisionRequest,
+): StoreUpdate {
   if (instance === undefined) {
-    const refused = refuseForced(request);
+    const refused = rejectForcedOptions(request);
     return refused ? { answer: refused } : { answer: { status: 201, body: {} }, instance: planned };
   }
   // what an update changed since does not make the first PUT another one
@@ -38,16 +42,16 @@ export function provision({ instance }: View, planned: InstanceRecord, request: 
   const isSame = isDeepStrictEqual({ ...stored, options: planned.options }, planned);
   if (isSame) return { answer: { status: 200, body: {} } };
   const description = `service instance ${planned.id} exists with other attributes; use another id`;
-  return { answer: refusal(409, 'Conflict', description) };
+  return { answer: errorResponse(409, 'Conflict', description) };
 }
 
 /** The platform asks for another version of the plan than the catalog has. */
 export function maintenanceConflict(
   { maintenance, name }: Offering,
   version: string | undefined,
-): Answer | undefined {
+): BrokerResponse | undefined {
   if (version === undefined || version === maintenance?.version) return undefined;
   const has = maintenance === undefined ? 'none' : `version ${maintenance.version}`;
   const description = `maintenance_info asks for another version than the plan of ${name} has, which is ${has}; fetch the catalog again`;
-  return refusal(422, 'MaintenanceInfoConflict', description);
+  return errorResponse(422, 'MaintenanceInfoConflict', description);
 }

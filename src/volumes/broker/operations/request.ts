@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../platform/fields.ts';
 import { Fields, isObject } from '../../../platform/fields.ts';
 import type { Offering } from '../offerings/offering.ts';
-import type { Answer } from '../http/answer.ts';
-import { invalid } from '../http/answer.ts';
+import type { BrokerResponse } from '../http/answer.ts';
+import { badRequest } from '../http/answer.ts';
 
 export interface ProvisionRequest {
   readonly offering: Offering;
@@ -29,13 +29,13 @@ export interface BindRequest {
   readonly parameters: JsonObject;
 }
 
-export type Parsed<T> = { readonly request: T } | { readonly refused: Answer };
+export type ParseResult<T> = { readonly request: T } | { readonly error: BrokerResponse };
 
-const longestText = 255;
+const maxStringLength = 255;
 
 /** Reads PUT /v2/service_instances/:id. */
-export function parseProvision(body: unknown, offerings: readonly Offering[]): Parsed<ProvisionRequest> {
-  return parsed(body, offerings, true, (fields) => ({
+export function parseProvision(body: unknown, offerings: readonly Offering[]): ParseResult<ProvisionRequest> {
+  return parseWith(body, offerings, true, (fields) => ({
     organizationGuid: fields.text('organization_guid'),
     spaceGuid: fields.text('space_guid'),
     parameters: fields.map('parameters'),
@@ -44,16 +44,16 @@ export function parseProvision(body: unknown, offerings: readonly Offering[]): P
 }
 
 /** Reads PATCH /v2/service_instances/:id. */
-export function parseUpdate(body: unknown, offerings: readonly Offering[]): Parsed<UpdateRequest> {
-  return parsed(body, offerings, false, (fields) => ({
+export function parseUpdate(body: unknown, offerings: readonly Offering[]): ParseResult<UpdateRequest> {
+  return parseWith(body, offerings, false, (fields) => ({
     parameters: fields.map('parameters'),
     maintenanceVersion: maintenanceVersionOf(fields),
   }));
 }
 
 /** Reads PUT /v2/service_instances/:id/service_bindings/:id. */
-export function parseBind(body: unknown, offerings: readonly Offering[]): Parsed<BindRequest> {
-  return parsed(body, offerings, true, (fields) => {
+export function parseBind(body: unknown, offerings: readonly Offering[]): ParseResult<BindRequest> {
+  return parseWith(body, offerings, true, (fields) => {
     const resource = fields.nested('bind_resource');
     const context = fields.nested('context');
     const contextSpace = context.optionalText('space_guid');
@@ -73,28 +73,28 @@ export function parseBind(body: unknown, offerings: readonly Offering[]): Parsed
 export function parseDeletion(
   query: JsonObject,
   offerings: readonly Offering[],
-): Parsed<{ readonly offering: Offering }> {
-  return parsed(query, offerings, true, () => ({}));
+): ParseResult<{ readonly offering: Offering }> {
+  return parseWith(query, offerings, true, () => ({}));
 }
 
 /** All faults are in one answer. A PATCH need not name the plan. */
-function parsed<T>(
+function parseWith<T>(
   body: unknown,
   offerings: readonly Offering[],
   needsPlan: boolean,
   read: (fields: Fields) => T,
-): Parsed<T & { readonly offering: Offering }> {
-  if (!isObject(body)) return { refused: invalid('the body must be one JSON object') };
+): ParseResult<T & { readonly offering: Offering }> {
+  if (!isObject(body)) return { error: badRequest('the body must be one JSON object') };
   const faults: string[] = [];
-  const fields = new Fields(body, '', faults, longestText);
-  const offering = offeringOf(fields, offerings, needsPlan);
+  const fields = new Fields(body, '', faults, maxStringLength);
+  const offering = findOffering(fields, offerings, needsPlan);
   const rest = read(fields);
-  if (faults.length > 0 || offering === undefined) return { refused: invalid(faults.toSorted().join('; ')) };
+  if (faults.length > 0 || offering === undefined) return { error: badRequest(faults.toSorted().join('; ')) };
   return { request: { ...rest, offering } };
 }
 
 /** The offering that service_id names; a plan, which may be left out of a PATCH, has to be its own. */
-function offeringOf(
+function findOffering(
   fields: Fields,
   offerings: readonly Offering[],
   needsPlan: boolean,
@@ -103,9 +103,9 @@ function offeringOf(
   const planId = needsPlan ? fields.text('plan_id') : fields.optionalText('plan_id');
   const offering = offerings.find(({ id }) => id === serviceId);
   if (offering === undefined) {
-    if (serviceId !== '') fields.fault('service_id', 'is none of the catalog');
+    if (serviceId !== '') fields.report('service_id', 'is none of the catalog');
   } else if (planId !== undefined && planId !== '' && planId !== offering.plan.id) {
-    fields.fault('plan_id', `is none of service ${offering.name}`);
+    fields.report('plan_id', `is none of service ${offering.name}`);
   }
   return offering;
 }

@@ -1,16 +1,16 @@
-import { invalid } from '../http/answer.ts';
+import { badRequest } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
-import type { BindingTarget, Change, View } from '../store/broker-store.ts';
+import type { BindingTarget, StoreUpdate, BindingView } from '../store/broker-store.ts';
 
 /** Deletes a binding. A cell that still has its volume mounted keeps it until the app stops. */
 export function unbind(
-  { binding }: View,
+  { binding }: BindingView,
   { instanceId, bindingId }: BindingTarget,
   offering: Offering,
-): Change {
+): StoreUpdate {
   if (binding === undefined || binding.instanceId !== instanceId)
     return { answer: { status: 410, body: {} } };
   if (binding.serviceId !== offering.id)
-    return { answer: invalid(`service binding ${bindingId} is not of service ${offering.name}`) };
+    return { answer: badRequest(`service binding ${bindingId} is not of service ${offering.name}`) };
   return { answer: { status: 200, body: {} }, binding: null };
 }

@@ -1,6 +1,6 @@
-import { invalid, refusal } from '../http/answer.ts';
-import { inSpace, overlay, parseOptions } from '../options/parse-options.ts';
-import type { Change, View } from '../store/broker-store.ts';
+import { badRequest, errorResponse } from '../http/answer.ts';
+import { withSpacePrefix, mergeOver, parseOptions } from '../options/parse-options.ts';
+import type { StoreUpdate, BindingView } from '../store/broker-store.ts';
 import { maintenanceConflict } from './provision.ts';
 import type { UpdateRequest } from './request.ts';
 
@@ -8,12 +8,12 @@ import type { UpdateRequest } from './request.ts';
  * Changes options of an instance for the bindings made after it: those that exist keep what they have. What
  * the parameters do not name stays.
  */
-export function update({ instance }: View, id: string, request: UpdateRequest): Change {
+export function update({ instance }: BindingView, id: string, request: UpdateRequest): StoreUpdate {
   const { offering, parameters } = request;
   if (instance === undefined)
-    return { answer: refusal(404, 'NotFound', `there is no service instance ${id}`) };
+    return { answer: errorResponse(404, 'NotFound', `there is no service instance ${id}`) };
   if (instance.serviceId !== offering.id)
-    return { answer: invalid(`service instance ${id} is not of service ${offering.name}`) };
+    return { answer: badRequest(`service instance ${id} is not of service ${offering.name}`) };
   const conflict = maintenanceConflict(offering, request.maintenanceVersion);
   if (conflict !== undefined) return { answer: conflict };
   const { table, operator } = offering;
@@ -22,11 +22,11 @@ export function update({ instance }: View, id: string, request: UpdateRequest): 
   const whole =
     Object.hasOwn(parameters, 'share') || share === undefined ? parameters : { ...parameters, share };
   const parsed = parseOptions(table, whole, 'provision', operator.forced);
-  if ('description' in parsed) return { answer: invalid(parsed.description) };
-  const placed = inSpace(table, parsed.options, instance.spaceGuid);
-  if ('description' in placed) return { answer: invalid(placed.description) };
+  if ('description' in parsed) return { answer: badRequest(parsed.description) };
+  const placed = withSpacePrefix(table, parsed.options, instance.spaceGuid);
+  if ('description' in placed) return { answer: badRequest(placed.description) };
   return {
     answer: { status: 200, body: {} },
-    instance: { ...instance, options: overlay(table, instance.options, placed.options) },
+    instance: { ...instance, options: mergeOver(table, instance.options, placed.options) },
   };
 }

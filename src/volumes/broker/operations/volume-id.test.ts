@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { goJson, volumeId } from './volume-id.ts';
+import { stringifyLikeGo, createVolumeId } from './volume-id.ts';
 
 const options = {
   version: '4.1',
@@ -18,17 +18,17 @@ const unescaped = (text: string): string =>
 
 test('the md5 form is the one that nfsbroker answered for the same options', () => {
   // made by that broker
-  assert.match(volumeId('i', options, 'md5'), /^i-d6d375f5[0-9a-f]{20}216f$/u);
+  assert.match(createVolumeId('i', options, 'md5'), /^i-d6d375f5[0-9a-f]{20}216f$/u);
 });
 
 test('the HMAC form depends on key, instance and each option, and not on their order', () => {
   const scheme = { hmacKey: Buffer.alloc(32, 1) };
-  const id = volumeId('i', options, scheme);
-  assert.equal(id, volumeId('i', Object.fromEntries(Object.entries(options).toReversed()), scheme));
+  const id = createVolumeId('i', options, scheme);
+  assert.equal(id, createVolumeId('i', Object.fromEntries(Object.entries(options).toReversed()), scheme));
   const others = [
-    volumeId('i', options, { hmacKey: Buffer.alloc(32, 2) }),
-    volumeId('j', options, scheme).replace(/^j/u, 'i'),
-    volumeId('i', { ...options, uid: '1001' }, scheme),
+    createVolumeId('i', options, { hmacKey: Buffer.alloc(32, 2) }),
+    createVolumeId('j', options, scheme).replace(/^j/u, 'i'),
+    createVolumeId('i', { ...options, uid: '1001' }, scheme),
   ];
   assert.equal(new Set([id, ...others]).size, 4);
   assert.match(id, /^i-[0-9a-f]{32}$/u);
@@ -38,7 +38,7 @@ test('the md5 form is of one text, whatever the order; what Go escapes is escape
   const option = fc.oneof(fc.string(), fc.constantFrom('<&>', '\u2028', '😀', '"\\', 'é'));
   fc.assert(
     fc.property(fc.dictionary(fc.string(), option, { maxKeys: 6 }), (given) => {
-      const written = goJson(given);
+      const written = stringifyLikeGo(given);
       assert.doesNotMatch(written, /[<>&\u2028\u2029]/u);
       const read = JSON.parse(written) as Record<string, string>;
       assert.deepEqual({ ...read }, { ...given });
@@ -48,11 +48,14 @@ test('the md5 form is of one text, whatever the order; what Go escapes is escape
         .map((key) => `${JSON.stringify(key.toString())}:`);
       assert.ok(sorted.reduce((at, key) => (at < 0 ? at : unescaped(written).indexOf(key, at)), 0) >= 0);
       const other = Object.fromEntries(Object.entries(given).toReversed());
-      assert.equal(volumeId('i', other, 'md5'), volumeId('i', given, 'md5'));
+      assert.equal(createVolumeId('i', other, 'md5'), createVolumeId('i', given, 'md5'));
     }),
   );
 });
 
 test('texts are escaped as Go does it', () => {
-  assert.equal(goJson({ b: '<&>', a: '\u2028"é' }), '{"a":"\\u2028\\"é","b":"\\u003c\\u0026\\u003e"}');
+  assert.equal(
+    stringifyLikeGo({ b: '<&>', a: '\u2028"é' }),
+    '{"a":"\\u2028\\"é","b":"\\u003c\\u0026\\u003e"}',
+  );
 });

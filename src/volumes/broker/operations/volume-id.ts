@@ -12,12 +12,12 @@ export type VolumeIdScheme = DigestScheme | { readonly signingKey: SigningKey };
  * covers the share's password, so that who sees the id can try passwords: it is for cells on which volumes
  * of an old broker are mounted.
  */
-export function volumeId(
+export function createVolumeId(
   instanceId: string,
   mountOptions: Readonly<Record<string, string>>,
   scheme: DigestScheme,
 ): string {
-  const text = goJson(mountOptions);
+  const text = stringifyLikeGo(mountOptions);
   const digest =
     scheme === 'md5'
       ? createHash('md5').update(text).digest('hex')
@@ -29,7 +29,7 @@ export function volumeId(
  * An object of texts as Go's encoding/json writes a map: keys in the order of their bytes, and < > & U+2028
  * U+2029 escaped.
  */
-export function goJson(object: Readonly<Record<string, string>>): string {
+export function stringifyLikeGo(object: Readonly<Record<string, string>>): string {
   const keys = Object.keys(object).toSorted((one, other) =>
     Buffer.compare(Buffer.from(one), Buffer.from(other)),
   );

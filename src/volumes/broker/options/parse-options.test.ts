@@ -3,20 +3,20 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { nfsOffering } from '../offerings/nfs.ts';
 import { smbOffering } from '../offerings/smb.ts';
-import type { OptionPlace } from './option-table.ts';
-import { mergeOptions, mountOptionsOf, parseOptions } from './parse-options.ts';
+import type { OptionScope } from './option-table.ts';
+import { mergeOptions, toMountConfig, parseOptions } from './parse-options.ts';
 
 const operator = { defaults: {}, forced: {} };
 const nfs = nfsOffering({ ldap: false, operator, maintenance: undefined });
 const nfsLdap = nfsOffering({ ldap: true, operator, maintenance: undefined });
 const smb = smbOffering({ operator, maintenance: undefined });
 
-function faultsOf(table: typeof nfs.table, parameters: Record<string, unknown>, place: OptionPlace): string {
+function faultsOf(table: typeof nfs.table, parameters: Record<string, unknown>, place: OptionScope): string {
   const parsed = parseOptions(table, parameters, place, {});
   return 'description' in parsed ? parsed.description : '';
 }
 
-function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>, place: OptionPlace): object {
+function optionsOf(table: typeof nfs.table, parameters: Record<string, unknown>, place: OptionScope): object {
   const parsed = parseOptions(table, parameters, place, {});
   assert.ok('options' in parsed, 'description' in parsed ? parsed.description : '');
   return parsed.options;
@@ -123,7 +123,7 @@ test('values are checked, normalised, and handed on as texts; a false flag is no
     'bind',
   );
   assert.deepEqual(options, { uid: '1000', gid: '100', version: '4.1', readonly: false, mount: '/a/b' });
-  assert.deepEqual(mountOptionsOf(nfs.table, { ...options, share: 'h/p', cache: true }), {
+  assert.deepEqual(toMountConfig(nfs.table, { ...options, share: 'h/p', cache: true }), {
     source: 'nfs://h/p',
     version: '4.1',
     mount: '/a/b',
@@ -178,7 +178,7 @@ test('whatever is handed on is known to the old drivers, which refuse a mount wi
     [smb, [...ofSmbDriver, ...ofOursAlone]],
   ] as const)
     assert.deepEqual(
-      table.map(({ mountOption }) => mountOption).filter((key) => !known.includes(key)),
+      table.map(({ mountConfigKey }) => mountConfigKey).filter((key) => !known.includes(key)),
       [],
     );
 });
@@ -197,13 +197,13 @@ test('no option smuggles a comma, a control character or a leading dash into a m
     const names = [...table.map(({ name }) => name), 'ro', '__proto__', 'source', 'constructor'];
     const anything = fc.dictionary(fc.constantFrom(...names), smuggler);
     fc.assert(
-      fc.property(anything, fc.constantFrom<OptionPlace>('provision', 'bind'), (parameters, place) => {
+      fc.property(anything, fc.constantFrom<OptionScope>('provision', 'bind'), (parameters, place) => {
         const parsed = parseOptions(table, parameters, place, {});
         if ('description' in parsed) {
           assert.doesNotMatch(parsed.description.replaceAll('\n', ''), /\p{Cc}/u);
           return;
         }
-        for (const [key, value] of Object.entries(mountOptionsOf(table, parsed.options))) {
+        for (const [key, value] of Object.entries(toMountConfig(table, parsed.options))) {
           assert.doesNotMatch(value, /\p{Cc}/u, key);
           // the password goes to mount(8) by a file of its own
           if (key !== 'password') assert.doesNotMatch(value, /,|^-/u, key);

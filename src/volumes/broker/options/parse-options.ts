@@ -1,7 +1,7 @@
 import { isSecretPath } from '../../signature/secret-reference.ts';
-import type { OptionPlace, OptionTable } from './option-table.ts';
+import type { OptionScope, OptionTable } from './option-table.ts';
 import type { OptionValue } from '../../options/option-type.ts';
-import { namesOf, rowNamed } from './option-table.ts';
+import { equivalentNames, find } from './option-table.ts';
 
 /** Options by their name in the table. */
 export type Options = Readonly<Record<string, OptionValue>>;
@@ -15,7 +15,7 @@ export interface OperatorOptions {
 }
 
 /** Faults of options, by kind. */
-interface Faults {
+interface OptionErrors {
   readonly invalid: string[];
   readonly notAllowed: string[];
   readonly missing: string[];
@@ -27,17 +27,17 @@ export type ParsedOptions = { readonly options: Options } | { readonly descripti
 export function parseOptions(
   table: OptionTable,
   parameters: Readonly<Record<string, unknown>>,
-  place: OptionPlace,
+  place: OptionScope,
   forced: Options,
 ): ParsedOptions {
-  const faults: Faults = { invalid: [], notAllowed: [], missing: [] };
+  const faults: OptionErrors = { invalid: [], notAllowed: [], missing: [] };
   const options: Record<string, OptionValue> = {};
   for (const [name, value] of Object.entries(parameters)) {
-    const row = rowNamed(table, name);
-    const names = row === undefined ? [] : namesOf(table, row.mountOption);
+    const row = find(table, name);
+    const names = row === undefined ? [] : equivalentNames(table, row.mountConfigKey);
     const isForced = names.some((other) => Object.hasOwn(forced, other));
-    if (row === undefined || !row.places.includes(place) || isForced) {
-      faults.notAllowed.push(shown(name));
+    if (row === undefined || !row.scopes.includes(place) || isForced) {
+      faults.notAllowed.push(printable(name));
       continue;
     }
     const given = names.find((other) => Object.hasOwn(options, other));
@@ -50,8 +50,8 @@ export function parseOptions(
     if ('fault' in parsed) faults.invalid.push(`${name} ${parsed.fault}`);
     else options[row.name] = parsed.value;
   }
-  if (place === 'provision') faults.missing.push(...missing(table, options, 'provision', parameters));
-  return outcome(options, faults);
+  if (place === 'provision') faults.missing.push(...missingOptions(table, options, 'provision', parameters));
+  return toResult(options, faults);
 }
 
 /**
@@ -65,30 +65,30 @@ export function mergeOptions(
   binding: Options,
 ): ParsedOptions {
   const options = [instance, binding, forced].reduce(
-    (lower, upper) => overlay(table, lower, upper),
+    (lower, upper) => mergeOver(table, lower, upper),
     defaults,
   );
-  const faults: Faults = { invalid: [], notAllowed: [], missing: [] };
+  const faults: OptionErrors = { invalid: [], notAllowed: [], missing: [] };
   const isGiven = (name: string): boolean => options[name] !== undefined && options[name] !== false;
-  const isMet = (name: string): boolean => alternatives(table, name).some(isGiven);
+  const isMet = (name: string): boolean => equivalentOptions(table, name).some(isGiven);
   for (const row of table.filter(({ name }) => isGiven(name))) {
     for (const other of (row.excludes ?? []).filter(isGiven))
       faults.invalid.push(`${row.name} cannot be given beside ${other}`);
-    if (row.needs !== undefined && !isMet(row.needs)) faults.missing.push(row.needs);
+    if (row.requires !== undefined && !isMet(row.requires)) faults.missing.push(row.requires);
   }
-  faults.missing.push(...missing(table, options, 'bind', options));
-  return outcome(options, faults);
+  faults.missing.push(...missingOptions(table, options, 'bind', options));
+  return toResult(options, faults);
 }
 
 /** Options over others, each in the place of those that mean the same option of a mount. */
-export function overlay(table: OptionTable, lower: Options, upper: Options): Options {
-  const replaced = new Set(Object.keys(upper).flatMap((name) => alternatives(table, name)));
+export function mergeOver(table: OptionTable, lower: Options, upper: Options): Options {
+  const replaced = new Set(Object.keys(upper).flatMap((name) => equivalentOptions(table, name)));
   return { ...Object.fromEntries(Object.entries(lower).filter(([name]) => !replaced.has(name))), ...upper };
 }
 
 /** Options with what is of a space below its GUID; what has it already stays as it is. */
-export function inSpace(table: OptionTable, options: Options, spaceGuid: string): ParsedOptions {
-  const names = table.filter(({ isInSpace }) => isInSpace === true).map(({ name }) => name);
+export function withSpacePrefix(table: OptionTable, options: Options, spaceGuid: string): ParsedOptions {
+  const names = table.filter(({ isSpaceScoped }) => isSpaceScoped === true).map(({ name }) => name);
   const given = names.filter((name) => options[name] !== undefined);
   if (given.length === 0) return { options };
   if (!isSecretPath(spaceGuid) || spaceGuid.includes('/'))
@@ -101,18 +101,18 @@ export function inSpace(table: OptionTable, options: Options, spaceGuid: string)
 }
 
 /** The option, and those that mean the same option of a mount. */
-function alternatives(table: OptionTable, name: string): readonly string[] {
-  const row = rowNamed(table, name);
-  return row === undefined ? [name] : namesOf(table, row.mountOption);
+function equivalentOptions(table: OptionTable, name: string): readonly string[] {
+  const row = find(table, name);
+  return row === undefined ? [name] : equivalentNames(table, row.mountConfigKey);
 }
 
 /** Options as `mount_config` has them: keys that the drivers know, all values texts, flags only where set. */
-export function mountOptionsOf(table: OptionTable, options: Options): Record<string, string> {
+export function toMountConfig(table: OptionTable, options: Options): Record<string, string> {
   const mountOptions: Record<string, string> = {};
-  for (const { name, mountOption, prefix = '', suffix = '' } of table) {
+  for (const { name, mountConfigKey, prefix = '', suffix = '' } of table) {
     const value = options[name];
     if (value !== undefined && value !== false)
-      mountOptions[mountOption] = `${prefix}${String(value)}${suffix}`;
+      mountOptions[mountConfigKey] = `${prefix}${String(value)}${suffix}`;
   }
   return mountOptions;
 }
@@ -123,25 +123,25 @@ export function withoutSecrets(table: OptionTable, options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !secret.includes(name)));
 }
 
-function missing(
+function missingOptions(
   table: OptionTable,
   options: Options,
-  place: OptionPlace,
+  place: OptionScope,
   given: Readonly<Record<string, unknown>>,
 ): string[] {
   return table
-    .filter(({ neededAt }) => neededAt === place)
+    .filter(({ requiredAt }) => requiredAt === place)
     .filter(({ name, alias = name }) => !Object.hasOwn(given, name) && !Object.hasOwn(given, alias))
     .map(({ name }) => name)
-    .filter((name) => alternatives(table, name).every((other) => options[other] === undefined));
+    .filter((name) => equivalentOptions(table, name).every((other) => options[other] === undefined));
 }
 
 /** The three lines of the old brokers, whose acceptance tests look for the second one; each sorted. */
-function outcome(options: Options, { invalid, notAllowed, missing: lacking }: Faults): ParsedOptions {
+function toResult(options: Options, { invalid, notAllowed, missing }: OptionErrors): ParsedOptions {
   const lines = [
     ['validation mount options failed', invalid, '; '],
     ['Not allowed options', notAllowed, ', '],
-    ['Missing mandatory options', lacking, ', '],
+    ['Missing mandatory options', missing, ', '],
   ] as const;
   const description = lines
     .filter(([, faults]) => faults.length > 0)
@@ -151,5 +151,5 @@ function outcome(options: Options, { invalid, notAllowed, missing: lacking }: Fa
 }
 
 /** A name that a user made up, so that it fits into one line. */
-const shown = (name: string): string =>
+const printable = (name: string): string =>
   name === '' ? '""' : name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

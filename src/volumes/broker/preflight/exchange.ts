@@ -1,24 +1,24 @@
 import { connect } from 'node:net';
 
 /** What came: the first bytes, or why there were none. */
-export type Exchange = Buffer | 'refused' | 'silent' | 'closed';
+export type ProbeResult = Buffer | 'refused' | 'silent' | 'closed';
 
 /** Bytes that tell what speaks there. */
-const enough = 28;
+const minResponseBytes = 28;
 
 /** Sends one request over TCP and resolves with the beginning of the answer, and closes. Never rejects. */
-export function exchange(options: {
+export function probeTcp(options: {
   readonly address: string;
   readonly port: number;
   readonly request: Buffer;
   readonly signal: AbortSignal;
-}): Promise<Exchange> {
+}): Promise<ProbeResult> {
   const { address, port, request, signal } = options;
   return new Promise((resolve) => {
     const socket = connect({ host: address, port });
     let received = Buffer.alloc(0);
     let isConnected = false;
-    const end = (outcome: Exchange): void => {
+    const end = (outcome: ProbeResult): void => {
       signal.removeEventListener('abort', onTime);
       socket.destroy();
       resolve(outcome);
@@ -32,7 +32,7 @@ export function exchange(options: {
     });
     socket.on('data', (bytes: Buffer) => {
       received = Buffer.concat([received, bytes]);
-      if (received.length >= enough) end(received);
+      if (received.length >= minResponseBytes) end(received);
     });
     socket.on('end', () => end(received.length > 0 ? received : 'closed'));
     socket.on('error', () => end(isConnected ? 'closed' : 'refused'));

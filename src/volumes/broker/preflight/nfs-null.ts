@@ -6,7 +6,7 @@ const lastFragment = 0x80_00_00_00;
 /**
  * A call of NFS's procedure 0, which does nothing (RFC 5531 9, RFC 7530 16.1): record mark, then ten words.
  */
-export function nfsNull(): Buffer {
+export function nfsNullCall(): Buffer {
   const words = [transactionId, 0, 2, program, version, 0, 0, 0, 0, 0];
   const bytes = Buffer.alloc(4 + words.length * 4);
   bytes.writeUInt32BE(lastFragment + words.length * 4, 0);

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { preflightOf } from './preflight.ts';
+import { createPreflight } from './preflight.ts';
 
 const share = '127.0.0.1/export';
 
@@ -20,8 +20,8 @@ async function listen(t: TestContext, answer: (socket: Socket, request: Buffer) 
   return (server.address() as AddressInfo).port;
 }
 
-const checkOn = (port: number, deadlineMs = 20_000): ReturnType<typeof preflightOf> =>
-  preflightOf({ ports: { nfs: port, smb: port }, deadlineMs });
+const checkOn = (port: number, deadlineMs = 20_000): ReturnType<typeof createPreflight> =>
+  createPreflight({ ports: { nfs: port, smb: port }, deadlineMs });
 
 /** The reply of a server that has or lacks the version. */
 function rpcReply(request: Buffer, accepted: number): Buffer {

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { hostOfShare } from '../../options/share.ts';
-import { exchange } from './exchange.ts';
-import { nfsNull, isNfsAnswer } from './nfs-null.ts';
+import { probeTcp } from './exchange.ts';
+import { nfsNullCall, isNfsAnswer } from './nfs-null.ts';
 import { isSmbAnswer, smbNegotiate } from './smb-negotiate.ts';
 
 /** What to do about a file server that does not answer: nothing, a line in the log, or a refusal. */
@@ -26,17 +26,17 @@ export const protocolPorts = { nfs: 2049, smb: 445 } as const;
  * Resolves the server's name, connects, and asks for nothing but whether it speaks the protocol: no share
  * is mounted.
  */
-export function preflightOf({ ports, deadlineMs }: PreflightOptions): Preflight {
+export function createPreflight({ ports, deadlineMs }: PreflightOptions): Preflight {
   return async (protocol, share) => {
     const host = hostOfShare(share);
     const signal = AbortSignal.timeout(deadlineMs);
-    const address = await addressOf(host, signal);
+    const address = await resolveHost(host, signal);
     if (address === undefined) return `the name ${host} cannot be resolved`;
     const port = ports[protocol];
-    const outcome = await exchange({
+    const outcome = await probeTcp({
       address,
       port,
-      request: protocol === 'nfs' ? nfsNull() : smbNegotiate(),
+      request: protocol === 'nfs' ? nfsNullCall() : smbNegotiate(),
       signal,
     });
     const name = protocol.toUpperCase();
@@ -50,7 +50,7 @@ export function preflightOf({ ports, deadlineMs }: PreflightOptions): Preflight 
   };
 }
 
-async function addressOf(host: string, signal: AbortSignal): Promise<string | undefined> {
+async function resolveHost(host: string, signal: AbortSignal): Promise<string | undefined> {
   const timeout = new Promise<undefined>((resolve) => {
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });

@@ -1,17 +1,17 @@
-import type { Answer } from '../http/answer.ts';
+import type { BrokerResponse } from '../http/answer.ts';
 import type { BindingRecord, InstanceRecord } from './record.ts';
 
 /** What a request names. */
-export interface Target {
+export interface RecordKey {
   readonly instanceId: string;
   readonly bindingId?: string | undefined;
 }
 
 /** A binding, of an instance. */
-export type BindingTarget = Target & { readonly bindingId: string };
+export type BindingTarget = RecordKey & { readonly bindingId: string };
 
 /** What there is of it. */
-export interface View {
+export interface BindingView {
   readonly instance: InstanceRecord | undefined;
   readonly binding: BindingRecord | undefined;
 }
@@ -23,8 +23,8 @@ export interface InstanceView {
 }
 
 /** What is to become of it: a record to write, `null` to delete, nothing to leave it. */
-export interface Change {
-  readonly answer: Answer;
+export interface StoreUpdate {
+  readonly answer: BrokerResponse;
   readonly instance?: InstanceRecord | null;
   readonly binding?: BindingRecord | null;
 }
@@ -35,16 +35,16 @@ export interface Change {
  */
 export interface BrokerStore {
   /** What there is of it, at one moment. */
-  view(target: Target): Promise<View>;
+  read(target: RecordKey): Promise<BindingView>;
   /**
    * Decides and writes as one step: nobody changes the same instance or its bindings meanwhile. Resolves
    * with the answer when the change is on the disk. Killed before that, all of the change is there, or
    * nothing. `decide` may run more than once.
    */
-  change(target: Target, decide: (view: View) => Change): Promise<Answer>;
+  change(target: RecordKey, decide: (view: BindingView) => StoreUpdate): Promise<BrokerResponse>;
   /** The same for an instance, where its bindings count, too: to list them takes longer. */
-  changeInstance(instanceId: string, decide: (view: InstanceView) => Change): Promise<Answer>;
+  updateInstance(instanceId: string, decide: (view: InstanceView) => StoreUpdate): Promise<BrokerResponse>;
   /** Resolves when records can be read. */
-  check(): Promise<void>;
+  ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -44,9 +44,9 @@ test('ids that CredHub takes for the same, or for none, are kept apart and told 
       }));
   }
   for (const id of ids) {
-    const view = await store.view({ instanceId: id, bindingId: id });
+    const view = await store.read({ instanceId: id, bindingId: id });
     assert.deepEqual([view.instance?.id, view.binding?.id], [id, id]);
-    await store.changeInstance(id, ({ bindingIds }) => {
+    await store.updateInstance(id, ({ bindingIds }) => {
       assert.deepEqual(bindingIds, ids.toSorted());
       return { answer };
     });
@@ -60,11 +60,11 @@ test('a token is fetched once, and anew when it was refused or is about to end',
   await Promise.all(['i', 'j', 'k'].map((id) => addTo(store, id)));
   assert.equal(tokens(), 1);
   stub.expireTokens();
-  assert.equal((await store.view({ instanceId: 'i' })).instance?.id, 'i');
+  assert.equal((await store.read({ instanceId: 'i' })).instance?.id, 'i');
   assert.equal(tokens(), 2);
   stub.tokenSeconds = 0;
   stub.expireTokens();
-  await assert.rejects(store.view({ instanceId: 'i' }), { code: 'STORE_UNAVAILABLE', message: /401/u });
+  await assert.rejects(store.read({ instanceId: 'i' }), { code: 'STORE_UNAVAILABLE', message: /401/u });
 });
 
 test('a certificate takes the place of the UAA', async (t) => {
@@ -72,7 +72,7 @@ test('a certificate takes the place of the UAA', async (t) => {
   const { certificate, key } = stub.clientCertificate;
   const store = openIn(t, { url: stub.url, ca: stub.ca, auth: { certificate, key } });
   await addTo(store, 'i');
-  assert.equal((await store.view({ instanceId: 'i' })).instance?.id, 'i');
+  assert.equal((await store.read({ instanceId: 'i' })).instance?.id, 'i');
   assert.equal(count(stub, 'POST /uaa/oauth/token'), 0);
 });
 
@@ -84,7 +84,7 @@ test('what is busy or drops the connection is asked again', async (t) => {
   await addTo(store, 'i');
   assert.equal(failures.length, 0);
   failures.push(502, 'drop');
-  assert.equal((await store.view({ instanceId: 'i' })).instance?.id, 'i');
+  assert.equal((await store.read({ instanceId: 'i' })).instance?.id, 'i');
 });
 
 test('a server that the CA did not sign gets no secret and no second try', async (t) => {
@@ -94,7 +94,7 @@ test('a server that the CA did not sign gets no secret and no second try', async
     { ...stub.access, ca },
     { ...stub.access, auth: { uaa: { ...uaaClient, url: `${stub.url}/uaa`, ca } } },
   ])
-    await assert.rejects(openIn(t, access).check(), { code: 'STORE_UNAVAILABLE', message: /certificate/u });
+    await assert.rejects(openIn(t, access).ping(), { code: 'STORE_UNAVAILABLE', message: /certificate/u });
   assert.deepEqual(stub.requests, []);
 });
 
@@ -104,7 +104,7 @@ test('a wrong secret, and a client without permissions, are told of, without the
     ...stub.access,
     auth: { uaa: { id: uaaClient.id, secret: 'falsch', url: undefined, ca: stub.ca } },
   });
-  await assert.rejects(wrong.check(), (error: Error) => {
+  await assert.rejects(wrong.ping(), (error: Error) => {
     assert.match(error.message, /no token to client volume-broker: status 401/u);
     assert.doesNotMatch(error.message, /falsch/u);
     return true;
@@ -122,8 +122,8 @@ test('a CredHub that is away is told of at once where the health is asked, and u
   const store = openIn(t, stub.access);
   await addTo(store, 'i');
   await stub.stop();
-  await assert.rejects(store.check(), { code: 'STORE_UNAVAILABLE', message: /ECONNREFUSED/u });
-  const waiting = store.view({ instanceId: 'i' });
+  await assert.rejects(store.ping(), { code: 'STORE_UNAVAILABLE', message: /ECONNREFUSED/u });
+  const waiting = store.read({ instanceId: 'i' });
   await stub.start();
   assert.equal((await waiting).instance?.id, 'i');
 });
@@ -131,7 +131,7 @@ test('a CredHub that is away is told of at once where the health is asked, and u
 test('a change of one instance waits for the one before it, and not for those of others', async (t) => {
   const stub = await stubFor(t);
   const store = openIn(t, stub.access);
-  await store.view({ instanceId: 'i' });
+  await store.read({ instanceId: 'i' });
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   stub.before = (request) => (request.includes('/i/') ? released : undefined);
   const order: string[] = [];

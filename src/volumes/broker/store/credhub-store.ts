@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
+import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
 import type { CredhubClient } from '../../credhub/credhub-client.ts';
 import type { BindingRecord, InstanceRecord } from './record.ts';
 
 /** The credential that is written first, to see that the client may write and read. */
-const format = { format: 1 };
+const accessProbe = { format: 1 };
 /** Who asks for the health does not wait long for a server that is away. */
-const checkMs = 1_000;
+const healthTimeoutMs = 1_000;
 
 /**
  * A store in CredHub: a credential of type json per instance and per binding, below
@@ -17,24 +17,24 @@ const checkMs = 1_000;
  */
 export function openCredhubStore(storeId: string, client: CredhubClient): BrokerStore {
   const root = `/${storeId}/volume-broker`;
-  const bindingsOf = (instanceId: string): string => `${root}/${segment(instanceId)}/bindings`;
-  const instanceName = (id: string): string => `${root}/${segment(id)}/instance`;
-  const bindingName = ({ instanceId, bindingId = '' }: Target): string =>
-    `${bindingsOf(instanceId)}/${segment(bindingId)}`;
-  const inTurn = turns();
+  const bindingsOf = (instanceId: string): string => `${root}/${credentialSegment(instanceId)}/bindings`;
+  const instanceName = (id: string): string => `${root}/${credentialSegment(id)}/instance`;
+  const bindingName = ({ instanceId, bindingId = '' }: RecordKey): string =>
+    `${bindingsOf(instanceId)}/${credentialSegment(bindingId)}`;
+  const inTurn = KeyedQueue();
   let permitted: Promise<void> | undefined;
 
   /** A client that may not read is told that there is nothing, which would be taken for a deleted record. */
-  async function assertPermitted(): Promise<void> {
+  async function checkAccess(): Promise<void> {
     const name = `${root}/format`;
     if ((await client.get(name)) !== undefined) return;
-    await client.put(name, format);
+    await client.put(name, accessProbe);
     if ((await client.get(name)) !== undefined) return;
     const message = `CredHub does not let the broker read what it wrote to ${name}; give its client the permissions read, write and delete on /${storeId}/*`;
     throw new ProductError('STORE_UNAVAILABLE', message);
   }
-  async function whenPermitted<T>(work: () => Promise<T>): Promise<T> {
-    permitted ??= assertPermitted();
+  async function afterAccessCheck<T>(work: () => Promise<T>): Promise<T> {
+    permitted ??= checkAccess();
     await permitted.catch((error: unknown) => {
       permitted = undefined;
       throw error;
@@ -47,12 +47,12 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
     const names = await client.list(path);
     const ids = names.map(async (name) => {
       const id = name.slice(path.length + 1);
-      if (!id.startsWith(hashMark)) return id;
+      if (!id.startsWith(hashPrefix)) return id;
       return ((await client.get(name)) as BindingRecord | undefined)?.id;
     });
     return (await Promise.all(ids)).filter((id) => id !== undefined).toSorted();
   }
-  async function look(target: Target): Promise<View> {
+  async function look(target: RecordKey): Promise<BindingView> {
     const { instanceId, bindingId } = target;
     const [instance, binding] = await Promise.all([
       client.get(instanceName(instanceId)),
@@ -68,7 +68,7 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
     const [{ instance }, ids] = await Promise.all([look({ instanceId }), bindingIds(instanceId)]);
     return { instance, bindingIds: ids };
   }
-  async function write(target: Target, { instance, binding }: Change): Promise<void> {
+  async function write(target: RecordKey, { instance, binding }: StoreUpdate): Promise<void> {
     if (binding === null) await client.delete(bindingName(target));
     if (instance === null) await client.delete(instanceName(target.instanceId));
     if (instance) await client.put(instanceName(target.instanceId), instance);
@@ -76,36 +76,36 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
   }
 
   return {
-    view: (target) => whenPermitted(() => inTurn(target.instanceId, () => look(target))),
+    read: (target) => afterAccessCheck(() => inTurn(target.instanceId, () => look(target))),
     change: (target, decide) =>
-      whenPermitted(() =>
+      afterAccessCheck(() =>
         inTurn(target.instanceId, async () => {
           const change = decide(await look(target));
           await write(target, change);
           return change.answer;
         }),
       ),
-    changeInstance: (instanceId, decide) =>
-      whenPermitted(() =>
+    updateInstance: (instanceId, decide) =>
+      afterAccessCheck(() =>
         inTurn(instanceId, async () => {
           const change = decide(await lookAtInstance(instanceId));
           await write({ instanceId }, change);
           return change.answer;
         }),
       ),
-    check: async () => void (await client.get(`${root}/format`, checkMs)),
+    ping: async () => void (await client.get(`${root}/format`, healthTimeoutMs)),
     close: async () => client.close(),
   };
 }
 
-const hashMark = 'sha256.';
+const hashPrefix = 'sha256.';
 
 /** An id in a name: names are the same in upper and lower case, end at 255 characters and have no tilde. */
-const segment = (id: string): string =>
-  /^[a-z0-9-]{1,64}$/u.test(id) ? id : `${hashMark}${createHash('sha256').update(id).digest('hex')}`;
+const credentialSegment = (id: string): string =>
+  /^[a-z0-9-]{1,64}$/u.test(id) ? id : `${hashPrefix}${createHash('sha256').update(id).digest('hex')}`;
 
 /** Runs what has one key in the order it came, each after the end of the one before it. */
-function turns(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+function KeyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();
   return async (key, work) => {
     const before = last.get(key) ?? Promise.resolve();

@@ -9,8 +9,8 @@ import { noPostgres, postgresServer } from '../testing/postgres-server.ts';
 import { instanceRecord, storeSuite } from '../testing/store-suite.ts';
 import type { BrokerStore } from './broker-store.ts';
 import { openPostgresStore } from './postgres-store.ts';
-import { sealedRecords } from './record-codec.ts';
-import { sealUnder } from './seal.ts';
+import { encryptedCodec } from './record-codec.ts';
+import { createRecordCipher } from './seal.ts';
 
 const answer = { status: 200, body: {} };
 
@@ -22,7 +22,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   });
   after(() => server.remove());
 
-  const records = sealedRecords(sealUnder([randomBytes(32)]));
+  const records = encryptedCodec(createRecordCipher([randomBytes(32)]));
   const openIn = (t: TestContext, database: string): BrokerStore => {
     const store = openPostgresStore({ ...server.access, database }, records);
     t.after(() => store.close());
@@ -51,7 +51,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     };
     await Promise.all(Array.from({ length: 30 }, (_, index) => add(stores[index % 2] as BrokerStore)));
     for (const store of stores)
-      assert.equal((await store.view({ instanceId: 'i' })).instance?.options['count'], '30');
+      assert.equal((await store.read({ instanceId: 'i' })).instance?.options['count'], '30');
   });
 
   test('who changes an instance waits for its lock, not for that of others, until its holder is gone', async (t) => {
@@ -81,10 +81,10 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     const database = await newDatabase();
     const first = openIn(t, database);
     await first.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
-    const other = sealedRecords(sealUnder([randomBytes(32)]));
+    const other = encryptedCodec(createRecordCipher([randomBytes(32)]));
     const store = openPostgresStore({ ...server.access, database }, other);
     t.after(() => store.close());
-    await assert.rejects(store.check(), { message: /^no key of the configuration opens instances\/i/u });
+    await assert.rejects(store.ping(), { message: /^no key of the configuration opens instances\/i/u });
   });
 
   test('a server that is away is told of, and used again when it is back', async (t) => {
@@ -94,15 +94,15 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     t.after(() => store.close());
     await store.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
     await own.stop();
-    await assert.rejects(store.check(), { code: 'STORE_UNAVAILABLE' });
-    await assert.rejects(store.view({ instanceId: 'i' }), { code: 'STORE_UNAVAILABLE' });
+    await assert.rejects(store.ping(), { code: 'STORE_UNAVAILABLE' });
+    await assert.rejects(store.read({ instanceId: 'i' }), { code: 'STORE_UNAVAILABLE' });
     await own.start();
-    assert.equal((await store.view({ instanceId: 'i' })).instance?.id, 'i');
+    assert.equal((await store.read({ instanceId: 'i' })).instance?.id, 'i');
   });
 
   test('a database that is none is told of by name, and a store that never connected is closed', async () => {
     const store = openPostgresStore({ ...server.access, database: 'none' }, records);
-    await assert.rejects(store.check(), {
+    await assert.rejects(store.ping(), {
       code: 'STORE_UNAVAILABLE',
       message: /database "none" does not exist/u,
     });

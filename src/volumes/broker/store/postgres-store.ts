@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { DatabaseError, Pool } from 'pg';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
+import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
 import type { RecordCodec } from './record-codec.ts';
 
 /** How a database is reached. */
@@ -26,10 +26,10 @@ const schema = `
   );
 `;
 /** Of all reads of a transaction; a change begins without it, since it reads what the one before its lock wrote. */
-const atOneMoment = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
+const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const connectMs = 5_000;
 const statementMs = 15_000;
-const connections = 10;
+const maxConnections = 10;
 /** Any number that the brokers of one database agree on, for making the tables. */
 const schemaLock = 7_305_441;
 
@@ -42,7 +42,7 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
   const { ca, ...where } = access;
   const pool = new Pool({
     ...where,
-    max: connections,
+    max: maxConnections,
     connectionTimeoutMillis: connectMs,
     statement_timeout: statementMs,
     query_timeout: statementMs,
@@ -61,14 +61,14 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
       await client.query('COMMIT');
       return result;
     } catch (error) {
-      broken = await rolledBack(client, error);
+      broken = await rollback(client, error);
       throw error;
     } finally {
       client.release(broken);
     }
   }
 
-  async function withTables<T>(work: (client: ClientBase) => Promise<T>, begin?: string): Promise<T> {
+  async function withSchema<T>(work: (client: ClientBase) => Promise<T>, begin?: string): Promise<T> {
     try {
       schemaMade ??= inTransaction(async (client) => {
         await client.query('SELECT pg_advisory_xact_lock($1)', [schemaLock]);
@@ -80,11 +80,11 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
       });
       return await inTransaction(work, begin);
     } catch (error) {
-      throw explained(error);
+      throw toStoreUnavailable(error);
     }
   }
 
-  async function look(client: ClientBase, { instanceId, bindingId }: Target): Promise<View> {
+  async function readView(client: ClientBase, { instanceId, bindingId }: RecordKey): Promise<BindingView> {
     const instance = await rowsOf(client, 'SELECT id, record FROM instances WHERE id = $1', [instanceId]);
     const found = instance[0] && records.readInstance(instance[0].record, instanceId);
     if (bindingId === undefined) return { instance: found, binding: undefined };
@@ -95,16 +95,16 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
       binding: binding && records.readBinding(binding.record, { instanceId, bindingId }),
     };
   }
-  async function lookAtInstance(client: ClientBase, instanceId: string): Promise<InstanceView> {
-    const { instance } = await look(client, { instanceId });
+  async function readInstanceView(client: ClientBase, instanceId: string): Promise<InstanceView> {
+    const { instance } = await readView(client, { instanceId });
     const sql = 'SELECT id FROM bindings WHERE instance_id = $1 ORDER BY id COLLATE "C"';
     const { rows } = await client.query<Pick<Row, 'id'>>(sql, [instanceId]);
     return { instance, bindingIds: rows.map(({ id }) => id) };
   }
   async function write(
     client: ClientBase,
-    { instanceId, bindingId = '' }: Target,
-    change: Change,
+    { instanceId, bindingId = '' }: RecordKey,
+    change: StoreUpdate,
   ): Promise<void> {
     const run = async (sql: string, values: unknown[]): Promise<unknown> => client.query(sql, values);
     if (change.binding === null)
@@ -123,10 +123,10 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
   }
 
   async function locked(
-    target: Target,
-    decide: (client: ClientBase) => Promise<Change>,
-  ): Promise<Change['answer']> {
-    return withTables(async (client) => {
+    target: RecordKey,
+    decide: (client: ClientBase) => Promise<StoreUpdate>,
+  ): Promise<StoreUpdate['answer']> {
+    return withSchema(async (client) => {
       await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [target.instanceId]);
       const change = await decide(client);
       await write(client, target, change);
@@ -135,12 +135,12 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
   }
 
   return {
-    view: (target) => withTables((client) => look(client, target), atOneMoment),
-    change: (target, decide) => locked(target, async (client) => decide(await look(client, target))),
-    changeInstance: (instanceId, decide) =>
-      locked({ instanceId }, async (client) => decide(await lookAtInstance(client, instanceId))),
-    check: () =>
-      withTables(async (client) => {
+    read: (target) => withSchema((client) => readView(client, target), beginSnapshot),
+    change: (target, decide) => locked(target, async (client) => decide(await readView(client, target))),
+    updateInstance: (instanceId, decide) =>
+      locked({ instanceId }, async (client) => decide(await readInstanceView(client, instanceId))),
+    ping: () =>
+      withSchema(async (client) => {
         // with a record, where there is one: keys may be missing
         const [row] = await rowsOf(client, 'SELECT id, record FROM instances LIMIT 1', []);
         if (row !== undefined) records.readInstance(row.record, row.id);
@@ -160,7 +160,7 @@ async function rowsOf(client: ClientBase, sql: string, values: unknown[]): Promi
 }
 
 /** Ends the transaction that `error` broke; what it resolves with is why the connection is of no more use. */
-async function rolledBack(client: ClientBase, error: unknown): Promise<Error | undefined> {
+async function rollback(client: ClientBase, error: unknown): Promise<Error | undefined> {
   try {
     await client.query('ROLLBACK');
     return undefined;
@@ -170,7 +170,7 @@ async function rolledBack(client: ClientBase, error: unknown): Promise<Error | u
 }
 
 /** What the database or the way to it said; what a decision threw is left as it is. */
-function explained(error: unknown): unknown {
+function toStoreUnavailable(error: unknown): unknown {
   if (isProductError(error)) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
   const isOurs = !(

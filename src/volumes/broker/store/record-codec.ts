@@ -14,18 +14,18 @@ export interface RecordCodec {
 }
 
 /** Records as JSON under a seal that binds them to their ids. */
-export function sealedRecords(seal: Seal): RecordCodec {
+export function encryptedCodec(seal: Seal): RecordCodec {
   return {
-    writeInstance: (record) => seal.close(JSON.stringify(record), instancePlace(record.id)),
-    readInstance: (bytes, id) => JSON.parse(seal.open(bytes, instancePlace(id))) as InstanceRecord,
+    writeInstance: (record) => seal.close(JSON.stringify(record), instanceKey(record.id)),
+    readInstance: (bytes, id) => JSON.parse(seal.open(bytes, instanceKey(id))) as InstanceRecord,
     writeBinding: (record) => {
       const target = { instanceId: record.instanceId, bindingId: record.id };
-      return seal.close(JSON.stringify(record), bindingPlace(target));
+      return seal.close(JSON.stringify(record), bindingKey(target));
     },
-    readBinding: (bytes, target) => JSON.parse(seal.open(bytes, bindingPlace(target))) as BindingRecord,
+    readBinding: (bytes, target) => JSON.parse(seal.open(bytes, bindingKey(target))) as BindingRecord,
   };
 }
 
-const instancePlace = (id: string): string => `instances/${id}`;
-const bindingPlace = ({ instanceId, bindingId }: BindingTarget): string =>
-  `${instancePlace(instanceId)}/bindings/${bindingId}`;
+const instanceKey = (id: string): string => `instances/${id}`;
+const bindingKey = ({ instanceId, bindingId }: BindingTarget): string =>
+  `${instanceKey(instanceId)}/bindings/${bindingId}`;

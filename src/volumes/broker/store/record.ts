@@ -12,7 +12,7 @@ export interface InstanceRecord {
   /** What bindings of it get now, after updates. */
   readonly options: Options;
   /** Where `volumes migrate` took it over from an old broker. */
-  readonly migrated?: MigratedInstance | MigratedBinding;
+  readonly migrated?: ImportedInstance | MigratedBinding;
   /** What is being done to it, or was tried in vain. */
   readonly operation?: InstanceOperation;
 }
@@ -29,11 +29,11 @@ export interface InstanceOperation {
 }
 
 /** The parameters that an old broker was given, as texts: its volume ids are made of them. */
-type GivenTexts = Readonly<Record<string, string>>;
+type LegacyParameters = Readonly<Record<string, string>>;
 
-export interface MigratedInstance {
+export interface ImportedInstance {
   readonly kind: 'instance';
-  readonly given: GivenTexts;
+  readonly given: LegacyParameters;
 }
 
 /**
@@ -42,7 +42,7 @@ export interface MigratedInstance {
  */
 export interface MigratedBinding {
   readonly kind: 'binding';
-  readonly given: GivenTexts;
+  readonly given: LegacyParameters;
   readonly appGuid: string;
   readonly isJoined: boolean;
 }

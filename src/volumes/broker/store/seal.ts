@@ -4,7 +4,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 /** Encrypts and decrypts records that lie on a disk. */
 export interface Seal {
   /** `place` is where the text will lie: it cannot be opened in another one. */
-  close(text: string, place: string): Uint8Array;
+  close(text: string, associatedData: string): Uint8Array;
   /**
    * Throws STORE_UNAVAILABLE where no key fits, and where the bytes are not those that `close` made for that
    * place.
@@ -12,7 +12,7 @@ export interface Seal {
   open(sealed: Uint8Array, place: string): string;
 }
 
-const noKey = (place: string): ProductError =>
+const noMatchingKeyError = (place: string): ProductError =>
   new ProductError(
     'STORE_UNAVAILABLE',
     `no key of the configuration opens ${place}; put the key that it was written under last in encryption_keys`,
@@ -27,7 +27,7 @@ const tagBytes = 16;
  * A seal under keys of 32 bytes: the first one closes, each of them opens, so that a new key can be put
  * before the old one (AES-256-GCM; a random nonce a record).
  */
-export function sealUnder(keys: readonly [Buffer, ...Buffer[]]): Seal {
+export function createRecordCipher(keys: readonly [Buffer, ...Buffer[]]): Seal {
   const named = keys.map((key) => ({
     id: createHash('sha256').update(key).digest().subarray(0, keyIdBytes),
     key,
@@ -44,7 +44,7 @@ export function sealUnder(keys: readonly [Buffer, ...Buffer[]]): Seal {
       const bytes = Buffer.from(sealed);
       const id = bytes.subarray(0, keyIdBytes);
       const found = named.find((candidate) => candidate.id.equals(id));
-      if (found === undefined) throw noKey(place);
+      if (found === undefined) throw noMatchingKeyError(place);
       const nonce = bytes.subarray(keyIdBytes, keyIdBytes + nonceBytes);
       const bodyAt = keyIdBytes + nonceBytes + tagBytes;
       const decipher = createDecipheriv(algorithm, found.key, nonce, { authTagLength: tagBytes });

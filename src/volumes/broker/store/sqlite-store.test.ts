@@ -8,11 +8,12 @@ import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { bindingRecord, instanceRecord, storeSuite } from '../testing/store-suite.ts';
 import type { RecordCodec } from './record-codec.ts';
-import { sealedRecords } from './record-codec.ts';
-import { sealUnder } from './seal.ts';
+import { encryptedCodec } from './record-codec.ts';
+import { createRecordCipher } from './seal.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
-const sealed = (keys: readonly [Buffer, ...Buffer[]]): RecordCodec => sealedRecords(sealUnder(keys));
+const sealed = (keys: readonly [Buffer, ...Buffer[]]): RecordCodec =>
+  encryptedCodec(createRecordCipher(keys));
 
 async function filePath(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'broker-store-'));
@@ -37,11 +38,11 @@ test('another process reads what this one wrote, with the new key before the old
   await first.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
   const second = openSqliteStore(path, sealed([next, old]));
   t.after(() => Promise.all([first.close(), second.close()]));
-  assert.deepEqual((await second.view(target)).binding, bindingRecord('b', 'i'));
+  assert.deepEqual((await second.read(target)).binding, bindingRecord('b', 'i'));
   await second.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
   const third = openSqliteStore(path, sealed([next]));
   t.after(() => third.close());
-  for (const work of [third.view(target), third.check()])
+  for (const work of [third.read(target), third.ping()])
     await assert.rejects(work, {
       code: 'STORE_UNAVAILABLE',
       message: /no key of the configuration opens instances\/i; put the key .* in encryption_keys/u,
@@ -68,7 +69,7 @@ test('a record that was moved to another id is not read', async (t) => {
   const database = new DatabaseSync(path);
   database.exec("UPDATE instances SET record = (SELECT record FROM instances WHERE id = 'i') WHERE id = 'j'");
   database.close();
-  await assert.rejects(store.view({ instanceId: 'j' }));
+  await assert.rejects(store.read({ instanceId: 'j' }));
 });
 
 test('a file that cannot be written is said to be unavailable', async (t) => {
@@ -78,5 +79,5 @@ test('a file that cannot be written is said to be unavailable', async (t) => {
   const blocker = new DatabaseSync(path);
   t.after(() => blocker.close());
   blocker.exec('DROP TABLE bindings; DROP TABLE instances');
-  await assert.rejects(store.check(), { code: 'STORE_UNAVAILABLE' });
+  await assert.rejects(store.ping(), { code: 'STORE_UNAVAILABLE' });
 });

@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, Change, InstanceView, Target, View } from './broker-store.ts';
+import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
 import type { RecordCodec } from './record-codec.ts';
 
 const schema = `
@@ -14,7 +14,7 @@ const schema = `
   ) STRICT;
 `;
 /** Milliseconds that one write waits for another process's. */
-const busyMs = 10_000;
+const busyTimeoutMs = 10_000;
 
 /**
  * Opens a store in one SQLite file (0600, with its -wal and -shm beside it), made where there is none. A
@@ -25,7 +25,7 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
   // SQLite gives the files beside it the mode of this one
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
-  const database = new DatabaseSync(path, { timeout: busyMs });
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
   database.exec(schema);
   const instance = database.prepare('SELECT record FROM instances WHERE id = ?');
@@ -39,14 +39,14 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
   const deleteInstance = database.prepare('DELETE FROM instances WHERE id = ?');
   const deleteBinding = database.prepare('DELETE FROM bindings WHERE instance_id = ? AND id = ?');
 
-  function look({ instanceId, bindingId }: Target): View {
+  function look({ instanceId, bindingId }: RecordKey): BindingView {
     const instanceRow = instance.get(instanceId);
     const bindingRow = bindingId === undefined ? undefined : binding.get(instanceId, bindingId);
     return {
-      instance: instanceRow && records.readInstance(bytesOf(instanceRow), instanceId),
+      instance: instanceRow && records.readInstance(toBuffer(instanceRow), instanceId),
       binding:
         bindingRow && bindingId !== undefined
-          ? records.readBinding(bytesOf(bindingRow), { instanceId, bindingId })
+          ? records.readBinding(toBuffer(bindingRow), { instanceId, bindingId })
           : undefined,
     };
   }
@@ -54,7 +54,7 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
     const ids = bindingIds.all(instanceId).map(({ id }) => String(id));
     return { instance: look({ instanceId }).instance, bindingIds: ids };
   }
-  function write({ instanceId, bindingId = '' }: Target, change: Change): void {
+  function write({ instanceId, bindingId = '' }: RecordKey, change: StoreUpdate): void {
     if (change.binding === null) deleteBinding.run(instanceId, bindingId);
     if (change.instance === null) deleteInstance.run(instanceId);
     if (change.instance) putInstance.run(records.writeInstance(change.instance), instanceId);
@@ -62,23 +62,23 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
   }
 
   return {
-    view: async (target) => inTransaction(database, 'DEFERRED', () => look(target)),
+    read: async (target) => inTransaction(database, 'DEFERRED', () => look(target)),
     change: async (target, decide) =>
       inTransaction(database, 'IMMEDIATE', () => {
         const change = decide(look(target));
         write(target, change);
         return change.answer;
       }),
-    changeInstance: async (instanceId, decide) =>
+    updateInstance: async (instanceId, decide) =>
       inTransaction(database, 'IMMEDIATE', () => {
         const change = decide(lookAtInstance(instanceId));
         write({ instanceId }, change);
         return change.answer;
       }),
-    check: async () => {
+    ping: async () => {
       // with a record, where there is one: keys may be missing
       const row = inTransaction(database, 'DEFERRED', () => anyInstance.get());
-      if (row !== undefined) records.readInstance(bytesOf(row), String(row['id']));
+      if (row !== undefined) records.readInstance(toBuffer(row), String(row['id']));
     },
     close: async () => {
       database.close();
@@ -86,7 +86,7 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
   };
 }
 
-const bytesOf = (row: Record<string, unknown>): Uint8Array => row['record'] as Uint8Array;
+const toBuffer = (row: Record<string, unknown>): Uint8Array => row['record'] as Uint8Array;
 
 function inTransaction<T>(database: DatabaseSync, kind: 'DEFERRED' | 'IMMEDIATE', work: () => T): T {
   try {

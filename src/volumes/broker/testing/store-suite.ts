@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { BrokerStore, Change } from '../store/broker-store.ts';
+import type { BrokerStore, StoreUpdate } from '../store/broker-store.ts';
 import type { BindingRecord, InstanceRecord } from '../store/record.ts';
 
 export function instanceRecord(id: string): InstanceRecord {
@@ -30,13 +30,13 @@ export function bindingRecord(id: string, instanceId: string): BindingRecord {
 const done = { status: 200, body: {} };
 const bindingIdsIn = async (store: BrokerStore, instanceId: string): Promise<readonly string[]> => {
   let ids: readonly string[] = [];
-  await store.changeInstance(instanceId, ({ bindingIds }) => {
+  await store.updateInstance(instanceId, ({ bindingIds }) => {
     ids = bindingIds;
     return { answer: done };
   });
   return ids;
 };
-const writing = (change: Omit<Change, 'answer'>): (() => Change) => {
+const writing = (change: Omit<StoreUpdate, 'answer'>): (() => StoreUpdate) => {
   return () => ({ answer: done, ...change });
 };
 
@@ -47,24 +47,24 @@ export function storeSuite(name: string, open: (t: TestContext) => Promise<Broke
   test(`${name}: what was written is read again, and gone when it was deleted`, async (t) => {
     const store = await open(t);
     const target = { instanceId: 'i', bindingId: 'b' };
-    assert.deepEqual(await store.view(target), { instance: undefined, binding: undefined });
+    assert.deepEqual(await store.read(target), { instance: undefined, binding: undefined });
     assert.deepEqual(await bindingIdsIn(store, 'i'), []);
     const instance = instanceRecord('i');
     const binding = bindingRecord('b', 'i');
     assert.deepEqual(await store.change({ instanceId: 'i' }, writing({ instance })), done);
     await store.change(target, writing({ binding }));
     await store.change({ instanceId: 'i', bindingId: 'a' }, writing({ binding: bindingRecord('a', 'i') }));
-    assert.deepEqual(await store.view(target), { instance, binding });
+    assert.deepEqual(await store.read(target), { instance, binding });
     assert.deepEqual(await bindingIdsIn(store, 'i'), ['a', 'b']);
     await store.change({ instanceId: 'i' }, writing({ instance: { ...instance, options: {} } }));
-    assert.deepEqual((await store.view(target)).instance?.options, {});
+    assert.deepEqual((await store.read(target)).instance?.options, {});
     await store.change(target, writing({ binding: null }));
     await store.change({ instanceId: 'i', bindingId: 'a' }, writing({ binding: null }));
-    await store.changeInstance('i', ({ instance: stored }) => {
+    await store.updateInstance('i', ({ instance: stored }) => {
       assert.equal(stored?.id, 'i');
       return { answer: done, instance: null };
     });
-    assert.deepEqual(await store.view(target), { instance: undefined, binding: undefined });
+    assert.deepEqual(await store.read(target), { instance: undefined, binding: undefined });
   });
 
   test(`${name}: bindings of two instances with one id are two`, async (t) => {
@@ -77,7 +77,7 @@ export function storeSuite(name: string, open: (t: TestContext) => Promise<Broke
       );
     }
     await store.change({ instanceId: 'i', bindingId: 'b' }, writing({ binding: null }));
-    const { binding } = await store.view({ instanceId: 'j', bindingId: 'b' });
+    const { binding } = await store.read({ instanceId: 'j', bindingId: 'b' });
     assert.deepEqual([binding?.instanceId, await bindingIdsIn(store, 'j')], ['j', ['b']]);
   });
 
@@ -88,7 +88,7 @@ export function storeSuite(name: string, open: (t: TestContext) => Promise<Broke
     };
     await assert.rejects(store.change({ instanceId: 'i' }, throws), RangeError);
     await store.change({ instanceId: 'i' }, writing({ instance: instanceRecord('i') }));
-    assert.equal((await store.view({ instanceId: 'i' })).instance?.id, 'i');
+    assert.equal((await store.read({ instanceId: 'i' })).instance?.id, 'i');
   });
 
   test(`${name}: of many changes at once each decides by what the one before it wrote`, async (t) => {
@@ -102,10 +102,10 @@ export function storeSuite(name: string, open: (t: TestContext) => Promise<Broke
       });
     };
     await Promise.all(Array.from({ length: 40 }, add));
-    assert.equal((await store.view({ instanceId: 'i' })).instance?.options['count'], '40');
+    assert.equal((await store.read({ instanceId: 'i' })).instance?.options['count'], '40');
   });
 
   test(`${name}: says when it can be read`, async (t) => {
-    await (await open(t)).check();
+    await (await open(t)).ping();
   });
 }

@@ -7,7 +7,7 @@ import { nfsOffering } from '../offerings/nfs.ts';
 import { smbOffering } from '../offerings/smb.ts';
 import type { Preflight } from '../preflight/preflight.ts';
 import { startBroker } from '../start-broker.ts';
-import { scratchConfig } from '../try-broker.ts';
+import { temporaryConfig } from '../try-broker.ts';
 
 const operator = { defaults: {}, forced: {} };
 export const nfs = nfsOffering({ ldap: false, operator, maintenance: { version: '1.2.0' } });
@@ -33,7 +33,7 @@ export interface Reply {
 export type CallBroker = (method: string, path: string, call?: Call) => Promise<Reply>;
 
 const configIn = (folder: string): BrokerConfig => ({
-  ...scratchConfig(folder),
+  ...temporaryConfig(folder),
   auth,
   offerings: [nfs, smb],
 });

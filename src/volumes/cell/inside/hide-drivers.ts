@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { withFolder } from '../held-folder.ts';
+import { withDirectory } from '../held-folder.ts';
 import { mountAt } from './mount-at.ts';
 import type { HiddenFolders } from './plan.ts';
 
@@ -20,7 +20,7 @@ export function hideDrivers({ at, folders, holders }: HiddenFolders): void {
   // what is mounted later shows nowhere else
   for (const holder of holders) {
     // what has gone meanwhile holds nothing
-    withFolder(holder, (folder) => mountAt(folder, ['--make-private', '--']));
+    withDirectory(holder, (folder) => mountAt(folder, ['--make-private', '--']));
   }
   for (const folder of folders)
     mountOn(folder, ['-t', 'tmpfs', '-o', 'mode=0000,ro,nosuid,nodev,noexec', '--', 'tmpfs']);
@@ -46,6 +46,6 @@ export function detach(path: string): void {
 }
 
 function mountOn(path: string, words: readonly string[]): void {
-  if (withFolder(path, (folder) => (mountAt(folder, words), true)) === undefined)
+  if (withDirectory(path, (folder) => (mountAt(folder, words), true)) === undefined)
     throw new Error(`the folder ${path} is gone`);
 }

@@ -1,5 +1,5 @@
 import { readSync, writeSync } from 'node:fs';
-import { withFolder } from '../held-folder.ts';
+import { withDirectory } from '../held-folder.ts';
 import { hideDrivers } from './hide-drivers.ts';
 import { mountProc, mountVolumes } from './mount-volumes.ts';
 import type { Plan } from './plan.ts';
@@ -34,7 +34,7 @@ try {
 if (plan.command === undefined) answer(null);
 else {
   const [program = '', ...words] = plan.command;
-  withFolder(plan.root, (folder) => process.chdir(folder.path));
+  withDirectory(plan.root, (folder) => process.chdir(folder.path));
   answer(null);
   process.execve?.(program, [program, ...words], { ...plan.environment });
 }

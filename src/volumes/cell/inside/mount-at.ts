@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import type { HeldFolder } from '../held-folder.ts';
+import type { DirectoryHandle } from '../held-folder.ts';
 
 /** mount(8) has the folder as its descriptor 3, and resolves no path. */
-export function mountAt(folder: HeldFolder, words: readonly string[]): void {
+export function mountAt(folder: DirectoryHandle, words: readonly string[]): void {
   const { error, status, stderr } = spawnSync('mount', ['--no-canonicalize', ...words, '/proc/self/fd/3'], {
     stdio: ['ignore', 'ignore', 'pipe', folder.descriptor],
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },

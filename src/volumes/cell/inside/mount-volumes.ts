@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
-import type { HeldFolder } from '../held-folder.ts';
-import { withFolder } from '../held-folder.ts';
+import type { DirectoryHandle } from '../held-folder.ts';
+import { withDirectory } from '../held-folder.ts';
 import { detach, hiddenSource, stageIn } from './hide-drivers.ts';
 import { mountAt } from './mount-at.ts';
 import type { Plan, PlannedVolume } from './plan.ts';
@@ -18,9 +18,9 @@ export function mountVolumes({ root, volumes, hidden }: Pick<Plan, 'root' | 'vol
     const target = `${root === '/' ? '' : root}${volume.containerDir}`;
     const stage = stageIn(hidden.at);
     for (const { at, words } of bindSteps(source, stage, volume.isReadOnly)) {
-      const step = (folder: HeldFolder): boolean => (mountAt(folder, words), true);
+      const step = (folder: DirectoryHandle): boolean => (mountAt(folder, words), true);
       const path = at === 'stage' ? stage : target;
-      if (withFolder(path, step) === undefined) throw new Error(`the folder ${path} is gone`);
+      if (withDirectory(path, step) === undefined) throw new Error(`the folder ${path} is gone`);
     }
     detach(stage);
   }
@@ -42,7 +42,7 @@ export function bindSteps(
 
 /** A /proc of the app's own processes, where its root has the folder. */
 export function mountProc(root: string): void {
-  withFolder(`${root === '/' ? '' : root}/proc`, (folder) =>
+  withDirectory(`${root === '/' ? '' : root}/proc`, (folder) =>
     mountAt(folder, ['-t', 'proc', '-o', 'nosuid,nodev,noexec', '--', 'proc']),
   );
 }

@@ -28,7 +28,7 @@ export interface PlannedVolume {
 }
 
 /** The answer, on the same descriptor: null when all is mounted, or what failed. */
-export interface PlanAnswer {
+export interface MountResult {
   readonly error: string | null;
 }
 

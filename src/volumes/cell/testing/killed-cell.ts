@@ -14,4 +14,4 @@ await ports.volman.scan();
 const volumes = [await volume('photos'), await volume('rules', { isReadOnly: true })];
 // of a killed cell's app, nothing may go on
 const command = ['sh', '-c', 'touch "$1/ran"', 'sh', volumes[0]?.containerDir ?? ''];
-await runApp(order(command, volumes), { ...ports, step });
+await runApp(order(command, volumes), { ...ports, onStep: step });

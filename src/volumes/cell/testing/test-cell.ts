@@ -9,7 +9,7 @@ import { smallDriver } from '../../volman/testing/small-driver.ts';
 import type { SmallDriver } from '../../volman/testing/small-driver.ts';
 import { Volman } from '../../volman/volman.ts';
 import type { VolumeMount } from '../../options/parse-volume-mounts.ts';
-import type { CellPorts, ContainerOrder } from '../run-app.ts';
+import type { CellPorts, ContainerSpec } from '../run-app.ts';
 
 export const run = promisify(execFile);
 
@@ -26,7 +26,7 @@ export interface TestCell {
   readonly ports: CellPorts;
   /** A volume of the share of that name, for a folder below `apps`. */
   readonly volume: (name: string, changes?: Partial<VolumeMount>) => Promise<VolumeMount>;
-  readonly order: (command: readonly string[], volumes: readonly VolumeMount[]) => ContainerOrder;
+  readonly order: (command: readonly string[], volumes: readonly VolumeMount[]) => ContainerSpec;
 }
 
 /** Of the mounts in a folder; others of the machine come and go. */
@@ -69,7 +69,7 @@ export function cellOf(folder: string): Pick<TestCell, 'steps' | 'logged' | 'sto
     state: join(folder, 'state'),
     deadlines: { start: 60, grace: 60, kill: 60, watch: 0.02 },
     log,
-    step: (step: string) => void steps.push(step),
+    onStep: (step: string) => void steps.push(step),
     signal: stopping.signal,
   };
   return { steps, logged, stopping, ports };

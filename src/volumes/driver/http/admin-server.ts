@@ -10,7 +10,7 @@ export interface AdminPorts {
 }
 
 /** The admin API of the old drivers, which drain scripts call with curl, and /metrics. */
-export function adminRequests({ evacuate, metrics, log }: AdminPorts): RequestListener {
+export function adminRequestHandler({ evacuate, metrics, log }: AdminPorts): RequestListener {
   const answers: Readonly<Record<string, () => Promise<{ status: number; type: string; text: string }>>> = {
     '/ping': async () => asJson(''),
     '/evacuate': async () => asJson(await evacuate()),

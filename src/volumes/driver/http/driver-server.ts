@@ -5,9 +5,9 @@ import { readBody } from './read-body.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 /** `gone` is aborted when the client goes before it has its answer. */
-type Verb = (driver: VolumeDriver, body: Body, gone: AbortSignal) => unknown;
+type Handler = (driver: VolumeDriver, body: Body, clientClosed: AbortSignal) => unknown;
 
-const verbs: Readonly<Record<string, Verb>> = {
+const handlers: Readonly<Record<string, Handler>> = {
   '/Plugin.Activate': () => ({ Err: '', Implements: ['VolumeDriver'] }),
   '/VolumeDriver.Create': (driver, body) => driver.create(body),
   '/VolumeDriver.Get': (driver, body) => driver.get(body),
@@ -19,15 +19,15 @@ const verbs: Readonly<Record<string, Verb>> = {
   '/VolumeDriver.Capabilities': () => ({ Capabilities: { Scope: 'local' } }),
 };
 
-const ofDocker = /^application\/vnd\.docker\.plugins\.v1(?:\.\d+)?\+json$/iu;
+const dockerContentType = /^application\/vnd\.docker\.plugins\.v1(?:\.\d+)?\+json$/iu;
 
 /**
  * The Docker plugin protocol, as volman and Docker speak it: the status is 200 whatever happens, and `Err`
  * says what did.
  */
-export function driverRequests(driver: VolumeDriver, log: DriverLog): RequestListener {
+export function pluginRequestHandler(driver: VolumeDriver, log: DriverLog): RequestListener {
   return (request, response) => {
-    void answer(driver, request, response).catch((error: unknown) => {
+    void respond(driver, request, response).catch((error: unknown) => {
       log.error('request', error, { url: request.url?.slice(0, 100) });
       if (response.headersSent) response.destroy();
       else send(request, response, { Err: 'a fault in the driver; its log says more' });
@@ -35,13 +35,13 @@ export function driverRequests(driver: VolumeDriver, log: DriverLog): RequestLis
   };
 }
 
-async function answer(
+async function respond(
   driver: VolumeDriver,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const [path = ''] = (request.url ?? '').split('?');
-  const verb = Object.hasOwn(verbs, path) ? verbs[path] : undefined;
+  const verb = Object.hasOwn(handlers, path) ? handlers[path] : undefined;
   if (verb === undefined) return sendText(response, 404, '404 page not found');
   if (request.method !== 'POST') return sendText(response, 405, 'Method Not Allowed');
   const read = await readBody(request);
@@ -55,7 +55,7 @@ function send(request: IncomingMessage, response: ServerResponse, body: unknown)
   const text = JSON.stringify(body);
   const accepted = (request.headers.accept ?? '').split(',').map((type) => type.trim());
   response.writeHead(200, {
-    'content-type': accepted.find((type) => ofDocker.test(type)) ?? 'application/json',
+    'content-type': accepted.find((type) => dockerContentType.test(type)) ?? 'application/json',
     'content-length': Buffer.byteLength(text),
   });
   response.end(text);

@@ -8,7 +8,7 @@ export interface LdapSettings {
   readonly serviceUser: string;
   readonly servicePassword: string;
   /** Users are searched for below this entry. */
-  readonly usersBelow: string;
+  readonly searchBase: string;
   /** In PEM. */
   readonly caCertificate: string | undefined;
   /** Milliseconds for the whole of one search. */
@@ -47,7 +47,7 @@ export function parseLdapSettings(
     url: `${caCertificate === undefined ? 'ldap' : 'ldaps'}://${isIPv6(host) ? `[${host}]` : host}:${port}`,
     serviceUser: required('LDAP_SVC_USER'),
     servicePassword: required('LDAP_SVC_PASS'),
-    usersBelow: required('LDAP_USER_FQDN'),
+    searchBase: required('LDAP_USER_FQDN'),
     caCertificate,
     timeout: number('LDAP_TIMEOUT', '120', 3600) * 1000,
   };

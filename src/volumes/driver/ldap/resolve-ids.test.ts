@@ -6,7 +6,7 @@ import { startDriver } from '../start-driver.ts';
 import { memoryMounter } from '../testing/memory-mounter.ts';
 import { callerOf, configIn, driverFolder, nfsOptions } from '../testing/test-driver.ts';
 import { parseLdapSettings, type LdapSettings } from './ldap-settings.ts';
-import { ldapResolver } from './resolve-ids.ts';
+import { createLdapIdResolver } from './resolve-ids.ts';
 import { base, noSlapd, service, startSlapd, type Slapd } from './testing/slapd.ts';
 
 const skip = noSlapd;
@@ -67,15 +67,15 @@ const refusedAs = (code: MountErrorCode, words: RegExp) => (error: unknown) => {
 };
 
 test('a user has the ids of the directory, with and without TLS', { skip }, async () => {
-  const byTls = ldapResolver(settings());
+  const byTls = createLdapIdResolver(settings());
   assert.deepEqual(await byTls(alice, inTime), { uid: 4000, gid: 4001 });
   assert.deepEqual(await byTls({ username: 'no group', password }, inTime), { uid: 4002, gid: 4002 });
-  const plain = ldapResolver(settings({ LDAP_PORT: String(slapd.port), LDAP_CA_CERT: '' }));
+  const plain = createLdapIdResolver(settings({ LDAP_PORT: String(slapd.port), LDAP_CA_CERT: '' }));
   assert.deepEqual(await plain(alice, inTime), { uid: 4000, gid: 4001 });
 });
 
 test('characters of a filter in a name stand for themselves', { skip }, async () => {
-  const resolveIds = ldapResolver(settings());
+  const resolveIds = createLdapIdResolver(settings());
   assert.deepEqual(await resolveIds({ username: 'a*(b)\\c', password }, inTime), { uid: 4003, gid: 4003 });
   for (const username of ['a*', 'ali*', 'alice)(cn=*', 'x)(|(cn=alice)'])
     await assert.rejects(
@@ -88,7 +88,7 @@ test(
   'an empty password is refused, which the server would take for an anonymous bind',
   { skip },
   async () => {
-    const resolveIds = ldapResolver(settings());
+    const resolveIds = createLdapIdResolver(settings());
     await assert.rejects(
       resolveIds({ ...alice, password: '' }, inTime),
       refusedAs('BAD_CREDENTIALS', /must not be empty/u),
@@ -101,7 +101,7 @@ test(
 );
 
 test('each refusal says whose it is to correct', { skip }, async () => {
-  const resolveIds = ldapResolver(settings());
+  const resolveIds = createLdapIdResolver(settings());
   const cases = [
     ['alice', 'wrong', 'BAD_CREDENTIALS', /refuses the password/u],
     ['stranger', password, 'BAD_CREDENTIALS', /User does not exist/u],
@@ -111,36 +111,36 @@ test('each refusal says whose it is to correct', { skip }, async () => {
   ] as const;
   for (const [username, given, code, words] of cases)
     await assert.rejects(resolveIds({ username, password: given }, inTime), refusedAs(code, words), username);
-  const badService = ldapResolver(settings({ LDAP_SVC_PASS: 'wrong' }));
+  const badService = createLdapIdResolver(settings({ LDAP_SVC_PASS: 'wrong' }));
   await assert.rejects(badService(alice, inTime), refusedAs('FAILED', /LDAP_SVC_USER/u));
-  const badBase = ldapResolver(settings({ LDAP_USER_FQDN: 'dc=elsewhere' }));
+  const badBase = createLdapIdResolver(settings({ LDAP_USER_FQDN: 'dc=elsewhere' }));
   await assert.rejects(badBase(alice, inTime), refusedAs('FAILED', /LDAP_USER_FQDN/u));
 });
 
 test('a server with a certificate of another CA, or none, gets no password', { skip }, async () => {
   const other = await startSlapd('');
   await other.stop();
-  const wrongCa = ldapResolver(settings({ LDAP_CA_CERT: other.ca }));
+  const wrongCa = createLdapIdResolver(settings({ LDAP_CA_CERT: other.ca }));
   await assert.rejects(wrongCa(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
-  const noTls = ldapResolver(settings({ LDAP_PORT: String(slapd.port) }));
+  const noTls = createLdapIdResolver(settings({ LDAP_PORT: String(slapd.port) }));
   await assert.rejects(noTls(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
-  const gone = ldapResolver(settings({ LDAP_PORT: String(other.port) }));
+  const gone = createLdapIdResolver(settings({ LDAP_PORT: String(other.port) }));
   await assert.rejects(gone(alice, inTime), refusedAs('UNREACHABLE', /could not be reached/u));
 });
 
 test('a server that does not answer ends with the deadline', { skip }, async (t) => {
   slapd.signal('SIGSTOP');
   t.after(() => slapd.signal('SIGCONT'));
-  const resolveIds = ldapResolver(settings({ LDAP_TIMEOUT: '1' }));
+  const resolveIds = createLdapIdResolver(settings({ LDAP_TIMEOUT: '1' }));
   await assert.rejects(resolveIds(alice, inTime), refusedAs('TIMED_OUT', /in time/u));
-  const patient = ldapResolver(settings());
+  const patient = createLdapIdResolver(settings());
   await assert.rejects(patient(alice, AbortSignal.timeout(500)), refusedAs('TIMED_OUT', /in time/u));
 });
 
 test('a driver mounts the share of a user with the ids of the directory', { skip }, async (t) => {
   const mounter = memoryMounter();
   const config = configIn(await driverFolder(t));
-  const idsOf = ldapResolver(settings());
+  const idsOf = createLdapIdResolver(settings());
   const driver = await startDriver(config, { mounter, idsOf, out: () => undefined });
   t.after(() => driver.stop());
   const call = callerOf(driver.address);

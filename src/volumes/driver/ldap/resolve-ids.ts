@@ -1,13 +1,13 @@
 import type { Client, Entry } from 'ldapts';
 import { MountError, type MountErrorCode } from '../mount/mount-error.ts';
-import type { MappedIds } from '../mount/mount-order.ts';
-import type { Login } from '../options/parse-mount-request.ts';
+import type { IdMapping } from '../mount/mount-order.ts';
+import type { DirectoryLogin } from '../options/parse-mount-request.ts';
 import type { LdapSettings } from './ldap-settings.ts';
 
 /**
  * Finds the ids that a user has in the directory, and checks the password. Throws MountError without secrets.
  */
-export type ResolveIds = (login: Login, signal: AbortSignal) => Promise<MappedIds>;
+export type ResolveIds = (login: DirectoryLogin, signal: AbortSignal) => Promise<IdMapping>;
 
 /** 4294967295 is -1 to the kernel, and 0 is root. */
 const lastId = 4_294_967_294;
@@ -15,11 +15,11 @@ const lastId = 4_294_967_294;
 /**
  * Asks the LDAP server at each mount, so that a changed password counts at once. The library is loaded then.
  */
-export function ldapResolver(settings: LdapSettings): ResolveIds {
+export function createLdapIdResolver(settings: LdapSettings): ResolveIds {
   return async (login, signal) => {
     // a server takes a bind without a password for an anonymous one, and lets it succeed (RFC 4513, 5.1.2)
     if (login.username === '' || login.password === '')
-      throw refused('BAD_CREDENTIALS', 'username and password must not be empty; correct the binding');
+      throw ldapError('BAD_CREDENTIALS', 'username and password must not be empty; correct the binding');
     const { Client } = await import('ldapts');
     const { url, caCertificate, timeout } = settings;
     const client = new Client({
@@ -31,7 +31,7 @@ export function ldapResolver(settings: LdapSettings): ResolveIds {
     const late = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
     const aborted = Promise.withResolvers<never>();
     const onAbort = (): void =>
-      aborted.reject(refused('TIMED_OUT', 'the LDAP server did not answer in time; ask the operator'));
+      aborted.reject(ldapError('TIMED_OUT', 'the LDAP server did not answer in time; ask the operator'));
     late.addEventListener('abort', onAbort, { once: true });
     if (late.aborted) onAbort();
     try {
@@ -45,18 +45,18 @@ export function ldapResolver(settings: LdapSettings): ResolveIds {
 
 async function resolve(
   client: Client,
-  { serviceUser, servicePassword, usersBelow }: LdapSettings,
-  { username, password }: Login,
-): Promise<MappedIds> {
+  { serviceUser, servicePassword, searchBase }: LdapSettings,
+  { username, password }: DirectoryLogin,
+): Promise<IdMapping> {
   const { AndFilter, EqualityFilter } = await import('ldapts');
   await client.bind(serviceUser, servicePassword).catch((error: Error) => {
-    throw isRefusal(error)
-      ? refused(
+    throw isLdapResultError(error)
+      ? ldapError(
           'FAILED',
           'the LDAP server refuses the driver itself; the operator must correct LDAP_SVC_USER and LDAP_SVC_PASS',
           error,
         )
-      : refused(
+      : ldapError(
           'UNREACHABLE',
           'LDAP server could not be reached, please contact your system administrator',
           error,
@@ -71,30 +71,30 @@ async function resolve(
   });
   const attributes = ['uidNumber', 'gidNumber'];
   const { searchEntries } = await client
-    .search(usersBelow, { scope: 'sub', filter, attributes })
+    .search(searchBase, { scope: 'sub', filter, attributes })
     .catch((error: Error) => {
-      throw refused(
+      throw ldapError(
         'FAILED',
         'the LDAP server refuses the search for users; the operator must correct LDAP_USER_FQDN',
         error,
       );
     });
   const [entry] = searchEntries;
-  if (entry === undefined) throw refused('BAD_CREDENTIALS', 'User does not exist; correct username');
+  if (entry === undefined) throw ldapError('BAD_CREDENTIALS', 'User does not exist; correct username');
   if (searchEntries.length > 1)
-    throw refused(
+    throw ldapError(
       'BAD_CREDENTIALS',
       'Ambiguous search--too many results: more than one user has this name; ask the operator',
     );
-  const ids = idsOf(entry);
+  const ids = idsFromEntry(entry);
   await client.bind(entry.dn, password).catch((error: Error) => {
-    throw isRefusal(error)
-      ? refused(
+    throw isLdapResultError(error)
+      ? ldapError(
           'BAD_CREDENTIALS',
           'the LDAP server refuses the password; correct username and password',
           error,
         )
-      : refused(
+      : ldapError(
           'UNREACHABLE',
           'LDAP server could not be reached, please contact your system administrator',
           error,
@@ -104,13 +104,13 @@ async function resolve(
 }
 
 /** A user without a group of their own has the group of that number. */
-function idsOf(entry: Entry): MappedIds {
+function idsFromEntry(entry: Entry): IdMapping {
   const id = (name: string): number | undefined => {
     const value = entry[name];
     if (value === undefined || (Array.isArray(value) && value.length === 0)) return undefined;
     const number = typeof value === 'string' && /^\d{1,10}$/u.test(value) ? Number(value) : 0;
     if (number < 1 || number > lastId)
-      throw refused(
+      throw ldapError(
         'FAILED',
         `${name} of the user in the directory is not from 1 to ${lastId}; the operator must correct it`,
       );
@@ -118,14 +118,14 @@ function idsOf(entry: Entry): MappedIds {
   };
   const uid = id('uidNumber');
   if (uid === undefined)
-    throw refused('FAILED', 'the user has no uidNumber in the directory; the operator must add one');
+    throw ldapError('FAILED', 'the user has no uidNumber in the directory; the operator must add one');
   return { uid, gid: id('gidNumber') ?? uid };
 }
 
 /** Answered by the server with a result code (RFC 4511), where a connection's errors have names. */
-const isRefusal = (error: Error): boolean => 'code' in error && typeof error.code === 'number';
+const isLdapResultError = (error: Error): boolean => 'code' in error && typeof error.code === 'number';
 
 /** The server's own words may quote what it was sent, so they are no part of the message. */
-function refused(code: MountErrorCode, why: string, cause?: Error): MountError {
+function ldapError(code: MountErrorCode, why: string, cause?: Error): MountError {
   return new MountError(code, `The share was not mounted: ${why}`, cause && { cause });
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MountError } from './mount-error.ts';
-import type { MountOrder } from './mount-order.ts';
+import type { MountSpec } from './mount-order.ts';
 import type { Mounter } from './mounter.ts';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { runProgram } from './run-program.ts';
@@ -12,11 +12,11 @@ const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';
  * A stand-in for demos and tests without file servers: in place of a share it binds the local folder below
  * `from` that has the share's path. Needs root.
  */
-export function bindMounter(from: string): Mounter {
+export function bindMounter(sourceDirectory: string): Mounter {
   return {
     mount: async (order, target, signal) => {
       const options = `bind,nosuid,nodev${order.readOnly ? ',ro' : ''}`;
-      await run('mount', ['-o', options, '--', join(from, pathOf(order)), target], signal);
+      await run('mount', ['-o', options, '--', join(sourceDirectory, pathOf(order)), target], signal);
     },
     unmount: async (target, signal) => {
       while ((await mountPoints()).includes(target)) await run('umount', ['-l', '--', target], signal);
@@ -32,14 +32,14 @@ export function bindMounter(from: string): Mounter {
       });
       return exitCode === 0 ? 'answers' : 'stale';
     },
-    mounted: async (folder) => {
+    listMounts: async (folder) => {
       const below = (await mountPoints()).filter((point) => point.startsWith(`${folder}/`));
       return [...new Set(below)];
     },
   };
 }
 
-const pathOf = (order: MountOrder): string =>
+const pathOf = (order: MountSpec): string =>
   order.kind === 'nfs' ? order.path : order.share.replace(/^\/\/[^/]*/u, '');
 
 async function run(program: string, args: readonly string[], signal: AbortSignal): Promise<void> {

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { mountCommand } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
-import type { MountOrder } from './mount-order.ts';
+import type { MountSpec } from './mount-order.ts';
 import { ShareMounter } from './share-mounter.ts';
 import { nfs, smb } from './testing/plain-orders.ts';
 
-const attacks: Readonly<Record<string, MountOrder>> = {
+const attacks: Readonly<Record<string, MountSpec>> = {
   'an option in a domain': { ...smb, domain: 'W,noperm' },
   'an option in a user name': { ...smb, username: 'u,uid=0' },
   'an option in a file mode': { ...smb, fileMode: '0777,suid' },

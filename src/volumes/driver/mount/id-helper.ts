@@ -4,13 +4,13 @@ import { chmod, open, stat, unlink, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { containerId } from './mount-command.ts';
+import { containerUid } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
-import type { MappedIds } from './mount-order.ts';
+import type { IdMapping } from './mount-order.ts';
 import { cannotStart, killGroup } from './run-program.ts';
 
-export interface HelperStart {
-  readonly ids: MappedIds;
+export interface IdMapperOptions {
+  readonly ids: IdMapping;
   readonly source: string;
   readonly target: string;
   readonly readOnly: boolean;
@@ -29,16 +29,16 @@ const stderrLimit = 4096;
  * with what the program said. It outlives this process, as the containers that use it do. Its output is a
  * file without a name: a pipe would break when this process ends.
  */
-export async function startHelper(
-  start: HelperStart,
+export async function startIdMapper(
+  start: IdMapperOptions,
 ): Promise<{ stderr: string; wasKilled: boolean } | undefined> {
   if (start.mapfsPath === undefined) {
-    await requireOpenFuse();
+    await ensureFuseAccess();
     // bindfs looks as the mapped user whether the folder is empty
     await chmod(start.target, 0o755);
   }
-  const [program, ...args] = helperCommand(start);
-  const output = await namelessFile();
+  const [program, ...args] = idMapperCommand(start);
+  const output = await openTemporaryFile();
   try {
     const child = spawn(program, args, {
       cwd: '/',
@@ -54,7 +54,7 @@ export async function startHelper(
       if (state.error !== undefined) throw cannotStart(program, state.error);
       if (state.ended || start.signal.aborted) {
         if (!state.ended && child.pid !== undefined) killGroup(child.pid);
-        return { stderr: await firstPart(output), wasKilled: !state.ended };
+        return { stderr: await truncate(output), wasKilled: !state.ended };
       }
       await pause(10);
     }
@@ -65,7 +65,7 @@ export async function startHelper(
 }
 
 /** What the process of a helper is called. */
-export const helperPrograms: readonly string[] = ['setpriv', 'bindfs', 'mapfs'];
+export const idMapperPrograms: readonly string[] = ['setpriv', 'bindfs', 'mapfs'];
 const capabilities = '+sys_admin';
 
 /**
@@ -74,7 +74,7 @@ const capabilities = '+sys_admin';
  * folder, so it must have no right to files of this machine (no dac_override). All that the kernel lets it
  * serve is checked for the container's id, as bindfs sets default_permissions.
  */
-function helperCommand(start: HelperStart): [string, ...string[]] {
+function idMapperCommand(start: IdMapperOptions): [string, ...string[]] {
   const { ids, source, target, readOnly, mapfsPath } = start;
   if (mapfsPath !== undefined) return [mapfsPath, '-uid', `${ids.uid}`, '-gid', `${ids.gid}`, target, source];
   return [
@@ -82,12 +82,12 @@ function helperCommand(start: HelperStart): [string, ...string[]] {
     ...['--inh-caps', capabilities, '--ambient-caps', capabilities, '--bounding-set', `-all,${capabilities}`],
     ...['--no-new-privs', 'bindfs', '-f', '--multithreaded'],
     ...['-o', `allow_other,nosuid,nodev${readOnly ? ',ro' : ''}`],
-    ...[`--force-user=${containerId}`, `--force-group=${containerId}`, source, target],
+    ...[`--force-user=${containerUid}`, `--force-group=${containerUid}`, source, target],
   ];
 }
 
 /** bindfs opens /dev/fuse as the mapped user; udev lets every user do so. */
-async function requireOpenFuse(): Promise<void> {
+async function ensureFuseAccess(): Promise<void> {
   const found = await stat('/dev/fuse').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
@@ -100,14 +100,14 @@ async function requireOpenFuse(): Promise<void> {
 }
 
 /** A file that nobody else can open, and that is gone when it is closed. */
-async function namelessFile(): Promise<FileHandle> {
+async function openTemporaryFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `volume-helper-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
   await unlink(path);
   return file;
 }
 
-async function firstPart(file: FileHandle): Promise<string> {
+async function truncate(file: FileHandle): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(stderrLimit), 0, stderrLimit, 0);
   return buffer.toString('utf8', 0, bytesRead);
 }

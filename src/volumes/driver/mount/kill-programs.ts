@@ -5,13 +5,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 export const mountPrograms: readonly string[] = ['mount', 'mount.nfs', 'mount.nfs4', 'mount.cifs'];
 
 /** Milliseconds in which a killed program has to end. */
-const grace = 1000;
+const killTimeoutMs = 1000;
 
 /**
  * Kills the programs of these names that have one of `paths` as an argument, whoever started them, and waits
  * a second at most for their end. Who imitates such a command line has only a process of their own ended.
  */
-export async function killPrograms(names: readonly string[], paths: readonly string[]): Promise<void> {
+export async function killProcessesByArgument(
+  names: readonly string[],
+  paths: readonly string[],
+): Promise<void> {
   const isOne = async (pid: string): Promise<boolean> => {
     // only then cmdline, which may not answer for a process that waits for a dead mount
     if (!names.includes((await procFile(pid, 'comm')).trimEnd())) return false;
@@ -20,7 +23,7 @@ export async function killPrograms(names: readonly string[], paths: readonly str
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
   const found = (await Promise.all(pids.map(async (pid) => ((await isOne(pid)) ? [pid] : [])))).flat();
   for (const pid of found) kill(Number(pid));
-  const deadline = AbortSignal.timeout(grace);
+  const deadline = AbortSignal.timeout(killTimeoutMs);
   for (const pid of found) while (!deadline.aborted && (await isOne(pid))) await pause(10);
 }
 

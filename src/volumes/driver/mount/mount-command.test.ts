@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mountCommand } from './mount-command.ts';
-import type { NfsOrder, SmbOrder } from './mount-order.ts';
+import type { NfsMountSpec, SmbMountSpec } from './mount-order.ts';
 import { nfs, smb } from './testing/plain-orders.ts';
 
 const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0,nosharecache';
@@ -13,19 +13,19 @@ test('the options of NFS are those of the old driver, with nosuid and nodev', ()
 });
 
 test('version, read-only and attribute caching of NFS become options', () => {
-  const order: NfsOrder = {
+  const order: NfsMountSpec = {
     ...nfs,
     host: '2001:db8::1',
     version: '4.1',
     readOnly: true,
-    cachesAttributes: true,
+    attributeCaching: true,
   };
   const { args } = mountCommand(order, '/t');
   assert.deepEqual(args.slice(3), [`nosuid,nodev,ro,${defaults},vers=4.1`, '--', '[2001:db8::1]:/x', '/t']);
 });
 
 test("the options of SMB are typed, the ids are the container's, and the password is apart", () => {
-  const order: SmbOrder = {
+  const order: SmbMountSpec = {
     ...smb,
     domain: 'd',
     version: '3.1.1',

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { MountError } from './mount-error.ts';
-import type { MountOrder, NfsOrder, SmbOrder } from './mount-order.ts';
+import type { MountSpec, NfsMountSpec, SmbMountSpec } from './mount-order.ts';
 
 /** Arguments of mount(8), and what no argument may show. */
 export interface MountCommand {
@@ -10,17 +10,18 @@ export interface MountCommand {
 }
 
 /** The user that owns the files of a share inside the container (vcap of Cloud Foundry's apps). */
-export const containerId = 2000;
+export const containerUid = 2000;
 
 /**
  * The command that mounts `order` at `target`. INVALID_OPTION where a value would be read as another option.
  */
-export function mountCommand(order: MountOrder, target: string): MountCommand {
+export function mountCommand(order: MountSpec, target: string): MountCommand {
   const options = order.kind === 'nfs' ? nfsOptions(order) : smbOptions(order);
   const source = order.kind === 'nfs' ? nfsSource(order) : order.share;
-  for (const option of options) refuse(/[\p{Cc},]/u, option, 'has a comma or a control character');
-  refuse(/^-|[\p{Cc},]/u, source, 'begins with a dash, or has a comma or a control character');
-  if (order.kind === 'smb') refuse(/[\n\r\0]/u, order.password, 'has a line break or a NUL', 'the password');
+  for (const option of options) assertSafeValue(/[\p{Cc},]/u, option, 'has a comma or a control character');
+  assertSafeValue(/^-|[\p{Cc},]/u, source, 'begins with a dash, or has a comma or a control character');
+  if (order.kind === 'smb')
+    assertSafeValue(/[\n\r\0]/u, order.password, 'has a line break or a NUL', 'the password');
   const type = order.kind === 'nfs' ? 'nfs' : 'cifs';
   return {
     args: ['-t', type, '-o', options.join(','), '--', source, target],
@@ -37,21 +38,21 @@ const common = ['nosuid', 'nodev'];
  * `retry=0`: mount.nfs would try a server that refuses for two minutes, and its reason would be lost.
  * `nosharecache`: mounts of one file system would share their names, which the first mount chooses.
  */
-function nfsOptions(order: NfsOrder): string[] {
+function nfsOptions(order: NfsMountSpec): string[] {
   return [
     ...common,
     ...(order.readOnly ? ['ro'] : []),
     ...['hard', 'timeo=600', 'retrans=2', 'rsize=1048576', 'wsize=1048576', 'retry=0', 'nosharecache'],
-    ...(order.cachesAttributes ? [] : ['actimeo=0']),
+    ...(order.attributeCaching ? [] : ['actimeo=0']),
     ...(order.version === undefined ? [] : [`vers=${order.version}`]),
   ];
 }
 
-function nfsSource({ host, path }: NfsOrder): string {
+function nfsSource({ host, path }: NfsMountSpec): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${path}`;
 }
 
-function smbOptions(order: SmbOrder): string[] {
+function smbOptions(order: SmbMountSpec): string[] {
   const values = {
     username: order.username,
     domain: order.domain,
@@ -60,18 +61,18 @@ function smbOptions(order: SmbOrder): string[] {
     dir_mode: order.dirMode,
     sec: order.security,
     // else root's tickets are used, and the keys of the machine
-    cruid: order.security?.startsWith('krb5') === true ? `${containerId}` : undefined,
+    cruid: order.security?.startsWith('krb5') === true ? `${containerUid}` : undefined,
   };
   return [
     ...common,
     ...(order.readOnly ? ['ro'] : []),
-    ...[`uid=${containerId}`, `gid=${containerId}`, utf8],
+    ...[`uid=${containerUid}`, `gid=${containerUid}`, utf8],
     ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`])),
     ...order.flags,
   ];
 }
 
-function refuse(pattern: RegExp, value: string, fault: string, name = `'${value}'`): void {
+function assertSafeValue(pattern: RegExp, value: string, fault: string, name = `'${value}'`): void {
   if (pattern.test(value))
     throw new MountError(
       'INVALID_OPTION',

@@ -5,7 +5,7 @@ interface FailureRule {
   readonly pattern: RegExp;
   readonly code: MountErrorCode;
   /** What a developer can do about it. */
-  readonly sentence: string;
+  readonly advice: string;
 }
 
 const unreachable =
@@ -29,54 +29,54 @@ const accessDenied = /mount error\(13\)/u;
 /**
  * What mount(8), mount.nfs and mount.cifs say, in C's locale; mount.cifs has the error numbers of the kernel.
  */
-const mountRules: readonly FailureRule[] = [
+const mountFailureRules: readonly FailureRule[] = [
   {
     pattern: /rpc\.statd is not running/u,
     code: 'NOT_SUPPORTED',
-    sentence: 'NFS 3 needs rpc.statd on this machine; start it, or choose version 4.1',
+    advice: 'NFS 3 needs rpc.statd on this machine; start it, or choose version 4.1',
   },
   {
     pattern: /access denied by server|reason given by server: (?:Permission denied|Operation not permitted)/u,
     code: 'ACCESS_DENIED',
-    sentence: noAccess,
+    advice: noAccess,
   },
   {
     pattern: /reason given by server: No such file|mount error\((?:2|6)\)/u,
     code: 'NO_SUCH_SHARE',
-    sentence: noShare,
+    advice: noShare,
   },
   {
     pattern:
       /mount error\((?:13|126|127|128|129)\)|mount\.nfs: (?:Permission denied|Operation not permitted)/u,
     code: 'BAD_CREDENTIALS',
-    sentence: credentials,
+    advice: credentials,
   },
   {
     pattern:
       /protocol not supported|protocol is not supported|mount error\((?:93|95|112)\)|version mismatch/iu,
     code: 'NOT_SUPPORTED',
-    sentence: tooOld,
+    advice: tooOld,
   },
   {
     pattern: /No such device|unknown filesystem type|helper program|mount error\(19\)/u,
     code: 'NOT_SUPPORTED',
-    sentence: noHelper,
+    advice: noHelper,
   },
   {
     pattern:
       /No route to host|Connection (?:refused|timed out|reset)|Network is unreachable|Host is down|could not (?:resolve|connect)|Failed to resolve|Name or service not known|Resource temporarily unavailable|name resolution|RPC:|mount error\((?:101|104|110|111|113|115)\)/u,
     code: 'UNREACHABLE',
-    sentence: unreachable,
+    advice: unreachable,
   },
   {
     pattern: /incorrect mount option|Invalid argument|bad option|mount error\(22\)/u,
     code: 'INVALID_OPTION',
-    sentence: option,
+    advice: option,
   },
   {
     pattern: /already mounted|busy/u,
     code: 'BUSY',
-    sentence: 'Something else is mounted there, or uses the folder',
+    advice: 'Something else is mounted there, or uses the folder',
   },
 ];
 
@@ -85,22 +85,22 @@ const folderRules: readonly FailureRule[] = [
   {
     pattern: /Too many levels of symbolic links/u,
     code: 'LINK_IN_SHARE',
-    sentence: 'The path has a symbolic link on the server, which could lead anywhere; name the folder itself',
+    advice: 'The path has a symbolic link on the server, which could lead anywhere; name the folder itself',
   },
-  { pattern: /does not exist|No such file/u, code: 'NO_SUCH_SHARE', sentence: noShare },
+  { pattern: /does not exist|No such file/u, code: 'NO_SUCH_SHARE', advice: noShare },
   {
     pattern: /not a directory/iu,
     code: 'NO_SUCH_SHARE',
-    sentence: 'The path is that of a file, or leads through one; name a folder',
+    advice: 'The path is that of a file, or leads through one; name a folder',
   },
-  { pattern: /Permission denied|Operation not permitted/u, code: 'ACCESS_DENIED', sentence: noAccess },
+  { pattern: /Permission denied|Operation not permitted/u, code: 'ACCESS_DENIED', advice: noAccess },
 ];
 
 const helperRules: readonly FailureRule[] = [
   {
     pattern: /permission denied|could not open source|access/iu,
     code: 'ACCESS_DENIED',
-    sentence:
+    advice:
       "The share's folder is closed to the mapped user: check uid and gid, and the folder's mode on the server",
   },
 ];
@@ -118,9 +118,9 @@ export interface ProgramFailure {
 
 /** The error for a mount that failed, with the program's words and without secrets. */
 export function mountFailure(failure: ProgramFailure): MountError {
-  return describe(failure, mountRules, {
+  return describe(failure, mountFailureRules, {
     code: 'FAILED',
-    sentence: 'The share was not mounted for a reason that this driver does not know',
+    advice: 'The share was not mounted for a reason that this driver does not know',
   });
 }
 
@@ -128,7 +128,7 @@ export function mountFailure(failure: ProgramFailure): MountError {
 export function folderFailure(failure: ProgramFailure): MountError {
   return describe(failure, folderRules, {
     code: 'FAILED',
-    sentence: 'The folder was not mounted for a reason that this driver does not know',
+    advice: 'The folder was not mounted for a reason that this driver does not know',
   });
 }
 
@@ -136,7 +136,7 @@ export function folderFailure(failure: ProgramFailure): MountError {
 export function helperFailure(failure: ProgramFailure): MountError {
   return describe(failure, helperRules, {
     code: 'HELPER_FAILED',
-    sentence: 'The program that maps user ids did not start: see whether /dev/fuse is there',
+    advice: 'The program that maps user ids did not start: see whether /dev/fuse is there',
   });
 }
 
@@ -152,7 +152,7 @@ function describe(
       'TIMED_OUT',
       `${failure.share}: The server did not answer in time: check that it runs and can be reached${quoted}`,
     );
-  const { code, sentence } = rules.find(({ pattern }) => pattern.test(failure.stderr)) ?? other;
+  const { code, advice } = rules.find(({ pattern }) => pattern.test(failure.stderr)) ?? other;
   const hint = failure.lacksDomain === true && accessDenied.test(failure.stderr) ? `; ${domain}` : '';
-  return new MountError(code, `${failure.share}: ${sentence}${hint}${quoted}`);
+  return new MountError(code, `${failure.share}: ${advice}${hint}${quoted}`);
 }

@@ -1,14 +1,14 @@
 /** What to mount: typed values of the options that a broker answered, checked at the driver's border. */
-export type MountOrder = NfsOrder | SmbOrder;
+export type MountSpec = NfsMountSpec | SmbMountSpec;
 
 /** Ids that own files on the server. Inside the container one uid, 2000, reads and writes as them. */
-export interface MappedIds {
+export interface IdMapping {
   readonly uid: number;
   readonly gid: number;
 }
 
 /** A share of NFS. */
-export interface NfsOrder {
+export interface NfsMountSpec {
   readonly kind: 'nfs';
   /** A name, an IPv4 address, or an IPv6 address without brackets. */
   readonly host: string;
@@ -18,13 +18,13 @@ export interface NfsOrder {
   readonly version?: '3' | '4' | '4.0' | '4.1' | '4.2';
   readonly readOnly: boolean;
   /** Attributes are cached by the kernel, and no longer asked for at each access. */
-  readonly cachesAttributes: boolean;
+  readonly attributeCaching: boolean;
   /** Without them the kernel's own mount is handed out. */
-  readonly ids?: MappedIds;
+  readonly ids?: IdMapping;
 }
 
 /** A share of SMB. */
-export interface SmbOrder {
+export interface SmbMountSpec {
   readonly kind: 'smb';
   /** `//host/share` or `//host/share/path`. */
   readonly share: string;

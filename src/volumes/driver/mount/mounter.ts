@@ -1,4 +1,4 @@
-import type { MountOrder } from './mount-order.ts';
+import type { MountSpec } from './mount-order.ts';
 
 /** How a mount answers: `stale` has a dead server or helper, or gave no answer in time. */
 export type MountHealth = 'answers' | 'stale' | 'absent';
@@ -13,7 +13,7 @@ export interface Mounter {
    * after an error or a kill -9 `unmount` removes. Throws MountError, whose text holds no secret: TIMED_OUT
    * when `signal` is aborted.
    */
-  mount(order: MountOrder, target: string, signal: AbortSignal): Promise<void>;
+  mount(order: MountSpec, target: string, signal: AbortSignal): Promise<void>;
 
   /**
    * Unmounts what is at `target` and ends its helper: plainly, then by force unless it is in use and answers,
@@ -25,5 +25,5 @@ export interface Mounter {
   probe(target: string, deadlineSeconds: number): Promise<MountHealth>;
 
   /** Targets below `folder` that have a mount or a part of one, as /proc/self/mountinfo has them. */
-  mounted(folder: string): Promise<readonly string[]>;
+  listMounts(folder: string): Promise<readonly string[]>;
 }

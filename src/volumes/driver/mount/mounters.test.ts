@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { bindMounter } from './bind-mounter.ts';
-import type { NfsOrder } from './mount-order.ts';
+import type { NfsMountSpec } from './mount-order.ts';
 import type { Mounter } from './mounter.ts';
 import { exportsIn } from './nfs-mounter.ts';
 import { ShareMounter, type ShareMounterOptions } from './share-mounter.ts';
@@ -30,14 +30,14 @@ const skip =
   (process.geteuid?.() !== 0 && 'needs root') ||
   (spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'needs the right to mount');
 
-const order: NfsOrder = {
+const order: NfsMountSpec = {
   kind: 'nfs',
   host: 'server',
   path: '/share',
   readOnly: false,
-  cachesAttributes: false,
+  attributeCaching: false,
 };
-const mapped: NfsOrder = { ...order, ids: { uid: 4000, gid: 4001 } };
+const mapped: NfsMountSpec = { ...order, ids: { uid: 4000, gid: 4001 } };
 const inTime = AbortSignal.timeout(600_000);
 let scratch = '';
 let subjects: Readonly<Record<'bind' | 'plain' | 'mapfs', MounterSubject>>;
@@ -99,7 +99,7 @@ echo "$1 $2 $3 $4" > ${folder}/mapfs-arguments
 read line < ${folder}/fifo
 `;
 
-async function subject(name: string, mounter: Mounter, ofShare: NfsOrder): Promise<MounterSubject> {
+async function subject(name: string, mounter: Mounter, ofShare: NfsMountSpec): Promise<MounterSubject> {
   const folder = join(scratch, name);
   await mkdir(folder, { mode: 0o711 });
   return {
@@ -196,7 +196,7 @@ test(
     await assert.rejects(mounter.mount(order, target, inTime), { code: 'BUSY' });
     await mounter.unmount(target, inTime);
     await assert.rejects(mounter.mount(order, `${target}_mapfs`, inTime), { code: 'INVALID_OPTION' });
-    assert.deepEqual(await mounter.mounted(folder), []);
+    assert.deepEqual(await mounter.listMounts(folder), []);
   },
 );
 

@@ -5,7 +5,7 @@ import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { mountCommand } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
 import { folderFailure, mountFailure } from './mount-failure.ts';
-import type { NfsOrder } from './mount-order.ts';
+import type { NfsMountSpec } from './mount-order.ts';
 import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check.ts';
 import type { ProgramResult } from './run-program.ts';
 
@@ -31,7 +31,7 @@ export interface NfsMounterPorts {
 
 /** A folder, and the mount of the server that it is looked up in. */
 interface Place {
-  readonly order: NfsOrder;
+  readonly order: NfsMountSpec;
   readonly address: string;
   readonly serverAddresses: readonly string[];
   /** What is mounted first: the root of an NFS 4 server, or an export of an NFS 3 server. */
@@ -56,7 +56,7 @@ export class NfsMounter {
   }
 
   /** Mounts at `at`. Throws MountError, and may leave a mount at `at` then. */
-  async mount(order: NfsOrder, at: string, signal: AbortSignal): Promise<void> {
+  async mount(order: NfsMountSpec, at: string, signal: AbortSignal): Promise<void> {
     const addresses = await this.#addressesOf(order, signal);
     const group = this.#ports.sameServers.filter((each) =>
       each.some((one) => addresses.some((other) => isSameAddress(one, other))),
@@ -72,7 +72,7 @@ export class NfsMounter {
     }
   }
 
-  async #addressesOf(order: NfsOrder, signal: AbortSignal): Promise<readonly string[]> {
+  async #addressesOf(order: NfsMountSpec, signal: AbortSignal): Promise<readonly string[]> {
     try {
       return await this.#ports.resolve(order.host, signal);
     } catch (error) {
@@ -162,7 +162,7 @@ export class NfsMounter {
   /** Whether links are followed in the mount at `at`. mount.nfs does not know the option. */
   async remount(
     at: string,
-    { readOnly }: NfsOrder,
+    { readOnly }: NfsMountSpec,
     links: 'nosymfollow' | 'symfollow',
     signal: AbortSignal,
   ): Promise<void> {
@@ -193,7 +193,7 @@ export function rootPathOf(at: string): string {
   return join(dirname(at), `.root-${name}`);
 }
 
-export const shareOf = ({ host, path }: NfsOrder): string => `${host}:${path}`;
+export const shareOf = ({ host, path }: NfsMountSpec): string => `${host}:${path}`;
 
 /** Folders in the answer of showmount: a line is a path, spaces, and the clients. A server can make it long. */
 export const exportsIn = (text: string): readonly string[] =>

@@ -49,8 +49,8 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
       run.secret === undefined ? 'ignore' : 'pipe',
     ],
   });
-  const stdout = collect(child.stdout, run.outputLimit ?? 0);
-  const stderr = collect(child.stderr, stderrLimit);
+  const stdout = readHead(child.stdout, run.outputLimit ?? 0);
+  const stderr = readHead(child.stderr, stderrLimit);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', (error: NodeJS.ErrnoException) => reject(cannotStart(run.program, error)));
@@ -66,7 +66,7 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   );
   run.signal.addEventListener('abort', kill, { once: true });
   try {
-    if (run.secret !== undefined) feed(child.stdio[3] as Writable, run.secret.text);
+    if (run.secret !== undefined) writeSecret(child.stdio[3] as Writable, run.secret.text);
     const exitCode = await Promise.race([ended, aborted.then(() => pause(grace, null, { ref: false }))]);
     // a daemon that the program started may hold its stderr open
     await Promise.race([closed, pause(grace, undefined, { ref: false })]);
@@ -98,7 +98,7 @@ export function cannotStart(program: string, error: NodeJS.ErrnoException): Moun
   );
 }
 
-function collect(stream: Readable | null, limit: number): () => string {
+function readHead(stream: Readable | null, limit: number): () => string {
   let text = '';
   stream?.setEncoding('utf8');
   stream?.on('data', (chunk: string) => (text = (text + chunk).slice(0, limit)));
@@ -106,7 +106,7 @@ function collect(stream: Readable | null, limit: number): () => string {
 }
 
 /** A program that ends without reading has its exit code to say why. */
-function feed(stream: Writable, secret: string): void {
+function writeSecret(stream: Writable, secret: string): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;
   });

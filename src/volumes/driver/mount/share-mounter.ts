@@ -3,11 +3,11 @@ import { basename, dirname, join } from 'node:path';
 import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
 import { addressesOfHost } from './addresses-of-host.ts';
 import { helperFailure, mountFailure } from './mount-failure.ts';
-import { helperPrograms, startHelper } from './id-helper.ts';
-import { killPrograms, mountPrograms } from './kill-programs.ts';
+import { idMapperPrograms, startIdMapper } from './id-helper.ts';
+import { killProcessesByArgument, mountPrograms } from './kill-programs.ts';
 import { mountCommand, utf8 } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
-import type { MappedIds, MountOrder, NfsOrder, SmbOrder } from './mount-order.ts';
+import type { IdMapping, MountSpec, NfsMountSpec, SmbMountSpec } from './mount-order.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
 import { NfsMounter, rootPathOf, shareOf, type NfsMounterPorts } from './nfs-mounter.ts';
 import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
@@ -35,7 +35,7 @@ const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 /** ELIBACC: the kernel has no table for the character set. */
 const lacksUtf8 = /mount error\(79\)/u;
 /** The kernel's mount of a share whose ids are mapped lies beside the target. */
-const kernelSuffix = '_mapfs';
+const rawMountSuffix = '_mapfs';
 
 /** Mounts shares of NFS and SMB by mount(8), and maps ids of NFS by bindfs or mapfs. Needs root. */
 export class ShareMounter implements Mounter {
@@ -55,7 +55,7 @@ export class ShareMounter implements Mounter {
     this.#nfs = new NfsMounter({
       run: (program, args, signal, outputLimit) => this.#run(program, args, signal, { outputLimit }),
       entries: options.entries ?? mountEntries,
-      makeFolder: makeFreshFolder,
+      makeFolder: recreateEmptyDirectory,
       detach: (path) => this.#detachRoot(path),
       resolve:
         options.resolve ??
@@ -67,13 +67,13 @@ export class ShareMounter implements Mounter {
     });
   }
 
-  async mount(order: MountOrder, target: string, signal: AbortSignal): Promise<void> {
+  async mount(order: MountSpec, target: string, signal: AbortSignal): Promise<void> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#mountSeconds * 1000)]);
-    const path = await freeTarget(target);
+    const path = await checkTarget(target);
     if (order.kind === 'smb') return this.#mountSmb(order, path, deadline);
     if (order.ids === undefined) return this.#nfs.mount(order, path, deadline);
-    const kernelPath = path + kernelSuffix;
-    await makeFreshFolder(kernelPath);
+    const kernelPath = path + rawMountSuffix;
+    await recreateEmptyDirectory(kernelPath);
     await this.#nfs.mount(order, kernelPath, deadline);
     // The helper finds files by path: in the place of a folder others can put a link to a file of this
     // machine there. Links that an app follows itself are resolved in its own mount.
@@ -83,31 +83,33 @@ export class ShareMounter implements Mounter {
 
   async unmount(target: string, signal: AbortSignal): Promise<void> {
     const path = await resolvedPath(target);
-    const kernelPath = path + kernelSuffix;
+    const kernelPath = path + rawMountSuffix;
     const roots = [path, kernelPath].map(rootPathOf);
     const entries = (await mountEntries()).filter((entry) => [path, kernelPath].includes(entry.target));
     // a driver that was killed may have left programs that mount yet
     if (entries.length === 0)
-      await killPrograms([...mountPrograms, ...helperPrograms], [path, kernelPath, ...roots]);
+      await killProcessesByArgument([...mountPrograms, ...idMapperPrograms], [path, kernelPath, ...roots]);
     for (const root of roots) {
       await this.#detachRoot(root);
-      await rmdir(root).catch(ignore('ENOENT'));
+      await rmdir(root).catch(noop('ENOENT'));
     }
-    await this.#detach(path, signal);
+    await this.#unmountAll(path, signal);
     const hasHelper = entries.some(({ target: at, type }) => at === kernelPath || type.startsWith('fuse'));
-    if (hasHelper) await killPrograms(helperPrograms, [path]);
-    await this.#detach(kernelPath, signal);
-    await rmdir(kernelPath).catch(ignore('ENOENT'));
+    if (hasHelper) await killProcessesByArgument(idMapperPrograms, [path]);
+    await this.#unmountAll(kernelPath, signal);
+    await rmdir(kernelPath).catch(noop('ENOENT'));
   }
 
   async probe(target: string, deadlineSeconds: number): Promise<MountHealth> {
     const path = await resolvedPath(target);
     const targets = await mountTargets();
-    if (!targets.includes(path)) return targets.includes(path + kernelSuffix) ? 'stale' : 'absent';
-    return (await this.#answers(path, AbortSignal.timeout(deadlineSeconds * 1000))) ? 'answers' : 'stale';
+    if (!targets.includes(path)) return targets.includes(path + rawMountSuffix) ? 'stale' : 'absent';
+    return (await this.#isResponsive(path, AbortSignal.timeout(deadlineSeconds * 1000)))
+      ? 'answers'
+      : 'stale';
   }
 
-  async mounted(folder: string): Promise<readonly string[]> {
+  async listMounts(folder: string): Promise<readonly string[]> {
     const path = await realpath(folder);
     const names = (await mountTargets())
       .filter((target) => dirname(target) === path)
@@ -115,7 +117,7 @@ export class ShareMounter implements Mounter {
     return [...new Set(names)].map((name) => join(folder, name));
   }
 
-  async #mountSmb(order: SmbOrder, path: string, signal: AbortSignal): Promise<void> {
+  async #mountSmb(order: SmbMountSpec, path: string, signal: AbortSignal): Promise<void> {
     const { args, password } = mountCommand(order, path);
     const secret = password === undefined ? undefined : { text: password, environment: { PASSWD_FD: '3' } };
     let result = await this.#run('mount', args, signal, { secret });
@@ -132,10 +134,10 @@ export class ShareMounter implements Mounter {
     if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets, lacksDomain });
   }
 
-  async #mapIds(order: NfsOrder, ids: MappedIds, path: string, signal: AbortSignal): Promise<void> {
-    const failure = await startHelper({
+  async #mapIds(order: NfsMountSpec, ids: IdMapping, path: string, signal: AbortSignal): Promise<void> {
+    const failure = await startIdMapper({
       ids,
-      source: path + kernelSuffix,
+      source: path + rawMountSuffix,
       target: path,
       readOnly: order.readOnly,
       searchPath: this.#searchPath,
@@ -144,12 +146,12 @@ export class ShareMounter implements Mounter {
       signal,
     });
     if (failure !== undefined) throw helperFailure({ ...failure, share: shareOf(order), secrets: [] });
-    if (!(await this.#answers(path, signal)))
+    if (!(await this.#isResponsive(path, signal)))
       throw helperFailure({ stderr: '', wasKilled: signal.aborted, share: shareOf(order), secrets: [] });
   }
 
   /** Detaches every mount at `path`; one may hide another. */
-  async #detach(path: string, signal: AbortSignal): Promise<void> {
+  async #unmountAll(path: string, signal: AbortSignal): Promise<void> {
     const mounts = async (): Promise<number> =>
       (await mountTargets()).filter((target) => target === path).length;
     for (let before = await mounts(); before > 0; before = await mounts()) {
@@ -157,7 +159,7 @@ export class ShareMounter implements Mounter {
       if ((await mounts()) < before) continue;
       // force frees processes that wait for a server, and fails the writes of those that do not
       const isInUse =
-        plain.stderr.includes('busy') && (await this.#answers(path, this.#stepDeadline(signal)));
+        plain.stderr.includes('busy') && (await this.#isResponsive(path, this.#stepDeadline(signal)));
       if (!isInUse) {
         await this.#umount(path, ['-f'], signal);
         if ((await mounts()) < before) continue;
@@ -193,7 +195,7 @@ export class ShareMounter implements Mounter {
   }
 
   /** statfs(2) is not answered from a cache. */
-  async #answers(path: string, signal: AbortSignal): Promise<boolean> {
+  async #isResponsive(path: string, signal: AbortSignal): Promise<boolean> {
     return (await this.#run('stat', ['-f', '--', path], signal)).exitCode === 0;
   }
 
@@ -220,7 +222,7 @@ async function resolvedPath(target: string): Promise<string> {
 }
 
 /** A target that nobody but root can replace while root mounts there, and that is free. */
-async function freeTarget(target: string): Promise<string> {
+async function checkTarget(target: string): Promise<string> {
   const path = await resolvedPath(target);
   const folder = dirname(path);
   const { uid, mode } = await lstat(folder);
@@ -229,21 +231,21 @@ async function freeTarget(target: string): Promise<string> {
       'FAILED',
       `Nothing was mounted below '${folder}', which others than root can write; run: chown root '${folder}' && chmod go-w '${folder}'`,
     );
-  if (path.endsWith(kernelSuffix))
+  if (path.endsWith(rawMountSuffix))
     throw new MountError(
       'INVALID_OPTION',
-      `The name '${basename(path)}' ends in ${kernelSuffix}; choose another`,
+      `The name '${basename(path)}' ends in ${rawMountSuffix}; choose another`,
     );
-  const parts = [path, path + kernelSuffix];
+  const parts = [path, path + rawMountSuffix];
   if ((await mountTargets()).some((other) => [...parts, ...parts.map(rootPathOf)].includes(other)))
     throw new MountError('BUSY', `'${path}' is mounted already; unmount it first`);
   return path;
 }
 
 /** An empty folder that an unmount left is made anew; a link, or what is not empty, is another user's. */
-async function makeFreshFolder(path: string): Promise<void> {
+async function recreateEmptyDirectory(path: string): Promise<void> {
   try {
-    await rmdir(path).catch(ignore('ENOENT'));
+    await rmdir(path).catch(noop('ENOENT'));
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
     throw new MountError('FAILED', `'${path}' is in the way of a mount; look at it and remove it`, {
@@ -252,7 +254,7 @@ async function makeFreshFolder(path: string): Promise<void> {
   }
 }
 
-const ignore =
+const noop =
   (code: string) =>
   (error: NodeJS.ErrnoException): void => {
     if (error.code !== code) throw error;

@@ -4,14 +4,14 @@ import fc from 'fast-check';
 import { nfsOffering } from '../../broker/offerings/nfs.ts';
 import { smbOffering } from '../../broker/offerings/smb.ts';
 import { mountCommand } from '../mount/mount-command.ts';
-import type { MountOrder } from '../mount/mount-order.ts';
+import type { MountSpec } from '../mount/mount-order.ts';
 import { parseMountRequest } from './parse-mount-request.ts';
 
 const forced = { noserverino: false, nodfs: false };
 const nfs = { source: 'nfs://server/export' };
 const smb = { source: '//server/share', username: 'user', password: 'secret' };
 
-function orderOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>, flags = forced): MountOrder {
+function orderOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>, flags = forced): MountSpec {
   const parsed = parseMountRequest(protocol, options, flags);
   assert.ok('order' in parsed, 'fault' in parsed ? parsed.fault : '');
   return parsed.order;
@@ -23,7 +23,7 @@ function faultOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>): str
 }
 
 test('NFS: sources, versions, ids and caching', () => {
-  const plain = { kind: 'nfs', host: 'server', path: '/export', readOnly: false, cachesAttributes: false };
+  const plain = { kind: 'nfs', host: 'server', path: '/export', readOnly: false, attributeCaching: false };
   assert.deepEqual(orderOf('nfs', nfs), plain);
   assert.deepEqual(orderOf('nfs', { source: 'nfs://[2001:db8::1]/a b' }), {
     ...plain,
@@ -39,13 +39,13 @@ test('NFS: sources, versions, ids and caching', () => {
   assert.deepEqual(orderOf('nfs', { ...nfs, readonly: 'true' }), {
     ...plain,
     readOnly: true,
-    cachesAttributes: true,
+    attributeCaching: true,
   });
   assert.deepEqual(
     orderOf('nfs', { ...nfs, cache: 'true', experimental: 'true', auto_cache: 'true', mount: '/x' }),
     {
       ...plain,
-      cachesAttributes: true,
+      attributeCaching: true,
     },
   );
 });
@@ -53,7 +53,7 @@ test('NFS: sources, versions, ids and caching', () => {
 test('a share that is only read is cached, unless the binding says that it is not', () => {
   const cached = (options: Record<string, unknown>): boolean | undefined => {
     const order = orderOf('nfs', { ...nfs, ...options });
-    return order.kind === 'nfs' ? order.cachesAttributes : undefined;
+    return order.kind === 'nfs' ? order.attributeCaching : undefined;
   };
   assert.equal(cached({ readonly: true }), true);
   assert.equal(cached({ readonly: true, cache: false }), false);
@@ -203,8 +203,8 @@ test('what our broker answers is what this driver takes', () => {
     ['nfs', nfsKeys],
     ['smb', smbKeys],
   ] as const)
-    for (const { mountOption } of table) {
-      const fault = faultOf(protocol, { ...(protocol === 'nfs' ? nfs : smb), [mountOption]: {} });
-      assert.doesNotMatch(fault, /Not allowed/u, mountOption);
+    for (const { mountConfigKey } of table) {
+      const fault = faultOf(protocol, { ...(protocol === 'nfs' ? nfs : smb), [mountConfigKey]: {} });
+      assert.doesNotMatch(fault, /Not allowed/u, mountConfigKey);
     }
 });

@@ -10,25 +10,25 @@ import {
   smbVersion,
 } from '../../options/mount-values.ts';
 import { nfsShare, smbShare } from '../../options/share.ts';
-import type { MountOrder, NfsOrder, SmbFlag, SmbOrder } from '../mount/mount-order.ts';
+import type { MountSpec, NfsMountSpec, SmbFlag, SmbMountSpec } from '../mount/mount-order.ts';
 
 /** A user whose ids a directory has. */
-export interface Login {
+export interface DirectoryLogin {
   readonly username: string;
   readonly password: string;
 }
 
 /** What options ask for. Passwords may be references to secrets yet. */
-export interface MountRequest {
-  readonly order: MountOrder;
+export interface ParsedMount {
+  readonly order: MountSpec;
   /** NFS: by whose ids files are owned. */
-  readonly login?: Login;
+  readonly login?: DirectoryLogin;
 }
 
-export type ParsedMountRequest = MountRequest | { readonly fault: string };
+export type ParsedMountRequest = ParsedMount | { readonly fault: string };
 
 /** Settings of the operator for all SMB mounts. */
-export interface ForcedFlags {
+export interface OperatorFlags {
   readonly noserverino: boolean;
   readonly nodfs: boolean;
 }
@@ -51,7 +51,7 @@ const nfsOptions: OptionTypes = {
 };
 
 const octal = text(/^0?[0-7]{3,4}$/u, 5, 'an octal mode such as 0755');
-const flagNames: readonly SmbFlag[] = [
+const smbFlagNames: readonly SmbFlag[] = [
   'mfsymlinks',
   'noserverino',
   'nodfs',
@@ -74,7 +74,7 @@ const smbOptions: OptionTypes = {
   file_mode: octal,
   dir_mode: octal,
   sec: choice('none krb5 krb5i ntlm ntlmi ntlmv2 ntlmv2i ntlmssp ntlmsspi'.split(' ')),
-  ...Object.fromEntries(flagNames.map((name) => [name, flag])),
+  ...Object.fromEntries(smbFlagNames.map((name) => [name, flag])),
   mount: 'ignored',
 };
 
@@ -85,7 +85,7 @@ const smbOptions: OptionTypes = {
 export function parseMountRequest(
   protocol: 'nfs' | 'smb',
   options: Readonly<Record<string, unknown>>,
-  forced: ForcedFlags,
+  forced: OperatorFlags,
 ): ParsedMountRequest {
   return protocol === 'nfs' ? parseNfs(options) : parseSmb(options, forced);
 }
@@ -95,12 +95,12 @@ function parseNfs(options: Readonly<Record<string, unknown>>): ParsedMountReques
   const share = typeof source === 'string' ? source.replace(/^nfs:\/\//u, '') : source;
   const read = new Values({ ...options, source: share }, nfsOptions);
   const hasLogin = read.has('username') || read.has('password');
-  read.need('source');
+  read.require('source');
   if (hasLogin) {
-    read.need('username', 'password');
-    read.refuse('gid', 'uid');
+    read.require('username', 'password');
+    read.reject('gid', 'uid');
   } else {
-    read.needBoth('uid', 'gid');
+    read.requireBoth('uid', 'gid');
   }
   const fault = read.faults();
   if (fault !== '') return { fault };
@@ -109,7 +109,7 @@ function parseNfs(options: Readonly<Record<string, unknown>>): ParsedMountReques
   return { order, login: { username: read.text('username'), password: read.text('password') } };
 }
 
-function nfsOrder(read: Values): NfsOrder {
+function nfsOrder(read: Values): NfsMountSpec {
   const [, bracketed, plain = '', path = ''] =
     /^(?:\[([^\]]*)\]|([^/]*))(.*)$/su.exec(read.text('source')) ?? [];
   return {
@@ -118,12 +118,12 @@ function nfsOrder(read: Values): NfsOrder {
     path,
     ...given('version', nfsVersions[read.text('version')]),
     readOnly: read.isSet('readonly'),
-    cachesAttributes: read.isSet(read.has('cache') ? 'cache' : 'readonly'),
+    attributeCaching: read.isSet(read.has('cache') ? 'cache' : 'readonly'),
     ...(read.has('uid') ? { ids: { uid: Number(read.text('uid')), gid: Number(read.text('gid')) } } : {}),
   };
 }
 
-const nfsVersions: Readonly<Record<string, NonNullable<NfsOrder['version']>>> = {
+const nfsVersions: Readonly<Record<string, NonNullable<NfsMountSpec['version']>>> = {
   '3': '3',
   '3.0': '3',
   '4': '4',
@@ -132,7 +132,7 @@ const nfsVersions: Readonly<Record<string, NonNullable<NfsOrder['version']>>> = 
   '4.2': '4.2',
 };
 
-const smbVersions: Readonly<Record<string, NonNullable<SmbOrder['version']>>> = {
+const smbVersions: Readonly<Record<string, NonNullable<SmbMountSpec['version']>>> = {
   '1.0': '1.0',
   '2.0': '2.0',
   '2.1': '2.1',
@@ -141,12 +141,12 @@ const smbVersions: Readonly<Record<string, NonNullable<SmbOrder['version']>>> = 
   '3.1.1': '3.1.1',
 };
 
-function parseSmb(options: Readonly<Record<string, unknown>>, forced: ForcedFlags): ParsedMountRequest {
+function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFlags): ParsedMountRequest {
   // an empty domain is none
   const { domain, ...others } = options;
   const read = new Values(domain === '' ? others : options, smbOptions);
-  read.need('source');
-  read.need('username', 'password');
+  read.require('source');
+  read.require('username', 'password');
   const [version, vers] = [read.optional('version'), read.optional('vers')];
   if (version !== undefined && vers !== undefined && version !== vers)
     read.fault('version and vers say different things');
@@ -156,7 +156,7 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: ForcedFlag
   if (fault !== '') return { fault };
   const isForced = (name: SmbFlag): boolean =>
     (name === 'noserverino' && forced.noserverino) || (name === 'nodfs' && forced.nodfs);
-  const order: SmbOrder = {
+  const order: SmbMountSpec = {
     kind: 'smb',
     share: read.text('source'),
     username: read.text('username'),
@@ -164,7 +164,7 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: ForcedFlag
     ...given('domain', read.optional('domain')),
     ...given('version', smbVersions[version ?? vers ?? '']),
     readOnly: read.isSet('ro') || read.isSet('readonly'),
-    flags: flagNames.filter((name) => read.isSet(name) || isForced(name)),
+    flags: smbFlagNames.filter((name) => read.isSet(name) || isForced(name)),
     ...given('fileMode', read.optional('file_mode')),
     ...given('dirMode', read.optional('dir_mode')),
     ...given('security', read.optional('sec')),
@@ -224,16 +224,16 @@ class Values {
     this.#invalid.push(what);
   }
 
-  need(...names: readonly string[]): void {
+  require(...names: readonly string[]): void {
     this.#missing.push(...names.filter((name) => !this.has(name)));
   }
 
-  needBoth(...names: readonly [string, string]): void {
+  requireBoth(...names: readonly [string, string]): void {
     const missing = names.filter((name) => !this.has(name));
     if (missing.length === 1) this.fault(`required '${missing[0]}' option is missing`);
   }
 
-  refuse(...names: readonly string[]): void {
+  reject(...names: readonly string[]): void {
     this.#notAllowed.push(...names.filter((name) => this.has(name)));
   }
 

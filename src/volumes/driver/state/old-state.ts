@@ -4,7 +4,7 @@ import { readOwnFile } from '../../../platform/read-file.ts';
 export const oldStateFile = 'driver-state.json';
 
 /** How often each volume of an old driver was mounted, by name; empty where there is no such file. */
-export async function readOldCounts(path: string): Promise<ReadonlyMap<string, number>> {
+export async function readLegacyMountCounts(path: string): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const [name, volume] of Object.entries(parse((await readOwnFile(path)) ?? '{}'))) {
     const count: unknown =

@@ -3,7 +3,7 @@ import { parseVolumeName } from '../volumes/volume-name.ts';
 import type { Phase, VolumeRecord } from './volume-record.ts';
 
 /** What a driver finds when it starts. */
-export interface Found {
+export interface DriverInventory {
   readonly records: readonly VolumeRecord[];
   /** Entries of the mount folder that have a mount or a part of one. */
   readonly mounted: readonly string[];
@@ -11,7 +11,7 @@ export interface Found {
    * Records may be missing: the driver never ran here, or some could not be read. Mounts without a record are
    * then somebody's; else they are nobody's.
    */
-  readonly mayLackRecords: boolean;
+  readonly recordsMayBeIncomplete: boolean;
   /** How often mounts of the old driver were counted, by name. */
   readonly oldCounts: ReadonlyMap<string, number>;
   readonly bootId: string;
@@ -29,20 +29,20 @@ export interface RecoveryPlan {
   /** Records of mounts that had none. */
   readonly adopt: readonly VolumeRecord[];
   /** Entries of the mount folder to unmount. */
-  readonly strays: readonly string[];
+  readonly unknownMounts: readonly string[];
 }
 
 /**
  * Decides what becomes of volumes and mounts when the driver starts. Mounts that should be there, and are
  * not, are for the watchdog.
  */
-export function planRecovery(found: Found): RecoveryPlan {
-  const plan = { volumes: [], undo: [], forget: [], adopt: [], strays: [] } as {
+export function planRecovery(found: DriverInventory): RecoveryPlan {
+  const plan = { volumes: [], undo: [], forget: [], adopt: [], unknownMounts: [] } as {
     volumes: VolumeRecord[];
     undo: VolumeName[];
     forget: VolumeName[];
     adopt: VolumeRecord[];
-    strays: string[];
+    unknownMounts: string[];
   };
   const mounted = new Set(found.mounted);
   for (const record of found.records) {
@@ -53,20 +53,20 @@ export function planRecovery(found: Found): RecoveryPlan {
       continue;
     }
     plan.volumes.push(isOfThisStart ? record : { ...record, phase: 'created', count: 0, ids: [] });
-    if (isOfThisStart ? isHalfDone(record.phase, isMounted) : isMounted) plan.undo.push(record.name);
+    if (isOfThisStart ? isInterrupted(record.phase, isMounted) : isMounted) plan.undo.push(record.name);
   }
   for (const entry of mounted) {
     const parsed = parseVolumeName(entry);
-    if (found.mayLackRecords && 'name' in parsed) plan.adopt.push(adopted(parsed.name, found));
-    else plan.strays.push(entry);
+    if (found.recordsMayBeIncomplete && 'name' in parsed) plan.adopt.push(adopted(parsed.name, found));
+    else plan.unknownMounts.push(entry);
   }
   return plan;
 }
 
-const isHalfDone = (phase: Phase, isMounted: boolean): boolean =>
+const isInterrupted = (phase: Phase, isMounted: boolean): boolean =>
   phase === 'created' ? isMounted : phase !== 'mounted';
 
-const adopted = (name: VolumeName, { oldCounts, bootId }: Found): VolumeRecord => ({
+const adopted = (name: VolumeName, { oldCounts, bootId }: DriverInventory): VolumeRecord => ({
   name,
   phase: 'mounted',
   options: {},

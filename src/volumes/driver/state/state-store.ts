@@ -7,18 +7,18 @@ import type { VolumeName } from '../volumes/volume-name.ts';
 import type { VolumeRecord } from './volume-record.ts';
 import { parseRecord, recordText } from './volume-record.ts';
 
-const ending = '.json';
+const suffix = '.json';
 
 /** What was found in the folder of records. */
 export interface LoadedState {
   readonly records: readonly VolumeRecord[];
   /** No driver of ours ever kept records here. */
-  readonly isFirst: boolean;
+  readonly isFirstStart: boolean;
   /** Files that are no records, which are set aside as `<name>.unreadable`. */
   readonly unreadable: readonly string[];
 }
 
-/** Records of volumes, a file each, in a folder that only this user enters (makeOwnFolder). */
+/** Records of volumes, a file each, in a folder that only this user enters (ensurePrivateDirectory). */
 export class StateStore {
   readonly #folder: string;
   readonly #marker: string;
@@ -39,7 +39,7 @@ export class StateStore {
   }
 
   /** All mounts that are there have their records from now on. */
-  begin(): void {
+  markInitialised(): void {
     replaceFile(this.#marker, 'records of volumes, a file each\n');
   }
 
@@ -50,7 +50,7 @@ export class StateStore {
       const path = join(this.#folder, file);
       // what a killed write left
       if (file.endsWith('.new')) await rm(path);
-      if (!file.endsWith(ending)) continue;
+      if (!file.endsWith(suffix)) continue;
       const record = parseRecord((await readOwnFile(path)) ?? '');
       if (record !== undefined && path === this.#pathOf(record.name)) records.push(record);
       else {
@@ -58,11 +58,11 @@ export class StateStore {
         unreadable.push(file);
       }
     }
-    return { records, unreadable, isFirst: (await readOwnFile(this.#marker)) === undefined };
+    return { records, unreadable, isFirstStart: (await readOwnFile(this.#marker)) === undefined };
   }
 
   #pathOf(name: VolumeName): string {
     // a name may be as long as a file's, and a draft of the file has a longer one
-    return join(this.#folder, `${createHash('sha256').update(name).digest('hex')}${ending}`);
+    return join(this.#folder, `${createHash('sha256').update(name).digest('hex')}${suffix}`);
   }
 }

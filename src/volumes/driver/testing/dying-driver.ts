@@ -26,7 +26,7 @@ StateStore.prototype.delete = async function (name) {
 };
 
 const config = parseDriverConfig(process.argv.slice(2));
-const real = bindMounter(config.bindFrom ?? '/');
+const real = bindMounter(config.bindSource ?? '/');
 const mounter: Mounter = {
   ...real,
   mount: async (...words) => {

@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { MountError } from '../mount/mount-error.ts';
-import type { MountOrder } from '../mount/mount-order.ts';
+import type { MountSpec } from '../mount/mount-order.ts';
 import type { MountHealth, Mounter } from '../mount/mounter.ts';
 
 /** A mounter whose mounts are entries of a map, and whose servers do what a test says. */
 export interface MemoryMounter extends Mounter {
-  readonly mounts: Map<string, MountOrder>;
+  readonly mounts: Map<string, MountSpec>;
   /** Of targets; those not in it answer. */
   readonly health: Map<string, MountHealth>;
   /** Every call, as `mount <target>`. */
   readonly calls: string[];
   /** Runs in a mount before there is one: may reject, or wait for the deadline. */
-  before: (order: MountOrder, target: string, signal: AbortSignal) => Promise<void>;
+  before: (order: MountSpec, target: string, signal: AbortSignal) => Promise<void>;
   beforeUnmount: (target: string, signal: AbortSignal) => Promise<void>;
 }
 
@@ -37,7 +37,8 @@ export function memoryMounter(): MemoryMounter {
     },
     probe: async (target) =>
       mounter.mounts.has(target) ? (mounter.health.get(target) ?? 'answers') : 'absent',
-    mounted: async (folder) => [...mounter.mounts.keys()].filter((target) => target.startsWith(`${folder}/`)),
+    listMounts: async (folder) =>
+      [...mounter.mounts.keys()].filter((target) => target.startsWith(`${folder}/`)),
   };
   return mounter;
 }

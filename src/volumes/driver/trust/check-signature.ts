@@ -25,7 +25,7 @@ export type SignatureCheck =
 export function checkSignature(name: VolumeName, options: CreateOptions, keys: PublicKeys): SignatureCheck {
   const signed = verifyVolumeId(volumeIdIn(name), options, keys);
   if ('refused' in signed) return { isSigned: false, why: signed.why };
-  return { isSigned: true, otherWorkload: otherWorkload(options['_workload_guid'], signed.appGuid) };
+  return { isSigned: true, otherWorkload: workloadMismatch(options['_workload_guid'], signed.appGuid) };
 }
 
 /**
@@ -33,7 +33,7 @@ export function checkSignature(name: VolumeName, options: CreateOptions, keys: P
  * processes after a rolling deployment have guids of their own. So another guid does not show another app,
  * and refuses nothing.
  */
-function otherWorkload(guid: unknown, appGuid: string): string | undefined {
+function workloadMismatch(guid: unknown, appGuid: string): string | undefined {
   if (guid === undefined) return undefined;
   const text = typeof guid === 'string' ? guid : JSON.stringify(guid);
   return text === appGuid || text.startsWith(`${appGuid}-`) ? undefined : text.slice(0, 100);

@@ -24,7 +24,7 @@ export async function openCredhub(path: string): Promise<CredhubPlace> {
   const settings = readCredhubSettings(read);
   const prefix = read.text('prefix');
   if (prefix !== '' && !(prefix.startsWith('/') && isSecretPath(prefix.slice(1))))
-    read.fault(
+    read.report(
       'prefix',
       'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
     );
@@ -41,7 +41,7 @@ export async function openCredhub(path: string): Promise<CredhubPlace> {
 
 async function textOf(path: string): Promise<string> {
   try {
-    const text = await readOwnFile(path, { narrow: true });
+    const text = await readOwnFile(path, { tightenMode: true });
     if (text !== undefined) return text;
   } catch (error) {
     if (isProductError(error)) throw error;

@@ -8,7 +8,7 @@ import type { DriverLog } from '../driver-log.ts';
 import { MountError } from '../mount/mount-error.ts';
 
 /** Where secrets of signed volumes may be; a store without a prefix is not read. */
-export interface SecretPlaces {
+export interface SecretSources {
   /** A folder that only this user writes, with files of this user. */
   readonly filePrefix: string | undefined;
   readonly credhub: CredhubPlace | undefined;
@@ -21,7 +21,7 @@ export interface CredhubPlace {
 }
 
 export interface ReadSecretPorts {
-  readonly places: SecretPlaces;
+  readonly places: SecretSources;
   /** Gets why CredHub cannot be read, which is for the operator alone. */
   readonly log: DriverLog;
   /** Ends the wait for CredHub. */
@@ -43,24 +43,27 @@ async function readFromCredhub(
   { places: { credhub }, log, signal }: ReadSecretPorts,
 ): Promise<string> {
   if (credhub === undefined || !isBelowPrefix(reference, credhub.prefix))
-    throw unavailable(reference, 'it is not in the place that the driver reads (-credhub)');
+    throw secretUnavailable(reference, 'it is not in the place that the driver reads (-credhub)');
   let value: unknown;
   try {
-    value = await beforeAbort(credhub.client.get(reference.name, retryMs), signal);
+    value = await abortable(credhub.client.get(reference.name, retryMs), signal);
   } catch (error) {
     if (!signal.aborted && !isProductError(error, 'STORE_UNAVAILABLE')) throw error;
     log.error('credhub', error, { credential: reference.name });
-    throw unavailable(reference, 'CredHub cannot be read now; ask the operator of the cells', error);
+    throw secretUnavailable(reference, 'CredHub cannot be read now; ask the operator of the cells', error);
   }
   if (value === undefined)
-    throw unavailable(reference, "CredHub has no such credential, or the driver's client may not read it");
+    throw secretUnavailable(
+      reference,
+      "CredHub has no such credential, or the driver's client may not read it",
+    );
   // those of the other types are objects
-  if (typeof value !== 'string') throw unavailable(reference, 'its type must be password or value');
+  if (typeof value !== 'string') throw secretUnavailable(reference, 'its type must be password or value');
   return value;
 }
 
 async function readFromFile(reference: SecretReference, prefix: string | undefined): Promise<string> {
-  const fail = (why: string): MountError => unavailable(reference, why);
+  const fail = (why: string): MountError => secretUnavailable(reference, why);
   if (prefix === undefined || !isBelowPrefix(reference, prefix))
     throw fail('it is not in the place that the driver reads (-secretFiles)');
   try {
@@ -78,7 +81,7 @@ async function readFromFile(reference: SecretReference, prefix: string | undefin
   }
 }
 
-const unavailable = (reference: SecretReference, why: string, cause?: unknown): MountError =>
+const secretUnavailable = (reference: SecretReference, why: string, cause?: unknown): MountError =>
   new MountError(
     'SECRET_UNAVAILABLE',
     `the password ${formatSecretReference(reference)} cannot be had: ${why}`,
@@ -86,7 +89,7 @@ const unavailable = (reference: SecretReference, why: string, cause?: unknown): 
   );
 
 /** What the work resolves with, or a rejection as soon as the signal is aborted. */
-async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(new Error('it did not answer in time'));
   if (signal.aborted) abort();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { basename } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { forEachAtMost } from './for-each-at-most.ts';
+import { forEachLimit } from './for-each-at-most.ts';
 import type { VolumeMounts } from './volume-mounts.ts';
 import type { VolumeName } from './volume-name.ts';
 
@@ -20,7 +20,7 @@ export async function drain(mounts: VolumeMounts): Promise<string> {
   const left = new Set(mounts.all().map(({ record }) => record.name));
   log.info('drain', { volumes: left.size });
   const late = AbortSignal.timeout(deadlines.drain);
-  const all = forEachAtMost(atOnce, [...left], async (name) => {
+  const all = forEachLimit(atOnce, [...left], async (name) => {
     if (await isUnmountedBy(late, mounts, name)) left.delete(name);
     log.info('drain-progress', { volume: name, left: left.size });
   });
@@ -45,7 +45,7 @@ async function isUnmountedBy(late: AbortSignal, mounts: VolumeMounts, name: Volu
 }
 
 async function mountedNames({ ports }: VolumeMounts): Promise<readonly string[]> {
-  return (await ports.mounter.mounted(ports.mountDir)).map((target) => basename(target));
+  return (await ports.mounter.listMounts(ports.mountDir)).map((target) => basename(target));
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

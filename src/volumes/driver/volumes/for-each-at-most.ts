@@ -1,7 +1,7 @@
 /**
  * Runs `work` for each item, for at most so many at once. Rejects with the first error, when all have ended.
  */
-export async function forEachAtMost<T>(
+export async function forEachLimit<T>(
   most: number,
   items: Iterable<T>,
   work: (item: T) => Promise<void>,

@@ -1,5 +1,5 @@
 /** Runs what is asked of one name one after the other, and of different names at once. */
-export class Queues {
+export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
   /** Resolves or rejects as `work` does, when all that was asked of that name before has ended. */

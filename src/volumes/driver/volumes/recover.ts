@@ -1,13 +1,13 @@
 import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { oldStateFile, readOldCounts } from '../state/old-state.ts';
+import { oldStateFile, readLegacyMountCounts } from '../state/old-state.ts';
 import { planRecovery } from '../state/plan-recovery.ts';
-import { forEachAtMost } from './for-each-at-most.ts';
-import { holdersOf } from './volume.ts';
+import { forEachLimit } from './for-each-at-most.ts';
+import { mountCount } from './volume.ts';
 import type { VolumeMounts } from './volume-mounts.ts';
 
 /** Unmounts at once; each is a process. */
-const atOnce = 16;
+const concurrency = 16;
 
 /**
  * Makes the volumes and mounts of an earlier life the driver's own. Resolves when each volume has what it is
@@ -15,26 +15,26 @@ const atOnce = 16;
  */
 export async function recover(mounts: VolumeMounts): Promise<{ readonly done: Promise<void> }> {
   const { store, mounter, mountDir, bootId, log } = mounts.ports;
-  const { records, unreadable, isFirst } = await store.load();
+  const { records, unreadable, isFirstStart } = await store.load();
   const oldState = join(mountDir, oldStateFile);
-  const targets = await mounter.mounted(mountDir);
+  const targets = await mounter.listMounts(mountDir);
   const plan = planRecovery({
     records,
     mounted: targets.map((target) => relative(mountDir, target)),
-    mayLackRecords: isFirst || unreadable.length > 0,
-    oldCounts: isFirst ? await readOldCounts(oldState) : new Map(),
+    recordsMayBeIncomplete: isFirstStart || unreadable.length > 0,
+    oldCounts: isFirstStart ? await readLegacyMountCounts(oldState) : new Map(),
     bootId,
   });
   for (const record of plan.volumes) mounts.load(record);
   for (const record of plan.adopt) mounts.put({ record, options: undefined });
   for (const name of plan.forget) await store.delete(name);
-  store.begin();
+  store.markInitialised();
   await rm(oldState, { force: true });
   log.info('recovered', {
     volumes: plan.volumes.length,
     undo: plan.undo,
     adopted: plan.adopt.map(({ name }) => name),
-    strays: plan.strays,
+    strays: plan.unknownMounts,
     forgotten: plan.forget.length,
     unreadable,
   });
@@ -45,14 +45,14 @@ export async function recover(mounts: VolumeMounts): Promise<{ readonly done: Pr
         const volume = mounts.get(name);
         if (volume === undefined) return;
         const { phase, isKept } = volume.record;
-        const isOver = phase === 'unmounting' && !isKept && holdersOf(volume.record) === 0;
+        const isOver = phase === 'unmounting' && !isKept && mountCount(volume.record) === 0;
         await mounts.unmount(volume, isOver ? 'forget' : 'keep');
       }),
   );
-  const strays = plan.strays.map(
+  const strays = plan.unknownMounts.map(
     (entry) => (): Promise<void> => mounts.inQueue(entry, () => mounts.unmountAt(join(mountDir, entry))),
   );
-  const done = forEachAtMost(atOnce, [...undo, ...strays], (work) =>
+  const done = forEachLimit(concurrency, [...undo, ...strays], (work) =>
     work().catch((error: unknown) => log.error('recover', error)),
   );
   return { done };

@@ -5,13 +5,13 @@ import { MountError } from '../mount/mount-error.ts';
  * Makes the empty folder that a share is mounted at. What is there must be an empty folder, too: `rmdir`
  * looks at the entry only, and not at a mount on it.
  */
-export async function makeTarget(target: string): Promise<void> {
-  await removeTarget(target);
+export async function createMountPoint(target: string): Promise<void> {
+  await removeMountPoint(target);
   await mkdir(target, { mode: 0o700 });
 }
 
 /** Removes it after the unmount, if it is there. MountError BUSY if it is not empty. */
-export async function removeTarget(target: string): Promise<void> {
+export async function removeMountPoint(target: string): Promise<void> {
   try {
     await rmdir(target);
   } catch (error) {

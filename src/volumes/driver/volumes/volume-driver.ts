@@ -3,17 +3,17 @@ import { withoutSecrets } from '../driver-log.ts';
 import { MountError } from '../mount/mount-error.ts';
 import type { VolumeRecord } from '../state/volume-record.ts';
 import type { CreateOptions, Volume } from './volume.ts';
-import { holdersOf, withHolder, withoutHolder } from './volume.ts';
+import { mountCount, addMount, removeMount } from './volume.ts';
 import type { VolumeMounts } from './volume-mounts.ts';
 import type { VolumeName } from './volume-name.ts';
 import { parseVolumeName } from './volume-name.ts';
 
 /** What every answer of the protocol has. */
-export interface Answer {
+export interface PluginResponse {
   readonly Err: string;
 }
 
-export interface MountAnswer extends Answer {
+export interface MountAnswer extends PluginResponse {
   readonly Mountpoint: string;
 }
 
@@ -31,8 +31,8 @@ export interface VolumeRequest {
   readonly Opts?: unknown;
 }
 
-const ok: Answer = { Err: '' };
-const noMount = (Err: string): MountAnswer => ({ Err, Mountpoint: '' });
+const ok: PluginResponse = { Err: '' };
+const notMountedError = (Err: string): MountAnswer => ({ Err, Mountpoint: '' });
 
 /** The verbs of the Docker plugin protocol, with the messages of the old drivers. */
 export class VolumeDriver {
@@ -42,7 +42,7 @@ export class VolumeDriver {
     this.#mounts = mounts;
   }
 
-  async create({ Name, Opts: options }: VolumeRequest): Promise<Answer> {
+  async create({ Name, Opts: options }: VolumeRequest): Promise<PluginResponse> {
     const parsed = parseVolumeName(Name);
     if ('fault' in parsed) return { Err: parsed.fault };
     const { name } = parsed;
@@ -51,27 +51,28 @@ export class VolumeDriver {
     return this.#mounts.inQueue(name, async () => {
       this.#mounts.ports.log.info('create', { volume: name, opts: withoutSecrets(options) });
       const known = this.#mounts.get(name) ?? { record: this.#newRecord(name), options };
-      if (holdersOf(known.record) > 0) this.#mounts.put({ ...known, nextOptions: options });
+      if (mountCount(known.record) > 0) this.#mounts.put({ ...known, nextOptions: options });
       else this.#mounts.put({ record: { ...known.record, ...withoutPassword(options) }, options });
       return ok;
     });
   }
 
   /** `gone`: whoever asked has gone. A mount that ends after that is undone. */
-  async mount({ Name, ID }: VolumeRequest, gone: AbortSignal): Promise<MountAnswer> {
+  async mount({ Name, ID }: VolumeRequest, clientClosed: AbortSignal): Promise<MountAnswer> {
     const parsed = parseVolumeName(Name);
-    if ('fault' in parsed) return noMount(parsed.fault);
+    if ('fault' in parsed) return notMountedError(parsed.fault);
     const { name } = parsed;
     return this.#mounts.inQueue(name, async () => {
       const volume = this.#mounts.get(name);
-      if (volume === undefined) return noMount(`Volume '${name}' must be created before being mounted`);
-      const Err = await this.#outcome('mount', name, async () => {
+      if (volume === undefined)
+        return notMountedError(`Volume '${name}' must be created before being mounted`);
+      const Err = await this.#runVerb('mount', name, async () => {
         const id = idIn(ID);
         const isKept = volume.record.isKept || id !== undefined;
         const next = withNextOptions(volume);
         const asked = { ...next, record: { ...next.record, isKept } };
-        const held = (record: VolumeRecord): VolumeRecord => withHolder(record, id);
-        if (!(await this.#isHealthy(asked))) return this.#mounts.mount(asked, gone, held);
+        const held = (record: VolumeRecord): VolumeRecord => addMount(record, id);
+        if (!(await this.#isHealthy(asked))) return this.#mounts.mount(asked, clientClosed, held);
         // a password is not covered by the signature
         this.#mounts.ports.verifyOptions(name, asked.options ?? asked.record.options);
         this.#mounts.put({ ...asked, record: held(asked.record) });
@@ -80,7 +81,7 @@ export class VolumeDriver {
     });
   }
 
-  async unmount({ Name, ID }: VolumeRequest): Promise<Answer> {
+  async unmount({ Name, ID }: VolumeRequest): Promise<PluginResponse> {
     const parsed = parseVolumeName(Name);
     if ('fault' in parsed) return { Err: parsed.fault };
     const { name } = parsed;
@@ -89,7 +90,7 @@ export class VolumeDriver {
       if (volume === undefined) return { Err: `Volume '${name}' not found` };
       const id = idIn(ID);
       const isLeft = volume.record.phase === 'unmounting';
-      const record = withoutHolder(volume.record, id) ?? (isLeft ? volume.record : undefined);
+      const record = removeMount(volume.record, id) ?? (isLeft ? volume.record : undefined);
       if (record === undefined) {
         // Docker asks again when it got no answer
         if (id !== undefined) return ok;
@@ -98,22 +99,22 @@ export class VolumeDriver {
         const path = this.#mounts.targetOf(name);
         return { Err: `Volume ${name} does not exist (path: ${path}): volume not previously mounted` };
       }
-      const Err = await this.#outcome('unmount', name, async () => {
-        if (holdersOf(record) > 0) return this.#mounts.put({ ...volume, record });
+      const Err = await this.#runVerb('unmount', name, async () => {
+        if (mountCount(record) > 0) return this.#mounts.put({ ...volume, record });
         await this.#mounts.unmount({ ...volume, record }, record.isKept ? 'keep' : 'forget');
       });
       return { Err };
     });
   }
 
-  async remove({ Name }: VolumeRequest): Promise<Answer> {
+  async remove({ Name }: VolumeRequest): Promise<PluginResponse> {
     const parsed = parseVolumeName(Name);
     if ('fault' in parsed) return { Err: parsed.fault };
     const { name } = parsed;
     return this.#mounts.inQueue(name, async () => {
       const volume = this.#mounts.get(name);
       if (volume === undefined) return ok;
-      const Err = await this.#outcome('remove', name, async () => {
+      const Err = await this.#runVerb('remove', name, async () => {
         const record = { ...volume.record, count: 0, ids: [] };
         if (record.phase === 'created') await this.#mounts.forget(name);
         else await this.#mounts.unmount({ ...volume, record }, 'forget');
@@ -136,9 +137,9 @@ export class VolumeDriver {
 
   path({ Name }: VolumeRequest): MountAnswer {
     const parsed = parseVolumeName(Name);
-    if ('fault' in parsed) return noMount(parsed.fault);
+    if ('fault' in parsed) return notMountedError(parsed.fault);
     const volume = this.#mounts.get(parsed.name);
-    if (volume === undefined) return noMount(`Volume '${parsed.name}' not found`);
+    if (volume === undefined) return notMountedError(`Volume '${parsed.name}' not found`);
     const { Mountpoint } = this.#infoOf(volume);
     return { Err: Mountpoint === '' ? 'volume not previously mounted' : '', Mountpoint };
   }
@@ -151,7 +152,7 @@ export class VolumeDriver {
   }
 
   /** Runs a verb on a volume; resolves with `Err`, in which what developers may read is JSON. */
-  async #outcome(verb: string, volume: VolumeName, work: () => Promise<void> | void): Promise<string> {
+  async #runVerb(verb: string, volume: VolumeName, work: () => Promise<void> | void): Promise<string> {
     const { log } = this.#mounts.ports;
     try {
       await work();
@@ -182,7 +183,7 @@ export class VolumeDriver {
   #infoOf({ record }: Volume): VolumeInfo {
     const { name, phase } = record;
     const Mountpoint = phase === 'created' ? '' : this.#mounts.targetOf(name);
-    return { Name: name, Mountpoint, MountCount: holdersOf(record) };
+    return { Name: name, Mountpoint, MountCount: mountCount(record) };
   }
 }
 

@@ -3,12 +3,12 @@ import type { Deadlines } from '../config.ts';
 import type { DriverLog } from '../driver-log.ts';
 import type { DriverMetrics } from '../metrics.ts';
 import { MountError } from '../mount/mount-error.ts';
-import type { MountOrder } from '../mount/mount-order.ts';
+import type { MountSpec } from '../mount/mount-order.ts';
 import type { MountHealth, Mounter } from '../mount/mounter.ts';
 import type { StateStore } from '../state/state-store.ts';
 import type { VolumeRecord } from '../state/volume-record.ts';
-import { Queues } from './queues.ts';
-import { makeTarget, removeTarget } from './target.ts';
+import { KeyedQueue } from './queues.ts';
+import { createMountPoint, removeMountPoint } from './target.ts';
 import type { CreateOptions, Volume } from './volume.ts';
 import type { VolumeName } from './volume-name.ts';
 
@@ -22,7 +22,7 @@ export interface VolumeMountsPorts {
     name: VolumeName,
     options: CreateOptions,
     signal: AbortSignal,
-  ) => Promise<MountOrder>;
+  ) => Promise<MountSpec>;
   /** Throws MountError where options are not signed as they have to be. */
   readonly verifyOptions: (name: VolumeName, options: CreateOptions) => void;
   readonly mountDir: string;
@@ -35,7 +35,7 @@ export interface VolumeMountsPorts {
   readonly clock: () => number;
 }
 
-const slowMs = 8000;
+const slowMountMs = 8000;
 
 /**
  * The volumes of one driver and their mounts. What may leave a mount behind is written to the disk before it
@@ -44,7 +44,7 @@ const slowMs = 8000;
 export class VolumeMounts {
   readonly ports: VolumeMountsPorts;
   readonly #volumes = new Map<VolumeName, Volume>();
-  readonly #queues = new Queues();
+  readonly #queues = new KeyedQueue();
   readonly #stopping = new AbortController();
   #isClosed = false;
 
@@ -103,34 +103,38 @@ export class VolumeMounts {
    * Mounts the volume in place of what is mounted there; `then` says what its record is afterwards. Where it
    * rejects no mount is left, or the phase is `unmounting`.
    */
-  async mount(volume: Volume, signal: AbortSignal, then = (record: VolumeRecord) => record): Promise<void> {
+  async mount(
+    volume: Volume,
+    signal: AbortSignal,
+    afterwards = (record: VolumeRecord) => record,
+  ): Promise<void> {
     const { metrics, log, clock, bootId } = this.ports;
     const { name } = volume.record;
     const target = this.targetOf(name);
     const deadline = this.#mountDeadline(signal);
-    const order = await this.#orderOf(volume, deadline);
+    const order = await this.#resolveMount(volume, deadline);
     if (volume.record.phase !== 'created') await this.unmount(volume);
     const started = clock();
     this.put({ ...volume, record: { ...volume.record, phase: 'mounting', bootId } });
     try {
       await this.#mountAt(target, order, deadline);
       if (signal.aborted) throw new MountError('FAILED', 'who asked for the mount has gone');
-      this.put({ ...volume, record: then({ ...volume.record, phase: 'mounted', bootId }) });
+      this.put({ ...volume, record: afterwards({ ...volume.record, phase: 'mounted', bootId }) });
     } catch (error) {
       metrics.mountFailed(error);
-      await this.#undo({ ...volume, record: { ...volume.record, phase: 'mounting' } });
+      await this.#cleanUpFailedMount({ ...volume, record: { ...volume.record, phase: 'mounting' } });
       throw error;
     }
     const took = clock() - started;
     metrics.mounted(took / 1000);
-    if (took > slowMs)
+    if (took > slowMountMs)
       log.info('mount-duration-too-high', { volume: name, seconds: Math.round(took / 1000) });
   }
 
   /** Mounts the volume's share at another place and unmounts it: rejects while its server does not answer. */
-  async tryMount(volume: Volume, target: string): Promise<void> {
+  async probeByMounting(volume: Volume, target: string): Promise<void> {
     const deadline = this.#mountDeadline();
-    const order = await this.#orderOf(volume, deadline);
+    const order = await this.#resolveMount(volume, deadline);
     try {
       await this.#mountAt(target, order, deadline);
     } finally {
@@ -176,11 +180,11 @@ export class VolumeMounts {
     const { mounter, deadlines } = this.ports;
     const deadline = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(deadlines.unmount)]);
     await mounter.unmount(target, deadline);
-    await removeTarget(target);
+    await removeMountPoint(target);
   }
 
-  async #mountAt(target: string, order: MountOrder, signal: AbortSignal): Promise<void> {
-    await makeTarget(target);
+  async #mountAt(target: string, order: MountSpec, signal: AbortSignal): Promise<void> {
+    await createMountPoint(target);
     await this.ports.mounter.mount(order, target, signal);
   }
 
@@ -189,7 +193,7 @@ export class VolumeMounts {
     return AbortSignal.any([deadline, this.#stopping.signal, ...signals]);
   }
 
-  async #orderOf({ record, options }: Volume, signal: AbortSignal): Promise<MountOrder> {
+  async #resolveMount({ record, options }: Volume, signal: AbortSignal): Promise<MountSpec> {
     if (this.#isClosed)
       throw new MountError('FAILED', 'the driver is draining; the app has to start on another cell');
     if (options === undefined)
@@ -198,7 +202,7 @@ export class VolumeMounts {
   }
 
   /** What a failed mount left goes; where it does not, the watchdog tries again. */
-  async #undo(volume: Volume): Promise<void> {
+  async #cleanUpFailedMount(volume: Volume): Promise<void> {
     try {
       await this.unmount(volume);
     } catch (error) {

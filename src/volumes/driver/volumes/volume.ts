@@ -24,16 +24,16 @@ export function serverOf({ record, options = record.options }: Volume): string {
 }
 
 /** How many use a volume's mount. */
-export const holdersOf = ({ count, ids }: Pick<VolumeRecord, 'count' | 'ids'>): number => count + ids.length;
+export const mountCount = ({ count, ids }: Pick<VolumeRecord, 'count' | 'ids'>): number => count + ids.length;
 
 /** One more mount; an id counts once. */
-export function withHolder(record: VolumeRecord, id: string | undefined): VolumeRecord {
+export function addMount(record: VolumeRecord, id: string | undefined): VolumeRecord {
   if (id === undefined) return { ...record, count: record.count + 1 };
   return { ...record, ids: [...new Set([...record.ids, id])] };
 }
 
 /** One mount less; undefined where there is none of that id, or none without one. */
-export function withoutHolder(record: VolumeRecord, id: string | undefined): VolumeRecord | undefined {
+export function removeMount(record: VolumeRecord, id: string | undefined): VolumeRecord | undefined {
   if (id !== undefined)
     return record.ids.includes(id)
       ? { ...record, ids: record.ids.filter((other) => other !== id) }

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { MountHealth } from '../mount/mounter.ts';
-import { forEachAtMost } from './for-each-at-most.ts';
+import { forEachLimit } from './for-each-at-most.ts';
 import { Slots } from './slots.ts';
 import type { Volume } from './volume.ts';
-import { holdersOf, serverOf } from './volume.ts';
+import { mountCount, serverOf } from './volume.ts';
 import type { VolumeMounts } from './volume-mounts.ts';
 import type { VolumeName } from './volume-name.ts';
 
@@ -55,7 +55,7 @@ export class Watchdog {
   }
 
   async #lookAt(server: string, volumes: readonly Volume[]): Promise<void> {
-    await forEachAtMost(atOnceOfServer, volumes, async ({ record: { name } }) => {
+    await forEachLimit(atOnceOfServer, volumes, async ({ record: { name } }) => {
       const slots = this.#silent.has(server) ? this.#ofSilent : this.#ofAnswering;
       await slots.run(async () => {
         const volume = this.#mounts.get(name);
@@ -73,7 +73,7 @@ export class Watchdog {
   /** Whether its mount answers, or was made again. */
   async #isGood(volume: Volume): Promise<boolean> {
     const { name, phase } = volume.record;
-    if (phase === 'unmounting') await unmountLeft(this.#mounts, volume);
+    if (phase === 'unmounting') await finishUnmount(this.#mounts, volume);
     if (!this.#isInUse(name)) return false;
     const health = await healthOf(this.#mounts, volume);
     this.#health.set(name, health);
@@ -83,7 +83,7 @@ export class Watchdog {
 
   #isInUse(name: VolumeName): boolean {
     const volume = this.#mounts.get(name);
-    return volume !== undefined && holdersOf(volume.record) > 0;
+    return volume !== undefined && mountCount(volume.record) > 0;
   }
 
   #tell(): void {
@@ -93,9 +93,9 @@ export class Watchdog {
   }
 }
 
-async function unmountLeft(mounts: VolumeMounts, volume: Volume): Promise<void> {
-  await ifUnchanged(mounts, volume, async () => {
-    const isNeeded = volume.record.isKept || holdersOf(volume.record) > 0;
+async function finishUnmount(mounts: VolumeMounts, volume: Volume): Promise<void> {
+  await ifStillCurrent(mounts, volume, async () => {
+    const isNeeded = volume.record.isKept || mountCount(volume.record) > 0;
     await mounts.unmount(volume, isNeeded ? 'keep' : 'forget');
   });
 }
@@ -117,10 +117,10 @@ async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountH
   if (health === 'stale') {
     // a server that is silent for a while has its mount when it speaks again; a forced unmount fails its
     // users
-    const trial = createHash('sha256').update(name).digest('hex').slice(0, 32);
-    await mounts.tryMount(volume, join(mountDir, `.trial-${trial}`));
+    const probeTarget = createHash('sha256').update(name).digest('hex').slice(0, 32);
+    await mounts.probeByMounting(volume, join(mountDir, `.trial-${probeTarget}`));
   }
-  return ifUnchanged(mounts, volume, async () => {
+  return ifStillCurrent(mounts, volume, async () => {
     try {
       await mounts.mount(volume, new AbortController().signal);
       metrics.remounted('mounted');
@@ -133,7 +133,7 @@ async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountH
 }
 
 /** A volume object is another one after each change. */
-async function ifUnchanged(
+async function ifStillCurrent(
   mounts: VolumeMounts,
   volume: Volume,
   work: () => Promise<void>,

@@ -41,7 +41,7 @@ export async function startProvisioner(options: ProvisionerOptions): Promise<{ s
   const stop = async (): Promise<void> => {
     for (const part of [...queues, ...informers]) part.stop();
     await Promise.all(working);
-    await Promise.all(parts.map(({ recorder }) => recorder.settled()));
+    await Promise.all(parts.map(({ recorder }) => recorder.flush()));
     for (const { controller } of parts) controller.close();
   };
   try {

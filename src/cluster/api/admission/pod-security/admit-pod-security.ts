@@ -2,30 +2,30 @@ import type { Pod } from '../../../../kubernetes/pod.ts';
 import { namespaces, pods } from '../../../../kubernetes/resources.ts';
 import { forbidden, groupResource, invalid } from '../../errors/status-errors.ts';
 import type { Registry } from '../../registry/registry.ts';
-import type { Draft } from '../../kinds/kind.ts';
+import type { MutableObject } from '../../kinds/kind.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { checkSecurityLabels, describeLevel, securityPolicy, violations } from './security-policy.ts';
+import { checkSecurityLabels, describeLevel, policyOfNamespace, evaluatePod } from './security-policy.ts';
 import type { LevelVersion } from './security-policy.ts';
 
-type Warn = (message: string) => void;
+type AddWarning = (message: string) => void;
 
 /**
  * Admission plugin PodSecurity for a new pod: refuses what its namespace enforces against and warns of what it warns
  * of (pod-security-admission/admission). There is no audit log here, so the mode audit has nowhere to go.
  * Throws ApiError 403.
  */
-export function admitPodSecurity(registry: Registry, pod: Pod, warn: Warn): void {
+export function admitPodSecurity(registry: Registry, pod: Pod, warn: AddWarning): void {
   const { namespace = '', name = '' } = pod.metadata;
   const labels = registry.store.get('namespaces', undefined, namespace)?.metadata.labels ?? {};
-  const policy = securityPolicy(labels);
-  const enforced = violations(pod, policy.enforce);
+  const policy = policyOfNamespace(labels);
+  const enforced = evaluatePod(pod, policy.enforce);
   if (enforced !== undefined)
     throw forbidden(
       pods,
       name,
       `violates PodSecurity "${describeLevel(policy.enforce)}": ${enforced.details}`,
     );
-  const warned = violations(pod, policy.warn);
+  const warned = evaluatePod(pod, policy.warn);
   if (warned !== undefined)
     warn(`would violate PodSecurity "${describeLevel(policy.warn)}": ${warned.details}`);
 }
@@ -34,17 +34,17 @@ export function admitPodSecurity(registry: Registry, pod: Pod, warn: Warn): void
  * The same plugin for a namespace: its labels have to mean something, and pods that are there already and would be
  * refused now are warned of. Throws ApiError 422; what was wrong before may stay.
  */
-export function admitSecurityLabels(
+export function validateNamespaceLabels(
   registry: Registry,
-  { draft, current, warn }: { draft: Draft; current: StoredObject | undefined; warn: Warn },
+  { draft, current, warn }: { draft: MutableObject; current: StoredObject | undefined; warn: AddWarning },
 ): void {
   const labels = draft.metadata.labels ?? {};
   const causes = checkSecurityLabels(labels);
   const before = current?.metadata.labels ?? {};
   if (causes.length > 0 && checkSecurityLabels(before).length === 0)
     throw invalid('Namespace', namespaces.group, draft.metadata.name, causes);
-  const { enforce } = securityPolicy(labels);
-  if (current === undefined || describeLevel(enforce) === describeLevel(securityPolicy(before).enforce))
+  const { enforce } = policyOfNamespace(labels);
+  if (current === undefined || describeLevel(enforce) === describeLevel(policyOfNamespace(before).enforce))
     return;
   for (const warning of warnings(registry, draft.metadata.name, enforce)) warn(warning);
 }
@@ -52,7 +52,7 @@ export function admitSecurityLabels(
 function warnings(registry: Registry, namespace: string, enforce: LevelVersion): string[] {
   const named = new Map<string, string[]>();
   for (const object of registry.store.list(groupResource(pods), namespace)) {
-    const { reasons } = violations(object as unknown as Pod, enforce) ?? {};
+    const { reasons } = evaluatePod(object as unknown as Pod, enforce) ?? {};
     if (reasons !== undefined) named.set(reasons, [...(named.get(reasons) ?? []), object.metadata.name]);
   }
   if (named.size === 0) return [];

@@ -1,6 +1,6 @@
 import type { Pod, SecurityProfile } from '../../../../kubernetes/pod.ts';
 import { allContainers } from '../../kinds/pod/pod-defaults.ts';
-import { containersThat, distinct, named, plural, quoted, setters } from './violation.ts';
+import { containersMatching, uniqueSorted, named, plural, quoted, podAndContainers } from './violation.ts';
 import type { SecurityCheck, Violation } from './violation.ts';
 
 const defaultCapabilities = new Set(
@@ -26,8 +26,8 @@ function badProfiles(
   ];
   const names = bad.map(({ name }) => name);
   return {
-    who: setters(isBad(own), names),
-    types: distinct(profiles.map((profile) => profile?.type ?? '')),
+    who: podAndContainers(isBad(own), names),
+    types: uniqueSorted(profiles.map((profile) => profile?.type ?? '')),
   };
 }
 
@@ -51,7 +51,7 @@ const capabilities: SecurityCheck = (pod) => {
   const bad = added.filter(({ more }) => more.length > 0);
   if (bad.length === 0) return undefined;
   const names = bad.map(({ name }) => name);
-  const list = quoted(distinct(bad.flatMap(({ more }) => more)));
+  const list = quoted(uniqueSorted(bad.flatMap(({ more }) => more)));
   return {
     reason: 'non-default capabilities',
     detail: `${named('container', names)} must not include ${list} in securityContext.capabilities.add`,
@@ -71,10 +71,10 @@ const hostPaths: SecurityCheck = ({ spec }) => {
 };
 
 const hostPorts: SecurityCheck = (pod) => {
-  const names = containersThat(pod, ({ ports = [] }) => ports.some(({ hostPort = 0 }) => hostPort !== 0));
+  const names = containersMatching(pod, ({ ports = [] }) => ports.some(({ hostPort = 0 }) => hostPort !== 0));
   if (names.length === 0) return undefined;
   const all = allContainers(pod.spec).flatMap(({ ports = [] }) => ports.map(({ hostPort = 0 }) => hostPort));
-  const used = distinct(all.filter((port) => port !== 0).map(String));
+  const used = uniqueSorted(all.filter((port) => port !== 0).map(String));
   const verb = names.length === 1 ? 'uses' : 'use';
   return {
     reason: 'hostPort',
@@ -83,7 +83,7 @@ const hostPorts: SecurityCheck = (pod) => {
 };
 
 const privileged: SecurityCheck = (pod) => {
-  const names = containersThat(pod, ({ securityContext }) => securityContext?.privileged === true);
+  const names = containersMatching(pod, ({ securityContext }) => securityContext?.privileged === true);
   return names.length === 0
     ? undefined
     : {

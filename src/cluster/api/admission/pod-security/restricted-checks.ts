@@ -1,10 +1,10 @@
 import { allContainers } from '../../kinds/pod/pod-defaults.ts';
 import { seccomp } from './baseline-checks.ts';
-import { containersThat, distinct, named, plural, quoted, setters } from './violation.ts';
+import { containersMatching, uniqueSorted, named, plural, quoted, podAndContainers } from './violation.ts';
 import type { SecurityCheck } from './violation.ts';
 
 const allowPrivilegeEscalation: SecurityCheck = (pod) => {
-  const names = containersThat(
+  const names = containersMatching(
     pod,
     ({ securityContext }) => securityContext?.allowPrivilegeEscalation !== false,
   );
@@ -17,7 +17,7 @@ const allowPrivilegeEscalation: SecurityCheck = (pod) => {
 };
 
 const capabilities: SecurityCheck = (pod) => {
-  const keeping = containersThat(
+  const keeping = containersMatching(
     pod,
     ({ securityContext }) => securityContext?.capabilities?.drop?.includes('ALL') !== true,
   );
@@ -25,7 +25,9 @@ const capabilities: SecurityCheck = (pod) => {
   const adding = allContainers(pod.spec).filter(
     ({ securityContext }) => extra(securityContext?.capabilities?.add).length > 0,
   );
-  const added = distinct(adding.flatMap(({ securityContext }) => extra(securityContext?.capabilities?.add)));
+  const added = uniqueSorted(
+    adding.flatMap(({ securityContext }) => extra(securityContext?.capabilities?.add)),
+  );
   const names = adding.map(({ name }) => name);
   const details = [
     ...(keeping.length === 0
@@ -56,28 +58,28 @@ const volumes: SecurityCheck = ({ spec }) => {
 
 const runAsNonRoot: SecurityCheck = (pod) => {
   const own = pod.spec.securityContext?.runAsNonRoot;
-  const explicit = containersThat(pod, ({ securityContext }) => securityContext?.runAsNonRoot === false);
+  const explicit = containersMatching(pod, ({ securityContext }) => securityContext?.runAsNonRoot === false);
   const reason = 'runAsNonRoot != true';
   if (own === false || explicit.length > 0) {
-    const who = setters(own === false, explicit);
+    const who = podAndContainers(own === false, explicit);
     return { reason, detail: `${who} must not set securityContext.runAsNonRoot=false` };
   }
-  const silent = containersThat(
+  const unset = containersMatching(
     pod,
     ({ securityContext }) => own !== true && securityContext?.runAsNonRoot === undefined,
   );
-  if (silent.length === 0) return undefined;
+  if (unset.length === 0) return undefined;
   return {
     reason,
-    detail: `pod or ${named('container', silent)} must set securityContext.runAsNonRoot=true`,
+    detail: `pod or ${named('container', unset)} must set securityContext.runAsNonRoot=true`,
   };
 };
 
 const runAsUser: SecurityCheck = (pod) => {
   const own = pod.spec.securityContext?.runAsUser === 0;
-  const names = containersThat(pod, ({ securityContext }) => securityContext?.runAsUser === 0);
+  const names = containersMatching(pod, ({ securityContext }) => securityContext?.runAsUser === 0);
   return own || names.length > 0
-    ? { reason: 'runAsUser=0', detail: `${setters(own, names)} must not set runAsUser=0` }
+    ? { reason: 'runAsUser=0', detail: `${podAndContainers(own, names)} must not set runAsUser=0` }
     : undefined;
 };
 
@@ -85,7 +87,7 @@ const seccompProfile: SecurityCheck = (pod) => {
   const bad = seccomp(pod);
   if (bad !== undefined) return bad;
   const own = pod.spec.securityContext?.seccompProfile;
-  const silent = containersThat(
+  const silent = containersMatching(
     pod,
     ({ securityContext }) => own === undefined && securityContext?.seccompProfile === undefined,
   );

@@ -40,7 +40,7 @@ const isLevel = (text: string): text is LevelVersion['level'] => (levels as read
 const isVersion = (text: string): boolean => text === 'latest' || /^v1\.(0|[1-9]\d*)$/u.test(text);
 
 /** What a namespace asks for. A stricter enforced level is warned of too, where the labels say nothing else. */
-export function securityPolicy(labels: Labels): Readonly<Record<SecurityMode, LevelVersion>> {
+export function policyOfNamespace(labels: Labels): Readonly<Record<SecurityMode, LevelVersion>> {
   const of = (mode: SecurityMode): LevelVersion => {
     const [level = '', version = ''] = [labels[`${prefix}${mode}`], labels[`${prefix}${mode}-version`]];
     return { level: isLevel(level) ? level : 'privileged', version: isVersion(version) ? version : 'latest' };
@@ -57,7 +57,7 @@ export function securityPolicy(labels: Labels): Readonly<Record<SecurityMode, Le
 export const describeLevel = ({ level, version }: LevelVersion): string => `${level}:${version}`;
 
 /** The Kubernetes 1.x since which a check belongs to the level; earlier ones do without it. */
-const since = new Map<SecurityCheck, number>([
+const minVersion = new Map<SecurityCheck, number>([
   [restrictedChecks.allowPrivilegeEscalation, 8],
   [restrictedChecks.capabilities, 22],
   [restrictedChecks.runAsUser, 23],
@@ -65,20 +65,20 @@ const since = new Map<SecurityCheck, number>([
 ]);
 
 /** What restricted says itself is not said twice. */
-const overrides = new Map<SecurityCheck, SecurityCheck>([
+const overrideChecks = new Map<SecurityCheck, SecurityCheck>([
   [restrictedChecks.capabilities, baselineChecks.capabilities],
   [restrictedChecks.volumes, baselineChecks.hostPaths],
   [restrictedChecks.seccompProfile, baselineChecks.seccomp],
 ]);
 
 /** What a pod does against a level, as upstream words it; undefined: it may. Pure. */
-export function violations(
+export function evaluatePod(
   pod: Pod,
   { level, version }: LevelVersion,
 ): { reasons: string; details: string } | undefined {
   const minor = version === 'latest' ? Infinity : Number(version.slice('v1.'.length));
-  const checks = checksOf(level).filter((check) => (since.get(check) ?? 0) <= minor);
-  const overridden = checks.map((check) => overrides.get(check));
+  const checks = checksOf(level).filter((check) => (minVersion.get(check) ?? 0) <= minor);
+  const overridden = checks.map((check) => overrideChecks.get(check));
   const found = checks.filter((check) => !overridden.includes(check)).flatMap((check) => check(pod) ?? []);
   if (found.length === 0) return undefined;
   return {

@@ -10,9 +10,9 @@ export interface Violation {
 export type SecurityCheck = (pod: Pod) => Violation | undefined;
 
 /** The names of the containers that do it, init containers first, as upstream visits them. */
-export function containersThat(pod: Pod, does: (container: Container) => boolean): string[] {
+export function containersMatching(pod: Pod, predicate: (container: Container) => boolean): string[] {
   return allContainers(pod.spec)
-    .filter(does)
+    .filter(predicate)
     .map(({ name }) => name);
 }
 
@@ -22,7 +22,7 @@ export function named(what: string, names: readonly string[]): string {
 }
 
 /** `pod and container "a"`: whoever sets something bad. */
-export function setters(pod: boolean, containers: readonly string[]): string {
+export function podAndContainers(pod: boolean, containers: readonly string[]): string {
   return [...(pod ? ['pod'] : []), ...(containers.length === 0 ? [] : [named('container', containers)])].join(
     ' and ',
   );
@@ -37,6 +37,6 @@ export function quoted(items: readonly string[]): string {
 }
 
 /** Each once, sorted. */
-export function distinct(items: readonly string[]): string[] {
+export function uniqueSorted(items: readonly string[]): string[] {
   return [...new Set(items)].toSorted();
 }

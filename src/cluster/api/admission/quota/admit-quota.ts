@@ -4,15 +4,15 @@ import { amountOf, formatAmount, objectUsage } from '../../../../kubernetes/quot
 import type { Usage } from '../../../../kubernetes/quota-usage.ts';
 import { resourceQuotas } from '../../../../kubernetes/resources.ts';
 import { forbidden, groupResource } from '../../errors/status-errors.ts';
-import type { Draft, Kind } from '../../kinds/kind.ts';
+import type { MutableObject, Kind } from '../../kinds/kind.ts';
 import type { Registry } from '../../registry/registry.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { formatUsage, namespaceUsage, resourceOfName, unspecified } from './quota-usage.ts';
-import type { Amounts } from './quota-usage.ts';
+import { formatUsage, namespaceUsage, resourceOfName, missingRequests } from './quota-usage.ts';
+import type { ResourceList } from './quota-usage.ts';
 
 export interface ResourceQuota extends StoredObject {
-  readonly spec?: { readonly hard?: Amounts };
-  readonly status?: { readonly hard?: Amounts; readonly used?: Amounts };
+  readonly spec?: { readonly hard?: ResourceList };
+  readonly status?: { readonly hard?: ResourceList; readonly used?: ResourceList };
 }
 
 /**
@@ -23,7 +23,7 @@ export interface ResourceQuota extends StoredObject {
 export function admitQuota(
   registry: Registry,
   kind: Kind,
-  { draft, current }: { draft: Draft; current: StoredObject | undefined },
+  { draft, current }: { draft: MutableObject; current: StoredObject | undefined },
 ): void {
   const resource = groupResource(kind.resource);
   for (const quota of quotasOf(registry, draft.metadata.namespace)) {
@@ -32,14 +32,14 @@ export function admitQuota(
     if (names.length === 0) continue;
     const { name } = quota.metadata;
     const silent =
-      resource === 'pods' && current === undefined ? unspecified(names, draft as unknown as Pod) : [];
+      resource === 'pods' && current === undefined ? missingRequests(names, draft as unknown as Pod) : [];
     if (silent.length > 0)
       throw forbidden(
         kind.resource,
         draft.metadata.name,
         `failed quota: ${name}: must specify ${silent.join('; ')}`,
       );
-    const asked = increase(objectUsage(resource, draft), current && objectUsage(resource, current), names);
+    const asked = usageDelta(objectUsage(resource, draft), current && objectUsage(resource, current), names);
     const used = usedOf(registry, quota, names);
     const exceeded = [...asked.keys()]
       .filter((key) => (used.get(key) ?? 0n) + (asked.get(key) ?? 0n) > amountOf(hard, key))
@@ -59,7 +59,7 @@ export function admitQuota(
 }
 
 /** Writes what is used now into the quotas of a namespace; their controller does the same for what ends. */
-export function chargeQuotas(registry: Registry, namespace: string | undefined): void {
+export function updateQuotaUsage(registry: Registry, namespace: string | undefined): void {
   for (const quota of quotasOf(registry, namespace)) {
     const hard = quota.spec?.hard ?? {};
     const status = { hard: { ...hard }, used: formatUsage(usedOf(registry, quota, Object.keys(hard))) };
@@ -76,7 +76,7 @@ function usedOf({ store }: Registry, { metadata }: ResourceQuota, names: readonl
   return namespaceUsage(names, (resource) => store.list(resource, metadata.namespace));
 }
 
-function increase(after: Usage, before: Usage | undefined, names: readonly string[]): Usage {
+function usageDelta(after: Usage, before: Usage | undefined, names: readonly string[]): Usage {
   const added = names.map((name) => [name, (after.get(name) ?? 0n) - (before?.get(name) ?? 0n)] as const);
   return new Map(added.filter(([, amount]) => amount > 0n));
 }

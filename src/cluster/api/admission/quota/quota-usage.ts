@@ -3,7 +3,7 @@ import { formatAmount, objectUsage } from '../../../../kubernetes/quota-usage.ts
 import type { Usage } from '../../../../kubernetes/quota-usage.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
 
-export type Amounts = Readonly<Record<string, string>>;
+export type ResourceList = Readonly<Record<string, string>>;
 
 const computeName = /^((requests|limits)\.)?(cpu|memory|ephemeral-storage)$/u;
 /** Of a device or the like that a node offers; a quota of one is of what is requested (pkg/quota/v1/evaluator/core/pods.go). */
@@ -49,7 +49,7 @@ export function formatUsage(usage: Usage): Record<string, string> {
 }
 
 /** Names of what each container of a pod has to say, where a quota limits it, and who does not: `limits.cpu for: c`. */
-export function unspecified(hard: readonly string[], { spec }: Pod): string[] {
+export function missingRequests(hard: readonly string[], { spec }: Pod): string[] {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   return ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory']
     .filter((name) => hard.includes(name))

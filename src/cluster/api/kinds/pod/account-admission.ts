@@ -24,14 +24,14 @@ interface Account {
  * Admission plugin ServiceAccount: a pod gets an account, its token as a volume in every container, where pod or
  * account want that, and its pull secrets. Throws ApiError 403 for an account that is not there.
  */
-export function admitAccount(pod: Pod, context: AdmissionContext): void {
+export function admitServiceAccount(pod: Pod, context: AdmissionContext): void {
   const { spec } = pod;
   const name = spec.serviceAccountName ?? spec.serviceAccount ?? defaultAccount;
   spec.serviceAccountName = name;
   spec.serviceAccount = name;
   const account = findAccount(pod, name, context);
   if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true)
-    mountToken(spec, `${volumeName}-${context.tail()}`);
+    addTokenVolume(spec, `${volumeName}-${context.randomSuffix()}`);
   if (spec.imagePullSecrets === undefined && account.imagePullSecrets !== undefined)
     spec.imagePullSecrets = copyJson(account.imagePullSecrets);
 }
@@ -50,7 +50,7 @@ function findAccount({ metadata }: Pod, name: string, context: AdmissionContext)
   );
 }
 
-function mountToken(spec: PodSpec, fresh: string): void {
+function addTokenVolume(spec: PodSpec, fresh: string): void {
   // validated afterwards: one may have no name
   const volumes: readonly Partial<Volume>[] = spec.volumes ?? [];
   const present = volumes.find((volume) => volume.name?.startsWith(`${volumeName}-`))?.name;

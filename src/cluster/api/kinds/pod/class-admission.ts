@@ -14,7 +14,7 @@ interface PriorityClass extends StoredObject {
  * Admission plugin Priority: fills in what the pod's class, or the default one, says. Throws ApiError 403 for a class
  * that is not there and for values of the pod's own that say something else.
  */
-export function admitPriority({ spec, metadata }: Pod, context: AdmissionContext): void {
+export function resolvePriority({ spec, metadata }: Pod, context: AdmissionContext): void {
   const classes = context.list(priorityClasses) as readonly PriorityClass[];
   const refuse = (why: string): ApiError => forbidden(pods, metadata.name ?? '', why);
   const name = classNameOf(spec, classes);

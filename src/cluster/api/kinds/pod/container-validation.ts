@@ -1,9 +1,9 @@
 import type { Container } from '../../../../kubernetes/pod.ts';
-import { invalidValue, notDoneHere, required } from '../../errors/field-causes.ts';
+import { invalidValue, unsupported, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
 import { checkContainerResources } from '../resources.ts';
-import { oneOf } from './one-of.ts';
+import { checkEnum } from './one-of.ts';
 import { checkContainerSecurity } from './security-validation.ts';
 import { checkVolumeMounts } from './volume-validation.ts';
 
@@ -28,8 +28,8 @@ export function checkContainer(
     ...(image === image.trim()
       ? []
       : [invalidValue(`${at}.image`, image, 'must not have leading or trailing whitespace')]),
-    ...oneOf(`${at}.imagePullPolicy`, container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']),
-    ...oneOf(`${at}.terminationMessagePolicy`, container.terminationMessagePolicy, [
+    ...checkEnum(`${at}.imagePullPolicy`, container.imagePullPolicy, ['Always', 'IfNotPresent', 'Never']),
+    ...checkEnum(`${at}.terminationMessagePolicy`, container.terminationMessagePolicy, [
       'File',
       'FallbackToLogsOnError',
     ]),
@@ -69,7 +69,7 @@ function checkPorts(at: string, { ports }: Container, hostNetwork: boolean): Cau
         ]),
     ...(port.hostPort === undefined || hostNetwork
       ? []
-      : [notDoneHere(`${at}[${index}].hostPort`, 'host ports')]),
+      : [unsupported(`${at}[${index}].hostPort`, 'host ports')]),
     ...(port.hostPort === undefined || !hostNetwork || port.hostPort === port.containerPort
       ? []
       : [
@@ -79,6 +79,6 @@ function checkPorts(at: string, { ports }: Container, hostNetwork: boolean): Cau
             'must match `containerPort` when `hostNetwork` is true',
           ),
         ]),
-    ...oneOf(`${at}[${index}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']),
+    ...checkEnum(`${at}[${index}].protocol`, port.protocol, ['SCTP', 'TCP', 'UDP']),
   ]);
 }

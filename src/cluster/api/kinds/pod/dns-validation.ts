@@ -1,9 +1,9 @@
 import { familyOf } from '../../../../kubernetes/ip-text.ts';
 import type { PodSpec } from '../../../../kubernetes/pod.ts';
-import { invalidValue, notDoneHere, required } from '../../errors/field-causes.ts';
+import { invalidValue, unsupported, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
-import { oneOf } from './one-of.ts';
+import { checkEnum } from './one-of.ts';
 
 const policies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 const mostServers = 3;
@@ -15,7 +15,7 @@ export function checkDns(at: string, { dnsPolicy, dnsConfig }: PodSpec): Cause[]
   const servers = dnsConfig?.nameservers ?? [];
   const searches = dnsConfig?.searches ?? [];
   return [
-    ...oneOf(`${at}.dnsPolicy`, dnsPolicy, policies),
+    ...checkEnum(`${at}.dnsPolicy`, dnsPolicy, policies),
     ...(dnsPolicy === 'None' && servers.length === 0
       ? [
           required(
@@ -48,7 +48,7 @@ export function checkDns(at: string, { dnsPolicy, dnsConfig }: PodSpec): Cause[]
       name === '' ? [required(`${field}.options[${index}]`, 'must not be empty')] : [],
     ),
     ...(dnsConfig !== undefined && dnsPolicy !== 'None'
-      ? [notDoneHere(field, 'name servers beside those of the machine: set dnsPolicy to None')]
+      ? [unsupported(field, 'name servers beside those of the machine: set dnsPolicy to None')]
       : []),
   ];
 }

@@ -6,11 +6,11 @@ import type {
   Toleration,
   Volume,
 } from '../../../../kubernetes/pod.ts';
-import type { Draft } from '../kind.ts';
+import type { MutableObject } from '../kind.ts';
 import { parseQuantity } from '../quantity.ts';
 
 /** The draft of a pod, typed; the decoder has made sure of the types. `spec.containers` may be missing. */
-export function asPod(draft: Draft): Pod {
+export function asPod(draft: MutableObject): Pod {
   const pod = draft as unknown as Pod;
   pod.spec ??= { containers: [] };
   pod.spec.containers ??= [];
@@ -18,7 +18,7 @@ export function asPod(draft: Draft): Pod {
 }
 
 /** Defaults of pkg/apis/core/v1/defaults.go. */
-export function fillPodDefaults(draft: Draft): void {
+export function fillPodDefaults(draft: MutableObject): void {
   const { spec } = asPod(draft);
   spec.restartPolicy ??= 'Always';
   spec.dnsPolicy ??= 'ClusterFirst';

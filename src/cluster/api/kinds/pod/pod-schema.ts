@@ -1,203 +1,207 @@
 import {
   fields,
-  flag,
+  boolean,
   integer,
   kindSchema,
-  listOf,
+  array,
   mapOf,
   quantity,
-  text,
+  string,
   time,
 } from '../../schema/schema.ts';
 import { labelSelector, nodeSelector, nodeSelectorTerm } from '../node-selector-schema.ts';
 import { claimSpec } from '../persistent-volume-claims.ts';
 
-const keyToPath = listOf(fields({ key: text, path: text, mode: integer }));
+const keyToPath = array(fields({ key: string, path: string, mode: integer }));
 
 const volume = fields({
-  name: text,
-  emptyDir: fields({ medium: text, sizeLimit: quantity }),
-  secret: fields({ secretName: text, defaultMode: integer, optional: flag, items: keyToPath }),
-  configMap: fields({ name: text, defaultMode: integer, optional: flag, items: keyToPath }),
-  hostPath: fields({ path: text, type: text }),
+  name: string,
+  emptyDir: fields({ medium: string, sizeLimit: quantity }),
+  secret: fields({ secretName: string, defaultMode: integer, optional: boolean, items: keyToPath }),
+  configMap: fields({ name: string, defaultMode: integer, optional: boolean, items: keyToPath }),
+  hostPath: fields({ path: string, type: string }),
   projected: fields({
     defaultMode: integer,
-    sources: listOf(
+    sources: array(
       fields({
-        serviceAccountToken: fields({ audience: text, expirationSeconds: integer, path: text }),
-        configMap: fields({ name: text, optional: flag, items: keyToPath }),
-        secret: fields({ name: text, optional: flag, items: keyToPath }),
+        serviceAccountToken: fields({ audience: string, expirationSeconds: integer, path: string }),
+        configMap: fields({ name: string, optional: boolean, items: keyToPath }),
+        secret: fields({ name: string, optional: boolean, items: keyToPath }),
         downwardAPI: fields({
-          items: listOf(
-            fields({ path: text, fieldRef: fields({ apiVersion: text, fieldPath: text }), mode: integer }),
+          items: array(
+            fields({
+              path: string,
+              fieldRef: fields({ apiVersion: string, fieldPath: string }),
+              mode: integer,
+            }),
           ),
         }),
       }),
     ),
   }),
-  persistentVolumeClaim: fields({ claimName: text, readOnly: flag }),
+  persistentVolumeClaim: fields({ claimName: string, readOnly: boolean }),
   csi: fields({
-    ...{ driver: text, fsType: text, readOnly: flag, volumeAttributes: mapOf(text) },
-    nodePublishSecretRef: fields({ name: text }),
+    ...{ driver: string, fsType: string, readOnly: boolean, volumeAttributes: mapOf(string) },
+    nodePublishSecretRef: fields({ name: string }),
   }),
   ephemeral: fields({
     volumeClaimTemplate: fields({
-      metadata: fields({ labels: mapOf(text), annotations: mapOf(text) }),
+      metadata: fields({ labels: mapOf(string), annotations: mapOf(string) }),
       spec: claimSpec,
     }),
   }),
 });
 
-const securityProfile = fields({ type: text, localhostProfile: text });
+const securityProfile = fields({ type: string, localhostProfile: string });
 
 /** What a pod's and a container's securityContext have in common. */
 const identity = {
   runAsUser: integer,
   runAsGroup: integer,
-  runAsNonRoot: flag,
+  runAsNonRoot: boolean,
   seccompProfile: securityProfile,
   appArmorProfile: securityProfile,
 };
 
 const container = fields({
-  name: text,
-  image: text,
-  imagePullPolicy: text,
-  command: listOf(text),
-  args: listOf(text),
-  workingDir: text,
-  env: listOf(fields({ name: text, value: text }), { key: 'name' }),
-  ports: listOf(fields({ name: text, containerPort: integer, hostPort: integer, protocol: text }), {
+  name: string,
+  image: string,
+  imagePullPolicy: string,
+  command: array(string),
+  args: array(string),
+  workingDir: string,
+  env: array(fields({ name: string, value: string }), { key: 'name' }),
+  ports: array(fields({ name: string, containerPort: integer, hostPort: integer, protocol: string }), {
     key: 'containerPort',
   }),
   resources: fields({ requests: mapOf(quantity), limits: mapOf(quantity) }),
-  volumeMounts: listOf(
-    fields({ name: text, mountPath: text, subPath: text, readOnly: flag, mountPropagation: text }),
+  volumeMounts: array(
+    fields({ name: string, mountPath: string, subPath: string, readOnly: boolean, mountPropagation: string }),
     { key: 'mountPath' },
   ),
   securityContext: fields({
-    privileged: flag,
-    allowPrivilegeEscalation: flag,
-    readOnlyRootFilesystem: flag,
+    privileged: boolean,
+    allowPrivilegeEscalation: boolean,
+    readOnlyRootFilesystem: boolean,
     ...identity,
-    capabilities: fields({ add: listOf(text), drop: listOf(text) }),
+    capabilities: fields({ add: array(string), drop: array(string) }),
   }),
-  lifecycle: fields({ preStop: fields({ exec: fields({ command: listOf(text) }) }) }),
-  stdin: flag,
-  tty: flag,
-  terminationMessagePath: text,
-  terminationMessagePolicy: text,
+  lifecycle: fields({ preStop: fields({ exec: fields({ command: array(string) }) }) }),
+  stdin: boolean,
+  tty: boolean,
+  terminationMessagePath: string,
+  terminationMessagePolicy: string,
 });
 
-const podAffinityTerm = fields({ labelSelector, topologyKey: text, namespaces: listOf(text) });
+const podAffinityTerm = fields({ labelSelector, topologyKey: string, namespaces: array(string) });
 const podAffinity = fields({
-  requiredDuringSchedulingIgnoredDuringExecution: listOf(podAffinityTerm),
-  preferredDuringSchedulingIgnoredDuringExecution: listOf(fields({ weight: integer, podAffinityTerm })),
+  requiredDuringSchedulingIgnoredDuringExecution: array(podAffinityTerm),
+  preferredDuringSchedulingIgnoredDuringExecution: array(fields({ weight: integer, podAffinityTerm })),
 });
 const nodeAffinity = fields({
   requiredDuringSchedulingIgnoredDuringExecution: nodeSelector,
-  preferredDuringSchedulingIgnoredDuringExecution: listOf(
+  preferredDuringSchedulingIgnoredDuringExecution: array(
     fields({ weight: integer, preference: nodeSelectorTerm }),
   ),
 });
 
 const containerState = fields({
-  waiting: fields({ reason: text, message: text }),
+  waiting: fields({ reason: string, message: string }),
   running: fields({ startedAt: time }),
   terminated: fields({
     exitCode: integer,
     signal: integer,
-    reason: text,
-    message: text,
+    reason: string,
+    message: string,
     startedAt: time,
     finishedAt: time,
-    containerID: text,
+    containerID: string,
   }),
 });
 
 const containerStatus = fields({
-  name: text,
-  image: text,
-  imageID: text,
-  containerID: text,
-  ready: flag,
-  started: flag,
+  name: string,
+  image: string,
+  imageID: string,
+  containerID: string,
+  ready: boolean,
+  started: boolean,
   restartCount: integer,
   state: containerState,
   lastState: containerState,
 });
 
 const condition = fields({
-  type: text,
-  status: text,
-  reason: text,
-  message: text,
+  type: string,
+  status: string,
+  reason: string,
+  message: string,
   lastTransitionTime: time,
   lastProbeTime: time,
   observedGeneration: integer,
 });
 
-const address = listOf(fields({ ip: text }), { key: 'ip' });
+const address = array(fields({ ip: string }), { key: 'ip' });
 
 /** v1.Pod as far as src/kubernetes/pod.ts has it: what the node and the controllers act on. */
 export const podSchema = kindSchema({
   spec: fields({
-    nodeName: text,
-    hostname: text,
-    restartPolicy: text,
+    nodeName: string,
+    hostname: string,
+    restartPolicy: string,
     terminationGracePeriodSeconds: integer,
-    serviceAccountName: text,
-    serviceAccount: text,
-    automountServiceAccountToken: flag,
-    enableServiceLinks: flag,
-    hostNetwork: flag,
-    hostPID: flag,
-    dnsPolicy: text,
+    serviceAccountName: string,
+    serviceAccount: string,
+    automountServiceAccountToken: boolean,
+    enableServiceLinks: boolean,
+    hostNetwork: boolean,
+    hostPID: boolean,
+    dnsPolicy: string,
     dnsConfig: fields({
-      nameservers: listOf(text),
-      searches: listOf(text),
-      options: listOf(fields({ name: text, value: text })),
+      nameservers: array(string),
+      searches: array(string),
+      options: array(fields({ name: string, value: string })),
     }),
-    schedulerName: text,
-    schedulingGates: listOf(fields({ name: text }), { key: 'name' }),
+    schedulerName: string,
+    schedulingGates: array(fields({ name: string }), { key: 'name' }),
     priority: integer,
-    priorityClassName: text,
-    runtimeClassName: text,
-    preemptionPolicy: text,
+    priorityClassName: string,
+    runtimeClassName: string,
+    preemptionPolicy: string,
     securityContext: fields(identity),
-    imagePullSecrets: listOf(fields({ name: text }), { key: 'name' }),
-    nodeSelector: mapOf(text),
+    imagePullSecrets: array(fields({ name: string }), { key: 'name' }),
+    nodeSelector: mapOf(string),
     affinity: fields({ nodeAffinity, podAffinity, podAntiAffinity: podAffinity }),
-    tolerations: listOf(
-      fields({ key: text, operator: text, value: text, effect: text, tolerationSeconds: integer }),
+    tolerations: array(
+      fields({ key: string, operator: string, value: string, effect: string, tolerationSeconds: integer }),
     ),
-    topologySpreadConstraints: listOf(
+    topologySpreadConstraints: array(
       fields({
         maxSkew: integer,
-        topologyKey: text,
-        whenUnsatisfiable: text,
+        topologyKey: string,
+        whenUnsatisfiable: string,
         labelSelector,
         minDomains: integer,
       }),
       { key: 'topologyKey' },
     ),
-    initContainers: listOf(container, { key: 'name' }),
-    containers: listOf(container, { key: 'name' }),
-    volumes: listOf(volume, { key: 'name' }),
+    initContainers: array(container, { key: 'name' }),
+    containers: array(container, { key: 'name' }),
+    volumes: array(volume, { key: 'name' }),
   }),
   status: fields({
-    phase: text,
+    phase: string,
     observedGeneration: integer,
-    reason: text,
-    message: text,
-    hostIP: text,
+    reason: string,
+    message: string,
+    hostIP: string,
     hostIPs: address,
-    podIP: text,
+    podIP: string,
     podIPs: address,
     startTime: time,
-    qosClass: text,
-    conditions: listOf(condition, { key: 'type' }),
-    initContainerStatuses: listOf(containerStatus),
-    containerStatuses: listOf(containerStatus),
+    qosClass: string,
+    conditions: array(condition, { key: 'type' }),
+    initContainerStatuses: array(containerStatus),
+    containerStatuses: array(containerStatus),
   }),
 });

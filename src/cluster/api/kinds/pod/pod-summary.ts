@@ -44,7 +44,7 @@ function initStatus(pod: Pod): string | undefined {
   const index = statuses.findIndex(({ state }) => state?.terminated?.exitCode !== 0);
   const state = statuses[index]?.state;
   if (state === undefined) return undefined;
-  if (state.terminated !== undefined) return `Init:${ended(state)}`;
+  if (state.terminated !== undefined) return `Init:${terminatedReason(state)}`;
   const reason = state.waiting?.reason ?? '';
   if (reason !== '' && reason !== 'PodInitializing') return `Init:${reason}`;
   return `Init:${index}/${pod.spec.initContainers?.length ?? 0}`;
@@ -55,7 +55,7 @@ function mainStatus(pod: Pod): string {
   const statuses = pod.status?.containerStatuses ?? [];
   const reasons = statuses.toReversed().map(({ state }) => {
     if ((state?.waiting?.reason ?? '') !== '') return state?.waiting?.reason;
-    return state?.terminated === undefined ? undefined : ended(state);
+    return state?.terminated === undefined ? undefined : terminatedReason(state);
   });
   const reason = reasons.findLast((found) => found !== undefined) ?? phase;
   const running = statuses.some(({ state, ready }) => ready && state?.running !== undefined);
@@ -65,7 +65,7 @@ function mainStatus(pod: Pod): string {
     : 'NotReady';
 }
 
-function ended({ terminated }: ContainerState): string {
+function terminatedReason({ terminated }: ContainerState): string {
   if ((terminated?.reason ?? '') !== '') return terminated?.reason ?? '';
   const signal = terminated?.signal ?? 0;
   return signal === 0 ? `ExitCode:${terminated?.exitCode ?? 0}` : `Signal:${signal}`;

@@ -1,23 +1,23 @@
 import type { Pod, PodSpec, Toleration } from '../../../../kubernetes/pod.ts';
-import { duplicate, forbiddenField, notDoneHere, required } from '../../errors/field-causes.ts';
+import { duplicate, forbiddenField, unsupported, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { canonicalText, copyJson, jsonEqual } from '../../schema/json.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import type { Draft } from '../kind.ts';
+import type { MutableObject } from '../kind.ts';
 import { checkName } from '../names.ts';
-import { repeatedPlaces } from '../repeated-places.ts';
+import { duplicateIndexes } from '../repeated-places.ts';
 import { checkAffinity, checkToleration } from './placement-validation.ts';
 import { checkSpread } from './spread-validation.ts';
 import { checkDns } from './dns-validation.ts';
 import { checkContainer } from './container-validation.ts';
-import { oneOf } from './one-of.ts';
+import { checkEnum } from './one-of.ts';
 import { addedGates, checkGates } from './scheduling-gates.ts';
 import { checkPodSecurity } from './security-validation.ts';
 import { allContainers, asPod } from './pod-defaults.ts';
 import { checkVolume } from './volume-validation.ts';
 
 /** Causes for a pod that a real server refuses, or that asks for what the embedded node does not do. */
-export function validatePod(draft: Draft): Cause[] {
+export function validatePod(draft: MutableObject): Cause[] {
   const { spec } = asPod(draft);
   const volumes = spec.volumes ?? [];
   const volumeNames = new Set(volumes.map(({ name }) => name));
@@ -26,7 +26,7 @@ export function validatePod(draft: Draft): Cause[] {
   const at = 'spec';
   return [
     ...volumes.flatMap((volume, index) => checkVolume(`${at}.volumes[${index}]`, volume)),
-    ...repeated(
+    ...duplicates(
       volumes,
       (volume) => volume.name,
       (index) => `${at}.volumes[${index}].name`,
@@ -36,7 +36,7 @@ export function validatePod(draft: Draft): Cause[] {
       checkContainer(`${at}.initContainers[${i}]`, item, pod),
     ),
     ...spec.containers.flatMap((item, i) => checkContainer(`${at}.containers[${i}]`, item, pod)),
-    ...repeated(
+    ...duplicates(
       allContainers(spec),
       (item) => item.name,
       (index) => `${at}.containers[${index}].name`,
@@ -49,13 +49,13 @@ export function validatePod(draft: Draft): Cause[] {
   ];
 }
 
-function repeated<T>(
+function duplicates<T>(
   items: readonly T[],
   key: (item: T) => string,
   path: (index: number) => string,
 ): Cause[] {
   const keys = items.map(key);
-  return [...repeatedPlaces(keys)].flatMap((index) =>
+  return [...duplicateIndexes(keys)].flatMap((index) =>
     keys[index] === undefined ? [] : [duplicate(path(index), keys[index])],
   );
 }
@@ -63,25 +63,25 @@ function repeated<T>(
 function checkPodFields(at: string, spec: PodSpec): Cause[] {
   const account = spec.serviceAccountName ?? '';
   return [
-    ...oneOf(`${at}.restartPolicy`, spec.restartPolicy, ['Always', 'OnFailure', 'Never']),
+    ...checkEnum(`${at}.restartPolicy`, spec.restartPolicy, ['Always', 'OnFailure', 'Never']),
     ...checkDns(at, spec),
     ...checkGates(at, spec),
-    ...oneOf(`${at}.preemptionPolicy`, spec.preemptionPolicy, ['PreemptLowerPriority', 'Never']),
+    ...checkEnum(`${at}.preemptionPolicy`, spec.preemptionPolicy, ['PreemptLowerPriority', 'Never']),
     ...(spec.hostname === undefined ? [] : checkName(`${at}.hostname`, spec.hostname, 'label')),
     ...(spec.schedulerName === 'default-scheduler'
       ? []
-      : [notDoneHere(`${at}.schedulerName`, 'schedulers other than default-scheduler')]),
+      : [unsupported(`${at}.schedulerName`, 'schedulers other than default-scheduler')]),
     ...(account === '' ? [] : checkName(`${at}.serviceAccountName`, account, 'subdomain')),
   ];
 }
 
-const immutableText =
+const immutableFieldsMessage =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
 /**
  * In a pod's spec only tolerations can grow and gates go; the node replaces no image of a running container.
  */
-export function validatePodUpdate(draft: Draft, current: StoredObject): Cause[] {
+export function validatePodUpdate(draft: MutableObject, current: StoredObject): Cause[] {
   const after = copyJson(asPod(draft).spec);
   const before = (current as unknown as Pod).spec;
   const former = new Map(allContainers(before).map((container) => [container.name, container]));
@@ -89,19 +89,19 @@ export function validatePodUpdate(draft: Draft, current: StoredObject): Cause[] 
     const old = former.get(container.name);
     if (old === undefined || old.image === container.image) return [];
     container.image = old.image;
-    return [notDoneHere(`spec.containers[${index}].image`, 'changes of the image of a running container')];
+    return [unsupported(`spec.containers[${index}].image`, 'changes of the image of a running container')];
   });
-  if (keepsTolerations(before.tolerations ?? [], after.tolerations ?? [])) {
+  if (tolerationsUnchanged(before.tolerations ?? [], after.tolerations ?? [])) {
     if (before.tolerations === undefined) delete after.tolerations;
     else after.tolerations = before.tolerations;
   }
   causes.push(...addedGates('spec', before.schedulingGates ?? [], after.schedulingGates ?? []));
   delete after.schedulingGates;
   const { schedulingGates: _, ...rest } = before;
-  return jsonEqual(rest, after) ? causes : [...causes, forbiddenField('spec', immutableText)];
+  return jsonEqual(rest, after) ? causes : [...causes, forbiddenField('spec', immutableFieldsMessage)];
 }
 
-function keepsTolerations(before: readonly Toleration[], after: readonly Toleration[]): boolean {
+function tolerationsUnchanged(before: readonly Toleration[], after: readonly Toleration[]): boolean {
   const kept = new Set(after.map(canonicalText));
   return before.every((old) => kept.has(canonicalText(old)));
 }

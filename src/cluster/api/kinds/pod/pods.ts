@@ -1,12 +1,12 @@
 import type { Pod } from '../../../../kubernetes/pod.ts';
 import { pods } from '../../../../kubernetes/resources.ts';
-import { notDoneHere } from '../../errors/field-causes.ts';
+import { unsupported } from '../../errors/field-causes.ts';
 import { invalid } from '../../errors/status-errors.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { ageColumn, at, column, nameColumn, textAt } from '../columns.ts';
-import type { AdmissionContext, Draft, Kind } from '../kind.ts';
-import { admitAccount } from './account-admission.ts';
-import { admitPriority, admitRuntimeClass } from './class-admission.ts';
+import { ageColumn, valueAt, column, nameColumn, stringAt } from '../columns.ts';
+import type { AdmissionContext, MutableObject, Kind } from '../kind.ts';
+import { admitServiceAccount } from './account-admission.ts';
+import { resolvePriority, admitRuntimeClass } from './class-admission.ts';
 import { addDefaultTolerations, asPod, fillPodDefaults, qosClass } from './pod-defaults.ts';
 import { podSchema } from './pod-schema.ts';
 import { summarizePod } from './pod-summary.ts';
@@ -14,17 +14,17 @@ import { gatedCondition } from './scheduling-gates.ts';
 import { validatePod, validatePodUpdate } from './pod-validation.ts';
 
 /** Strategy and the admission plugins Priority, RuntimeClass, ServiceAccount and DefaultTolerationSeconds. */
-function admit(draft: Draft, context: AdmissionContext): void {
+function admit(draft: MutableObject, context: AdmissionContext): void {
   const pod = asPod(draft);
   const { spec } = pod;
   // not in validatePod, which would also refuse every update of a pod that was stored with it
   if (spec.enableServiceLinks === true)
     throw invalid('Pod', '', pod.metadata.name ?? '', [
-      notDoneHere('spec.enableServiceLinks', 'service links'),
+      unsupported('spec.enableServiceLinks', 'service links'),
     ]);
-  admitPriority(pod, context);
+  resolvePriority(pod, context);
   admitRuntimeClass(pod, context);
-  admitAccount(pod, context);
+  admitServiceAccount(pod, context);
   addDefaultTolerations(spec);
   pod.status = {
     phase: 'Pending',
@@ -63,8 +63,8 @@ export const podKind: Kind = {
     column('Status', shown('status')),
     column('Restarts', shown('restarts')),
     ageColumn,
-    column('IP', (object) => textAt(object, ['status', 'podIP'], '<none>'), { wide: true }),
-    column('Node', (object) => textAt(object, ['spec', 'nodeName'], '<none>'), { wide: true }),
+    column('IP', (object) => stringAt(object, ['status', 'podIP'], '<none>'), { wide: true }),
+    column('Node', (object) => stringAt(object, ['spec', 'nodeName'], '<none>'), { wide: true }),
     column('Nominated Node', () => '<none>', { wide: true }),
     column('Readiness Gates', () => '<none>', { wide: true }),
   ],
@@ -73,13 +73,13 @@ export const podKind: Kind = {
   validate: validatePod,
   validateUpdate: validatePodUpdate,
   selectableFields: (object) => ({
-    'spec.nodeName': textAt(object, ['spec', 'nodeName']),
-    'spec.restartPolicy': textAt(object, ['spec', 'restartPolicy']),
-    'spec.schedulerName': textAt(object, ['spec', 'schedulerName']),
-    'spec.serviceAccountName': textAt(object, ['spec', 'serviceAccountName']),
-    'spec.hostNetwork': String(at(object, 'spec', 'hostNetwork') === true),
-    'status.phase': textAt(object, ['status', 'phase']),
-    'status.podIP': textAt(object, ['status', 'podIP']),
+    'spec.nodeName': stringAt(object, ['spec', 'nodeName']),
+    'spec.restartPolicy': stringAt(object, ['spec', 'restartPolicy']),
+    'spec.schedulerName': stringAt(object, ['spec', 'schedulerName']),
+    'spec.serviceAccountName': stringAt(object, ['spec', 'serviceAccountName']),
+    'spec.hostNetwork': String(valueAt(object, 'spec', 'hostNetwork') === true),
+    'status.phase': stringAt(object, ['status', 'phase']),
+    'status.podIP': stringAt(object, ['status', 'podIP']),
     'status.nominatedNodeName': '',
   }),
   gracePeriod,

@@ -2,7 +2,7 @@ import type { PodCondition, SchedulingGate } from '../../../../kubernetes/pod.ts
 import { duplicate, forbiddenField } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { checkQualifiedName } from '../names.ts';
-import { repeatedPlaces } from '../repeated-places.ts';
+import { duplicateIndexes } from '../repeated-places.ts';
 
 /**
  * Causes for the gates of a new pod (kubernetes: pkg/apis/core/validation, validateSchedulingGates and
@@ -16,7 +16,7 @@ export function checkGates(
   const names = schedulingGates.map(({ name }) => name);
   return [
     ...names.flatMap((name, index) => checkQualifiedName(path(index), name)),
-    ...[...repeatedPlaces(names)].map((index) => duplicate(path(index), names[index])),
+    ...[...duplicateIndexes(names)].map((index) => duplicate(path(index), names[index])),
     ...(names.length > 0 && (nodeName ?? '') !== ''
       ? [forbiddenField(`${at}.nodeName`, 'cannot be set until all schedulingGates have been cleared')]
       : []),

@@ -1,7 +1,7 @@
 import type { Container, PodSpec, SecurityProfile } from '../../../../kubernetes/pod.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { invalidValue, required } from '../../errors/field-causes.ts';
-import { oneOf } from './one-of.ts';
+import { checkEnum } from './one-of.ts';
 
 /** Causes for a container's securityContext (kubernetes: pkg/apis/core/validation, ValidateSecurityContext). */
 export function checkContainerSecurity(at: string, { securityContext = {} }: Container): Cause[] {
@@ -55,7 +55,7 @@ function checkProfile(at: string, profile: SecurityProfile | undefined, kind: st
   return [
     ...(type === ''
       ? [required(`${at}.type`)]
-      : oneOf(`${at}.type`, type, ['Localhost', 'RuntimeDefault', 'Unconfined'])),
+      : checkEnum(`${at}.type`, type, ['Localhost', 'RuntimeDefault', 'Unconfined'])),
     ...(type === 'Localhost' && (localhostProfile ?? '') === '' ? [required(`${at}.localhostProfile`)] : []),
     ...(type !== 'Localhost' && localhostProfile !== undefined
       ? [

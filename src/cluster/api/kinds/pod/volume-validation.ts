@@ -2,15 +2,15 @@ import type { Container, ProjectedVolume, Volume, VolumeProjection } from '../..
 import {
   forbiddenField,
   invalidValue,
-  missingReference,
-  notDoneHere,
+  referenceNotFound,
+  unsupported,
   required,
   unsupportedValue,
 } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { checkName } from '../names.ts';
 import { checkClaimSpec } from '../persistent-volume-claims.ts';
-import { repeatedPlaces } from '../repeated-places.ts';
+import { duplicateIndexes } from '../repeated-places.ts';
 import { checkQuantity } from '../resources.ts';
 
 /** Causes for one volume of a pod. */
@@ -39,21 +39,23 @@ function checkSource(at: string, volume: Volume): Cause[] {
   } = volume;
   return [
     ...(emptyDir === undefined ? [] : checkEmptyDir(`${at}.emptyDir`, emptyDir)),
-    ...(secret === undefined ? [] : needed(`${at}.secret.secretName`, secret.secretName)),
+    ...(secret === undefined ? [] : checkRequiredString(`${at}.secret.secretName`, secret.secretName)),
     ...(secret === undefined ? [] : checkItems(`${at}.secret`, secret)),
-    ...(configMap === undefined ? [] : needed(`${at}.configMap.name`, configMap.name)),
+    ...(configMap === undefined ? [] : checkRequiredString(`${at}.configMap.name`, configMap.name)),
     ...(configMap === undefined ? [] : checkItems(`${at}.configMap`, configMap)),
     ...(projected === undefined ? [] : checkProjected(`${at}.projected`, projected)),
     ...(hostPath === undefined ? [] : checkHostPath(`${at}.hostPath`, hostPath)),
-    ...(claim === undefined ? [] : needed(`${at}.persistentVolumeClaim.claimName`, claim.claimName)),
-    ...(csi === undefined ? [] : needed(`${at}.csi.driver`, csi.driver)),
+    ...(claim === undefined
+      ? []
+      : checkRequiredString(`${at}.persistentVolumeClaim.claimName`, claim.claimName)),
+    ...(csi === undefined ? [] : checkRequiredString(`${at}.csi.driver`, csi.driver)),
     ...(ephemeral === undefined
       ? []
       : checkClaimSpec(`${at}.ephemeral.volumeClaimTemplate.spec`, ephemeral.volumeClaimTemplate?.spec)),
   ];
 }
 
-const needed = (field: string, value: string | undefined): Cause[] =>
+const checkRequiredString = (field: string, value: string | undefined): Cause[] =>
   (value ?? '') === '' ? [required(field)] : [];
 
 function checkEmptyDir(at: string, { medium, sizeLimit }: NonNullable<Volume['emptyDir']>): Cause[] {
@@ -80,8 +82,8 @@ function checkItems(
         invalidValue(field, mode, 'must be a number between 0 and 0777 (octal), both inclusive'),
       ),
     ...(source.items ?? []).flatMap((item, index) => [
-      ...needed(`${at}.items[${index}].key`, item.key),
-      ...needed(`${at}.items[${index}].path`, item.path),
+      ...checkRequiredString(`${at}.items[${index}].key`, item.key),
+      ...checkRequiredString(`${at}.items[${index}].path`, item.path),
       ...checkLocalPath(`${at}.items[${index}].path`, item.path ?? ''),
     ]),
   ];
@@ -91,7 +93,7 @@ const hostPathTypes = ['', 'Directory', 'DirectoryOrCreate', 'File'];
 
 function checkHostPath(at: string, { path, type }: NonNullable<Volume['hostPath']>): Cause[] {
   return [
-    ...needed(`${at}.path`, path),
+    ...checkRequiredString(`${at}.path`, path),
     ...((path ?? '').split('/').includes('..')
       ? [invalidValue(`${at}.path`, path, "must not contain '..'")]
       : []),
@@ -99,8 +101,8 @@ function checkHostPath(at: string, { path, type }: NonNullable<Volume['hostPath'
   ];
 }
 
-const leastSeconds = 600;
-const mostSeconds = 2 ** 32;
+const minSeconds = 600;
+const maxSeconds = 2 ** 32;
 /** Fields of the pod that the node writes into files; the rest of the downward API is not served. */
 const podFields = ['metadata.name', 'metadata.namespace', 'metadata.uid'];
 
@@ -120,9 +122,9 @@ function checkProjection(at: string, source: VolumeProjection): Cause[] {
   return [
     ...(given.length === 0 ? [required(at, 'must specify a source')] : []),
     ...given.slice(1).map((key) => forbiddenField(`${at}.${key}`, 'may not specify more than 1 volume type')),
-    ...(configMap === undefined ? [] : needed(`${at}.configMap.name`, configMap.name)),
+    ...(configMap === undefined ? [] : checkRequiredString(`${at}.configMap.name`, configMap.name)),
     ...(configMap === undefined ? [] : checkItems(`${at}.configMap`, configMap)),
-    ...(secret === undefined ? [] : needed(`${at}.secret.name`, secret.name)),
+    ...(secret === undefined ? [] : checkRequiredString(`${at}.secret.name`, secret.name)),
     ...(secret === undefined ? [] : checkItems(`${at}.secret`, secret)),
     ...(token === undefined ? [] : checkToken(`${at}.serviceAccountToken`, token)),
     ...(downwardAPI === undefined ? [] : checkDownward(`${at}.downwardAPI`, downwardAPI)),
@@ -130,12 +132,12 @@ function checkProjection(at: string, source: VolumeProjection): Cause[] {
 }
 
 function checkToken(at: string, token: NonNullable<VolumeProjection['serviceAccountToken']>): Cause[] {
-  const { expirationSeconds: seconds = leastSeconds, path } = token;
+  const { expirationSeconds: seconds = minSeconds, path } = token;
   const wrong = (detail: string): Cause => invalidValue(`${at}.expirationSeconds`, seconds, detail);
   return [
-    ...(seconds < leastSeconds ? [wrong('may not specify a duration less than 10 minutes')] : []),
-    ...(seconds > mostSeconds ? [wrong('may not specify a duration larger than 2^32 seconds')] : []),
-    ...needed(`${at}.path`, path),
+    ...(seconds < minSeconds ? [wrong('may not specify a duration less than 10 minutes')] : []),
+    ...(seconds > maxSeconds ? [wrong('may not specify a duration larger than 2^32 seconds')] : []),
+    ...checkRequiredString(`${at}.path`, path),
     ...checkLocalPath(`${at}.path`, path ?? ''),
   ];
 }
@@ -145,11 +147,11 @@ function checkDownward(at: string, { items = [] }: NonNullable<VolumeProjection[
     const here = `${at}.items[${index}]`;
     const field = fieldRef?.fieldPath ?? '';
     return [
-      ...needed(`${here}.path`, path),
+      ...checkRequiredString(`${here}.path`, path),
       ...checkLocalPath(`${here}.path`, path ?? ''),
       ...(podFields.includes(field)
         ? []
-        : [notDoneHere(`${here}.fieldRef.fieldPath`, `the downward API beyond ${podFields.join(', ')}`)]),
+        : [unsupported(`${here}.fieldRef.fieldPath`, `the downward API beyond ${podFields.join(', ')}`)]),
     ];
   });
 }
@@ -163,16 +165,16 @@ export function checkVolumeMounts(
   volumes: ReadonlySet<string | undefined>,
 ): Cause[] {
   const mounts = container.volumeMounts ?? [];
-  const repeated = repeatedPlaces(mounts.map((mount) => mount.mountPath));
+  const repeated = duplicateIndexes(mounts.map((mount) => mount.mountPath));
   return mounts.flatMap((mount, index) => {
     const here = `${at}[${index}]`;
     const propagation = mount.mountPropagation;
     return [
-      ...needed(`${here}.name`, mount.name),
+      ...checkRequiredString(`${here}.name`, mount.name),
       ...(mount.name === undefined || volumes.has(mount.name)
         ? []
-        : [missingReference(`${here}.name`, mount.name)]),
-      ...needed(`${here}.mountPath`, mount.mountPath),
+        : [referenceNotFound(`${here}.name`, mount.name)]),
+      ...checkRequiredString(`${here}.mountPath`, mount.mountPath),
       ...(repeated.has(index) ? [invalidValue(`${here}.mountPath`, mount.mountPath, 'must be unique')] : []),
       ...checkLocalPath(`${here}.subPath`, mount.subPath ?? ''),
       ...(propagation === undefined || propagations.includes(propagation)

@@ -3,21 +3,21 @@ import type { RoleRef, Subject } from '../../access/rules-of-user.ts';
 import { invalidValue, required, unsupportedValue } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { jsonEqual } from '../../schema/json.ts';
-import { fields, kindSchema, listOf, text } from '../../schema/schema.ts';
-import { ageColumn, at, column, nameColumn } from '../columns.ts';
-import type { Draft, Kind } from '../kind.ts';
+import { fields, kindSchema, array, string } from '../../schema/schema.ts';
+import { ageColumn, valueAt, column, nameColumn } from '../columns.ts';
+import type { MutableObject, Kind } from '../kind.ts';
 import { checkName } from '../names.ts';
 
 const group = 'rbac.authorization.k8s.io';
 
 const schema = kindSchema({
-  roleRef: fields({ apiGroup: text, kind: text, name: text }),
-  subjects: listOf(fields({ kind: text, apiGroup: text, name: text, namespace: text })),
+  roleRef: fields({ apiGroup: string, kind: string, name: string }),
+  subjects: array(fields({ kind: string, apiGroup: string, name: string, namespace: string })),
 });
 
 type DraftSubject = Partial<Subject> & { apiGroup?: string };
 
-function fillDefaults(draft: Draft): void {
+function fillDefaults(draft: MutableObject): void {
   const roleRef = (draft['roleRef'] ??= {}) as Partial<RoleRef> & { apiGroup?: string };
   if ((roleRef.apiGroup ?? '') === '') roleRef.apiGroup = group;
   for (const subject of (draft['subjects'] ?? []) as DraftSubject[]) {
@@ -27,7 +27,7 @@ function fillDefaults(draft: Draft): void {
 }
 
 /** kubernetes: pkg/apis/rbac/validation/validation.go */
-function validate(draft: Draft, namespaced: boolean): Cause[] {
+function validate(draft: MutableObject, namespaced: boolean): Cause[] {
   const { apiGroup, kind = '', name = '' } = (draft['roleRef'] ?? {}) as Partial<RoleRef>;
   const kinds = namespaced ? ['ClusterRole', 'Role'] : ['ClusterRole'];
   return [
@@ -67,12 +67,13 @@ const common = {
     nameColumn,
     column(
       'Role',
-      (object) => `${String(at(object, 'roleRef', 'kind'))}/${String(at(object, 'roleRef', 'name'))}`,
+      (object) =>
+        `${String(valueAt(object, 'roleRef', 'kind'))}/${String(valueAt(object, 'roleRef', 'name'))}`,
     ),
     ageColumn,
   ],
   fillDefaults,
-  validateUpdate: (draft: Draft, current) =>
+  validateUpdate: (draft: MutableObject, current) =>
     jsonEqual(draft['roleRef'], current['roleRef'])
       ? []
       : [invalidValue('roleRef', draft['roleRef'], 'cannot change roleRef')],

@@ -2,24 +2,24 @@ import { clusterRoles, roles } from '../../../../kubernetes/resources.ts';
 import type { PolicyRule } from '../../access/policy-rule.ts';
 import { invalidValue, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
-import { fields, kindSchema, listOf, text } from '../../schema/schema.ts';
+import { fields, kindSchema, array, string } from '../../schema/schema.ts';
 import { column, nameColumn } from '../columns.ts';
-import type { Draft, Kind } from '../kind.ts';
+import type { MutableObject, Kind } from '../kind.ts';
 
 const schema = kindSchema({
-  rules: listOf(
+  rules: array(
     fields({
-      verbs: listOf(text),
-      apiGroups: listOf(text),
-      resources: listOf(text),
-      resourceNames: listOf(text),
-      nonResourceURLs: listOf(text),
+      verbs: array(string),
+      apiGroups: array(string),
+      resources: array(string),
+      resourceNames: array(string),
+      nonResourceURLs: array(string),
     }),
   ),
 });
 
 /** kubernetes: pkg/apis/rbac/validation/validation.go */
-function validate(draft: Draft, namespaced: boolean): Cause[] {
+function validate(draft: MutableObject, namespaced: boolean): Cause[] {
   return ((draft['rules'] ?? []) as PolicyRule[]).flatMap((rule, index) =>
     checkRule(`rules[${index}]`, rule, namespaced),
   );

@@ -1,14 +1,14 @@
 import type { Attributes } from '../../access/attributes.ts';
-import { decide } from '../../access/authorize.ts';
+import { evaluate } from '../../access/authorize.ts';
 import type { PolicyRule } from '../../access/policy-rule.ts';
-import { rulesOfUser } from '../../access/rules-of-user.ts';
+import { rulesFor } from '../../access/rules-of-user.ts';
 import { mastersGroup } from '../../access/user.ts';
 import type { User } from '../../access/user.ts';
 import { invalidValue, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import type { JsonRecord } from '../../schema/json.ts';
-import { fields, flag, listOf, text } from '../../schema/schema.ts';
-import type { Draft, Kind, ReviewContext } from '../kind.ts';
+import { fields, boolean, array, string } from '../../schema/schema.ts';
+import type { MutableObject, Kind, ReviewContext } from '../kind.ts';
 import { reviewKind } from './review-kind.ts';
 
 const group = 'authorization.k8s.io';
@@ -21,16 +21,16 @@ interface AccessSpec {
 
 const attributes = {
   resourceAttributes: fields({
-    ...{ namespace: text, verb: text, group: text, version: text },
-    ...{ resource: text, subresource: text, name: text },
+    ...{ namespace: string, verb: string, group: string, version: string },
+    ...{ resource: string, subresource: string, name: string },
   }),
-  nonResourceAttributes: fields({ path: text, verb: text }),
+  nonResourceAttributes: fields({ path: string, verb: string }),
 };
-const status = fields({ allowed: flag, denied: flag, reason: text, evaluationError: text });
-const specOf = (draft: Draft): AccessSpec => draft['spec'] ?? {};
+const status = fields({ allowed: boolean, denied: boolean, reason: string, evaluationError: string });
+const specOf = (draft: MutableObject): AccessSpec => draft['spec'] ?? {};
 
 /** kubernetes: pkg/apis/authorization/validation/validation.go */
-function checkAttributes(draft: Draft): Cause[] {
+function checkAttributes(draft: MutableObject): Cause[] {
   const { resourceAttributes: resource, nonResourceAttributes: path } = specOf(draft);
   if ((resource === undefined) === (path === undefined)) {
     const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
@@ -56,8 +56,8 @@ function attributesOf({ resourceAttributes, nonResourceAttributes }: AccessSpec)
   return { ...rest, group: apiGroup, verb, resource };
 }
 
-function answer(registry: ReviewContext['registry'], user: User, draft: Draft): JsonRecord {
-  const { allowed, reason } = decide(registry, user, attributesOf(specOf(draft)));
+function answer(registry: ReviewContext['registry'], user: User, draft: MutableObject): JsonRecord {
+  const { allowed, reason } = evaluate(registry, user, attributesOf(specOf(draft)));
   return { allowed, ...(reason === '' ? {} : { reason }) };
 }
 
@@ -75,22 +75,22 @@ const everything: readonly PolicyRule[] = [
 
 /** `kubectl auth can-i --list` */
 export const selfSubjectRulesReviewKind: Kind = reviewKind(group, 'SelfSubjectRulesReview', {
-  spec: fields({ namespace: text }),
+  spec: fields({ namespace: string }),
   status: fields({
-    resourceRules: listOf(
+    resourceRules: array(
       fields({
-        ...{ verbs: listOf(text), apiGroups: listOf(text) },
-        ...{ resources: listOf(text), resourceNames: listOf(text) },
+        ...{ verbs: array(string), apiGroups: array(string) },
+        ...{ resources: array(string), resourceNames: array(string) },
       }),
     ),
-    nonResourceRules: listOf(fields({ verbs: listOf(text), nonResourceURLs: listOf(text) })),
-    incomplete: flag,
-    evaluationError: text,
+    nonResourceRules: array(fields({ verbs: array(string), nonResourceURLs: array(string) })),
+    incomplete: boolean,
+    evaluationError: string,
   }),
   validate: (draft) =>
     (specOf(draft).namespace ?? '') === '' ? [required('spec.namespace', 'no namespace on request')] : [],
   review: (draft, { registry, user }) => {
-    const found = rulesOfUser(registry, user, specOf(draft).namespace);
+    const found = rulesFor(registry, user, specOf(draft).namespace);
     const rules = [...(user.groups.includes(mastersGroup) ? everything : []), ...found.rules];
     return {
       resourceRules: rules.filter(({ resources }) => resources !== undefined),

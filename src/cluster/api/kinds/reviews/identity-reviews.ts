@@ -1,10 +1,15 @@
 import type { User } from '../../access/user.ts';
 import type { JsonRecord } from '../../schema/json.ts';
-import { fields, listOf, mapOf, text } from '../../schema/schema.ts';
+import { fields, array, mapOf, string } from '../../schema/schema.ts';
 import { reviewKind } from './review-kind.ts';
 
 const group = 'authentication.k8s.io';
-const userInfo = fields({ username: text, uid: text, groups: listOf(text), extra: mapOf(listOf(text)) });
+const userInfo = fields({
+  username: string,
+  uid: string,
+  groups: array(string),
+  extra: mapOf(array(string)),
+});
 
 const infoOf = ({ name, uid, groups, extra }: User): JsonRecord => ({
   username: name,

@@ -3,7 +3,7 @@ import type { Service, ServiceSpec } from '../../../../kubernetes/service.ts';
 import { invalidValue } from '../../errors/field-causes.ts';
 import { internalError, invalid } from '../../errors/status-errors.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import type { AdmissionContext, Draft } from '../kind.ts';
+import type { AdmissionContext, MutableObject } from '../kind.ts';
 import { asService, isHeadless, needsNodePorts } from './service-defaults.ts';
 import {
   addressText,
@@ -16,7 +16,7 @@ import {
 import { validateService } from './service-validation.ts';
 
 /** Gives a new Service its address and node ports. Throws ApiError 422 for one that is taken or out of range. */
-export function allocateForCreate(draft: Draft, context: AdmissionContext): void {
+export function allocateForCreate(draft: MutableObject, context: AdmissionContext): void {
   // what is wrong in itself is validation's to say
   if (validateService(draft).length > 0) return;
   allocate(draft, context);
@@ -27,20 +27,24 @@ export function allocateForCreate(draft: Draft, context: AdmissionContext): void
  * An update keeps what the Service has, gives what its new type needs, and takes back what it does not
  * (kubernetes pkg/registry/core/service/storage/storage.go patchAllocatedValues, strategy.go dropTypeDependentFields).
  */
-export function allocateForUpdate(draft: Draft, current: StoredObject, context: AdmissionContext): void {
+export function allocateForUpdate(
+  draft: MutableObject,
+  current: StoredObject,
+  context: AdmissionContext,
+): void {
   const { spec } = asService(draft);
   const before = (current as unknown as Service).spec;
   if ((spec.clusterIP ?? '') === '' && before.clusterIP !== undefined) {
     spec.clusterIP = before.clusterIP;
     if (before.clusterIPs !== undefined) spec.clusterIPs = [...before.clusterIPs];
   }
-  if (needsNodePorts(spec)) keepNodePorts(spec, before);
+  if (needsNodePorts(spec)) reuseNodePorts(spec, before);
   else dropNodePorts(spec, before);
-  dropOfOtherTypes(spec, before);
+  dropTypeDependentFields(spec, before);
   if (validateService(draft).length === 0) allocate(draft, context);
 }
 
-function allocate(draft: Draft, context: AdmissionContext): void {
+function allocate(draft: MutableObject, context: AdmissionContext): void {
   const service = asService(draft);
   const others = (context.list(services) as unknown as Service[]).filter(
     ({ metadata }) => metadata.uid !== draft.metadata.uid,
@@ -58,14 +62,14 @@ function allocateAddress({ metadata, spec }: Service, others: readonly Service[]
     if (number === undefined) throw internalError('failed to allocate a serviceIP: range is full');
     spec.clusterIP = addressText(number);
   } else if (!isServiceAddress(wanted)) {
-    throw refused(
+    throw allocationError(
       metadata.name,
       'spec.clusterIPs',
       [wanted],
       `failed to allocate IP ${wanted}: the provided network does not match the current range`,
     );
   } else if (taken.has(wanted)) {
-    throw refused(
+    throw allocationError(
       metadata.name,
       'spec.clusterIPs',
       [wanted],
@@ -82,7 +86,7 @@ function allocateNodePorts({ metadata, spec }: Service, others: readonly Service
     const field = `spec.ports[${index}].nodePort`;
     if (nodePort === undefined) continue;
     if (!isNodePort(nodePort)) {
-      throw refused(
+      throw allocationError(
         metadata.name,
         field,
         nodePort,
@@ -90,7 +94,7 @@ function allocateNodePorts({ metadata, spec }: Service, others: readonly Service
       );
     }
     if (taken.has(nodePort))
-      throw refused(metadata.name, field, nodePort, 'provided port is already allocated');
+      throw allocationError(metadata.name, field, nodePort, 'provided port is already allocated');
     taken.add(nodePort);
   }
   for (const port of ports) {
@@ -103,7 +107,7 @@ function allocateNodePorts({ metadata, spec }: Service, others: readonly Service
 }
 
 /** By the name of the port, whatever else of it has changed. */
-function keepNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
+function reuseNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   const asked = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
   const formerOnes = new Map((before.ports ?? []).map((port) => [port.name, port]));
   for (const port of spec.ports ?? []) {
@@ -121,7 +125,7 @@ function dropNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   for (const port of spec.ports ?? []) if (former.has(port.nodePort)) delete port.nodePort;
 }
 
-function dropOfOtherTypes(spec: ServiceSpec, before: ServiceSpec): void {
+function dropTypeDependentFields(spec: ServiceSpec, before: ServiceSpec): void {
   if (spec.type === before.type) return;
   if (spec.type === 'ClusterIP' && spec.externalTrafficPolicy === before.externalTrafficPolicy) {
     delete spec.externalTrafficPolicy;
@@ -134,6 +138,6 @@ function dropOfOtherTypes(spec: ServiceSpec, before: ServiceSpec): void {
   }
 }
 
-function refused(name: string | undefined, field: string, value: unknown, detail: string): Error {
+function allocationError(name: string | undefined, field: string, value: unknown, detail: string): Error {
   return invalid('Service', '', name ?? '', [invalidValue(field, value, detail)]);
 }

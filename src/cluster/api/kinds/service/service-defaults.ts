@@ -1,9 +1,9 @@
 import type { Service, ServicePort, ServiceSpec } from '../../../../kubernetes/service.ts';
 import { isRecord } from '../../schema/json.ts';
-import type { Draft } from '../kind.ts';
+import type { MutableObject } from '../kind.ts';
 
 /** A draft read as a Service: its fields have the right types, what is required may be missing. */
-export function asService(draft: Draft): Service {
+export function asService(draft: MutableObject): Service {
   if (!isRecord(draft['spec'])) draft['spec'] = {};
   return draft as unknown as Service;
 }
@@ -15,7 +15,7 @@ export function needsNodePorts({ type, allocateLoadBalancerNodePorts }: ServiceS
 }
 
 /** kubernetes pkg/apis/core/v1/defaults.go SetDefaults_Service, and the families of a cluster that has IPv4 alone. */
-export function fillServiceDefaults(draft: Draft): void {
+export function fillServiceDefaults(draft: MutableObject): void {
   const { spec } = asService(draft);
   spec.type ??= 'ClusterIP';
   spec.sessionAffinity ??= 'None';

@@ -3,7 +3,7 @@ import {
   duplicate,
   forbiddenField,
   invalidValue,
-  notDoneHere,
+  unsupported,
   required,
   unsupportedValue,
 } from '../../errors/field-causes.ts';
@@ -50,7 +50,7 @@ function checkProtocol(spec: ServiceSpec, protocol: string, field: string): Caus
   if (!protocols.includes(protocol)) return [unsupportedValue(field, protocol, protocols)];
   return protocol === 'TCP' || isHeadless(spec)
     ? []
-    : [notDoneHere(field, `${protocol}: its Services are TCP proxies`)];
+    : [unsupported(field, `${protocol}: its Services are TCP proxies`)];
 }
 
 function checkNodePort(

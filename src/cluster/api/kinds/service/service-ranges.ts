@@ -7,11 +7,11 @@ export const serviceRange = {
   text: '127.127.0.0/16',
   first: 0x7f7f0000,
   size: 0x10000,
-  unasked: 256,
+  staticBandSize: 256,
 } as const;
 
 /** NodePorts; the lower band is for those that are asked for (KEP-3668). */
-export const nodePortRange = { text: '30000-32767', first: 30_000, size: 2_768, unasked: 86 } as const;
+export const nodePortRange = { text: '30000-32767', first: 30_000, size: 2_768, staticBandSize: 86 } as const;
 
 export const addressText = (value: number): string =>
   [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
@@ -29,10 +29,10 @@ export function isNodePort(port: number): boolean {
   return port >= nodePortRange.first && port < nodePortRange.first + nodePortRange.size;
 }
 
-interface Band {
+interface AllocationRange {
   readonly first: number;
   readonly size: number;
-  readonly unasked: number;
+  readonly staticBandSize: number;
 }
 
 /**
@@ -40,16 +40,16 @@ interface Band {
  * all are taken. The start spreads the choices, so that a number that was given back rests.
  */
 export function pickFree(
-  { first, size, unasked }: Band,
+  { first, size, staticBandSize }: AllocationRange,
   isTaken: (number: number) => boolean,
   start: number,
 ): number | undefined {
-  const upper = size - unasked - 1;
+  const upper = size - staticBandSize - 1;
   for (let tried = 0; tried < upper; tried += 1) {
-    const number = first + unasked + ((start + tried) % upper);
+    const number = first + staticBandSize + ((start + tried) % upper);
     if (!isTaken(number)) return number;
   }
-  for (let number = first + 1; number < first + unasked; number += 1) {
+  for (let number = first + 1; number < first + staticBandSize; number += 1) {
     if (!isTaken(number)) return number;
   }
   return undefined;

@@ -1,10 +1,10 @@
 import { isIP, isIPv4 } from 'node:net';
 import type { Service, ServiceSpec } from '../../../../kubernetes/service.ts';
-import { forbiddenField, invalidValue, notDoneHere, unsupportedValue } from '../../errors/field-causes.ts';
+import { forbiddenField, invalidValue, unsupported, unsupportedValue } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { jsonEqual } from '../../schema/json.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import type { Draft } from '../kind.ts';
+import type { MutableObject } from '../kind.ts';
 import { checkLabels } from '../names.ts';
 import { checkClusterAddresses, checkFamilies } from './service-address-validation.ts';
 import { asService } from './service-defaults.ts';
@@ -13,7 +13,7 @@ import { checkPorts } from './service-port-validation.ts';
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 
 /** Causes for a Service (kubernetes pkg/apis/core/validation ValidateService), and for what no proxy here does. */
-export function validateService(draft: Draft): Cause[] {
+export function validateService(draft: MutableObject): Cause[] {
   const { spec } = asService(draft);
   return [
     ...checkType(spec),
@@ -26,7 +26,7 @@ export function validateService(draft: Draft): Cause[] {
     ...(spec.externalIPs === undefined
       ? []
       : [
-          notDoneHere(
+          unsupported(
             'spec.externalIPs',
             'external addresses: its pods and Services are on loopback addresses',
           ),
@@ -36,7 +36,7 @@ export function validateService(draft: Draft): Cause[] {
 
 function checkType(spec: ServiceSpec & { externalName?: string }): Cause[] {
   const { type = '' } = spec;
-  if (type === 'ExternalName') return [notDoneHere('spec.type', 'ExternalName Services: it has no DNS')];
+  if (type === 'ExternalName') return [unsupported('spec.type', 'ExternalName Services: it has no DNS')];
   return [
     ...(types.includes(type) ? [] : [unsupportedValue('spec.type', type, types)]),
     ...(spec.externalName === undefined
@@ -83,7 +83,7 @@ function checkPolicies(spec: ServiceSpec): Cause[] {
     ...policies.flatMap(([field, value]) => {
       if (value === undefined || value === 'Cluster') return [];
       return value === 'Local'
-        ? [notDoneHere(field, 'traffic that stays on the node or keeps its source address: it proxies')]
+        ? [unsupported(field, 'traffic that stays on the node or keeps its source address: it proxies')]
         : [unsupportedValue(field, value, ['Cluster', 'Local'])];
     }),
     ...(externalTrafficPolicy !== undefined && spec.type === 'ClusterIP'
@@ -98,13 +98,13 @@ function checkPolicies(spec: ServiceSpec): Cause[] {
     ...(sessionAffinity === 'None'
       ? []
       : sessionAffinity === 'ClientIP'
-        ? [notDoneHere('spec.sessionAffinity', 'session affinity')]
+        ? [unsupported('spec.sessionAffinity', 'session affinity')]
         : [unsupportedValue('spec.sessionAffinity', sessionAffinity, ['ClientIP', 'None'])]),
   ];
 }
 
 /** What an update may not change (ValidateServiceUpdate). */
-export function validateServiceUpdate(draft: Draft, current: StoredObject): Cause[] {
+export function validateServiceUpdate(draft: MutableObject, current: StoredObject): Cause[] {
   const { spec } = asService(draft);
   const before = (current as unknown as Service).spec;
   return [

@@ -75,7 +75,7 @@ test('kubectl shows ports with their node ports, and selectors', async (t) => {
 });
 
 test('a free number is found wherever one is left, in the upper band first', () => {
-  const band = { first: 100, size: 40, unasked: 10 };
+  const band = { first: 100, size: 40, staticBandSize: 10 };
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 100, max: 139 })), fc.nat(), (taken, start) => {
       const picked = pickFree(band, (number) => taken.includes(number), start);

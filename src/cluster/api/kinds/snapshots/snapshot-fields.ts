@@ -1,18 +1,18 @@
 import { invalidValue, required, unsupportedValue } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { isRecord } from '../../schema/json.ts';
-import { fields, text, time } from '../../schema/schema.ts';
+import { fields, string, time } from '../../schema/schema.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { at } from '../columns.ts';
+import { valueAt } from '../columns.ts';
 
 /** VolumeSnapshotError. */
-export const snapshotError = fields({ message: text, time });
+export const snapshotError = fields({ message: string, time });
 
 /**
  * Causes for `spec.source`, which has exactly one of two members (external-snapshotter 8.6's definitions).
  */
 export function checkSource(object: StoredObject, keys: readonly [string, string]): Cause[] {
-  const source = at(object, 'spec', 'source');
+  const source = valueAt(object, 'spec', 'source');
   if (!isRecord(source)) return [required('spec.source')];
   const count = keys.filter((key) => source[key] !== undefined).length;
   if (count === 1) return [];
@@ -21,13 +21,13 @@ export function checkSource(object: StoredObject, keys: readonly [string, string
 }
 
 /** Causes for an update: each member of `spec.source` that is set stays as it is. */
-export function checkSourceIsKept(
+export function checkSourceImmutable(
   object: StoredObject,
   current: StoredObject,
   keys: readonly [string, string],
 ): Cause[] {
   return keys.flatMap((key) => {
-    const [value, former] = [at(object, 'spec', 'source', key), at(current, 'spec', 'source', key)];
+    const [value, former] = [valueAt(object, 'spec', 'source', key), valueAt(current, 'spec', 'source', key)];
     if (former === undefined || value === former) return [];
     return value === undefined
       ? [invalidValue('spec.source', 'object', `${key} is required once set`)]

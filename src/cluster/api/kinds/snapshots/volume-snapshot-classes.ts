@@ -1,5 +1,5 @@
 import { volumeSnapshotClasses } from '../../../../kubernetes/resources.ts';
-import { kindSchema, mapOf, text } from '../../schema/schema.ts';
+import { kindSchema, mapOf, string } from '../../schema/schema.ts';
 import { ageColumn, nameColumn, valueColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { checkDeletionPolicy, checkRequired } from './snapshot-fields.ts';
@@ -11,7 +11,7 @@ export const volumeSnapshotClassKind: Kind = {
   shortNames: ['vsclass', 'vsclasses'],
   categories: [],
   isCustomResource: true,
-  schema: kindSchema({ deletionPolicy: text, driver: text, parameters: mapOf(text) }),
+  schema: kindSchema({ deletionPolicy: string, driver: string, parameters: mapOf(string) }),
   hasStatus: false,
   countsGenerations: true,
   nameRule: 'subdomain',

@@ -1,29 +1,32 @@
 import { volumeSnapshotContents } from '../../../../kubernetes/resources.ts';
 import { invalidValue, wrongType } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
-import { anything, fields, flag, integer, kindSchema, text } from '../../schema/schema.ts';
+import { any, fields, boolean, integer, kindSchema, string } from '../../schema/schema.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { ageColumn, at, nameColumn, valueColumn } from '../columns.ts';
-import type { Draft, Kind } from '../kind.ts';
+import { ageColumn, valueAt, nameColumn, valueColumn } from '../columns.ts';
+import type { MutableObject, Kind } from '../kind.ts';
 import {
   checkDeletionPolicy,
   checkRequired,
   checkSource,
-  checkSourceIsKept,
+  checkSourceImmutable,
   snapshotError,
 } from './snapshot-fields.ts';
 
 const sources = ['volumeHandle', 'snapshotHandle'] as const;
 
 /** external-snapshotter client/config/crd/snapshot.storage.k8s.io_volumesnapshotcontents.yaml */
-function validate(draft: Draft): Cause[] {
-  const restoreSize = at(draft, 'status', 'restoreSize');
-  const creationTime = at(draft, 'status', 'creationTime');
+function validate(draft: MutableObject): Cause[] {
+  const restoreSize = valueAt(draft, 'status', 'restoreSize');
+  const creationTime = valueAt(draft, 'status', 'creationTime');
   return [
     ...checkRequired('spec', draft['spec'], ['driver']),
-    ...checkDeletionPolicy('spec.deletionPolicy', at(draft, 'spec', 'deletionPolicy')),
+    ...checkDeletionPolicy('spec.deletionPolicy', valueAt(draft, 'spec', 'deletionPolicy')),
     ...checkSource(draft, sources),
-    ...checkRequired('spec.volumeSnapshotRef', at(draft, 'spec', 'volumeSnapshotRef'), ['name', 'namespace']),
+    ...checkRequired('spec.volumeSnapshotRef', valueAt(draft, 'spec', 'volumeSnapshotRef'), [
+      'name',
+      'namespace',
+    ]),
     ...(typeof restoreSize === 'number' && restoreSize < 0
       ? [invalidValue('status.restoreSize', restoreSize, 'should be greater than or equal to 0')]
       : []),
@@ -33,10 +36,13 @@ function validate(draft: Draft): Cause[] {
   ];
 }
 
-function validateUpdate(draft: Draft, current: StoredObject): Cause[] {
-  const [mode, former] = [at(draft, 'spec', 'sourceVolumeMode'), at(current, 'spec', 'sourceVolumeMode')];
+function validateUpdate(draft: MutableObject, current: StoredObject): Cause[] {
+  const [mode, former] = [
+    valueAt(draft, 'spec', 'sourceVolumeMode'),
+    valueAt(current, 'spec', 'sourceVolumeMode'),
+  ];
   return [
-    ...checkSourceIsKept(draft, current, sources),
+    ...checkSourceImmutable(draft, current, sources),
     ...(mode === undefined || former === undefined || mode === former
       ? []
       : [invalidValue('spec.sourceVolumeMode', mode, 'sourceVolumeMode is immutable')]),
@@ -52,24 +58,24 @@ export const volumeSnapshotContentKind: Kind = {
   isCustomResource: true,
   schema: kindSchema({
     spec: fields({
-      deletionPolicy: text,
-      driver: text,
-      source: fields({ snapshotHandle: text, volumeHandle: text }),
-      sourceVolumeMode: text,
-      volumeSnapshotClassName: text,
+      deletionPolicy: string,
+      driver: string,
+      source: fields({ snapshotHandle: string, volumeHandle: string }),
+      sourceVolumeMode: string,
+      volumeSnapshotClassName: string,
       volumeSnapshotRef: fields({
-        ...{ apiVersion: text, fieldPath: text, kind: text, name: text, namespace: text },
-        ...{ resourceVersion: text, uid: text },
+        ...{ apiVersion: string, fieldPath: string, kind: string, name: string, namespace: string },
+        ...{ resourceVersion: string, uid: string },
       }),
     }),
     status: fields({
       // nanoseconds since the epoch: more than a safe integer
-      creationTime: anything,
+      creationTime: any,
       error: snapshotError,
-      readyToUse: flag,
+      readyToUse: boolean,
       restoreSize: integer,
-      snapshotHandle: text,
-      volumeGroupSnapshotHandle: text,
+      snapshotHandle: string,
+      volumeGroupSnapshotHandle: string,
     }),
   }),
   hasStatus: true,

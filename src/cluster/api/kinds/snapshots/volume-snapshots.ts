@@ -1,18 +1,18 @@
 import { volumeSnapshots } from '../../../../kubernetes/resources.ts';
 import { invalidValue } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
-import { fields, flag, integerOrText, kindSchema, text, time } from '../../schema/schema.ts';
-import { ageColumn, at, nameColumn, valueColumn } from '../columns.ts';
-import type { Draft, Kind } from '../kind.ts';
-import { checkSource, checkSourceIsKept, snapshotError } from './snapshot-fields.ts';
+import { fields, boolean, integerOrText, kindSchema, string, time } from '../../schema/schema.ts';
+import { ageColumn, valueAt, nameColumn, valueColumn } from '../columns.ts';
+import type { MutableObject, Kind } from '../kind.ts';
+import { checkSource, checkSourceImmutable, snapshotError } from './snapshot-fields.ts';
 
 const sources = ['volumeSnapshotContentName', 'persistentVolumeClaimName'] as const;
 const size = /^[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 
 /** external-snapshotter client/config/crd/snapshot.storage.k8s.io_volumesnapshots.yaml */
-function validate(draft: Draft): Cause[] {
-  const className = at(draft, 'spec', 'volumeSnapshotClassName');
-  const restoreSize = at(draft, 'status', 'restoreSize');
+function validate(draft: MutableObject): Cause[] {
+  const className = valueAt(draft, 'spec', 'volumeSnapshotClassName');
+  const restoreSize = valueAt(draft, 'status', 'restoreSize');
   return [
     ...checkSource(draft, sources),
     ...(className === ''
@@ -33,16 +33,16 @@ export const volumeSnapshotKind: Kind = {
   isCustomResource: true,
   schema: kindSchema({
     spec: fields({
-      source: fields({ persistentVolumeClaimName: text, volumeSnapshotContentName: text }),
-      volumeSnapshotClassName: text,
+      source: fields({ persistentVolumeClaimName: string, volumeSnapshotContentName: string }),
+      volumeSnapshotClassName: string,
     }),
     status: fields({
-      boundVolumeSnapshotContentName: text,
+      boundVolumeSnapshotContentName: string,
       creationTime: time,
       error: snapshotError,
-      readyToUse: flag,
+      readyToUse: boolean,
       restoreSize: integerOrText,
-      volumeGroupSnapshotName: text,
+      volumeGroupSnapshotName: string,
     }),
   }),
   hasStatus: true,
@@ -63,5 +63,5 @@ export const volumeSnapshotKind: Kind = {
     delete draft['status'];
   },
   validate,
-  validateUpdate: (draft, current) => checkSourceIsKept(draft, current, sources),
+  validateUpdate: (draft, current) => checkSourceImmutable(draft, current, sources),
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { MountOrder } from '../mount-order.ts';
+import type { MountSpec } from '../mount-order.ts';
 import type { Mounter } from '../mounter.ts';
 
 /** A Mounter, shares for it, and a way to use what it mounts, which may be in another kernel. */
@@ -10,9 +10,9 @@ export interface MounterSubject {
   /** Of root's alone; the suite makes its targets there. */
   readonly folder: string;
   /** A share that can be written. */
-  readonly order: MountOrder;
+  readonly order: MountSpec;
   /** A share that its server does not have. */
-  readonly missing: MountOrder;
+  readonly missing: MountSpec;
   readonly makeFolder: (path: string) => Promise<void>;
   /** What an app does in `folder`; throws where it may not write. */
   readonly write: (folder: string, name: string, text: string) => Promise<void>;
@@ -42,11 +42,11 @@ export function mounterSuite(
     assert.equal(await mounter.probe(path, 30), 'absent');
     await mounter.mount(order, path, inTime());
     assert.equal(await mounter.probe(path, 30), 'answers');
-    assert.deepEqual(await mounter.mounted(folder), [path]);
+    assert.deepEqual(await mounter.listMounts(folder), [path]);
     await write(path, 'kept', 'text');
     await mounter.unmount(path, inTime());
     assert.equal(await mounter.probe(path, 30), 'absent');
-    assert.deepEqual(await mounter.mounted(folder), []);
+    assert.deepEqual(await mounter.listMounts(folder), []);
     await mounter.unmount(path, inTime());
     await mounter.mount({ ...order, readOnly: true }, path, inTime());
     assert.equal(await read(path, 'kept'), 'text');
@@ -72,6 +72,6 @@ export function mounterSuite(
       ['NO_SUCH_SHARE', 'ACCESS_DENIED'].includes(code ?? ''),
     );
     await mounter.unmount(path, inTime());
-    assert.deepEqual(await mounter.mounted(folder), []);
+    assert.deepEqual(await mounter.listMounts(folder), []);
   });
 }

@@ -1,8 +1,14 @@
-import type { NfsOrder, SmbOrder } from '../mount-order.ts';
+import type { NfsMountSpec, SmbMountSpec } from '../mount-order.ts';
 
 /** Orders without any option. */
-export const nfs: NfsOrder = { kind: 'nfs', host: 'h', path: '/x', readOnly: false, cachesAttributes: false };
-export const smb: SmbOrder = {
+export const nfs: NfsMountSpec = {
+  kind: 'nfs',
+  host: 'h',
+  path: '/x',
+  readOnly: false,
+  attributeCaching: false,
+};
+export const smb: SmbMountSpec = {
   kind: 'smb',
   share: '//h/s',
   username: 'u',
