@@ -57,7 +57,7 @@ test("the deployer's own client compiles, applies, starts and takes down", async
     agentId: 'agent-1',
     jobState: 'running',
     addresses: { default: '127.0.0.1' },
-    troubled: [],
+    failedProcesses: [],
   });
   await client.runScript('pre-stop');
   assert.equal(await client.drain(), 0);

@@ -99,7 +99,7 @@ describeInOneNamespace(import.meta.filename, () => {
     });
     assert.equal(exitCode, 0);
     const outcome = await runBindScript(world.cloud, attachment, '1');
-    assert.deepEqual(outcome, { kind: 'cannot', words: `the attachment of disk ${disk} is ending` });
+    assert.deepEqual(outcome, { kind: 'cannot', reason: `the attachment of disk ${disk} is ending` });
     await world.inVm(vm, `! test -e ${hint}`);
     await detachDisk(world.cloud, [vm, disk]);
     await deleteVm(world.cloud, [vm]);

@@ -17,7 +17,7 @@ const step = new RegExp(
 );
 /** Text that ends with a step of its own: another error's, what a wait last saw (wait.ts), what a kubelet said (start-problem.ts). */
 const passedOn =
-  /\$\{(?:error\.message|whyAndNext|next|expected|words|ownWay|howItComesBack|recreateIt|trouble)\}|^\s*(?:code|error\.code|'[A-Z_]+'|mayPass[^,]*),\s*(?:message|error\.message|noSnapshotApi|words\.join\('; '\)|ended\(.*|events === '' \? message.*)/su;
+  /\$\{(?:error\.message|whyAndNext|next|expected|words|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|mayPass[^,]*),\s*(?:message|error\.message|noSnapshotApi|words\.join\('; '\)|ended\(.*|events === '' \? message.*)/su;
 
 /** The arguments of each `new ProductError(` in a source text. */
 function errorsIn(source: string): string[] {

@@ -153,7 +153,7 @@ test('a layout whose only image is for another architecture than the one asked f
   const { directory, convert } = await workshop(t);
   const { layout } = await convert(await lookAlikeStemcell(directory));
   const asked = { architecture: 'arm64', operatingSystem: 'x' } as const;
-  await assert.rejects(convert(layout, { ...asked, isAsked: true, output: 'other' }), {
+  await assert.rejects(convert(layout, { ...asked, isArchitectureRequired: true, output: 'other' }), {
     code: 'INVALID_ARGUMENT',
     message: /has one image, for amd64, and --architecture asks for arm64$/u,
   });

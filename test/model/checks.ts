@@ -301,7 +301,8 @@ export const checks: readonly Check[] = [
   },
   {
     model: update,
-    property: 'dropCopy that removes the mark of another copy: update_disk answers a copy with old data',
+    property:
+      'discardReplacement that removes the mark of another copy: update_disk answers a copy with old data',
     flags: 'ANYMARK CHECKLEFT KILLS=0 OPS=2',
     compiler: '-DSAFETY',
     verifier: '-m1000000',

@@ -20,7 +20,7 @@ test('reads a process with nothing but its program, and one with all', () => {
       arguments: [],
       environment: {},
       volumes: [],
-      withoutEffect: [],
+      unsupported: [],
     },
     ...{ workdir: undefined, preStart: undefined, memoryBytes: undefined, openFiles: undefined },
     ...{ coreFileBytes: undefined, ephemeralDisk: false, persistentDisk: false, isPrivileged: false },

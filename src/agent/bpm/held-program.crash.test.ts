@@ -13,14 +13,14 @@ const module = JSON.stringify(join(import.meta.dirname, 'held-program.ts'));
 
 /** Starts `touch DIRECTORY/ran` and prints its pid; then, where asked to, lets it go. */
 const caller = `
-const { startHeld } = await import(${module});
+const { startGated } = await import(${module});
 const directory = process.argv[1];
-const held = await startHeld({
+const held = await startGated({
   file: '/usr/bin/touch', arguments: [directory + '/ran'], environment: { PATH: '/usr/bin' }, directory,
-  owner: undefined, limits: ['--core=0:0'], mayGainRights: false, output: [1, 2],
+  owner: undefined, limits: ['--core=0:0'], allowSetuid: false, output: [1, 2],
 });
 console.log(held.pid);
-if (process.argv[2] === 'go') { await held.go(); held.child.unref(); } else setInterval(() => undefined, 1000);
+if (process.argv[2] === 'go') { await held.release(); held.child.unref(); } else setInterval(() => undefined, 1000);
 `;
 
 for (const word of ['go', 'killed']) {

@@ -105,7 +105,7 @@ test('a disk whose mount shows while its hint is looked up is listed', async (t)
   hints.meanwhile = () => (mounted = [...mounted, mount(hint, '9:9')]);
   const never = (): never => assert.fail('only asked');
   const disks = new PersistentDisks({
-    ...{ directories, hints, copy: never, table: { holders: never } as never, log: {} as never },
+    ...{ directories, hints, copy: never, table: { openHandlesBelow: never } as never, log: {} as never },
     mounts: { list: async () => mounted, bind: never, unmount: never, setReadOnly: never },
   });
 

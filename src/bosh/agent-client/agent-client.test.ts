@@ -45,7 +45,7 @@ test('every verb sends the method and arguments of bosh', async (t) => {
     agentId: 'a-1',
     jobState: 'running',
     addresses: { default: '10.0.0.5', other: undefined },
-    troubled: [],
+    failedProcesses: [],
   });
   assert.deepEqual(await client.compilePackage(blob('p'), [blob('q')]), {
     blobstoreId: 'c-1',

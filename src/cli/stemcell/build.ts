@@ -51,9 +51,9 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   const epoch = sourceDateEpoch(context.environment['SOURCE_DATE_EPOCH']);
   const { path: source, architecture: asked, reference } = from;
   const architecture = asked ?? architectureOf(process);
-  const isAsked = asked !== undefined;
+  const isArchitectureRequired = asked !== undefined;
   const { signal } = context;
-  const layout = { architecture, isAsked, reference };
+  const layout = { architecture, isArchitectureRequired, reference };
   return convertStemcell({ ...identity, ...layout, source, output, epoch, signal });
 }
 

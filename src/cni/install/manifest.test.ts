@@ -64,7 +64,12 @@ test('the DaemonSet installs where it mounts, is guarded, and may ask for itself
     paths,
   );
   const [, ...probe] = container.readinessProbe.exec.command;
-  assert.deepEqual(parseArguments(probe), { command: 'installed', place, daemonSet: undefined, stay: false });
+  assert.deepEqual(parseArguments(probe), {
+    command: 'installed',
+    place,
+    daemonSet: undefined,
+    keepInstalled: false,
+  });
   assert.deepEqual(
     named('Role').rules.flatMap(({ resourceNames }) => resourceNames),
     [own],
@@ -118,11 +123,11 @@ test('remove.yaml removes from where that DaemonSet installs, before its pods ar
   const removal = { command: 'uninstall', place, daemonSet: undefined };
   assert.deepEqual(
     to.initContainers?.map(({ args }) => parseArguments(args)),
-    [{ ...removal, stay: false }],
+    [{ ...removal, keepInstalled: false }],
   );
   assert.deepEqual(
     to.containers.map(({ args }) => parseArguments(args)),
-    [{ ...removal, stay: true }],
+    [{ ...removal, keepInstalled: true }],
   );
   assert.deepEqual(to.volumes, from.volumes);
   for (const { volumeMounts } of [...(to.initContainers ?? []), ...to.containers])

@@ -225,7 +225,7 @@ test('a successor that never runs is no witness for a free disk: the VM is asked
   node.unschedulable = 'Insufficient cpu';
   await nodeIsReady(cloud);
   const lines: string[] = [];
-  const told = { ...cloud, say: (line: string) => void lines.push(line), clock: quickLooks };
+  const told = { ...cloud, reportProgress: (line: string) => void lines.push(line), clock: quickLooks };
   await assert.rejects(attachDisk(told, [vmCid, disk]), /Insufficient cpu/u);
   assert.match(
     lines[0] ?? '',

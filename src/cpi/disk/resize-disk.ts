@@ -12,7 +12,7 @@ import { directorFallbackHint } from './change/own-way.ts';
  * resize_disk(disk_cid, new_size MiB): grows a detached disk; its file system follows at the next attach. The size that it
  * has is success. NOT_SUPPORTED, nothing changed, for less, for a disk that never was attached where its class binds then,
  * and for a class without allowVolumeExpansion: the director then copies. DISK_BUSY if update_disk puts a copy in the
- * place of the disk meanwhile: the same call again grows the copy. Model: change/update.pml
+ * place of the disk meanwhile: the same call again grows the copy. Model: update.pml
  */
 export async function resizeDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'resize_disk' };

@@ -16,7 +16,7 @@ const tries = 3;
 
 /**
  * set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk; one more if a copy has just taken the
- * disk's place, since that is the disk then. DISK_NOT_FOUND without it, and for a claim that is not ours. Model: change/update.pml
+ * disk's place, since that is the disk then. DISK_NOT_FOUND without it, and for a claim that is not ours. Model: update.pml
  */
 export async function setDiskMetadata(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };

@@ -253,13 +253,15 @@ for (const [what, kubernetes, change] of early) {
 }
 
 test('a former holder of its address that does not go: to be retried', async (t) => {
-  const { cloud, api, node } = await testCloud(t, { deadlines: { delete_vm: 1 } });
+  const { cloud, api, node } = await testCloud(t);
   await createVm(cloud, createVmArguments());
-  // nobody is left to end its pod
+  // no process is left that ends its pod
   await node.stop();
   await api.delete({ resource: pods, namespace, name: vmCidOfTest });
+  const deadlines = { ...cloud.config.deadlines, createVm: 1 };
+  const impatient = { ...cloud, config: { ...cloud.config, deadlines } };
   await assert.rejects(
-    createVm(cloud, createVmArguments({ agentId: 'another' })),
+    createVm(impatient, createVmArguments({ agentId: 'another' })),
     rejection('VM_CREATION_FAILED_RETRY', /VM 'vm-another' .* waited 1 s for VM .* still has the address/u),
   );
 });

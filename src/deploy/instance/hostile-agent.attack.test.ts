@@ -11,7 +11,7 @@ import { shutDownInstance } from './shut-down-instance.ts';
 
 const honest = {
   ping: async () => {},
-  getState: async () => ({ jobState: 'running', addresses: {}, troubled: [] }),
+  getState: async () => ({ jobState: 'running', addresses: {}, failedProcesses: [] }),
   runScript: async () => {},
   drain: async () => 0,
   stop: async () => {},

@@ -23,7 +23,7 @@ export interface CopiedLayout {
 export interface LayoutRequest {
   readonly source: string;
   readonly architecture: Architecture;
-  readonly isAsked?: boolean;
+  readonly isArchitectureRequired?: boolean;
   /** Name of the image in the layout; absent: the only one. */
   readonly reference?: string | undefined;
   readonly signal: AbortSignal;
@@ -36,7 +36,13 @@ export interface LayoutRequest {
  */
 export async function copyLayout(
   blobs: BlobWriter,
-  { source: directory, architecture: wanted, isAsked = false, reference, signal }: LayoutRequest,
+  {
+    source: directory,
+    architecture: wanted,
+    isArchitectureRequired = false,
+    reference,
+    signal,
+  }: LayoutRequest,
 ): Promise<CopiedLayout> {
   const opened = await openLayout(directory, {
     platform: { os: 'linux', architecture: wanted },
@@ -55,7 +61,7 @@ export async function copyLayout(
     throw imageInvalid(
       `'${directory}' has an image for ${String(os)}/${String(config['architecture'])}, and stemcells are for ${architectures.join(' and ')} under linux: name a layout with such an image`,
     );
-  if (isAsked && architecture !== wanted)
+  if (isArchitectureRequired && architecture !== wanted)
     throw new ProductError(
       'INVALID_ARGUMENT',
       `'${directory}' has one image, for ${architecture}, and --architecture asks for ${wanted}`,

@@ -21,7 +21,7 @@ export interface Workshop {
       image?: string;
       output?: string;
       architecture?: 'arm64';
-      isAsked?: boolean;
+      isArchitectureRequired?: boolean;
       reference?: string;
     },
   ) => Promise<PublishedStemcell>;

@@ -35,7 +35,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
    * claim.
    */
   const waiting = new Map<string, Pod>();
-  const requestsOf = assumedPods();
+  const requestsOf = cachedRequests();
   const sources: VolumeLister = {
     claim: (key) => informers.claims.get(key),
     volume: (name) => informers.volumes.get(name),
@@ -170,7 +170,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
 const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
 
 /** Pods are not changed in place, so what one asks for is added up once. */
-function assumedPods(): (pod: Pod) => Amounts {
+function cachedRequests(): (pod: Pod) => Amounts {
   const known = new WeakMap<Pod, Amounts>();
   return (pod) => {
     const amounts = known.get(pod) ?? podRequests(pod);

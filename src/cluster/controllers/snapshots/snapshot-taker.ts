@@ -37,14 +37,14 @@ export function createSnapshotTaker(context: ControllerContext): WorkQueue {
       await provisioner.takeSnapshot(handle, volumeName);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      await recordEvent(content, {
+      await updateStatus(content, {
         error: { message, time: timestamp(context.clock.now()) },
         readyToUse: false,
       });
       throw error;
     }
     const capacity = sizeOf(informers.volumes.get(volumeName)?.spec.capacity?.['storage']);
-    await recordEvent(content, {
+    await updateStatus(content, {
       snapshotHandle: handle,
       creationTime: nanoseconds(context.clock.now()),
       readyToUse: true,
@@ -53,7 +53,10 @@ export function createSnapshotTaker(context: ControllerContext): WorkQueue {
     });
   }
 
-  async function recordEvent(content: VolumeSnapshotContent, status: Record<string, unknown>): Promise<void> {
+  async function updateStatus(
+    content: VolumeSnapshotContent,
+    status: Record<string, unknown>,
+  ): Promise<void> {
     await patchIfUnchanged(api, volumeSnapshotContents, content, { status }, 'status');
   }
 

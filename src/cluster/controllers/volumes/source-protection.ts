@@ -36,7 +36,7 @@ export function createSourceProtection(context: ControllerContext): WorkQueue {
     if (claim === undefined) {
       return;
     }
-    if (hasFinalizer(claim, cloningFinalizer) && !(await Clone(claim))) {
+    if (hasFinalizer(claim, cloningFinalizer) && !(await hasPendingClone(claim))) {
       await removeFinalizer(api, persistentVolumeClaims, claim, cloningFinalizer);
     } else if (hasFinalizer(claim, snapshotFinalizers.claimIsSource) && !(await hasPendingSnapshot(claim))) {
       await removeFinalizer(api, persistentVolumeClaims, claim, snapshotFinalizers.claimIsSource);
@@ -54,7 +54,7 @@ export function createSourceProtection(context: ControllerContext): WorkQueue {
   }
 
   /** Asks the API server: a source goes on good grounds only. */
-  async function Clone({ metadata }: PersistentVolumeClaim): Promise<boolean> {
+  async function hasPendingClone({ metadata }: PersistentVolumeClaim): Promise<boolean> {
     const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
       namespace: metadata.namespace,
     });

@@ -6,7 +6,7 @@ import { lastVm } from './last-vm.ts';
 /**
  * For a disk without an attachment: the cid of the VM that was given it last, while that has it mounted or waits for its restart and
  * comes back with it. A VM in another namespace, which shares the `disk_namespace`, cannot be asked. No request if a detach_disk has
- * taken the disk out. Rejects as `isMountedOrComesBack` does. Model: hot.pml
+ * taken the disk out. Rejects as `isMountedOrRestarting` does. Model: hot.pml
  */
 export async function vmWithLeftMount(
   cloud: CallContext,

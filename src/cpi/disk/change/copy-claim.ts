@@ -57,7 +57,7 @@ export function buildReplacementClaim(
 
 /**
  * The patch by which a copy takes the place of a disk. The copy then says of the disk what the disk's claim says by now, which may be
- * something else than when the copy was made. Pure.
+ * something else than when the copy was made. Pure. Model: update.pml
  */
 export function standingCopy({ metadata: { labels = {}, annotations = {} } }: PersistentVolumeClaim): {
   labels: Record<string, string | null>;

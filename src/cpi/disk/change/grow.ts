@@ -14,7 +14,7 @@ import { directorFallbackHint } from './own-way.ts';
 /**
  * Asks for a larger volume and waits until the driver has made it. Idempotent. Rejects with NOT_SUPPORTED, nothing changed,
  * where the API refuses, with DISK_UPDATE_FAILED where the driver says that it never will, and with DISK_BUSY if another call has
- * put a copy in the place of the disk.
+ * put a copy in the place of the disk. Model: update.pml
  */
 export async function expandVolume(
   cloud: CallContext,

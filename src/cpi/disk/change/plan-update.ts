@@ -47,7 +47,7 @@ export function planUpdate(question: UpdateInput): UpdatePlan {
   return { kind: 'change', grows, ...(attributes !== undefined && { attributesClass }) };
 }
 
-/** Throws NOT_SUPPORTED for a disk that is larger. */
+/** Throws NOT_SUPPORTED for a disk that is larger. Model: update.pml */
 export function refuseShrinking(claim: PersistentVolumeClaim, sizeMiB: number): void {
   const now = requestedBytes(claim);
   if (parseBytes(sizeMiB) < now) {
