@@ -111,7 +111,7 @@ export class FakeNode {
   }
 
   #run(script: string, diskCid: string): ExecResult {
-    // a mount in a hub goes with its attachment pod here: no test on this node deletes one that cannot
+    // a mount in a hub ends with its attachment pod here: no test on this node deletes a pod that cannot
     // unmount
     if (script === 'is-mounted') return ended(this.leftMounts.has(diskCid) ? 0 : 1);
     const isBusy = this.busyDisks.has(diskCid);

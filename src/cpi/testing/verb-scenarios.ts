@@ -10,7 +10,7 @@ import { createVm } from '../vm/create-vm.ts';
 import { createVmArguments, image, namespace, vmCidOfTest as vm } from './test-cloud.ts';
 
 /**
- * One call of a method in the normal case: it finds no half-made objects, and retries nothing. The cluster
+ * One call of a method in the normal case: it finds no incomplete objects, and retries nothing. The cluster
  * serves NetworkPolicies.
  */
 export interface VerbScenario {

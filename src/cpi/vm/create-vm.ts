@@ -24,8 +24,8 @@ import { waitUntilRunning } from './wait-until-running.ts';
  * a repeated call reuses the VM of an interrupted call if it matches the request, else replaces it. Checks
  * everything before it creates anything. On failure it removes what it created, then rejects with
  * VM_CREATION_FAILED or, if a later attempt may succeed, VM_CREATION_FAILED_RETRY. First removes a VM of the
- * same deployment that has one of the addresses and whose create_vm did not finish (unfinished-vm.ts). Model:
- * create-vm.pml
+ * same deployment that has one of the addresses and whose create_vm did not finish (unfinished-vm.ts).
+ * Model: create-vm.pml
  */
 export async function createVm(
   cloud: CallContext,

@@ -11,8 +11,7 @@ const eventPollMs = 5_000;
 /**
  * Waits until the sandbox of a pod could not be made for half of the deadline `sandbox`, then returns the
  * events of the pod. It polls every five seconds until the signal aborts; after that it stays pending. An
- * error of the API does not count as a failure: the wait for the pod itself reports what is wrong with the
- * API.
+ * error of the API does not count as a failure: the wait for the pod itself reports that error.
  */
 export async function waitForSandboxFailure(
   cloud: CallContext,

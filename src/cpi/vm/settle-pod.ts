@@ -57,8 +57,8 @@ export async function recordDisks(
  * normal grace period and waits for its end, because until then its name, its address and its volumes are in
  * use. The scheduler places the new pod. `recorded` is the Secret as just written. The record may change at
  * any time: the pod that is returned has the disks of a record that was read after the pod existed.
- * `deadlineSeconds`: how long a pod may take to end. Idempotent; rejects as `waitUntilRunning` does. Model:
- * recreate.pml.
+ * `deadlineSeconds`: how long a pod may take to end. Idempotent; rejects as `waitUntilRunning` does.
+ * Model: recreate.pml.
  */
 export async function reconcileRecordedPod(
   cloud: CallContext,
