@@ -11,21 +11,21 @@ import type { VmPlan } from '../vm/vm-plan.ts';
 import { requestedAddresses } from './asked-addresses.ts';
 import { holderError } from './holder-error.ts';
 
-/** The VM that is to get the addresses. */
+/** The VM that needs the addresses. */
 type NewVm = Pick<VmPlan, 'cid' | 'directorUuid' | 'groupLabels'>;
 
-/** The pods of other VMs that have one of the addresses, and do not keep it. */
+/** The pods of other VMs that have one of the addresses and will free it. */
 interface Holders {
   readonly terminating: readonly Pod[];
-  /** Of VMs whose create_vm did not finish and which the new VM may replace. */
+  /** Pods of VMs whose create_vm did not finish and which the new VM may replace. */
   readonly unfinished: readonly Pod[];
 }
 
 /**
- * Makes sure that no other VM has one of the addresses, which are known by their labels (`addressLabels`): a
- * VM that is on its way out is waited for, its disks are released; one of the same deployment that a killed
- * create_vm has left is removed. Rejects with VM_CREATION_FAILED, before anything was changed, if another
- * living VM has one.
+ * Ensures that no other VM has one of the addresses, which it finds by their labels (`addressLabels`). Waits
+ * until a terminating VM is deleted, and deletes the attachment pods of such a VM. Removes a VM of the same
+ * deployment that a killed create_vm has left. Rejects with VM_CREATION_FAILED, before any change, if another
+ * active VM has one.
  */
 export async function freeAddresses(cloud: CallContext, labels: readonly string[], vm: NewVm): Promise<void> {
   const { terminating, unfinished } = await findHolders(cloud, labels, vm);
@@ -34,9 +34,9 @@ export async function freeAddresses(cloud: CallContext, labels: readonly string[
 }
 
 /**
- * Rejects with VM_CREATION_FAILED if a living VM has one of the addresses and keeps it, other than the new VM
- * itself and the one with the cid `formerCid`, which the new VM replaces. Resolves with the other VMs that
- * have one. Changes nothing.
+ * Returns the other VMs that have one of the addresses. Rejects with VM_CREATION_FAILED if one of them is
+ * active and keeps its address. Ignores the new VM and the one with the cid `replacedVmCid`, which the new VM
+ * replaces. Changes nothing.
  */
 export async function findHolders(
   cloud: CallContext,
@@ -59,9 +59,9 @@ export async function findHolders(
 }
 
 /**
- * Has to be called after the new VM's pod was created: of two VMs with one address that are made at the same
- * time, at least the one whose pod was created later sees the other one here. Rejects with
- * VM_CREATION_FAILED_RETRY. Model: create-vm.pml
+ * Checks again that no other VM has one of the addresses. Call it after the new VM's pod was created: of two
+ * VMs with one address that are created at the same time, at least the one whose pod was created later finds
+ * the other one here. Rejects with VM_CREATION_FAILED_RETRY. Model: create-vm.pml
  */
 export async function refuseOtherHolder(
   cloud: CallContext,

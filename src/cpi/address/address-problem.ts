@@ -19,8 +19,9 @@ const hintsByStrategy: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Why a running pod's addresses are not those that its annotations ask for, with the remedy; undefined where they
- * are. What was asked for is read from the pod itself, so that whoever makes it anew need not know. Pure.
+ * Returns why a running pod does not have the addresses that its annotations request, with the next step;
+ * undefined if it has them. Reads the requested addresses from the pod's annotations, so that code which
+ * recreates the pod needs no other input.
  */
 export function verifyPodAddresses(pod: Pod): string | undefined {
   const { annotations = {} } = pod.metadata;
@@ -35,7 +36,7 @@ export function verifyPodAddresses(pod: Pod): string | undefined {
   );
 }
 
-/** All addresses of a pod's own interface, the first one first. */
+/** Returns all addresses of a pod's own interface, the primary one first. */
 export function podAddresses({ status }: Pod): string[] {
   const listed = (status?.podIPs ?? []).map(({ ip }) => ip);
   const all = status?.podIP === undefined ? listed : [status.podIP, ...listed];

@@ -2,7 +2,7 @@ import { fixedIpNetwork } from '../../kubernetes/address-pinning.ts';
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 import { annotation } from '../labels.ts';
 
-/** How a pod asks for its address; who reads that is the cluster's network. */
+/** How a pod requests its address; the network of the cluster reads this. */
 export const addressStrategies = ['calico', 'kube-ovn', 'static-ip'] as const;
 export type AddressStrategy = (typeof addressStrategies)[number];
 
@@ -11,7 +11,9 @@ export const cniAddressAnnotations = {
   'kube-ovn': 'ovn.kubernetes.io/ip_address',
 } as const;
 
-/** The configured strategy, or the one that the API groups of the cluster speak for: one request. */
+/**
+ * Returns the configured strategy, or the one that the API groups of the cluster indicate. Sends one request.
+ */
 export async function addressStrategy(
   api: KubernetesApi,
   configured: AddressStrategy | undefined,
@@ -22,8 +24,8 @@ export async function addressStrategy(
 }
 
 /**
- * The annotations that ask for these addresses, at most one of each family (kubernetes reference 2.1). Ours is always
- * there: it is the record of what was asked for.
+ * Returns the annotations that request these addresses, at most one of each family. The CPI's own annotation
+ * is always set: it is the record of the requested addresses.
  */
 export function annotationsForAddresses(
   addresses: readonly string[],

@@ -203,7 +203,7 @@ test('an address is used again when its former VM is gone, and not before', asyn
   );
   const [, [next]] = await Promise.all([
     deleteVm(cloud, [former]),
-    // asks while the former one is on its way out
+    // requests the address while the previous VM is terminating
     (async () => {
       for await (const event of api.watch<Pod>(pods, { namespace })) {
         if (event.type !== 'ERROR' && event.object.metadata.deletionTimestamp !== undefined) break;

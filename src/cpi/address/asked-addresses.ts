@@ -2,7 +2,7 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import { annotation } from '../labels.ts';
 import { multus } from './network-attachments.ts';
 
-/** The fixed addresses that a VM's pod was made with, for messages; undefined where it has none. Pure. */
+/** Returns the fixed addresses that a VM's pod was created with, for messages; undefined if it has none. */
 export function requestedAddresses({ metadata: { annotations = {} } }: Pod): string | undefined {
   const attached = annotations[multus.networks];
   const all = [

@@ -6,7 +6,7 @@ import { multusAddresses } from './network-attachments.ts';
 import type { Network } from './network.ts';
 import type { Networks } from './networks.ts';
 
-/** The networks as create_vm returns them: each with the address that the running pod has there. */
+/** Returns the networks as create_vm returns them: each with the address that the running pod has there. */
 export function networksWithAddresses(
   { given, podNetworks, multusNetworks, vips }: Networks,
   pod: Pod,

@@ -6,8 +6,8 @@ import { annotation, label } from '../labels.ts';
 import { requestedAddresses } from './asked-addresses.ts';
 
 /**
- * The error of a create_vm for an address that a living VM has, with the command that deletes that VM: of a
- * director's VM its deployment is known by `env.bosh.groups`, with which its Secret was made. Pure.
+ * Returns the error of a create_vm for an address that an active VM has, with the command that deletes that
+ * VM. The deployment of a director's VM is known from `env.bosh.groups`, with which its Secret was created.
  */
 export function holderError(
   { namespace }: Pick<CallContext, 'namespace'>,
@@ -30,8 +30,8 @@ export function holderError(
 }
 
 /**
- * The deployment's name as it is; a label has its canonical form. Whoever may edit pods may annotate them
- * with anything.
+ * Returns the unchanged name of the deployment; a label contains its canonical form only. A user who may edit
+ * pods may set any annotation, so the name is checked.
  */
 function describedDeployment(annotations: Readonly<Record<string, string>>): string | undefined {
   const metadata = jsonOf(annotations[annotation.metadata]);

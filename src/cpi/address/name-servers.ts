@@ -1,11 +1,15 @@
 import type { Networks } from './networks.ts';
 
-/** More are refused in a pod, and no resolver asks more (kubernetes: pkg/apis/core/validation, MaxDNSNameservers; resolv.conf(5)). */
+/**
+ * Kubernetes rejects a pod with more, and resolvers use no more (kubernetes: pkg/apis/core/validation,
+ * MaxDNSNameservers; resolv.conf(5)).
+ */
 const maxNameServers = 3;
 
 /**
- * Addresses of the name servers that the VM asks: those of the network that is the default for dns, or the only one
- * (bosh-agent: settings/settings.go, Networks.DefaultNetworkFor). Empty: the pod's own, which know the cluster's names.
+ * Returns the addresses of the VM's name servers: those of the network that is the default for dns, or of the
+ * only network (bosh-agent: settings/settings.go, Networks.DefaultNetworkFor). Empty: the name servers of the
+ * pod, which resolve the names of the cluster.
  */
 export function nameServers({ podNetworks, multusNetworks }: Networks): readonly string[] {
   const networks = [...podNetworks, ...multusNetworks];

@@ -3,24 +3,27 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import type { Network } from './network.ts';
 import { canonicalAddress } from '../../kubernetes/ip-text.ts';
 
-/** What Multus reads, and what it writes when the interfaces are there (k8s.cni.cncf.io: Network Plumbing WG, v1.3). */
+/**
+ * The annotation that Multus reads, and the one that it writes when the interfaces exist (k8s.cni.cncf.io:
+ * Network Plumbing WG, v1.3).
+ */
 export const multus = {
   networks: 'k8s.v1.cni.cncf.io/networks',
   status: 'k8s.v1.cni.cncf.io/network-status',
 } as const;
 
-/** An element of the annotation, one interface. */
+/** An element of the annotation: one interface. */
 export interface MultusInterface {
   readonly name: string;
   readonly namespace: string;
-  /** With the prefix length of the subnet, as the `static` plugin needs them. */
+  /** The addresses with the prefix length of the subnet, as the `static` plugin needs them. */
   readonly ips?: readonly string[];
   readonly 'default-route'?: readonly string[];
 }
 
 /**
- * The interfaces beside the pod's own: networks of one nic_group and one definition share one.
- * Throws NOT_SUPPORTED for an address without a netmask.
+ * Returns the interfaces beside the pod's own: networks of one nic_group and one definition share one. Throws
+ * NOT_SUPPORTED for an address without a netmask.
  */
 export function multusInterfaces(attached: readonly Network[], namespace: string): MultusInterface[] {
   const interfaces = Map.groupBy(attached, ({ name, nicGroup, properties: { attachment } }) =>
@@ -53,7 +56,10 @@ function cidrOf({ name, address, prefixLength }: Network): string[] {
   );
 }
 
-/** Why a running pod's further interfaces are not what its annotation asks for; undefined where they are. Pure. */
+/**
+ * Returns why a running pod's further interfaces differ from those that its annotation requests; undefined if
+ * they match.
+ */
 export function verifyMultusAddresses({ metadata }: Pod): string | undefined {
   const wanted = readNetworkStatus(metadata.annotations?.[multus.networks]);
   if (wanted.length === 0) return undefined;
@@ -79,7 +85,7 @@ export function verifyMultusAddresses({ metadata }: Pod): string | undefined {
   return undefined;
 }
 
-/** The addresses that Multus says a pod has by a definition. Pure. */
+/** Returns the addresses that a pod has from a definition, as Multus reports them. */
 export function multusAddresses(
   { metadata }: Pod,
   namespace: string | undefined,
@@ -91,7 +97,9 @@ export function multusAddresses(
     .flatMap(({ ips = [] }) => ips.map(canonicalAddress));
 }
 
-/** What a human or an older Multus wrote there may be no JSON: then there is nothing. */
+/**
+ * Parses the annotation. A text that is not JSON, from a user or an older Multus, counts as an empty list.
+ */
 function readNetworkStatus(text: string | undefined): { name: string; namespace: string; ips?: string[] }[] {
   if (text === undefined) return [];
   try {

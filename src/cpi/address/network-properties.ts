@@ -5,15 +5,18 @@ import type { VipProperties } from './vip-properties.ts';
 import { parseVipProperties } from './vip-properties.ts';
 
 export interface NetworkProperties {
-  /** A NetworkAttachmentDefinition, by which the network is an interface of its own. */
+  /** A NetworkAttachmentDefinition, which makes the network an interface of its own. */
   readonly attachment: { readonly namespace: string | undefined; readonly name: string } | undefined;
-  /** A NetworkPolicy of create_network that the VM comes under. */
+  /** A NetworkPolicy of create_network that applies to the VM. */
   readonly policy: string | undefined;
-  /** How a network of type vip is done. */
+  /** How traffic for a network of type vip gets to the VM. */
   readonly vip: VipProperties | undefined;
 }
 
-/** cloud_properties of a network as create_vm gets it. Unknown keys are refused by name. Throws INVALID_ARGUMENT. */
+/**
+ * Parses the cloud_properties of a network in create_vm. Rejects unknown keys by name. Throws
+ * INVALID_ARGUMENT.
+ */
 export function parseNetworkProperties(value: unknown, place: Location): NetworkProperties {
   const properties = recordAt(value, place);
   rejectUnknownKeys(properties, ['network_attachment', 'network_policy', 'vip'], place);

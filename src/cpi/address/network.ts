@@ -10,16 +10,16 @@ import { parseNetworkProperties } from './network-properties.ts';
 export interface Network {
   readonly name: string;
   readonly type: 'manual' | 'dynamic' | 'vip';
-  /** In its canonical spelling; absent: any. */
+  /** The address in its canonical spelling; absent: any address. */
   readonly address: string | undefined;
   readonly family: Family | undefined;
-  /** Of the subnet. */
+  /** The prefix length of the subnet. */
   readonly prefixLength: number | undefined;
-  /** Of the subnet. */
+  /** The gateway of the subnet. */
   readonly gateway: string | undefined;
-  /** Where the default route goes, if this network has it. */
+  /** The gateway of the default route, if this network has that route. */
   readonly defaultGateway: string | undefined;
-  /** True where its `dns` is meant for the VM, of several networks. */
+  /** True if the VM uses the `dns` of this network, of several networks. */
   readonly isDnsDefault: boolean;
   readonly dns: readonly string[];
   readonly nicGroup: string | undefined;
@@ -30,7 +30,7 @@ export interface Network {
 export const isPodInterface = ({ type, properties }: Network): boolean =>
   type !== 'vip' && properties.attachment === undefined;
 
-/** Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for a block of addresses. */
+/** Parses a network. Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for a block of addresses. */
 export function parseNetwork(name: string, raw: Json, place: Location): Network {
   const type = typeAt(raw['type'], child(place, 'type'));
   const properties = parseNetworkProperties(raw['cloud_properties'], child(place, 'cloud_properties'));
@@ -99,7 +99,7 @@ function checkVip(
     );
 }
 
-/** `prefix` is the size of a block that the VM is to have; an address is a block of one. */
+/** Rejects a block of addresses. `prefix` is the size of a block for the VM; an address is a block of one. */
 function rejectPrefix(value: unknown, family: Family, place: Location): void {
   if (value === undefined || value === null || value === '') return;
   if (Number(value) === addressBits(family)) return;

@@ -6,20 +6,23 @@ import type { Network } from './network.ts';
 import { parseNetwork } from './network.ts';
 
 export interface Networks {
-  /** The networks hash as it came, for the settings and the result. */
+  /** The networks hash as received, for the settings and the result. */
   readonly given: Readonly<Record<string, Json>>;
-  /** Those of the pod's own interface: one dynamic, or one manual of each family. May be none, beside attachments. */
+  /**
+   * The networks of the pod's own interface: one dynamic, or one manual of each family. May be empty if
+   * Multus adds interfaces.
+   */
   readonly podNetworks: readonly Network[];
-  /** Those that Multus makes interfaces of their own for. */
+  /** The networks for which Multus adds interfaces. */
   readonly multusNetworks: readonly Network[];
   readonly vips: readonly Network[];
 }
 
 /**
- * The networks argument of create_vm. A pod has one interface, with one address of each family; every other network
- * needs a `network_attachment`, and a vip is a Service.
- * A missing type is manual (old CLIs leave it out: bosh-softlayer-cpi-release#130).
- * Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for what a pod cannot have.
+ * Parses the networks argument of create_vm. A pod has one interface, with one address of each family; every
+ * other network needs a `network_attachment`, and a vip is a Service. A missing type means manual (old CLIs
+ * leave it out: bosh-softlayer-cpi-release#130). Throws INVALID_ARGUMENT for a wrong shape, NOT_SUPPORTED for
+ * what a pod cannot have.
  */
 export function parseNetworks(value: unknown, place: Location): Networks {
   const entries = Object.entries(recordAt(value, place)).map(

@@ -10,15 +10,15 @@ import { multusInterfaces, multus } from './network-attachments.ts';
 import type { Network } from './network.ts';
 import type { Networks } from './networks.ts';
 
-/** What a VM's networks put on its pod. */
+/** The labels and annotations that a VM's networks add to its pod. */
 export interface PodNetworking {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 /**
- * Finds out how this cluster gives the networks to a pod, and that what they name is there. Changes nothing.
- * Rejects with NOT_SUPPORTED where a definition, Multus or a policy is missing.
+ * Determines how this cluster provides the networks to a pod, and checks that the objects which they name
+ * exist. Changes nothing. Rejects with NOT_SUPPORTED if a definition, Multus or a policy is missing.
  */
 export async function podNetworking(cloud: CallContext, networks: Networks): Promise<PodNetworking> {
   const { podNetworks, multusNetworks } = networks;
@@ -46,9 +46,9 @@ export async function podNetworking(cloud: CallContext, networks: Networks): Pro
 }
 
 /**
- * Returns the labels by which the addresses of a VM in `namespace` are found when another VM asks for one.
- * An address of a definition in the VM's own namespace has two: one with that namespace, and the one
- * without it, which is the only one on VMs of an earlier CPI and the only one that an earlier CPI looks for.
+ * Returns the labels by which the addresses of a VM in `namespace` are found when another VM requests one. An
+ * address of a definition in the VM's own namespace has two: one with that namespace, and the one without it,
+ * which is the only one on VMs of an earlier CPI and the only one that an earlier CPI looks for.
  */
 export function addressLabels({ podNetworks, multusNetworks }: Networks, namespace: string): string[] {
   return [...podNetworks, ...multusNetworks].flatMap(({ address, properties: { attachment } }: Network) => {
@@ -70,7 +70,7 @@ const policiesOf = ({ podNetworks, multusNetworks }: Networks): string[] => [
   ...new Set([...podNetworks, ...multusNetworks].flatMap(({ properties }) => properties.policy ?? [])),
 ];
 
-/** The networks of create_network that the VM is in. */
+/** Returns the networks of create_network that the VM belongs to. */
 function networkLabels({ podNetworks, multusNetworks }: Networks): string[] {
   const named = [...podNetworks, ...multusNetworks].flatMap(({ properties: { attachment, policy } }) => [
     attachment?.name ?? '',
@@ -99,7 +99,7 @@ async function requirePolicy(cloud: CallContext, name: string): Promise<void> {
   );
 }
 
-/** A kind that the cluster does not serve has no objects. */
+/** Returns whether the object exists. A kind that the cluster does not serve has no objects. */
 async function exists(
   cloud: CallContext,
   resource: Resource,

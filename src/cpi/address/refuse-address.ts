@@ -4,9 +4,9 @@ import type { Networks } from './networks.ts';
 import type { Network } from './network.ts';
 
 /**
- * Throws VM_CREATION_FAILED for a fixed address that no VM of its subnet can have: the gateway's, the
- * subnet's own or the broadcast address, or one outside. A network without a gateway or a netmask does not
- * tell its subnet, and passes. Pure.
+ * Throws VM_CREATION_FAILED for a fixed address that no VM of its subnet can have: the address of the
+ * gateway, the network or broadcast address, or one outside the subnet. Skips networks without gateway or
+ * netmask, because their subnet is unknown.
  */
 export function assertUsableAddress({ podNetworks, multusNetworks }: Networks): void {
   for (const network of [...podNetworks, ...multusNetworks]) {
@@ -29,7 +29,7 @@ function addressProblem({ address, family, prefixLength, gateway }: Network): st
   if (isGatewayOfFamily && !bitsOf(gateway, family).startsWith(bits.slice(0, prefixLength)))
     return `is not in the subnet of its gateway ${gateway} (/${prefixLength})`;
   const host = bits.slice(prefixLength);
-  // two addresses of a /31 are hosts (RFC 3021), and IPv6 has no broadcast
+  // both addresses of a /31 are hosts (RFC 3021), and IPv6 has no broadcast
   if (family === 'IPv6' || addressBits(family) - prefixLength < 2) return undefined;
   if (!host.includes('1')) return "is the subnet's own";
   return host.includes('0') ? undefined : 'is the broadcast address of its subnet';

@@ -6,13 +6,13 @@ import { parsePorts } from '../service/service-ports.ts';
 const vipTypes = ['load_balancer', 'external_ip', 'cluster_ip'] as const;
 
 export interface VipProperties {
-  /** What brings traffic for the address to the VM; all of them are Services. */
+  /** How traffic for the address gets to the VM; each way is a Service. */
   readonly via: (typeof vipTypes)[number];
-  /** A Service passes on the ports that it lists, and no other. */
+  /** A Service forwards only the ports that it lists. */
   readonly ports: readonly PortRequest[];
 }
 
-/** `{via, ports}`; via is load_balancer where it is left out. Throws INVALID_ARGUMENT. */
+/** Parses `{via, ports}`; the default of via is load_balancer. Throws INVALID_ARGUMENT. */
 export function parseVipProperties(value: unknown, place: Location): VipProperties {
   const vip = recordAt(value, place);
   rejectUnknownKeys(vip, ['via', 'ports'], place);

@@ -16,9 +16,9 @@ const tries = 10;
 
 /**
  * create_network({type, cloud_properties, range, gateway}): returns `[cid, {range, gateway, reserved},
- * cloud_properties]`; those cloud_properties replace the subnet's, and create_vm reads them. The same request gives the
- * same network, after any end of a former call.
- * Rejects with NOT_IMPLEMENTED, before anything changed, where nothing would enforce it or the cluster has no such kind.
+ * cloud_properties]`; those cloud_properties replace the subnet's, and create_vm reads them. Idempotent: the
+ * same request returns the same network, also after an interrupted call. Rejects with NOT_IMPLEMENTED, before
+ * any change, if nothing would enforce the network or the cluster does not serve the kind.
  */
 export async function createNetwork(
   cloud: CallContext,
@@ -62,7 +62,7 @@ async function ensureNetworkObject(
   throw conflictError('KUBERNETES_CONFLICT', `network '${name}'`);
 }
 
-/** A namespace that is missing is a 404 too, and another matter. */
+/** True if the cluster does not serve the kind. A missing namespace is also a 404, but another error. */
 const isApiMissing = (error: unknown): boolean =>
   isApiError(error, 404) && error.status.details?.kind !== 'namespaces';
 

@@ -9,8 +9,9 @@ import { deletionSeconds } from './network-object.ts';
 import { isNetworkCid, membershipLabel, policyPrefix } from './network-names.ts';
 
 /**
- * delete_network(network_cid): returns when it is gone; missing is success. Rejects with NETWORK_IN_USE while a VM is
- * in it, since two requests for the same network are one, or with DEADLINE.
+ * delete_network(network_cid): returns when the network is deleted; a missing network is success. Rejects
+ * with NETWORK_IN_USE while a VM is in it, because two requests for the same network share one, or with
+ * DEADLINE.
  */
 export async function deleteNetwork(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_network.network_cid' });

@@ -4,14 +4,14 @@ import type { Location } from '../input.ts';
 import { stringAt, invalidValue } from '../input.ts';
 
 export interface IpRange {
-  /** As it was given: `10.0.0.0/24`. */
+  /** The range as received: `10.0.0.0/24`. */
   readonly text: string;
   readonly family: Family;
   /** The bits that all its addresses have in common, a text of 0 and 1. */
   readonly prefix: string;
 }
 
-/** Throws INVALID_ARGUMENT. */
+/** Parses a range. Throws INVALID_ARGUMENT. */
 export function readIpRange(value: unknown, place: Location): IpRange {
   const text = stringAt(value, place);
   const [address = '', length = '', ...more] = text.split('/');
@@ -26,14 +26,14 @@ export function readIpRange(value: unknown, place: Location): IpRange {
 export const isInRange = ({ family, prefix }: IpRange, address: string): boolean =>
   familyOf(address) === family && bitsOf(address, family).startsWith(prefix);
 
-/** An address of the range, in its canonical spelling. Throws INVALID_ARGUMENT. */
+/** Returns an address of the range in its canonical spelling. Throws INVALID_ARGUMENT. */
 export function readAddressInRange(value: unknown, range: IpRange, place: Location): string {
   const text = stringAt(value, place);
   if (!isInRange(range, text)) throw invalidValue(place, 'is not an address of the range');
   return canonicalAddress(text);
 }
 
-/** The first address after the network's own; of a range of one, that one. */
+/** Returns the first address after the network's own; if the range is one address, that address. */
 export function firstAddress({ family, prefix }: IpRange): string {
   const free = addressBits(family) - prefix.length;
   const rest = free === 0 ? '' : '1'.padStart(free, '0');

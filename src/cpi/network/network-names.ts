@@ -1,6 +1,6 @@
 import { isDnsLabel } from '../../kubernetes/names.ts';
 
-/** Networks of create_network say in their cid what they are. */
+/** The prefix of the cid of a network of create_network shows its kind. */
 export const policyPrefix = 'net-policy-';
 export const attachmentPrefix = 'net-attachment-';
 
@@ -8,5 +8,8 @@ export const attachmentPrefix = 'net-attachment-';
 export const isNetworkCid = (text: string): boolean =>
   isDnsLabel(text) && (text.startsWith(policyPrefix) || text.startsWith(attachmentPrefix));
 
-/** The label of the pods in a network of ours: what its policy selects, and who is asked before it goes. */
+/**
+ * Returns the label of the pods in a network that the CPI manages: its policy selects by it, and
+ * delete_network finds the VMs in the network by it.
+ */
 export const membershipLabel = (cid: string): string => `bosh.cloudfoundry.org/${cid}`;

@@ -9,12 +9,12 @@ export interface NetworkObject extends KubernetesObject {
   readonly spec: Record<string, unknown>;
 }
 
-/** How long create_network and delete_network wait in seconds until a network that is being deleted is gone. */
+/** How many seconds create_network and delete_network wait until a terminating network is deleted. */
 export const deletionSeconds = 300;
 
 /**
- * The object behind a network. Its name comes from what was asked for, so that a call that is repeated after a crash
- * finds what the former one made: create_network carries no other key.
+ * Returns the object of a network. Its name is derived from the request, so that a call that is repeated
+ * after a crash finds the object of the interrupted call: create_network has no other key.
  */
 export function networkObject(cloud: CallContext, request: NetworkRequest): NetworkObject {
   const prefix = request.kind === 'policy' ? policyPrefix : attachmentPrefix;
@@ -33,14 +33,20 @@ export function networkObject(cloud: CallContext, request: NetworkRequest): Netw
   };
 }
 
-/** VMs of the network hear each other, the ranges that are allowed, and nobody else; what they say is not limited. */
+/**
+ * Returns the spec of a policy: VMs of the network accept traffic from each other and from the allowed ranges
+ * only; their own outgoing traffic is not limited.
+ */
 function policySpec(name: string, allowFrom: readonly string[]): Record<string, unknown> {
   const podSelector = { matchLabels: { [membershipLabel(name)]: '' } };
   const from = [{ podSelector }, ...allowFrom.map((cidr) => ({ ipBlock: { cidr } }))];
   return { podSelector, policyTypes: ['Ingress'], ingress: [{ from }] };
 }
 
-/** Addresses come from the VMs' networks: the plugin `static` takes them, by the capability `ips`. */
+/**
+ * Returns the spec of a definition. The addresses come from the VMs' networks: the plugin `static` gets them
+ * by the capability `ips`.
+ */
 function attachmentSpec(name: string, pluginConfig: Record<string, unknown>): Record<string, unknown> {
   const isList = pluginConfig['plugins'] !== undefined;
   const config = {

@@ -17,10 +17,10 @@ export type NetworkRequest = {
 const podNetworkKeys = ['network_policy', 'allow_from', 'network_attachment'];
 
 /**
- * The definition that create_network gets: `{type, cloud_properties, range, gateway, netmask_bits}`. The director
- * merges the AZ's cloud_properties under the subnet's, so a VM's keys are let pass; all others are refused by name.
- * Throws INVALID_ARGUMENT, NOT_SUPPORTED for a range of our choice, NOT_IMPLEMENTED where nothing would enforce the
- * network.
+ * Parses the argument of create_network: `{type, cloud_properties, range, gateway, netmask_bits}`. The
+ * director merges the AZ's cloud_properties under the subnet's, so keys of a VM are accepted; all others are
+ * rejected by name. Throws INVALID_ARGUMENT; NOT_SUPPORTED if the CPI would have to choose the range;
+ * NOT_IMPLEMENTED if nothing would enforce the network.
  */
 export function parseNetworkRequest(value: unknown, config: CpiConfig): NetworkRequest {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_network' };
@@ -82,7 +82,7 @@ function readNetworkKind(
   );
 }
 
-/** A CNI plugin's configuration, or a list of them in `plugins`; what is in it is the plugins' matter. */
+/** Reads a CNI plugin's configuration, or a list of them in `plugins`; the plugins check its content. */
 function readCniConfig(value: unknown, place: Location): Json {
   const config = recordAt(value, place);
   if (typeof config['type'] !== 'string' && !Array.isArray(config['plugins']))

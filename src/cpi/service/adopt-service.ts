@@ -13,7 +13,7 @@ import type { ServiceOwnerRef } from './service-object.ts';
 import { isSingleVm, ownerReference } from './service-object.ts';
 import type { ServiceRequest } from './service-request.ts';
 
-/** What a VM asks for. */
+/** The Service that a VM requests. */
 export interface DesiredService {
   readonly wanted: Service;
   readonly request: ServiceRequest;
@@ -21,8 +21,8 @@ export interface DesiredService {
 }
 
 /**
- * Makes the Service that is there the one that a VM asks for, with the VM among its owners. False where it has changed
- * since it was read, or is being deleted by now: look again.
+ * Changes the existing Service to the one that a VM requests, with the VM among its owners. Returns false if
+ * it has changed since it was read, or is terminating; read it again then.
  */
 export async function adoptService(
   cloud: CallContext,
@@ -48,14 +48,14 @@ export async function adoptService(
         : await cloud.api.replace(services, mergedService(found, shape, all));
     return now.metadata.deletionTimestamp === undefined;
   } catch (error) {
-    // 422: the object that a JSON patch tests for is another one by now
+    // 422: the object has another uid than the one that the JSON patch tests for
     if (isApiError(error, 404) || isApiError(error, 409)) return false;
     if (isSame && isApiError(error, 422)) return false;
     throw error;
   }
 }
 
-/** Appends, so that a group's VMs can do it at once without a conflict. */
+/** Appends an owner, so that the VMs of a group can do it concurrently without a conflict. */
 async function addOwner(
   cloud: CallContext,
   { metadata: { name = '', uid } }: Service,
@@ -70,7 +70,10 @@ async function addOwner(
   });
 }
 
-/** What Kubernetes or somebody else has given stays; the rest is what is asked for now. */
+/**
+ * Returns the merged Service: keeps fields that Kubernetes or other writers set; replaces the CPI's fields by
+ * the requested ones.
+ */
 function mergedService(
   found: Service,
   wanted: Service,
@@ -88,10 +91,16 @@ function mergedService(
   };
 }
 
-/** Refused with every other type, like the field of that meaning (kubernetes pkg/apis/core/validation validateService). */
+/**
+ * Kubernetes refuses the annotation with every other type, like the field of that meaning (kubernetes
+ * pkg/apis/core/validation validateService).
+ */
 const sourceRanges = 'service.beta.kubernetes.io/load-balancer-source-ranges';
 
-/** A load balancer writes annotations too; only what a former call gave goes away. */
+/**
+ * Returns the annotations that the CPI does not manage: a load balancer writes annotations too, so only those
+ * that an earlier call set are removed.
+ */
 function unmanagedAnnotations(
   { metadata: { annotations = {} } }: Service,
   { spec: { type } }: Service,
@@ -102,7 +111,7 @@ function unmanagedAnnotations(
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => !managedKeys.has(key)));
 }
 
-/** Whom it passes traffic to: a Service of one VM stays with a VM that lives. */
+/** Returns the selector of the Service. A single-VM Service keeps its current VM while that VM exists. */
 async function selectorFor(
   cloud: CallContext,
   found: Service,

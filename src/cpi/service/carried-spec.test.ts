@@ -16,7 +16,7 @@ const wanted = (type: Type, more: ServiceSpec = {}): ServiceSpec => ({
   ...more,
 });
 
-/** What others may have said of a Service of any type. */
+/** Fields that other writers may have set on a Service of any type. */
 const ofAll = {
   internalTrafficPolicy: 'Local',
   publishNotReadyAddresses: true,
@@ -24,7 +24,7 @@ const ofAll = {
   sessionAffinityConfig: { clientIP: { timeoutSeconds: 7 } },
   trafficDistribution: 'PreferSameNode',
 };
-/** Of one that is reached from outside. */
+/** Fields of a Service that is reachable from outside the cluster. */
 const ofOutside = { externalTrafficPolicy: 'Local' };
 const ofBalancers = {
   allocateLoadBalancerNodePorts: false,
@@ -39,7 +39,8 @@ const found = (type: Type, more: object = {}): ServiceSpec => ({
   ...{ ...address, ...ofAll, ...more },
 });
 
-// kubernetes pkg/apis/core/validation validateService, pkg/registry/core/service strategy.go dropTypeDependentFields
+// sources: kubernetes pkg/apis/core/validation validateService, pkg/registry/core/service strategy.go
+// dropTypeDependentFields
 const balanced = { ...ofOutside, ...ofBalancers, ...healthCheck };
 const changes: readonly [string, ServiceSpec, ServiceSpec, object][] = [
   ['a load balancer stays one', found('LoadBalancer', balanced), wanted('LoadBalancer'), balanced],
@@ -128,7 +129,10 @@ const member = (agentId: string, service: object): unknown[] =>
 const serviceOf = ({ api }: CallContext): Promise<Service> =>
   api.get<Service>({ resource: services, namespace, name: 'web' });
 
-/** As a webhook does to each new load balancer (aws-load-balancer-controller, mservice.elbv2.k8s.aws). */
+/**
+ * Sets the class as a webhook does on each new load balancer (aws-load-balancer-controller,
+ * mservice.elbv2.k8s.aws).
+ */
 const withClass = (api: KubernetesApi, loadBalancerClass: string): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
   create: (resource, object, ...more) => {
@@ -155,7 +159,7 @@ test('a Service whose class a webhook gave can be changed, and keeps the class',
   assert.notEqual(before?.nodePort, undefined);
 });
 
-// kubernetes pkg/apis/core/validation validateService refuses it there as it does the field
+// kubernetes pkg/apis/core/validation validateService refuses the annotation then, as it does the field
 test('ranges that others noted for a load balancer go where it is none any more', async (t) => {
   const { cloud } = await testCloud(t);
   const key = 'service.beta.kubernetes.io/load-balancer-source-ranges';

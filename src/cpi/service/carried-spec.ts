@@ -1,20 +1,27 @@
 import type { ServicePort, ServiceSpec } from '../../kubernetes/service.ts';
 
-/** What cloud_properties name, or what follows from them (service-request.ts, families.ts): not asked for any more is gone. */
+/**
+ * Fields that cloud_properties set, or that follow from them (service-request.ts, families.ts). One that is
+ * not requested anymore is removed.
+ */
 const managedFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
   ...(['type', 'selector', 'ports', 'clusterIP', 'clusterIPs', 'externalIPs', 'loadBalancerIP'] as const),
   ...(['ipFamilies', 'ipFamilyPolicy'] as const),
 ]);
-/** A class is never changed as long as it is a load balancer, so one that nobody names stays, whoever gave it. */
+/**
+ * Fields of load balancers only. Kubernetes never changes a class while the type stays LoadBalancer, so a
+ * class that the request does not name stays, whatever set it.
+ */
 const loadBalancerFields: ReadonlySet<string> = new Set<keyof ServiceSpec>([
   ...(['allocateLoadBalancerNodePorts', 'loadBalancerClass', 'loadBalancerSourceRanges'] as const),
   'healthCheckNodePort',
 ]);
 
 /**
- * The spec that is asked for, over the one that is there: what cloud_properties cannot name is a webhook's or an operator's and
- * stays, except for what Kubernetes refuses with the type that is asked for (kubernetes pkg/apis/core/validation validateService;
- * pkg/registry/core/service strategy.go dropTypeDependentFields, storage.go patchAllocatedValues). Pure.
+ * Returns the requested spec merged over the existing one. Fields that cloud_properties cannot set belong to
+ * a webhook or an operator and stay, except for those that Kubernetes refuses with the requested type
+ * (kubernetes pkg/apis/core/validation validateService; pkg/registry/core/service strategy.go
+ * dropTypeDependentFields, storage.go patchAllocatedValues).
  */
 export function mergeSpec(found: ServiceSpec, wanted: ServiceSpec): ServiceSpec {
   const foreign = Object.entries(found).filter(
@@ -42,7 +49,10 @@ function isAllowed(field: string, { type, externalIPs = [] }: ServiceSpec): bool
 
 const hasNodePorts = (type: ServiceSpec['type']): boolean => type === 'NodePort' || type === 'LoadBalancer';
 
-/** A port is the same by its name, as Kubernetes has it, and by its protocol: two protocols may share a node port. */
+/**
+ * Merges a port into the existing one of that name, as Kubernetes does, and of that protocol, because two
+ * protocols may share a node port.
+ */
 function mergePort(
   found: ServiceSpec,
   all: readonly ServicePort[],

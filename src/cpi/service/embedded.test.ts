@@ -18,7 +18,7 @@ import { deleteVm } from '../vm/delete-vm.ts';
 const port = 8080;
 const nodePort = 30_777;
 
-/** Services with the embedded cluster's controllers, its collector and its proxies. */
+/** Tests Services with the embedded cluster's controllers, its garbage collector and its proxies. */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   let proxy: { stop(): Promise<void> };
@@ -43,7 +43,7 @@ describeInOneNamespace(import.meta.filename, () => {
     assert.deepEqual(world.errors, []);
   });
 
-  /** A VM, and a job of its that says its name on the VM's address. */
+  /** Creates a VM with a job that answers with the agent id on the VM's address. */
   async function newVm(agentId: string, ip: string): Promise<string> {
     const service = { name: 'web', type: 'NodePort', selector: 'vm', ports: [{ port, node_port: nodePort }] };
     const [cid] = await createVm(

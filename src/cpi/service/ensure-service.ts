@@ -15,10 +15,11 @@ import type { ServiceRequest } from './service-request.ts';
 const tries = 10;
 
 /**
- * Makes a Service, or makes the VM one of the owners of the one that is there, in the shape that is asked for now.
- * A Service of one VM stays with that VM while it lives: a successor (create-swap-delete) inherits it from delete_vm,
- * and takes it at once where the former VM is gone. Idempotent; any number of VMs may do this at once.
- * Rejects with VM_CREATION_FAILED where the name is somebody else's, with ApiError where Kubernetes refuses it.
+ * Creates a Service in the requested shape, or changes the existing one to it and adds the VM to its owners.
+ * A single-VM Service stays with its VM while that VM exists: a successor (create-swap-delete) gets it from
+ * delete_vm, and takes it at once if the previous VM was deleted. Idempotent; any number of VMs may do this
+ * concurrently. Rejects with VM_CREATION_FAILED if the CPI does not manage the Service of that name or it
+ * belongs to another instance group, with ApiError if Kubernetes refuses the Service.
  */
 export async function ensureService(
   cloud: CallContext,

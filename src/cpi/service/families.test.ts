@@ -23,7 +23,10 @@ const vm = (cloud: CallContext, more: object, name = 'web'): Promise<unknown> =>
     }),
   );
 
-/** What the embedded cluster does not have: a Service of two families, which `given` made of one. */
+/**
+ * Returns an API that shows each Service with the fields `given`, and records each replaced spec: the
+ * embedded cluster has no Services of two families.
+ */
 function dualStack(api: KubernetesApi, given: ServiceSpec): { api: KubernetesApi; replaced: ServiceSpec[] } {
   const replaced: ServiceSpec[] = [];
   return {

@@ -6,8 +6,9 @@ import type { ServiceRequest } from './service-request.ts';
 type Families = Pick<ServiceSpec, 'ipFamilies' | 'ipFamilyPolicy'>;
 
 /**
- * Those of the addresses that are asked for: a Service passes on no address of another family, and without a word it has
- * the cluster's first. Which of two comes first the cluster knows. Pure.
+ * Returns the IP families for the requested addresses. A Service forwards no address of another family, and
+ * without this field Kubernetes uses the cluster's first family only. With both families the cluster chooses
+ * the order.
  */
 export function requestedFamilies({ clusterIp, loadBalancerIp, externalIps }: ServiceRequest): Families {
   const addresses = [clusterIp, loadBalancerIp, ...externalIps];
@@ -17,8 +18,9 @@ export function requestedFamilies({ clusterIp, loadBalancerIp, externalIps }: Se
 }
 
 /**
- * Those of the Service that is there: more of them than are asked for is somebody's wish. VM_CREATION_FAILED where they lack
- * the one that is asked for: Kubernetes never changes a Service's first. Pure.
+ * Returns the families of the existing Service: if it has more than requested, an operator or a webhook added
+ * them. Throws VM_CREATION_FAILED if the requested family is missing, because Kubernetes never changes the
+ * first family of a Service.
  */
 export function preservedFamilies({ metadata, spec: found }: Service, { spec: asked }: Service): Families {
   const { ipFamilies, ipFamilyPolicy } = found;

@@ -10,7 +10,7 @@ export const serviceReference = (cloud: CallContext, name: string): ObjectRefere
   name,
 });
 
-/** Undefined where there is none of that name. */
+/** Reads a Service; undefined if none has that name. */
 export async function findService(cloud: CallContext, name: string): Promise<Service | undefined> {
   return ignoreNotFound(cloud.api.get<Service>(serviceReference(cloud, name)));
 }

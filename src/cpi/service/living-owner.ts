@@ -3,7 +3,7 @@ import type { OwnerReference } from '../../kubernetes/object.ts';
 import type { CallContext } from '../cloud.ts';
 import { secretReference } from '../vm/find-vm.ts';
 
-/** True while the VM of an owner reference is there to stay: its Secret is, with that uid. */
+/** Returns whether the VM of an owner reference is active: its Secret has that uid and is not terminating. */
 export async function ownerExists(cloud: CallContext, { name, uid }: OwnerReference): Promise<boolean> {
   try {
     const { metadata } = await cloud.api.get(secretReference(cloud, name));

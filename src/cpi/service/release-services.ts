@@ -12,26 +12,30 @@ import { selectedVm, vmSelector } from './service-holder.ts';
 
 const tries = 10;
 
-/** What is to be waited for when the VM's own objects are on their way out. */
+/** The Services to wait for after the VM's own objects were deleted. */
 export type DeletedService = readonly { readonly name: string; readonly uid: string }[];
 
-/** The Services that a VM has a part in, as its Secret says. */
+/** Returns the names of the Services that a VM belongs to, as recorded in its Secret. */
 export function servicesOf(secret: KubernetesObject): string[] {
   const text = secret.metadata.annotations?.[annotation.services];
   return text === undefined ? [] : (JSON.parse(text) as string[]);
 }
 
 /**
- * Ends a VM's part in its Services, before its Secret goes: one that is its alone is deleted, one that passes traffic
- * to it alone goes to its newest successor; of a group's it stays an owner until the garbage collector sees that the
- * Secret is gone. Killed anywhere, the next call finds the Secret still there and goes on.
+ * Removes a VM from its Services before its Secret is deleted. Deletes a Service without other active owners.
+ * Points a single-VM Service to its newest other owner. Does not change a group Service that has other
+ * owners: the garbage collector removes the owner. After an interruption the next call finds the Secret still
+ * there and continues.
  */
 export async function releaseServices(cloud: CallContext, secret: KubernetesObject): Promise<DeletedService> {
   const pending = await Promise.all(servicesOf(secret).map((name) => release(cloud, name, secret)));
   return pending.flat();
 }
 
-/** Waits until the Services that were deleted are gone: a load balancer may have to be taken down. Rejects with DEADLINE. */
+/**
+ * Waits until the released Services are deleted: a load balancer may have to be removed. Rejects with
+ * DEADLINE.
+ */
 export async function waitUntilReleased(cloud: CallContext, pending: DeletedService): Promise<void> {
   const deadlineSeconds = cloud.config.deadlines.deleteVm;
   await Promise.all(
@@ -59,7 +63,10 @@ async function release(cloud: CallContext, name: string, secret: KubernetesObjec
   throw conflictError('DEADLINE', `Service '${name}'`);
 }
 
-/** On exactly the state that was seen: a VM that joins at the same time is a conflict, and counts at the next look. */
+/**
+ * Releases a Service in exactly the state that was read: a VM that joins at the same time causes a conflict,
+ * and counts when the Service is read again.
+ */
 async function releaseIfUnchanged(
   cloud: CallContext,
   service: Service,

@@ -1,11 +1,14 @@
 import type { Service } from '../../kubernetes/service.ts';
 import { label } from '../labels.ts';
 
-/** Pods of that VM: attachments carry its label too. */
+/**
+ * Returns the selector for the pod of that VM; attachment pods carry its label too, so the kind is part of
+ * it.
+ */
 export const vmSelector = (cid: string): Record<string, string> => ({
   [label.kind]: 'vm',
   [label.vmId]: cid,
 });
 
-/** The VM that a Service of one VM passes traffic to; undefined for a shared one. */
+/** Returns the VM to which a single-VM Service sends traffic; undefined for a shared one. */
 export const selectedVm = ({ spec }: Service): string | undefined => spec.selector?.[label.vmId];

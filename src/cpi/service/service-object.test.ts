@@ -8,7 +8,7 @@ import { serviceObject } from './service-object.ts';
 import type { ServiceRequest } from './service-request.ts';
 import { vipService } from './vip.ts';
 
-/** What the embedded cluster does not do: addresses of a network outside. */
+/** This file covers addresses outside the cluster, which the embedded cluster does not provide. */
 const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_vm' };
 const owner = {
   cid: 'vm-a',

@@ -9,16 +9,16 @@ import { toServicePorts } from './service-ports.ts';
 import type { ServiceRequest } from './service-request.ts';
 import type { InstanceGroup } from '../vm/instance-group.ts';
 
-/** The VM that asks for a Service. */
+/** The VM that requests a Service. */
 export interface ServiceOwnerRef extends InstanceGroup {
   readonly cid: string;
   readonly namespace: string;
-  /** Of its Secret. */
+  /** The uid of its Secret. */
   readonly uid: string;
   readonly directorUuid: string | undefined;
 }
 
-/** True for a Service of one VM at a time, which passes to its successor. */
+/** True for a Service of one VM at a time, which its successor gets. */
 export const isSingleVm = (
   { selector }: ServiceRequest,
   { group }: Pick<ServiceOwnerRef, 'group'>,
@@ -34,7 +34,7 @@ export const ownerReference = ({ cid, uid }: Pick<ServiceOwnerRef, 'cid' | 'uid'
   uid,
 });
 
-/** The Service as its first VM makes it, owned by that VM's Secret. */
+/** Returns the Service as its first VM creates it, owned by that VM's Secret. */
 export function serviceObject(request: ServiceRequest, owner: ServiceOwnerRef): Service {
   const spec = serviceSpec(request);
   const given = Object.keys(request.annotations);

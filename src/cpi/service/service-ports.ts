@@ -13,7 +13,7 @@ import {
 export interface PortRequest {
   readonly name: string | undefined;
   readonly port: number;
-  /** Absent: the same. */
+  /** Absent: the same as `port`. */
   readonly targetPort: number | undefined;
   readonly nodePort: number | undefined;
   readonly protocol: (typeof protocols)[number];
@@ -22,7 +22,7 @@ export interface PortRequest {
 const protocols = ['TCP', 'UDP', 'SCTP'] as const;
 const maxPort = 65_535;
 
-/** A list of `{name, port, target_port, node_port, protocol}`. Throws INVALID_ARGUMENT. */
+/** Parses a list of `{name, port, target_port, node_port, protocol}`. Throws INVALID_ARGUMENT. */
 export function parsePorts(value: unknown, place: Location): readonly PortRequest[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw invalidValue(place, 'has to be a list');
@@ -49,7 +49,7 @@ export function parsePorts(value: unknown, place: Location): readonly PortReques
   return ports;
 }
 
-/** What Kubernetes reads; what is left out there is its default. */
+/** Returns the ports in the form of Kubernetes, which sets defaults for absent fields. */
 export const toServicePorts = (ports: readonly PortRequest[]): ServicePort[] =>
   ports.map(({ name, port, targetPort, nodePort, protocol }) => ({
     ...(name !== undefined && { name }),

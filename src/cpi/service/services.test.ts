@@ -16,12 +16,12 @@ import { createVm } from '../vm/create-vm.ts';
 import { deleteVm } from '../vm/delete-vm.ts';
 import { rejection } from '../testing/rejection.ts';
 
-/** The cluster's garbage collector and nothing else, for tests of what is left to it. */
+/** Starts only the cluster's garbage collector, for tests of objects that the CPI leaves to it. */
 async function startCollector(t: TestContext, api: LocalApi): Promise<void> {
   const running = await startControllers({
     ...{ api, provisioner: new FakeProvisioner(), clock: systemClock, only: [createGarbageCollector] },
     random: () => 0,
-    // what fails is tried again, and a test that waits in vain says so
+    // a failed reconcile is retried, and a test that waits in vain fails with a message
     onError: () => undefined,
   });
   t.after(() => running.stop());
@@ -30,7 +30,7 @@ async function startCollector(t: TestContext, api: LocalApi): Promise<void> {
 interface Wanted {
   readonly agentId: string;
   readonly services?: unknown;
-  /** Null: create-env's, without one. */
+  /** Null: no group, as with create-env. */
   readonly group?: string | null;
 }
 

@@ -9,7 +9,7 @@ import { labelValue } from '../names.ts';
 import { serviceReference } from './find-service.ts';
 import type { ServiceRequest } from './service-request.ts';
 
-/** The Service behind a network of type vip: of one VM at a time, with the address as its name. */
+/** Returns the Service of a network of type vip: for one VM at a time, with the address in its name. */
 export function vipService({ address = '', properties: { vip } }: Network): ServiceRequest[] {
   if (vip === undefined) return [];
   const { via, ports } = vip;
@@ -28,13 +28,16 @@ export function vipService({ address = '', properties: { vip } }: Network): Serv
   ];
 }
 
-/** Services' names have no dots and colons and begin with a letter. */
+/**
+ * Returns the name of the Service. It has no dots and colons and begins with a letter, as Services' names
+ * must.
+ */
 const vipName = (address: string): string =>
   address.includes('.') ? `vip-${address.replaceAll('.', '-')}` : labelValue(`vip-${address}`).toLowerCase();
 
 /**
- * Waits until the load balancers have the addresses that were asked for: before that a vip is a wish.
- * Rejects with VM_CREATION_FAILED for another address, with DEADLINE where none comes.
+ * Waits until each load balancer has the requested address. Rejects with VM_CREATION_FAILED for another
+ * address, with DEADLINE if none is assigned.
  */
 export async function waitForVips(cloud: CallContext, vips: readonly Network[]): Promise<void> {
   const balanced = vips.filter(({ properties }) => properties.vip?.via === 'load_balancer');

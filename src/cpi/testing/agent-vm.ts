@@ -9,13 +9,13 @@ import { createVm } from '../vm/create-vm.ts';
 import type { EmbeddedWorld } from './embedded-world.ts';
 import { createVmArguments } from './test-cloud.ts';
 
-/** A VM of the embedded world with our own agent, and the agent's client. */
+/** A VM of the embedded world with this project's agent, and the agent's client. */
 export interface AgentVm {
   readonly cid: string;
   readonly client: AgentClient;
 }
 
-/** create_vm with that address, and waits for the agent. */
+/** Creates a VM with that address and waits for its agent. */
 export async function createAgentVm(
   world: EmbeddedWorld,
   options: { address: string; properties?: unknown; cloud?: CallContext; bosh?: object },
@@ -47,7 +47,7 @@ export const untilAnswers = ({ client }: AgentVm): Promise<true> =>
     }
   });
 
-/** create_disk, attach_disk, and the agent mounts it at /var/vcap/store. */
+/** Creates a disk, attaches it, and mounts it through the agent at /var/vcap/store. */
 export async function newAgentDisk(world: EmbeddedWorld, { cid, client }: AgentVm): Promise<string> {
   const disk = await createDisk(world.cloud, [16, {}, cid]);
   const hint = await attachDisk(world.cloud, [cid, disk]);

@@ -2,16 +2,19 @@ import { chmod, copyFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-/** Puts into a node's runtime directory what the image's bosh-agent runs: `node`, and perhaps `agent.cjs`. */
+/**
+ * Writes into a node's runtime directory what the image's bosh-agent runs: `node`, and optionally
+ * `agent.cjs`.
+ */
 export type TestAgent = (runtimeDirectory: string) => Promise<void>;
 
-/** A process that only lives. */
+/** A process that only stays alive. */
 export const idleAgent: TestAgent = async (directory) => {
   await writeFile(join(directory, 'node'), '#!/bin/sh\nexec sleep 1000000\n');
   await chmod(join(directory, 'node'), 0o755);
 };
 
-/** Our own agent, from the sources. */
+/** The agent of this project, built from the sources. */
 export const ownAgent: TestAgent = async (directory) => {
   await symlink(process.execPath, join(directory, 'node'));
   await build({

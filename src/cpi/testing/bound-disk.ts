@@ -8,14 +8,14 @@ import { namespace } from './test-cloud.ts';
 export const claimOf = ({ api }: StorageCloud, name: string): Promise<PersistentVolumeClaim> =>
   api.get({ resource: persistentVolumeClaims, namespace, name });
 
-/** A disk of a class that binds at once, bound. */
+/** Creates a disk of a class that binds at once and waits until it is bound. */
 export async function boundDisk(world: StorageCloud, storageClass = 'now'): Promise<string> {
   const cid = await createDisk(world.cloud, [64, { storage_class: storageClass }, null]);
   while ((await claimOf(world, cid)).status?.phase !== 'Bound') await world.cloud.clock.sleep(5);
   return cid;
 }
 
-/** Everything that a disk verb could leave. */
+/** Returns the names of all objects that a disk method could leave. */
 export async function diskObjects({ api }: StorageCloud): Promise<string[]> {
   const lists = await Promise.all(
     [persistentVolumeClaims, volumeSnapshots, pods].map((resource) =>

@@ -1,12 +1,12 @@
 import type { KubernetesApi, ObjectReference, Resource } from '../../kubernetes/api.ts';
 
-/** What went to the API, each as `create pods` or `patch persistentvolumeclaims`. */
+/** The requests that reached the API, each as `create pods` or `patch persistentvolumeclaims`. */
 export interface Requests {
   readonly reads: string[];
   readonly writes: string[];
 }
 
-/** The API, with a note of each request that reaches it. */
+/** Returns the API with a record of each request that reaches it. */
 export function countingApi(api: KubernetesApi): {
   readonly api: KubernetesApi;
   readonly requests: Requests;

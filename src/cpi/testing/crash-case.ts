@@ -10,17 +10,17 @@ import { testCloud } from './test-cloud.ts';
 export interface CrashCase {
   readonly name: string;
   readonly config?: Record<string, unknown>;
-  /** Served beside the embedded cluster's own. */
+  /** Kinds that are served in addition to those of the embedded cluster. */
   readonly moreKinds?: readonly Kind[];
-  /** The state that the verb starts from; resolves with the verb's arguments. */
+  /** Creates the state in which the call starts; returns the arguments of the call. */
   readonly prepare: (cloud: CallContext) => Promise<unknown[]>;
   readonly verb: Verb;
-  /** How many writes one call makes at most. */
+  /** The maximum number of writes of one call. */
   readonly writes: number;
   readonly check: (world: TestCloud, args: readonly unknown[]) => Promise<void>;
 }
 
-/** Each case killed before and after each of its writes, then called again, and once more. */
+/** Tests each case: kills it before and after each of its writes, then repeats the call twice. */
 export function testCrashes(cases: readonly CrashCase[]): void {
   for (const crashCase of cases) {
     for (let write = 1; write <= crashCase.writes; write += 1) {

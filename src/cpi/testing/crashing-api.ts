@@ -3,8 +3,8 @@ import type { KubernetesApi } from '../../kubernetes/api.ts';
 export class Crash extends Error {}
 
 /**
- * The API as a process sees it that is killed around its n-th write: `before` the write reaches the server or `after`.
- * From then on nothing works, as for a dead process.
+ * Returns the API of a process that is killed `before` or `after` its n-th write reaches the server. From
+ * then on every request fails, as for a dead process.
  */
 export function crashingApi(api: KubernetesApi, write: number, moment: 'before' | 'after'): KubernetesApi {
   let left = write;

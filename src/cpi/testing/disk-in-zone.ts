@@ -8,10 +8,16 @@ import { deleteVm } from '../vm/delete-vm.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 import { createVmArguments, namespace } from './test-cloud.ts';
 
-/** Of the driver of `local`, and binding at the first consumer as that does: a disk is copied there. */
+/**
+ * A class of the same driver as `local` that also binds at the first consumer, so update_disk copies a disk
+ * to it.
+ */
 export const otherClass = 'other';
 
-/** A disk of class `local` whose volume a node of that zone alone reaches, on no VM; and that other class. */
+/**
+ * Creates a disk of class `local` whose volume only a node of that zone reaches, attached to no VM; also
+ * creates `otherClass`.
+ */
 export async function diskInZone({ cloud }: SimulatedWorld, zone: string): Promise<string> {
   const local = await cloud.api.get<StorageClass>({ resource: storageClasses, name: 'local' });
   const { provisioner, volumeBindingMode = 'Immediate' } = local;
@@ -26,7 +32,7 @@ export async function diskInZone({ cloud }: SimulatedWorld, zone: string): Promi
   return disk;
 }
 
-/** The node that the scheduler chose for the disk's first pod, and those that reach its volume. */
+/** Returns the node that the scheduler chose for the disk's first pod, and those that reach its volume. */
 export async function whereIs(
   { cloud: { api } }: SimulatedWorld,
   disk: string,

@@ -11,14 +11,17 @@ import { createVmArguments, namespace } from './test-cloud.ts';
 
 export interface EmbeddedVms {
   readonly newVm: (cloud?: CallContext, properties?: object) => Promise<string>;
-  /** Attached to that VM. */
+  /** Creates a disk that is attached to that VM. */
   readonly newDisk: (vm: string) => Promise<{ readonly disk: string; readonly hint: string }>;
   readonly podOf: (name: string) => Promise<Pod>;
-  /** How often a disk is mounted at its place in the hub, as the VM sees it. */
+  /** Returns how often a disk is mounted at its path in the hub, as the VM sees it. */
   readonly mountsOf: (vm: string, disk: string) => Promise<number>;
 }
 
-/** VMs `agent-1`, `agent-2` and so on of one suite; `network`: three numbers of an address that no other suite has. */
+/**
+ * Returns functions for the VMs `agent-1`, `agent-2` and so on of one suite. `network`: the first three
+ * numbers of addresses that no other suite uses.
+ */
 export function embeddedVms(world: () => EmbeddedWorld, network: string): EmbeddedVms {
   let count = 0;
   return {
@@ -44,7 +47,7 @@ export function embeddedVms(world: () => EmbeddedWorld, network: string): Embedd
   };
 }
 
-/** What `assert.rejects` asks of a disk in use. */
+/** Returns a check for `assert.rejects`: DISK_BUSY with that message. */
 export const busy = (message: RegExp) => (error: unknown) => {
   assert.ok(isProductError(error, 'DISK_BUSY'), String(error));
   assert.match(error.message, message);

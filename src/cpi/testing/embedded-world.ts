@@ -32,9 +32,9 @@ export class EmbeddedWorld {
   #node: EmbeddedNode;
   #controllers: { stop(): Promise<void> };
 
-  /** An agent that does not listen is not waited for. */
+  /** False: the agent does not listen, so calls wait for it for one second only. */
   readonly #listens: boolean;
-  /** Served beside the embedded cluster's own. */
+  /** Kinds that are served in addition to those of the embedded cluster. */
   readonly #moreKinds: readonly Kind[];
 
   private constructor(
@@ -63,19 +63,19 @@ export class EmbeddedWorld {
     return this.cloudWith({});
   }
 
-  /** As the control plane sees it: nothing is refused. */
+  /** The API of the control plane: it rejects no request for lack of rights. */
   get api(): LocalApi {
     return this.#api;
   }
 
-  /** The same cluster over HTTPS, until the caller closes it. */
+  /** Serves the same cluster over HTTPS, until the caller closes it. */
   serve(onRequest: (request: IncomingMessage) => void): Promise<ApiServer> {
     const onError = (error: unknown): void => void this.errors.push(error);
     const { directory } = this;
     return startApiServer({ api: this.#api, console: this.#node, directory, port: 0, onError, onRequest });
   }
 
-  /** A CPI with these keys in the section `kubernetes` of its configuration. */
+  /** Returns the context of a CPI with these keys in the section `kubernetes` of its configuration. */
   cloudWith(keys: Record<string, unknown>): CallContext {
     const kubernetes = { kubelet_root_dir: join(this.directory, 'kubelet'), ...keys };
     const deadlines = {
@@ -114,20 +114,22 @@ export class EmbeddedWorld {
     return { ...(await session.exited), stdout: stdout.toString(), stderr: stderr.toString() };
   }
 
-  /** A shell command in a VM; its output, or an error when it fails. */
+  /** Runs a shell command in a VM. Returns its output; fails if the command fails. */
   async inVm(cid: string, script: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.exec(cid, 'bosh', ['/bin/sh', '-c', script]);
     assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
     return stdout;
   }
 
-  /** SIGKILL to PID 1 of a VM, and so to all its processes, as by the kernel when memory runs out. */
+  /**
+   * Sends SIGKILL to PID 1 of a VM, which ends all its processes, as the kernel does when memory runs out.
+   */
   async killContainer(cid: string): Promise<void> {
     const own = (await this.inVm(cid, 'readlink /proc/1/ns/pid')).trim();
     const killed: string[] = [];
     for (const pid of await readdir('/proc')) {
       if (!/^\d+$/u.test(pid) || (await readlink(`/proc/${pid}/ns/pid`).catch(() => '')) !== own) continue;
-      // what asked for the namespace may end now; PID 1 does not, which the count shows
+      // the process that read the namespace may end now; PID 1 does not, and the count proves it
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
       if (!/^NSpid:.*\t1$/mu.test(status)) continue;
       process.kill(Number(pid), 'SIGKILL');
@@ -140,7 +142,10 @@ export class EmbeddedWorld {
     );
   }
 
-  /** Mounts a file system on the directory of a disk's volume, as a static local volume is one; resolves with its end. */
+  /**
+   * Mounts a file system on the directory of a disk's volume, as for a static local volume; returns a
+   * function that unmounts it.
+   */
   async mountOnVolume(diskCid: string): Promise<() => Promise<void>> {
     const claim = await this.#api.get<PersistentVolumeClaim>({
       resource: persistentVolumeClaims,
@@ -150,7 +155,7 @@ export class EmbeddedWorld {
     return this.mountTmpfs(join('volumes', claim.spec.volumeName ?? ''));
   }
 
-  /** Mounts a tmpfs on a folder of the cluster's; resolves with its end. */
+  /** Mounts a tmpfs on a folder of the cluster; returns a function that unmounts it. */
   async mountTmpfs(folder: string): Promise<() => Promise<void>> {
     const path = join(this.directory, folder);
     const mounted = await runCommand('mount', ['-t', 'tmpfs', 'tmpfs', path]);
@@ -161,7 +166,7 @@ export class EmbeddedWorld {
     };
   }
 
-  /** As after a reboot: every process and mount of the node is gone, the objects and the disks are there. */
+  /** Simulates a reboot: every process and mount of the node ends; the objects and the disks stay. */
   async restart(): Promise<void> {
     await this.#end();
     const parts = await startParts(this.directory, this.errors, this.#moreKinds);

@@ -17,35 +17,41 @@ export const nodeName = 'embedded';
 export const brokenImage = 'registry.example/broken:1';
 
 /**
- * Scheduler, kubelet and the controllers that verbs wait for, in one: reacts to objects of all namespaces,
- * runs nothing.
+ * Scheduler, kubelet and the controllers that CPI methods wait for, in one class. It reacts to objects of all
+ * namespaces and runs nothing.
  */
 export class FakeNode {
-  /** Disks that something in the VM uses: their attachments do not end. */
+  /** Disks that a process in the VM uses: their attachment pods do not end. */
   readonly busyDisks = new Set<string>();
-  /** Disks that a holder was asked to release and not to bind again. */
+  /** Disks that the CPI had an attachment pod release and not bind again. */
   readonly releasedDisks = new Set<string>();
-  /** By the uid of an attachment: the mark of the attach_disk that had it mount its disk, `released` after a release. */
+  /**
+   * By the uid of an attachment pod: the mark of the attach_disk that mounted its disk, `released` after a
+   * release.
+   */
   readonly #mounted = new Map<string, number | 'released'>();
-  /** Disks that are mounted in their VM though nothing runs in their attachment. */
+  /** Disks that are mounted in their VM though no container of their attachment pod runs. */
   readonly leftMounts = new Set<string>();
-  /** VMs whose jobs take their time to stop: their pods do not end. */
+  /** VMs whose jobs do not stop yet: their pods do not end. */
   readonly stoppingVms = new Set<string>();
   /** Disks whose bind step fails, with its message. */
   readonly brokenDisks = new Map<string, string>();
-  /** Claims of disks that are being deleted stay, as if a pod used them. */
+  /** Terminating claims of disks stay, as if a pod used them. */
   keepsClaims = false;
-  /** Disks that no node of a VM can have: a pod with such a volume is given no node. */
+  /** Disks that no node of a VM can reach: a pod with such a volume is not scheduled. */
   readonly farDisks = new Set<string>();
-  /** No pod is given a node, with this message. */
+  /** If set, no pod is scheduled, with this message. */
   unschedulable: string | undefined;
-  /** The annotation is not read: every pod gets this address. */
+  /** If set, the address annotation is ignored: every pod gets this address. */
   ownAddress: string | undefined;
-  /** Multus runs: further interfaces get what they ask for (`as asked`), or this address. */
+  /**
+   * If set, Multus runs: further interfaces get the addresses that they request (`as asked`), or this
+   * address.
+   */
   multus: string | undefined;
-  /** The sandbox of a VM cannot be made, with this message. */
+  /** If set, the sandbox of a VM cannot be made, with this message. */
   sandboxTrouble: string | undefined;
-  /** The sandbox of a VM was made, if at a second try, and its image is being pulled. */
+  /** The sandbox of a VM was made, perhaps at the second attempt, and its image is being pulled. */
   isPulling = false;
   readonly #api: ControlPlaneApi;
   readonly #stop = new AbortController();
@@ -66,7 +72,10 @@ export class FakeNode {
     await Promise.all(this.#loops);
   }
 
-  /** `exec` of a Cloud, for the commands of attachments and of VMs that have their disks as volumes. */
+  /**
+   * `exec` of a CallContext, for the commands of attachment pods and of VMs whose disks are volumes of their
+   * pods.
+   */
   readonly exec = async ({ namespace = 'bosh', pod, command }: ExecCommand): Promise<ExecResult> => {
     const { status, metadata } = await this.#api.get<Pod>({ resource: pods, namespace, name: pod });
     if (status?.phase === 'Failed') throw noContainer(pod);
@@ -84,7 +93,10 @@ export class FakeNode {
     return outcome;
   };
 
-  /** 0: what it has mounted, it has released. */
+  /**
+   * Returns the mark of the attach_disk that mounted the disk; 0: the attachment pod has mounted nothing, or
+   * has released it.
+   */
   #boundBy(uid: string): number {
     const mounted = this.#mounted.get(uid);
     return typeof mounted === 'number' ? mounted : 0;
@@ -99,7 +111,8 @@ export class FakeNode {
   }
 
   #run(script: string, diskCid: string): ExecResult {
-    // what was in a hub goes with its attachment: nobody here deletes one that cannot let go
+    // a mount in a hub ends with its attachment pod here: no test on this node deletes a pod that cannot
+    // unmount
     if (script === 'is-mounted') return ended(this.leftMounts.has(diskCid) ? 0 : 1);
     const isBusy = this.busyDisks.has(diskCid);
     if (!isBusy && script === 'release') this.releasedDisks.add(diskCid);
@@ -110,19 +123,19 @@ export class FakeNode {
     };
   }
 
-  /** Lets go of a disk; what waited for that goes on. */
+  /** Ends the use of a disk, so that what waits for this continues. */
   async release(diskCid: string): Promise<void> {
     this.busyDisks.delete(diskCid);
     await this.#lookAgain();
   }
 
-  /** The jobs of that VM have stopped. */
+  /** Lets the jobs of that VM stop. */
   async letStop(vm: string): Promise<void> {
     this.stoppingVms.delete(vm);
     await this.#lookAgain();
   }
 
-  /** There is a node for pods again. */
+  /** Makes pods schedulable again. */
   async makeRoom(): Promise<void> {
     this.unschedulable = undefined;
     await this.#lookAgain();
@@ -139,7 +152,7 @@ export class FakeNode {
     }
   }
 
-  /** The claims of a VM go with the Secret that owns them. */
+  /** Deletes the claims of a VM with the Secret that owns them. */
   async #collect(): Promise<void> {
     for await (const event of this.#api.watch(secrets, { signal: this.#stop.signal })) {
       if (event.type !== 'DELETED') continue;
@@ -154,7 +167,10 @@ export class FakeNode {
     }
   }
 
-  /** An object that changed or went meanwhile comes again, or is no more. */
+  /**
+   * Ignores conflicts: an object that was changed or deleted in the meantime arrives again as an event, or
+   * does not exist anymore.
+   */
   async #guarded<T>(object: T, sync: (object: T) => Promise<unknown>): Promise<void> {
     try {
       await sync(object);
@@ -186,7 +202,7 @@ export class FakeNode {
       await this.#event(pod, 'FailedCreatePodSandBox', this.sandboxTrouble);
   }
 
-  /** What a scheduler says to claims that wait for their first consumer. */
+  /** Sets the annotation that a scheduler sets on claims that wait for their first consumer. */
   async #selectNode(pod: Pod): Promise<void> {
     for (const { persistentVolumeClaim: volume } of pod.spec.volumes ?? []) {
       if (volume === undefined) continue;
@@ -225,7 +241,8 @@ export class FakeNode {
   }
 
   /**
-   * A VM's hub is busy while an attachment has a disk in it; an attachment holds on while its disk is used.
+   * Returns whether the pod cannot end yet: a VM's hub is busy while an attachment pod has a disk in it, and
+   * an attachment pod stays while its disk is used.
    */
   async #isHeld(pod: Pod): Promise<boolean> {
     const { labels = {}, name } = pod.metadata;
@@ -262,7 +279,7 @@ export class FakeNode {
     };
   }
 
-  /** Of a pod whose sandbox, image or disk was said not to work. */
+  /** Returns the status of a pod whose sandbox, image or disk a test has made fail. */
   #troubledStatus(pod: Pod, container: ContainerStatus): PodStatus | undefined {
     const { labels = {} } = pod.metadata;
     const { image } = container;
@@ -323,7 +340,7 @@ export class FakeNode {
 
 const ended = (exitCode: number): ExecResult => ({ exitCode, stdout: '', stderr: '' });
 
-/** What an API server passes on of a kubelet that has ended the pod. */
+/** Returns the error with which an API server answers if the kubelet has ended the pod. */
 function noContainer(pod: string): ApiError {
   const words = { code: 404, reason: 'NotFound', message: `container not found in pod ${pod}` };
   return new ApiError({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', ...words });

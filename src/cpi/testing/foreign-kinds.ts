@@ -9,7 +9,9 @@ import { limitRanges } from '../failure/limit-range.ts';
 import { volumeAttachments } from '../disk/attach/volume-attachments.ts';
 import { interceptingApi } from './intercepting-api.ts';
 
-/** Kinds that the embedded cluster does not have, since nobody there would act on them; for `moreKinds`. */
+/**
+ * Kinds that the embedded cluster does not have, because nothing in it would act on them; for `moreKinds`.
+ */
 export const networkPolicyKind = foreignKind(networkPolicies, 'NetworkPolicy');
 export const volumeAttachmentKind = foreignKind(volumeAttachments, 'VolumeAttachment');
 export const limitRangeKind = foreignKind(limitRanges, 'LimitRange');
@@ -24,13 +26,13 @@ function foreignKind(resource: Resource, name: string): Kind {
   };
 }
 
-/** The same cluster with these API groups beside its own: by its group a pod network is known. */
+/** Returns the same cluster with these API groups in addition: the CPI detects a pod network by its group. */
 export function withGroups(cloud: CallContext, ...groups: readonly string[]): CallContext {
   const api = interceptingApi(cloud.api, () => Promise.resolve());
   return { ...cloud, api: { ...api, groups: async () => [...(await api.groups()), ...groups] } };
 }
 
-/** The same cluster without the kind that Multus brings. */
+/** Returns the same cluster without the kind that Multus adds. */
 export function withoutMultus(cloud: CallContext): CallContext {
   const api = interceptingApi(cloud.api, (request) =>
     request.split(' ')[1] === networkAttachmentDefinitions.plural

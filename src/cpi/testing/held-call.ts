@@ -1,15 +1,15 @@
 import type { CallContext } from '../cloud.ts';
 import { atRequest, interceptingApi } from './intercepting-api.ts';
 
-/** A call that stands still before one of its requests until it is released. */
+/** A call that waits before one of its requests until it is released. */
 export interface HeldCall<R> {
   /** Resolves when the call has arrived at that request. */
   readonly arrived: Promise<void>;
-  /** Lets it go on; resolves or rejects as the call does. */
+  /** Lets the call continue; resolves or rejects as the call does. */
   readonly release: () => Promise<R>;
 }
 
-/** Starts a call that stops before the `count`-th request of that kind, as `patch secrets vm-1`. */
+/** Starts a call that stops before its `count`-th request of that kind, for example `patch secrets vm-1`. */
 export function holdCall<R>(
   cloud: CallContext,
   request: string,

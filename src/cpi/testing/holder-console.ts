@@ -6,11 +6,11 @@ import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
 import { releaseExit } from '../disk/attach/release-script.ts';
 
 /**
- * For suites alone: answers the scripts that the CPI runs in attachments as the holder of a well disk would,
- * on simulated nodes, where nothing runs and nothing is mounted.
+ * Only for suites: answers the scripts that the CPI runs in attachment pods as the container of a healthy
+ * disk would, on simulated nodes, where nothing runs and nothing is mounted.
  */
 export class HolderConsole implements PodConsole {
-  /** Disks that something in the VM uses. */
+  /** Disks that a process in the VM uses. */
   readonly busyDisks = new Set<string>();
 
   logs(): AsyncIterable<Uint8Array> {
@@ -29,7 +29,7 @@ export class HolderConsole implements PodConsole {
   }
 }
 
-/** The session of a command that has ended. */
+/** Returns the session of a command that has ended. */
 export async function endedSession(exitCode: number, words = ''): Promise<ExecSession> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   stdout.end(words);

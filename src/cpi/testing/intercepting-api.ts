@@ -1,9 +1,12 @@
 import type { KubernetesApi } from '../../kubernetes/api.ts';
 
-/** Looks at a request, as `delete persistentvolumeclaims disk-1`, before it is made; may do something else first, or reject. */
+/**
+ * Called before each request, with a text such as `delete persistentvolumeclaims disk-1`; may do something
+ * first, or reject.
+ */
 export type Intercept = (request: string) => Promise<void>;
 
-/** The API as one process sees it while others are at work, at moments that a test chooses. */
+/** Returns the API of one process while other writers act at moments that a test chooses. */
 export function interceptingApi(api: KubernetesApi, intercept: Intercept): KubernetesApi {
   return {
     get: async (reference) => {
@@ -32,7 +35,7 @@ export function interceptingApi(api: KubernetesApi, intercept: Intercept): Kuber
   };
 }
 
-/** Does something before the `count`-th request of that kind, once. */
+/** Runs an action before the `count`-th request of that kind, once. */
 export function atRequest(request: string, action: () => Promise<void>, count = 1): Intercept {
   let left = count;
   return async (now) => {

@@ -5,12 +5,12 @@ import { vmPod } from '../vm/vm-pod.ts';
 import { parseVmProperties } from '../vm/vm-properties.ts';
 
 export interface Planned extends Partial<Omit<VmPlan, 'properties'>> {
-  /** cloud_properties of the VM. */
+  /** The cloud_properties of the VM. */
   readonly properties?: unknown;
   readonly config?: unknown;
 }
 
-/** VM `vm-a` as create_vm would plan it. */
+/** Returns VM `vm-a` as create_vm would plan it. */
 export function vmPlan({ properties, config = {}, ...plan }: Planned = {}): VmPlan {
   const place = { code: 'INVALID_ARGUMENT', path: 'cloud_properties' } as const;
   const named = { cid: 'vm-a', agentId: 'a', namespace: 'n', image: 'i', group: undefined, groupLabels: {} };
@@ -25,5 +25,5 @@ export function vmPlan({ properties, config = {}, ...plan }: Planned = {}): VmPl
   };
 }
 
-/** Its pod. */
+/** Returns the pod of that VM. */
 export const plannedPod = (planned: Planned = {}): Pod => vmPod(vmPlan(planned), 'secret-uid');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { isProductError } from '../../errors/product-error.ts';
 
-/** For assert.rejects: a ProductError of that code whose message matches all of these. */
+/** Returns a check for assert.rejects: a ProductError of that code whose message matches all patterns. */
 export const rejection =
   (code: ErrorCode, ...messages: readonly RegExp[]) =>
   (error: unknown): true => {

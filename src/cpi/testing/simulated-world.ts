@@ -17,7 +17,7 @@ import { namespace } from './test-cloud.ts';
 export interface SimulatedWorld {
   readonly cluster: SimulatedCluster;
   readonly cloud: CallContext;
-  /** A static volume of 1 GiB with the class "", reachable in that zone only, or from every node. */
+  /** Adds a static volume of 1 GiB with the class "", reachable in that zone only, or from every node. */
   addVolume(zone?: string): Promise<void>;
 }
 
@@ -26,7 +26,10 @@ const deadlines = {
   ...{ detach_disk: 20, delete_disk: 20, lost_node: 1 },
 };
 
-/** The verbs on a whole cluster of simulated nodes that can be lost: `sim-1` in zone z1, `sim-2` in z2 and so on. */
+/**
+ * Starts the CPI methods on a cluster of simulated nodes that can be lost: `sim-1` in zone z1, `sim-2` in z2
+ * and so on.
+ */
 export async function startSimulatedWorld(
   t: TestContext,
   nodeCount = 2,
@@ -43,7 +46,7 @@ export async function startSimulatedWorld(
   return { cluster, cloud, addVolume: (zone) => addVolume(cluster, zone) };
 }
 
-/** A Cloud over whatever reaches the cluster's API. */
+/** Returns a CallContext that uses this client of the cluster's API. */
 function simulatedCloud(cluster: SimulatedCluster, api: KubernetesApi, config: object): CallContext {
   return {
     api,
@@ -65,7 +68,7 @@ async function exec(
   const session = await nodes.exec({ namespace, pod, container, command, stdin: false, tty: false });
   const [stdout, stderr] = await Promise.all([buffer(session.stdout), buffer(session.stderr)]);
   const { exitCode } = await session.exited;
-  // as runScript reads it, which is not in between here
+  // runScript, which converts this exit code, is not part of this path
   return {
     exitCode: exitCode === successExit ? 0 : exitCode,
     stdout: stdout.toString(),

@@ -20,7 +20,7 @@ import type { TestCloud } from './test-cloud.ts';
 import { testCloud } from './test-cloud.ts';
 
 export interface StorageCloud extends TestCloud {
-  /** What the driver made, without any directory. */
+  /** Records what the driver provisioned; it makes no directories. */
   readonly provisioner: FakeProvisioner;
 }
 
@@ -37,8 +37,9 @@ const controllers: readonly CreateController[] = [
 ];
 
 /**
- * A test cloud with the storage controllers of the embedded cluster. Its classes: `local` (default) and `later` bind at the
- * first consumer; `now` and `other` at once; `fixed` is not expandable; `foreign` is of a driver that nobody runs.
+ * Returns a test cloud with the storage controllers of the embedded cluster. Its classes: `local` (default)
+ * and `later` bind at the first consumer; `now` and `other` at once; `fixed` is not expandable; `foreign`
+ * belongs to a driver that does not run.
  */
 export async function storageCloud(
   t: TestContext,
@@ -51,7 +52,7 @@ export async function storageCloud(
   return { ...world, provisioner: storage.provisioner };
 }
 
-/** The classes, the controllers and the driver of a storage cloud. */
+/** Starts the classes, the controllers and the driver of a storage cloud. */
 export async function startStorage(
   api: LocalApi,
 ): Promise<{ readonly provisioner: FakeProvisioner; stop(): Promise<void> }> {
@@ -71,7 +72,7 @@ export async function startStorage(
   const running = await startControllers({
     ...{ api, provisioner, clock: systemClock, only: controllers },
     random: () => 0,
-    // what fails is tried again, and a test that waits in vain says so
+    // a failed reconcile is retried, and a test that waits in vain fails with a message
     onError: () => undefined,
   });
   return { provisioner, stop: () => running.stop() };

@@ -23,7 +23,9 @@ export interface TestCloud {
   readonly node: FakeNode;
 }
 
-/** The embedded API server in process, with a node that only says it runs pods. Short deadlines. */
+/**
+ * Starts the embedded API server in process, with a node that only reports pods as running. Short deadlines.
+ */
 export async function testCloud(
   t: TestContext,
   config: Record<string, unknown> = {},
@@ -56,7 +58,7 @@ export async function testCloud(
 export const agentId = '2b3c4d5e-0000-4000-8000-000000000001';
 export const vmCidOfTest = `vm-${agentId}`;
 
-/** Arguments of a create_vm that succeeds; each can be replaced. */
+/** Returns arguments of a create_vm that succeeds; each can be replaced. */
 export function createVmArguments(
   changes: { agentId?: string; image?: string; properties?: unknown; networks?: unknown; env?: unknown } = {},
 ): unknown[] {
@@ -72,14 +74,14 @@ export function createVmArguments(
   ];
 }
 
-/** create_vm's `env` for a VM of that instance group, as a director writes it. */
+/** Returns the `env` of create_vm for a VM of that instance group, as a director writes it. */
 export function groupEnv(instanceGroup: string): { bosh: { group: string; groups: string[] } } {
   const group = `director-deployment-${instanceGroup}`;
   const pairs = ['director-deployment', `deployment-${instanceGroup}`];
   return { bosh: { group, groups: ['director', 'deployment', instanceGroup, ...pairs, group] } };
 }
 
-/** Names of all objects that a verb could have left in a namespace. */
+/** Returns the names of all objects that a CPI method could have left in a namespace. */
 export async function namesLeft(api: LocalApi, place = namespace): Promise<string[]> {
   const lists = await Promise.all(
     [pods, secrets, services, persistentVolumeClaims].map(async (resource) => {

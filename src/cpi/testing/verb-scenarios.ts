@@ -10,17 +10,17 @@ import { createVm } from '../vm/create-vm.ts';
 import { createVmArguments, image, namespace, vmCidOfTest as vm } from './test-cloud.ts';
 
 /**
- * One call of a method as it goes when all is well: nothing is found half made, and nothing has to be tried again. The
- * cluster serves NetworkPolicies.
+ * One call of a method in the normal case: it finds no incomplete objects, and retries nothing. The cluster
+ * serves NetworkPolicies.
  */
 export interface VerbScenario {
   /** The row in docs/cpi.md. */
   readonly name: string;
   readonly method: string;
   readonly config?: Record<string, unknown>;
-  /** Makes what the call needs; resolves with its arguments. */
+  /** Creates what the call needs; returns the arguments of the call. */
   readonly prepare: (cloud: CallContext) => Promise<unknown[]>;
-  /** What the node does meanwhile, where the test's node does not. */
+  /** Does what the node does during the call, if the test's node does not. */
   readonly exec?: (cloud: CallContext) => CallContext['exec'];
 }
 
@@ -102,7 +102,7 @@ const deleteWithService = named(
   }),
 );
 
-/** A new container runs as soon as the former is asked to end. */
+/** Returns a scenario in which a new container runs as soon as the previous one is stopped. */
 const reboot = (prepare: VerbScenario['prepare']): VerbScenario => ({
   ...given('reboot_vm', async (cloud) => {
     const args = await prepare(cloud);

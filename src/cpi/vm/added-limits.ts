@@ -6,9 +6,9 @@ import { resourcesOf } from './vm-pod.ts';
 import type { VmPlan } from './vm-plan.ts';
 
 /**
- * Tells the operator which limits the container of a VM has that its plan does not ask for, since nothing in
- * the manifest shows them. Says nothing of a pod that has the limits of its plan. `pod` is as the API server
- * answered it.
+ * Reports which limits the container of a VM has that its plan does not request, because nothing in the
+ * manifest shows them. Reports nothing for a pod that has the limits of its plan. `pod` is the pod as the API
+ * server returned it.
  */
 export async function sayAddedLimits(cloud: CallContext, plan: VmPlan, pod: Pod): Promise<void> {
   const { limits: wanted = {} } = resourcesOf(plan);

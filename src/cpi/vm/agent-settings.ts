@@ -10,16 +10,17 @@ export interface AgentSettingsInput {
   readonly agent: CpiConfig['agent'];
 }
 
-/** Where create-env's agent and the CLI meet (bosh-deployment: bosh.yml). */
+/** The blobstore that create-env's agent and the CLI share (bosh-deployment: bosh.yml). */
 const localBlobstore = {
   provider: 'local',
   options: { blobstore_path: '/var/vcap/micro_bosh/data/cache' },
 };
 
 /**
- * The settings document of the agent (bosh-agent: settings/settings.go), JSON text. Secret.
- * Networks are preconfigured: Kubernetes has set them up. Their name servers are in the pod (address/name-servers.ts): an
- * agent would have systemd-resolved restarted for them. No disks: hints come by add_persistent_disk.
+ * Returns the settings document of the agent (bosh-agent: settings/settings.go) as JSON. Secret. The networks
+ * are preconfigured, because Kubernetes has set them up. Their name servers are in the pod
+ * (address/name-servers.ts): for name servers in the settings an agent would restart systemd-resolved. The
+ * document has no disks: hints come by add_persistent_disk.
  */
 export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSettingsInput): string {
   const mbus = agent.mbus ?? firstMbusUrl(env);
@@ -29,7 +30,7 @@ export function agentSettings({ agentId, vmCid, networks, env, agent }: AgentSet
       'config.agent.mbus is not set and env.bosh.mbus.urls is empty: the agent would not know whom to speak to; set the property agent.mbus of the CPI',
     );
   }
-  // no agent speaks it, and one that did would show the password to the network
+  // no agent speaks plain http, and one that did would send the password in clear text
   if (/^http:/iu.test(mbus.trim())) {
     throw new ProductError(
       'INVALID_CONFIG',

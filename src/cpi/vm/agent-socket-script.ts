@@ -1,10 +1,11 @@
-/** Exit codes of the command; anything else means that it did not run to its end. */
+/** Exit codes of the command; any other code means that it did not run to its end. */
 export const agentSocketExit = { there: 0, missing: 16 } as const;
 
 /**
- * Run in a VM's container: looks up to $1 seconds for a TCP socket in the kernel's tables. Its state is $2 (0A: listening,
- * 01: established), its local ($3 = 2) or remote ($3 = 3) port is $4, in hexadecimal, and where $5 is not empty its address
- * is one of those there. A connection to a broker has to be seen twice: the agent subscribes after it is there.
+ * A script for a VM's container: polls the kernel's tables for up to $1 seconds for a TCP socket. $2 is its
+ * state (0A: listening, 01: established), $4 its local ($3 = 2) or remote ($3 = 3) port in hexadecimal. If $5
+ * is not empty, its address must be one of those in $5. A connection to a broker must be seen twice, because
+ * the agent subscribes after it has connected.
  */
 export const agentSocketScript = `set -u
 command -v awk > /dev/null || { echo "the stemcell has no awk" >&2; exit 1; }

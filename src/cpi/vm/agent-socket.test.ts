@@ -12,7 +12,7 @@ import { settingsKey } from './vm-pod.ts';
 
 const run = promisify(execFile);
 
-/** A VM with that settings document and those addresses. */
+/** Returns the socket of a VM with that settings document and those addresses. */
 function socketOf(settings: object, ...addresses: string[]): ReturnType<typeof agentSocketOf> {
   const pod = { status: { podIPs: addresses.map((ip) => ({ ip })) } } as Pod;
   return agentSocketOf(
@@ -21,7 +21,7 @@ function socketOf(settings: object, ...addresses: string[]): ReturnType<typeof a
   );
 }
 
-/** What the script says of this process's own network. */
+/** Runs the script in the network of this process and returns its exit code. */
 async function look(settings: object, ...addresses: string[]): Promise<number> {
   const socket = socketOf(settings, ...addresses);
   assert.ok(socket !== undefined);

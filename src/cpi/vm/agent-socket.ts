@@ -4,18 +4,23 @@ import type { Pod } from '../../kubernetes/pod.ts';
 import type { VmSecret } from './pod-record.ts';
 import { settingsKey } from './vm-pod.ts';
 
-/** The TCP socket that shows that a VM's agent can be spoken to. */
+/** The TCP socket that shows that a VM's agent is reachable. */
 export interface AgentSocket {
-  /** It listens at the mbus port, or is connected to the broker's. */
+  /** The socket listens at the mbus port, or is connected to the port of the broker. */
   readonly state: 'listening' | 'connected';
   readonly port: number;
-  /** Where it may listen, besides all addresses; pods of the embedded node share the machine's network. */
+  /**
+   * Addresses at which it may listen, besides all addresses. Pods of the embedded node share the machine's
+   * network.
+   */
   readonly addresses: readonly string[];
 }
 
 const anyAddress = ['0.0.0.0', '::'];
 
-/** By the mbus of the VM's settings; undefined where they name none that we know. */
+/**
+ * Returns the socket for the mbus of the VM's settings; undefined if they have no mbus of a known protocol.
+ */
 export function agentSocketOf({ data }: Pick<VmSecret, 'data'>, pod: Pod): AgentSocket | undefined {
   const settings = JSON.parse(Buffer.from(data[settingsKey] ?? 'e30=', 'base64').toString('utf8')) as {
     readonly mbus?: string;
@@ -32,14 +37,20 @@ export function agentSocketOf({ data }: Pick<VmSecret, 'data'>, pod: Pod): Agent
   return { state: 'listening', port: Number(url.port || '443'), addresses };
 }
 
-/** The words of agent-socket-script.ts after its seconds. Those of the kernel's tables: proc(5), /proc/net/tcp. */
+/**
+ * Returns the arguments of agent-socket-script.ts after the seconds, in the form of the kernel's tables:
+ * proc(5), /proc/net/tcp.
+ */
 export function socketScriptArgs({ state, port, addresses }: AgentSocket): string[] {
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
   if (state === 'connected') return ['01', '3', hexPort, ''];
   return ['0A', '2', hexPort, addresses.flatMap(procNetAddresses).join(' ')];
 }
 
-/** In 32-bit words of the machine's order; an IPv4 address as an IPv6 socket has it, too. */
+/**
+ * Returns an address as 32-bit words in the machine's byte order; an IPv4 address also in the form that an
+ * IPv6 socket has.
+ */
 function procNetAddresses(address: string): string[] {
   const family = familyOf(address);
   if (family === undefined) return [];

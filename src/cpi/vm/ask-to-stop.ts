@@ -8,7 +8,7 @@ import { vmContainer } from '../own-containers.ts';
 
 export interface StopOptions {
   readonly pod: string;
-  /** Whether the container that is to end still runs, by the pod's present state. */
+  /** Returns whether the container that must end still runs, by the current state of the pod. */
   readonly isStill: (pod: Pod) => boolean;
   readonly signal: AbortSignal;
 }
@@ -17,9 +17,10 @@ const execDeadlineMs = 30_000;
 const retryMs = 5_000;
 
 /**
- * Asks PID 1 of a VM to end until it was heard: a connection may break, also because the container ended under it.
- * Only the container that was seen is asked, so that no second one is stopped. Resolves with what went wrong last;
- * undefined where PID 1 was reached. Ends with `signal`; rejects where the role does not allow it (403).
+ * Sends the stop script to PID 1 of a VM until it is delivered: the connection may break, also because the
+ * container ended. Sends it only to the container that was read, so that no second one is stopped. Returns
+ * the last error; undefined if PID 1 received it. Ends with `signal`; rejects if the role does not allow it
+ * (403).
  */
 export async function signalStop(cloud: CallContext, options: StopOptions): Promise<string | undefined> {
   let trouble: string | undefined;
@@ -55,7 +56,10 @@ async function isSameContainer(cloud: CallContext, { pod, isStill }: StopOptions
   }
 }
 
-/** What Kubernetes says that time may mend; anything else is a fault of ours or of the role. */
+/**
+ * Returns the message of a transient error; rethrows anything else, which is a bug of the CPI or a missing
+ * role.
+ */
 function transientMessage(error: unknown): string {
   if ((isApiError(error) && error.code !== 403) || isProductError(error)) return error.message;
   throw error;

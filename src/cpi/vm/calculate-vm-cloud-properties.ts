@@ -2,7 +2,7 @@ import type { CallContext } from '../cloud.ts';
 import type { Location } from '../input.ts';
 import { child, positiveIntegerAt, recordAt, rejectUnknownKeys } from '../input.ts';
 
-/** cloud_properties that create_vm turns into requests of exactly that much; MiB, cores, MiB. */
+/** cloud_properties that create_vm turns into requests of exactly these amounts: cores, MiB, MiB. */
 export interface CalculatedProperties {
   readonly cpu: number;
   readonly memory: number;
@@ -10,8 +10,9 @@ export interface CalculatedProperties {
 }
 
 /**
- * calculate_vm_cloud_properties({ram MiB, cpu cores, ephemeral_disk_size MiB}): the cloud_properties of a VM of that
- * size. Asks nobody; each key stands at the top, so that an extension can override one without losing the others.
+ * calculate_vm_cloud_properties({ram MiB, cpu cores, ephemeral_disk_size MiB}): returns the cloud_properties
+ * of a VM of that size. Sends no request. Each key is at the top level, so that a VM extension can override
+ * one and keep the others.
  */
 export async function calculateVmCloudProperties(
   _cloud: CallContext,

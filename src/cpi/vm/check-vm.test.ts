@@ -11,7 +11,7 @@ import type { TestCloud } from '../testing/test-cloud.ts';
 import { checkVm } from './check-vm.ts';
 import { createVm } from './create-vm.ts';
 
-/** Calls that do not change anything: what there is afterwards is what there was. */
+/** Runs check_vm and asserts that it changes nothing. */
 async function check({ cloud, api }: TestCloud, args: readonly unknown[]): Promise<string[]> {
   const before = await namesLeft(api);
   try {
@@ -27,7 +27,7 @@ async function refuses(world: TestCloud, args: readonly unknown[], words: RegExp
   await assert.rejects(check(world, args), (error) => {
     assert.ok(isProductError(error), String(error));
     assert.match(error.message, words);
-    // a caller takes these for a CPI without the method
+    // a caller recognizes by these a CPI without the method
     assert.ok(!['NOT_SUPPORTED', 'NOT_IMPLEMENTED'].includes(error.code), error.code);
     return true;
   });
@@ -35,7 +35,7 @@ async function refuses(world: TestCloud, args: readonly unknown[], words: RegExp
 
 type Changes = NonNullable<Parameters<typeof createVmArguments>[0]>;
 
-/** Of the VM that is to replace another. */
+/** Returns the arguments for a VM that replaces another. */
 const next = (changes: Changes = {}, former: string | null = null): unknown[] => [
   ...createVmArguments({ agentId: 'next', ...changes }),
   former,
@@ -169,7 +169,7 @@ test('refused: objects that a quota has room for one by one, and not together', 
   await refuses(world, next(), /persistentvolumeclaims 2 requested, 0 used, 1 at most/u);
 });
 
-/** A role without list of resourcequotas, as before there was this method. */
+/** Returns a world whose role may not list resourcequotas, like roles from before check_vm existed. */
 function withoutQuotas(world: TestCloud): TestCloud {
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 403 } as const;
   const api: typeof world.cloud.api = {

@@ -31,12 +31,12 @@ import { parseVmRequest } from './vm-request.ts';
 import type { VmSpec, VmRequest } from './vm-request.ts';
 
 /**
- * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects
- * where create_vm with the first six would be refused, so that a caller knows it before it deletes the VM
- * that the new one replaces, `former_vm_cid` (null: none). What that VM has, its address and its part of
- * the quotas, counts as free. Resolves with what could not be checked, a sentence each. Changes nothing:
- * the API server is asked by creates that it does not carry out. A method of this CPI alone; never answers
- * NotSupported or NotImplemented, by which a caller knows a CPI that has no such method.
+ * check_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env, former_vm_cid): rejects if
+ * create_vm with the first six arguments would be refused, so that a caller knows it before it deletes the VM
+ * that the new one replaces, `former_vm_cid` (null: no VM). The address of that VM and its part of the quotas
+ * count as free. Returns what could not be checked, one sentence for each. Changes nothing: it sends dry-run
+ * creates to the API server. Only this CPI has the method. It never rejects with NotSupported or
+ * NotImplemented, because a caller recognizes by these errors a CPI without the method.
  */
 export async function checkVm(cloud: CallContext, args: readonly unknown[]): Promise<string[]> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm' };
@@ -59,7 +59,7 @@ async function check(cloud: CallContext, parsed: VmSpec, formerCid: string | und
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'check_vm.cloud_properties.ephemeral_disk' };
   await checkClasses(cloud, { storageClass: ephemeralDisk.storageClass }, place);
   const former = isVmCid(formerCid) ? await existingObjects(cloud, formerCid) : undefined;
-  // what an interrupted create_vm has left of the new VM is counted by the quotas, too
+  // the quotas also count what an interrupted create_vm has left of the new VM
   const left = await existingObjects(cloud, plan.cid);
   const freed = sumOf([...usagesOf(left), ...(former === undefined ? [] : usagesOf(former))]);
   const note = former?.pod === undefined ? undefined : unverifiableAddress(cloud, plan, former.pod);
@@ -70,8 +70,8 @@ async function check(cloud: CallContext, parsed: VmSpec, formerCid: string | und
 }
 
 /**
- * Whether nothing shows that the network gives a pod the address that it asks for: no plugin was seen or
- * configured that does, and the VM that is replaced has none of its own choice.
+ * Returns a sentence if nothing shows that the network gives a pod the address that it requests: no plugin
+ * that does is detected or configured, and the VM that is replaced does not have its requested address.
  */
 function unverifiableAddress({ config }: CallContext, plan: VmPlan, former: Pod): string | undefined {
   const { annotations } = plan.networking;
@@ -93,13 +93,13 @@ function unverifiableAddress({ config }: CallContext, plan: VmPlan, former: Pod)
 interface PlannedObject {
   readonly resource: Resource;
   readonly object: KubernetesObject;
-  /** The cluster's own controller makes it, whatever the CPI's role may. */
+  /** True: a controller of the cluster creates it, so the role of the CPI does not matter. */
   readonly isOfCluster: boolean;
 }
 
 function objectsOf(cloud: CallContext, request: VmRequest): PlannedObject[] {
   const { plan } = request;
-  // an owner has a uid, and none is there yet
+  // an ownerReference needs a uid, and the Secret does not exist yet
   const uid = cloud.newUuid();
   const pod = vmPod(plan, uid);
   const claims = plan.attach === 'recreate' ? vmClaims(plan, uid) : [];
@@ -123,7 +123,7 @@ function objectsOf(cloud: CallContext, request: VmRequest): PlannedObject[] {
   ];
 }
 
-/** What the API server says to each, and whether the quotas have room for all together. */
+/** Sends a dry-run create of each object, then checks that the quotas have room for all of them together. */
 async function checkObjects(
   cloud: CallContext,
   objects: readonly PlannedObject[],
@@ -133,7 +133,7 @@ async function checkObjects(
   const refusals = asked.flatMap(({ refusal }) => refusal ?? []);
   const listed = await readQuotas(cloud);
   const quotas = [
-    // which objects one with scopes counts, the server says when it refuses
+    // only the server knows which objects a quota with scopes counts; it reports this when it refuses
     ...(listed ?? [])
       .filter(({ spec }) => spec?.scopes === undefined && spec?.scopeSelector === undefined)
       .map(({ metadata, spec, status }) => ({
@@ -146,7 +146,7 @@ async function checkObjects(
   const short = quotaShortage(quotas, sumOf(asked.map(({ usage }) => usage)), freed);
   if (short !== undefined)
     throw new ProductError('QUOTA_EXCEEDED', `${short}; raise it or remove what is not needed`);
-  // nothing goes that would make room
+  // no VM is replaced, so nothing frees quota: report the refusal
   for (const { error } of refusals) if (freed.size === 0) throw error;
   const notes = asked.flatMap(({ note }) => note ?? []);
   if (listed !== undefined || refusals.length === 0) return notes;
@@ -165,8 +165,8 @@ interface RequestedObject {
 }
 
 /**
- * Rejects as a create does; a quota that is full is an answer, and so is an object of that name, which
- * create_vm adopts or removes.
+ * Sends a dry-run create and rejects as a create does. Returns a refusal by a full quota instead of
+ * rejecting. An object of that name is no error, because create_vm adopts or removes it.
  */
 async function dryRunCreate(
   { api }: CallContext,
@@ -186,7 +186,7 @@ async function dryRunCreate(
   }
 }
 
-/** With the server's amounts, which know the defaults of LimitRanges. */
+/** Adds the amounts that the server reports, because they include the defaults of LimitRanges. */
 const withRequested = (usage: Usage, { requested }: QuotaError): Usage =>
   new Map([...usage, ...Object.keys(requested).map((name) => [name, amountOf(requested, name)] as const)]);
 
@@ -205,7 +205,7 @@ interface PresentObjects {
   readonly claims: readonly PersistentVolumeClaim[];
 }
 
-/** All of a VM that goes with it and a new one has again. */
+/** Reads all objects that are deleted with a VM and that a new VM has again. */
 async function existingObjects(cloud: CallContext, cid: string): Promise<PresentObjects> {
   const [pod, secret, claims] = await Promise.all([
     findVm(cloud, cid),

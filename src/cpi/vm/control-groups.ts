@@ -1,16 +1,17 @@
 /**
- * Shell functions of the entry for a node with cgroup v2 alone. There a cgroup with processes can give memory
- * or I/O limits to none of its children, so containers with limits could not be started beside an agent in
- * the container's own cgroup.
+ * Shell functions of the entry for a node with only cgroup v2. There a cgroup that contains processes can
+ * give memory or I/O limits to none of its children, so containers with limits could not be started beside an
+ * agent in the container's own cgroup.
  *
  * `own_cgroups` makes two children of that cgroup: `vm` for the processes of the VM, PID 1 first, and `jobs`,
- * which has none and is what the VM then sees at /sys/fs/cgroup.
+ * which contains no processes and is what the VM then sees at /sys/fs/cgroup.
+ *
  * - runc by itself and Garden make their cgroups at the root of that mount: in `jobs`.
  * - bpm makes them below its own cgroup, which it reads as /vm: in `jobs/vm`, an empty one of that name.
  * - A runtime gives a privileged container the node's whole tree, in the node's cgroup namespace, and Garden
- *   would make its cgroups beside the node's. The entry starts itself again in a namespace of its own; so it
- *   is called first.
- * - A kubelet's exec joins the cgroup of PID 1 if the container's own cgroup can hold no processes (runc:
+ *   would make its cgroups beside the node's. So the entry restarts itself in a new namespace, and calls this
+ *   function first.
+ * - A kubelet's exec joins the cgroup of PID 1 if the container's own cgroup cannot contain processes (runc:
  *   libcontainer/process_linux.go).
  * - If the container may not mount it, nothing changes (docs/cpi.md, profiles).
  *

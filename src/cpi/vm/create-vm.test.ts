@@ -21,7 +21,7 @@ import {
 import { createVm } from './create-vm.ts';
 import { rejection } from '../testing/rejection.ts';
 
-/** What the agent of the test's VM reads. */
+/** Reads the settings that the agent of the test's VM gets. */
 async function settingsOf(api: KubernetesApi): Promise<string> {
   const secret = await api.get<KubernetesObject & { data: Record<string, string> }>({
     ...{ resource: secrets, namespace, name: vmCidOfTest },
@@ -255,7 +255,7 @@ for (const [what, kubernetes, change] of early) {
 test('a former holder of its address that does not go: to be retried', async (t) => {
   const { cloud, api, node } = await testCloud(t);
   await createVm(cloud, createVmArguments());
-  // no process is left that ends its pod
+  // without the node, no kubelet ends its pod
   await node.stop();
   await api.delete({ resource: pods, namespace, name: vmCidOfTest });
   const deadlines = { ...cloud.config.deadlines, createVm: 1 };

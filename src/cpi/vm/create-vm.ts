@@ -20,12 +20,12 @@ import { waitUntilRunning } from './wait-until-running.ts';
 
 /**
  * create_vm(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, env): returns `[vm_cid, networks]`
- * when the VM's container runs with the addresses that were asked for and its Services are there. Called
- * again with the same agent id after any end it arrives at one VM: the former one where it is what is asked
- * for, else a new one. Everything is checked before anything is made; a failure removes what was made, then
- * rejects with VM_CREATION_FAILED or, where a later try may succeed, VM_CREATION_FAILED_RETRY. A VM of the
- * same deployment that has one of its addresses and whose create_vm did not finish is removed first
- * (unfinished-vm.ts). Model: create-vm.pml
+ * when the VM's container runs with the requested addresses and its Services exist. Idempotent per agent id:
+ * a repeated call reuses the VM of an interrupted call if it matches the request, else replaces it. Checks
+ * everything before it creates anything. On failure it removes what it created, then rejects with
+ * VM_CREATION_FAILED or, if a later attempt may succeed, VM_CREATION_FAILED_RETRY. First removes a VM of the
+ * same deployment that has one of the addresses and whose create_vm did not finish (unfinished-vm.ts).
+ * Model: create-vm.pml
  */
 export async function createVm(
   cloud: CallContext,
@@ -49,7 +49,7 @@ export async function createVm(
   }
 }
 
-/** What the cluster makes of the request, and its addresses free. Makes nothing. */
+/** Completes the plan with facts of the cluster and waits until its addresses are free. Creates nothing. */
 async function preparePrerequisites(cloud: CallContext, parsed: VmSpec): Promise<VmPlan> {
   try {
     const plan = await planVm(cloud, parsed);
@@ -60,7 +60,7 @@ async function preparePrerequisites(cloud: CallContext, parsed: VmSpec): Promise
   }
 }
 
-/** What the cluster makes of the request. Changes nothing. */
+/** Completes the plan with facts of the cluster. Changes nothing. */
 export async function planVm(cloud: CallContext, parsed: VmSpec): Promise<VmPlan> {
   const { networks, diskCids } = parsed;
   const plan = { ...parsed.plan, networking: await podNetworking(cloud, networks) };
@@ -73,8 +73,8 @@ export async function planVm(cloud: CallContext, parsed: VmSpec): Promise<VmPlan
 }
 
 /**
- * What stood in the way of removing what was made; undefined if nothing is left. A VM that has disks, or that
- * another call has finished or described meanwhile, stays.
+ * Removes the objects of a failed create_vm. Returns why it could not; undefined if nothing is left. Keeps a
+ * VM that has disks, and one that another call has finished or described in the meantime.
  */
 async function removeFailedVm(cloud: CallContext, cid: string): Promise<unknown> {
   try {

@@ -16,7 +16,7 @@ const passThrough: ReadonlySet<ErrorCode> = new Set([
   'VM_CREATION_FAILED',
 ]);
 
-/** What time may mend; in a quota, for one, room may be made. */
+/** Errors that may be transient; in a full quota, for example, room may be made. */
 const retryable: ReadonlySet<ErrorCode> = new Set([
   'VM_CREATION_FAILED_RETRY',
   'DEADLINE',
@@ -29,8 +29,8 @@ const retryable: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * The error of a create_vm that failed with `error`; `leftover` is why its traces could not be removed, if so.
- * Faults of ours pass through as they are.
+ * Returns the error of a create_vm that failed with `error`; `cleanupError` is why what it created could not
+ * be removed. Errors that are bugs of the CPI are returned as they are.
  */
 export function creationError({ cid, namespace }: FailedVm, error: unknown, cleanupError: unknown): unknown {
   const known = isApiError(error) ? explainApiError(error) : error;
@@ -42,11 +42,17 @@ export function creationError({ cid, namespace }: FailedVm, error: unknown, clea
   return new ProductError(code, message, { cause: error });
 }
 
-/** The same before anything was made: a request that cannot be met here keeps its type. */
+/**
+ * Returns the error of a create_vm that failed before it created anything. Errors about a request that this
+ * cluster cannot meet keep their code.
+ */
 export function preparationError(vm: FailedVm, error: unknown): unknown {
   return isProductError(error) && passThrough.has(error.code) ? error : creationError(vm, error, undefined);
 }
 
-/** An object that was there a moment ago. A namespace or a kind that is missing is not made by another try. */
+/**
+ * True if an object that existed a moment ago was deleted. A namespace or a kind that is missing does not
+ * count, because another attempt does not create it.
+ */
 const wasDeleted = (error: unknown): boolean =>
   isApiError(error, 404) && !isMissingResource(error) && error.status.details?.kind !== 'namespaces';

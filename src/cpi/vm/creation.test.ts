@@ -9,7 +9,7 @@ import { createVm } from './create-vm.ts';
 import { deleteVm } from './delete-vm.ts';
 import { setVmMetadata } from './set-vm-metadata.ts';
 
-/** Two VMs that ask for the same address. */
+/** Two VMs that request the same address. */
 const first = (): unknown[] => createVmArguments({ agentId: 'first', env: groupEnv('compilation-1') });
 const second = (): unknown[] => createVmArguments({ agentId: 'second', env: groupEnv('compilation-2') });
 

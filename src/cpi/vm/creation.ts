@@ -7,13 +7,14 @@ import { annotation } from '../labels.ts';
 import { findVmSecret, secretReference } from './find-vm.ts';
 import type { VmSecret } from './pod-record.ts';
 
-/** How the creation of a VM ended, as its Secret says it (`annotation.creation`). */
+/** How the creation of a VM ended, as recorded in its Secret (`annotation.creation`). */
 export type Creation = 'done' | 'abandoned';
 
 const tries = 5;
 
 /**
- * Undefined while a create_vm is at work or after it was killed, and on a VM of a CPI that did not write it.
+ * Returns the recorded end of the creation. Undefined while a create_vm is running or after it was killed,
+ * and for a VM of a CPI that did not record it.
  */
 export function creationOf({ metadata }: KubernetesObject): Creation | undefined {
   const value = metadata.annotations?.[annotation.creation];
@@ -21,9 +22,9 @@ export function creationOf({ metadata }: KubernetesObject): Creation | undefined
 }
 
 /**
- * The last write of create_vm: the VM of that Secret is one that a caller may know. No request if it is
- * marked already. Rejects with VM_CREATION_FAILED_RETRY if another call has abandoned or deleted that VM;
- * then the VM that has its name, if there is one, is left as it is. Model: create-vm.pml
+ * Records that the VM of that Secret is complete, so a caller may know it: the last write of create_vm. Sends
+ * no request if this is recorded already. Rejects with VM_CREATION_FAILED_RETRY if another call has abandoned
+ * or deleted that VM; if another VM has its name by then, that VM stays as it is. Model: create-vm.pml
  */
 export async function markCreated(cloud: CallContext, secret: VmSecret): Promise<void> {
   const { name = '', uid } = secret.metadata;
@@ -32,7 +33,7 @@ export async function markCreated(cloud: CallContext, secret: VmSecret): Promise
     if (creationOf(seen) === 'done') return;
     const trouble = await write(cloud, seen, 'done');
     if (trouble === undefined) return;
-    // a write whose answer was lost may have been done
+    // a write whose response was lost may have been done
     const now = await findVmSecret(cloud, name);
     const isLeft = now?.metadata.uid === uid && now?.metadata.deletionTimestamp === undefined;
     if (now === undefined || !isLeft || creationOf(now) === 'abandoned') throw removedMeanwhile();
@@ -49,9 +50,9 @@ const removedMeanwhile = (): ProductError =>
   );
 
 /**
- * Takes an unfinished VM out of the reach of its create_vm, which fails from then on, if its Secret is still
- * exactly the one that was read: a mark or a disk that came meanwhile is a change. False: it is not; nothing
- * was written.
+ * Marks an unfinished VM as abandoned, so that its create_vm fails from then on. Writes only if the Secret is
+ * still exactly the one that was read: a completion mark or a disk that was added since is a change. Returns
+ * false if it has changed; then nothing was written.
  */
 export async function abandon(cloud: CallContext, secret: VmSecret): Promise<boolean> {
   if (creationOf(secret) === 'abandoned') return true;
@@ -61,7 +62,7 @@ export async function abandon(cloud: CallContext, secret: VmSecret): Promise<boo
   throw trouble;
 }
 
-/** The opposite of `abandon`. Does nothing if the VM of that Secret is gone. */
+/** Undoes `abandon`. Does nothing if the VM of that Secret does not exist anymore. */
 export async function resume(cloud: CallContext, { metadata: { name = '', uid } }: VmSecret): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
     const now = await findVmSecret(cloud, name);
@@ -73,7 +74,7 @@ export async function resume(cloud: CallContext, { metadata: { name = '', uid } 
   throw conflictError('VM_CREATION_FAILED_RETRY', `Secret '${name}'`);
 }
 
-/** On exactly the version that was read. Resolves with the error, if there is one. */
+/** Writes the annotation on exactly the version that was read. Returns the error, if there is one. */
 async function write(
   cloud: CallContext,
   { metadata }: VmSecret,

@@ -79,7 +79,7 @@ test('create_vm says what a container waits for, again when that changes', async
     void setContainer({ ...cloud, api }, state, 0);
   };
   await assert.rejects(createVm({ ...cloud, reportProgress: say, clock: quickLooks }, createVmArguments()));
-  // create-env prints no longer ones
+  // create-env prints no longer lines
   for (const line of lines) assert.ok(line.length < 1024 && !line.includes('\n'), line);
   assert.match(
     lines.join('\n'),

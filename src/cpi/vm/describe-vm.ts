@@ -6,9 +6,9 @@ import { findVm, vmNotFound } from './find-vm.ts';
 import { inspectPodHint, startProblem } from './start-problem.ts';
 
 /**
- * describe_vm(vm_cid): what keeps the VM's container from running, or has ended it before, with what to do;
- * null where it runs since its pod was created. VM_NOT_FOUND without a pod. A method of this CPI alone:
- * create-env asks it why an agent does not answer.
+ * describe_vm(vm_cid): returns what keeps the VM's container from running, or has ended it before, and the
+ * next step; null if it has run since its pod was created. VM_NOT_FOUND without a pod. Only this CPI has the
+ * method: create-env calls it if an agent does not answer.
  */
 export async function describeVm(cloud: CallContext, args: readonly unknown[]): Promise<string | null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'describe_vm.vm_cid' });

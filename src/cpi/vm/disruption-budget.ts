@@ -12,17 +12,19 @@ import { createOrGet } from '../create-unless-there.ts';
 import { annotation, baseLabels, isManaged, label } from '../labels.ts';
 import { budgetName } from '../names.ts';
 
-/** How often others may change the same budget between our look and our write. */
+/** How often other writers may change the same budget between read and write. */
 const tries = 20;
 
-/** The label value of the group whose budget an object of a VM counts for; undefined where it has none. */
+/**
+ * Returns the label value of the group whose budget counts an object of a VM; undefined if it has no budget.
+ */
 export function budgetGroupOf({ metadata: { labels = {} } }: KubernetesObject): string | undefined {
   return labels[label.disruptionBudget] === undefined ? undefined : labels[label.group];
 }
 
 /**
- * For a VM with these labels, before anything of it is made: rejects where the role may not read the budget of its group
- * (ApiError 403) or that is somebody else's (NOT_SUPPORTED).
+ * Checks the budget for a VM with these labels before any of its objects is created. Rejects if the role may
+ * not read the budget of the group (ApiError 403), or if the CPI does not manage it (NOT_SUPPORTED).
  */
 export async function requireBudget(cloud: CallContext, labels: Record<string, string>): Promise<void> {
   const group = budgetGroupOf({ metadata: { labels } });
@@ -30,10 +32,11 @@ export async function requireBudget(cloud: CallContext, labels: Record<string, s
 }
 
 /**
- * Brings the PodDisruptionBudget of a group to its living VMs: all but one have to stay, as a number, since a share needs
- * a controller that pods of ours do not have. With fewer than two there is none. To be called after each change of
- * the group; `cid` is the VM that changed. Every call writes where there is a budget, so that of two at the same
- * time the one with the older picture is refused and looks again. Rejects with DEADLINE where it never gets through.
+ * Sets minAvailable of the group's PodDisruptionBudget to the number of active VMs minus one; deletes the
+ * budget if fewer than two remain. (A percentage needs a controller, which the CPI's pods do not have.) Call
+ * it after each change of the group; `cid` is the VM that changed. Every call writes if there is a budget, so
+ * that the slower of two concurrent calls conflicts and counts again. Rejects with DEADLINE if every attempt
+ * conflicts.
  */
 export async function reconcileBudget(cloud: CallContext, group: string, cid: string): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
@@ -42,7 +45,8 @@ export async function reconcileBudget(cloud: CallContext, group: string, cid: st
     try {
       if (living >= 2) {
         const isPut = await writeBudget(cloud, existing, budget(cloud, { group, living, cid }));
-        // a VM that went before a budget was there had none to change, and nothing was a conflict for this one
+        // a VM that was deleted before the budget existed had no budget to change, so this write met no
+        // conflict
         if (isPut && (existing !== undefined || (await countActiveVms(cloud, group)) === living)) return;
       } else {
         if (existing !== undefined) await remove(cloud, existing);
@@ -51,7 +55,7 @@ export async function reconcileBudget(cloud: CallContext, group: string, cid: st
     } catch (error) {
       if (!isApiError(error, 409) && !isApiError(error, 404)) throw error;
     }
-    // others of the group go first
+    // calls for other VMs of the group go first
     await cloud.clock.sleep(20 * (tries - left + 1));
   }
   throw conflictError('DEADLINE', `the PodDisruptionBudget of group '${group}'`);
@@ -73,7 +77,7 @@ async function findBudget(cloud: CallContext, group: string): Promise<PodDisrupt
   );
 }
 
-/** VMs on their way out count no more. */
+/** Counts the VMs of the group. Terminating VMs do not count. */
 async function countActiveVms(cloud: CallContext, group: string): Promise<number> {
   const { items } = await cloud.api.list<Pod>(pods, {
     namespace: cloud.namespace,
@@ -100,13 +104,13 @@ function budget(
       selector: {
         matchLabels: { [label.kind]: 'vm', [label.group]: group, [label.disruptionBudget]: 'true' },
       },
-      // a VM that does not run keeps nobody from draining its node
+      // a VM that does not run must not block the drain of its node
       unhealthyPodEvictionPolicy: 'AlwaysAllow',
     },
   };
 }
 
-/** False where another one is there by now. */
+/** Creates or updates the budget. Returns false if another call has created one in the meantime. */
 async function writeBudget(
   cloud: CallContext,
   existing: PodDisruptionBudget | undefined,

@@ -29,9 +29,9 @@ import { ensureVmClaims } from './vm-claims.ts';
 import { settingsKey, vmLabels, vmPod } from './vm-pod.ts';
 
 /**
- * Makes the VM's Secret, then the Services and the pod that it owns; what a former call of the same agent id
- * made is adopted where it is what this one would make, else removed first. Killed between the two it leaves
- * a Secret that the next call adopts. Model: create-vm.pml
+ * Creates the VM's Secret, then the Services and the pod that it owns. Adopts the objects of an earlier call
+ * with the same agent id if they are what this call would create, else removes them first. If it is killed
+ * between Secret and pod, it leaves a Secret that the next call adopts. Model: create-vm.pml
  */
 export async function ensureVm(cloud: CallContext, request: VmRequest): Promise<MadeVm> {
   const found = await adoptOrCreate(cloud, request);
@@ -45,13 +45,13 @@ export async function ensureVm(cloud: CallContext, request: VmRequest): Promise<
 export interface MadeVm {
   readonly secret: VmSecret;
   readonly pod: Pod;
-  /** False: a former call has made the pod. */
+  /** False: an earlier call created the pod. */
   readonly isNew: boolean;
 }
 
 /**
- * Objects that have the VM's name and are not what the request makes; one that is absent was gone when it was
- * read.
+ * Objects that have the VM's name and differ from what the request would create. An object that is absent
+ * here did not exist when it was read.
  */
 interface FormerVm {
   readonly secret?: VmSecret | undefined;
@@ -65,8 +65,8 @@ const madeByOthers = (): ProductError =>
   );
 
 /**
- * Removes exactly the VM that was found: another call may have made a new one since. If the pod belongs to
- * another Secret than the one that was found, it is a leftover only as long as the found Secret is there.
+ * Removes exactly the VM that was read, because another call may have created a new one since. If the pod
+ * belongs to another Secret than the one that was read, it is a leftover only as long as that Secret exists.
  */
 async function removeFormer(
   cloud: CallContext,
@@ -107,7 +107,7 @@ async function adoptOrCreate(cloud: CallContext, request: VmRequest): Promise<Ma
   return { secret, pod: await admitted(cloud, found.object), isNew: found.isNew };
 }
 
-/** Under `recreate` the record may have changed since it was read. */
+/** Opens the gate of the pod. With `recreate` the record may have changed since it was read. */
 async function admitted(cloud: CallContext, pod: Pod): Promise<Pod> {
   if (!isGated(pod)) return pod;
   const deadlineSeconds = cloud.config.deadlines.createVm;
@@ -115,7 +115,10 @@ async function admitted(cloud: CallContext, pod: Pod): Promise<Pod> {
   return (await openGate(cloud, pod)) ?? ensurePod(cloud, pod.metadata.name ?? '', { deadlineSeconds });
 }
 
-/** A pod that is made anew for its disks is what was recorded, those disks included. */
+/**
+ * Returns the pod that the VM must have: the recorded one, with its disks, if the strategy is `recreate`.
+ * Undefined if an existing Secret differs from this request.
+ */
 async function desiredPod(
   cloud: CallContext,
   { plan }: VmRequest,
@@ -135,7 +138,7 @@ function ownerOf({ plan }: VmRequest, secret: VmSecret): ServiceOwnerRef {
   return { cid, namespace, group, groupLabels, directorUuid, uid: secret.metadata.uid ?? '' };
 }
 
-/** The Secret that owns the VM, with the agent's settings. */
+/** Returns the Secret that owns the VM and contains the agent's settings. */
 export function vmSecret({ plan, settings, services }: VmRequest): VmSecret {
   return {
     apiVersion: 'v1',

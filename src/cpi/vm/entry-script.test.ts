@@ -19,20 +19,20 @@ interface Ending {
 }
 
 interface Surroundings {
-  /** What the runtime does before the entry, in shell. */
+  /** Shell commands that do what the runtime does before the entry. */
   readonly before?: string;
-  /** What the agent does beside, in shell. */
+  /** Shell commands that the agent runs in addition. */
   readonly beside?: string;
   /** The entry waits only a moment for processes to end. */
   readonly isHasty?: boolean;
-  /** Root is the machine's, as in a container without a user namespace. */
+  /** Root is the root of the machine, as in a container without a user namespace. */
   readonly isRoot?: boolean;
 }
 
 /**
- * Runs the entry as PID 1 of a container in which disk-1 is attached, with an agent that says what it finds
- * and ends the container; `disk` is what managed_disk_settings.json says, `hints` are the disks that the
- * agent knows, with what it knows of them.
+ * Runs the entry as PID 1 of a container in which disk-1 is attached, with an agent that prints what it finds
+ * and ends the container. `disk` is the content of managed_disk_settings.json; `hints` are the disks that the
+ * agent knows, with their hints.
  */
 async function enter(
   t: TestContext,
@@ -82,7 +82,7 @@ test('the noted disk is on the store before the agent starts; no pid file and no
   assert.equal(ending.code, 0);
 });
 
-/** As upstream writes it, in the order of its Go struct (bosh-agent: settings/settings.go). */
+/** Returns a hint as upstream writes it, in the order of its Go struct (bosh-agent: settings/settings.go). */
 const hintOf = (name: string): object => ({
   ...{ ID: 'x', DeviceID: '', VolumeID: '', Lun: '', HostDeviceID: '' },
   Path: `/warden-cpi-dev/disks/${name}/store`,
@@ -129,14 +129,17 @@ test('what is no cid is not made a path', async (t) => {
   assert.doesNotMatch(ending.output, /agent:/u);
 });
 
-/** As a runtime leaves /etc/resolv.conf where it is a link to that path: the pod's is mounted there. */
+/**
+ * Prepares /etc/resolv.conf as a runtime leaves it if it is a link to that path: the pod's file is mounted
+ * there.
+ */
 const linkedTo = (path: string): string => `mkdir -p /tmp/pod ${dirname(path)}
 echo 'nameserver 10.96.0.10' > /tmp/pod/resolv.conf
 : > ${path}
 mount --bind /tmp/pod/resolv.conf ${path}
 ln -s ..${path} /etc/resolv.conf`;
 
-/** What resolvconf does to it, after the agent has told what it found. */
+/** Prints what the agent found, then renames a new file over it, as resolvconf does. */
 const renamed = (path: string): string => `echo "link: $(readlink /etc/resolv.conf)"
 echo "found: $(cat /etc/resolv.conf)"
 echo anew > ${path}_new
@@ -163,7 +166,7 @@ test("a link to what systemd has stays, and the pod's lines are where it leads",
   assert.doesNotMatch(ending.output, /^renamed/mu);
 });
 
-/** What an upstream monit is told beside its own monitrc, and who can change it. */
+/** The file that configures an upstream monit beside its own monitrc; the test checks who can change it. */
 const monitFile = '/var/vcap/monit/bosh-kubernetes.monitrc';
 
 test("monit's state outlives the container, so that stopped jobs stay stopped; a link in the file's place is not followed", async (t) => {
@@ -181,7 +184,7 @@ echo kept > /tmp/other`;
   }
 });
 
-/** As a kubelet mounts it: open to all, and read-only. */
+/** Mounts the token as a kubelet does: readable for all users, and read-only. */
 const mountedToken = `mkdir -p /run/secrets/kubernetes.io/serviceaccount
 ln -s /run /var/run
 cd /run/secrets/kubernetes.io/serviceaccount && mount -t tmpfs -o mode=1777 none . && cd . && echo secret > token
@@ -214,8 +217,8 @@ test("what the jobs of the former container made in the pod's network is gone be
 });
 
 /**
- * A process that takes a second to end and says so, also by a pipe to its logger; with a pidfile that a monit
- * file names.
+ * Starts a process that takes a second to end and prints that it ends, also by a pipe to its logger, with a
+ * pidfile that a monit file names.
  */
 const jobProcess = (name: string): string => `mkdir -p /var/vcap/jobs/j
 echo 'check process ${name} with pidfile "/var/vcap/data/sys/run/${name}.pid"' > /var/vcap/jobs/j/${name}.monit

@@ -8,45 +8,45 @@ import { systemdInit } from './stock-init.ts';
 import { stopJobs } from './stop-jobs.ts';
 
 /**
- * PID 1 of a VM: puts the disk that the agent had mounted back, then runs the agent as its child and starts
- * it again when it dies. The shell reaps what the jobs leave behind.
+ * PID 1 of a VM: mounts the disk again that the agent had mounted, then runs the agent as its child and
+ * restarts it when it dies. The shell reaps processes that the jobs orphan.
  *
- * - The data volume's folders are made root's (own-data.ts); where that fails, the container ends.
- * - The token of a service account is for root and vcap (close-token-folder.ts); where that fails, the
- * container ends.
- * - An upstream monit keeps its state where it outlives the container (monit-state.ts); where that fails, the
- *   container ends.
- * - What the jobs of the former container made in the pod's network is removed (pod-network.ts). If the
+ * - The folders of the data volume get root as their owner (own-data.ts); if that fails, the container ends.
+ * - The token of a service account is readable for root and vcap only (close-token-folder.ts); if that fails,
+ *   the container ends.
+ * - An upstream monit keeps its state on a volume that outlives the container (monit-state.ts); if that
+ *   fails, the container ends.
+ * - What the jobs of the previous container made in the pod's network is removed (pod-network.ts). If the
  *   network cannot be recorded, or the packet filters cannot be restored, the container ends.
- * - A marker of the former container would let the attachments go at once, and pid files of a former pid
- *   namespace pass for live jobs: both are removed first.
+ * - A marker of the previous container would make the attachment pods unmount at once, and pid files of a
+ *   previous pid namespace would look like live jobs: both are removed first.
  * - managed_disk_settings.json is the bare cid of the disk on /var/vcap/store (with its context, which no
  *   path has), persistent_disk_hints.json has the cids of all attached disks as keys (bosh-agent:
- *   platform/linux_platform.go, settings/service.go). No job may start on an empty store: where the disk does
- *   not come, the container ends and is started again. A disk that was attached by a cid that update_disk has
- *   replaced is at the place of its copy: the hint tells it.
+ *   platform/linux_platform.go, settings/service.go). No job may start on an empty store: if the disk does
+ *   not appear, the container ends and the kubelet restarts it. A disk that was attached by a cid that
+ *   update_disk has replaced is at the path of its replacement, which the hint contains.
  * - /sys of a privileged container is read-only if another container of the pod was started first: the kernel
  *   has one sysfs for each network namespace, with the options of its first mount. With the other profiles it
  *   stays read-only.
  * - The runtime mounts /etc/hosts, hostname and resolv.conf, and no file can be renamed over a mount:
- *   sync_dns and bosh-dns do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). Where the VM may
- *   unmount, it has copies of its own.
- * - A stock jammy has resolvconf: its /etc/resolv.conf is a link to /run/resolvconf/resolv.conf, so that is
- *   where the runtime mounts, and the agent does not come up while `resolvconf -u` cannot rename over it. The
- *   copy takes the link's place, as a file there is what the agent has resolvconf start from
- *   (platform/net/dnsresolver). A link to systemd's stays, mount and all.
- * - A CPI job of a director has no environment: how the API is reached is written down
+ *   sync_dns and bosh-dns do that (bosh-agent: platform/linux_platform.go, SaveDNSRecords). If the VM may
+ *   unmount, the script replaces the mounts by copies.
+ * - A stock jammy has resolvconf: its /etc/resolv.conf is a link to /run/resolvconf/resolv.conf, so the
+ *   runtime mounts there, and the agent does not come up while `resolvconf -u` cannot rename over it. The
+ *   copy replaces the link, because resolvconf starts from a file at that path when the agent runs it
+ *   (platform/net/dnsresolver). A link to systemd's file stays, with its mount.
+ * - A CPI job of a director has no environment, so the address of the API server is written to a file
  *   (kubernetes/in-cluster-access.ts).
- * - A stemcell of ours has services beside the agent, sshd (src/stemcell/root/services.sh).
- * - bpm and Garden make control groups of their own; a runtime mounts them read-only where the container is
- *   not privileged. Under sys-admin they can be made writable, the VM's own part of them alone; under
- *   baseline they cannot. With cgroup v2 alone the processes of the VM have to leave the container's own
- *   (control-groups.ts), before any other starts.
- * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts says why).
- * - The init of a stock stemcell takes the entry's place before the agent would be started (stock-init.ts).
- *   The profile is the entry's argument.
- * - On TERM jobs, other processes and loggers are asked to end, in this order (stop-jobs.ts). Then PID 1
- *   ends, and with it every process that is left.
+ * - A stemcell of this project has services beside the agent, such as sshd (src/stemcell/root/services.sh).
+ * - bpm and Garden make control groups of their own; a runtime mounts them read-only if the container is not
+ *   privileged. Under sys-admin they can be made writable, but only the VM's own part of them; under baseline
+ *   they cannot. With only cgroup v2, the processes of the VM must leave the container's own cgroup
+ *   (control-groups.ts) before any other process starts.
+ * - The shims come first in the agent's PATH, in every profile (shims/mount-shim.ts explains why).
+ * - The init of a stock stemcell replaces the entry before the agent would be started (stock-init.ts). The
+ *   argument of the entry is the profile.
+ * - On TERM the entry ends jobs, other processes and loggers, in this order (stop-jobs.ts). Then PID 1 ends,
+ *   and with it every process that is left.
  */
 export const entryScript = `set -u
 hub=/warden-cpi-dev

@@ -21,25 +21,28 @@ export const secretReference = (cloud: CallContext, name: string): ObjectReferen
   name,
 });
 
-/** The pod of a VM; undefined for a cid that names no VM of ours. An API that fails is an error, not an absence. */
+/**
+ * Reads the pod of a VM; undefined if the CPI manages no VM of that cid. An API error rejects: it is not an
+ * absence.
+ */
 export async function findVm(cloud: CallContext, cid: unknown): Promise<Pod | undefined> {
   if (!isVmCid(cid)) return undefined;
   const pod = await ignoreNotFound(cloud.api.get<Pod>(podReference(cloud, cid)));
   return pod !== undefined && isManaged(pod, 'vm') ? pod : undefined;
 }
 
-/** The Secret of a VM, which owns all of it; undefined for a cid that names no VM of ours. */
+/** Reads the Secret of a VM, which owns all its objects; undefined if the CPI manages no VM of that cid. */
 export async function findVmSecret(cloud: CallContext, cid: unknown): Promise<VmSecret | undefined> {
   if (!isVmCid(cid)) return undefined;
   const secret = await ignoreNotFound(cloud.api.get<VmSecret>(secretReference(cloud, cid)));
   return secret !== undefined && isManaged(secret, 'vm') ? secret : undefined;
 }
 
-/** The uid of the Secret that owns an object of a VM. */
+/** Returns the uid of the Secret that owns an object of a VM. */
 export const ownerUidOf = (object: KubernetesObject | undefined): string | undefined =>
   object?.metadata.ownerReferences?.[0]?.uid;
 
-/** What an operator does about a VM that is no more. */
+/** What an operator does about a VM that does not exist anymore. */
 export const recreateHint = 'recreate it (bosh cloud-check, or create-env)';
 
 export function vmNotFound(cloud: CallContext, cid: string): ProductError {

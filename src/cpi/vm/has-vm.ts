@@ -2,7 +2,7 @@ import type { CallContext } from '../cloud.ts';
 import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/let-go.ts';
 import { findVm } from './find-vm.ts';
 
-/** has_vm(vm_cid): true while the pod exists, whatever its state; false for anything that is no cid of ours. */
+/** has_vm(vm_cid): true while the pod exists, in any state; false for a text that is not a VM cid. */
 export async function hasVm(cloud: CallContext, args: readonly unknown[]): Promise<boolean> {
   const vm = await findVm(cloud, args[0]);
   if (vm !== undefined) await deleteAttachmentsOfTerminatingVm(cloud, vm);

@@ -3,17 +3,18 @@ import { child, optionalStringAt, recordAt, stringsAt } from '../input.ts';
 import { label } from '../labels.ts';
 import { labelValue } from '../names.ts';
 
-/** What the director says of a VM's instance group; empty with create-env. */
+/** What the director sends about a VM's instance group; empty with create-env. */
 export interface InstanceGroup {
-  /** Director, deployment and instance group in one: VMs of one group avoid each other's node. */
+  /** Director, deployment and instance group in one name: VMs of one group avoid each other's node. */
   readonly group: string | undefined;
-  /** The same apart, for every object of the VM. */
+  /** The three names as separate labels, for every object of the VM. */
   readonly groupLabels: Readonly<Record<string, string>>;
 }
 
 /**
- * The group in `env.bosh`. `groups` is six names, director, deployment and instance group first and the three in one last
- * (bosh-director: deployment_plan/steps/create_vm_step.rb); where it is anything else nobody knows which name is which.
+ * Parses the group in `env.bosh`. `groups` is six names: director, deployment and instance group first, and
+ * the three in one last (bosh-director: deployment_plan/steps/create_vm_step.rb). If it is anything else, it
+ * is unknown which name is which, so there are no group labels.
  */
 export function parseInstanceGroup(env: Json, place: Location): InstanceGroup {
   const bosh = recordAt(env['bosh'], child(place, 'bosh'));

@@ -1,21 +1,22 @@
 import type { Json, Location } from '../input.ts';
 import { child, booleanAt, optionalStringAt, recordAt, invalidValue } from '../input.ts';
 
-/** bosh-agent: platform/linux_platform.go, SetupDataDir. */
+/** The default of bosh-agent: platform/linux_platform.go, SetupDataDir. */
 const defaultSize = '100m';
 const units: Readonly<Record<string, string>> = { '': '', k: 'Ki', m: 'Mi', g: 'Gi' };
 
 export interface JobsInMemory {
   /**
-   * How much memory rendered jobs may take, as a quantity; undefined: they are on the disk of
-   * /var/vcap/data.
+   * How much memory rendered jobs may take, as a quantity; undefined: they are on the disk of /var/vcap/data.
    */
   readonly jobsInMemory: string | undefined;
-  /** What the agent gets of the env: a mount of its own would be empty after a restart of the container. */
+  /**
+   * The env without `job_dir`: a mount that the agent makes would be empty after a restart of the container.
+   */
   readonly env: Json;
 }
 
-/** Reads env.bosh.job_dir, which the pod does (vm-pod.ts). */
+/** Reads env.bosh.job_dir. The pod provides this mount (vm-pod.ts), not the agent. */
 export function parseJobsInMemory(env: Json, place: Location): JobsInMemory {
   const bosh = recordAt(env['bosh'], child(place, 'bosh'));
   if (bosh['job_dir'] === undefined) return { jobsInMemory: undefined, env };
@@ -27,7 +28,7 @@ export function parseJobsInMemory(env: Json, place: Location): JobsInMemory {
   return { jobsInMemory: enabled ? toQuantity(size, where) : undefined, env: { ...env, bosh: others } };
 }
 
-/** A size of mount(8) as a quantity of Kubernetes, where `100m` is a tenth of a byte. */
+/** Converts a size of mount(8) to a quantity of Kubernetes, in which `100m` is a tenth of a byte. */
 function toQuantity(text: string, place: Location): string {
   const [, number, unit = ''] = /^([1-9]\d{0,11})([kmg]?)$/iu.exec(text) ?? [];
   if (number === undefined)

@@ -33,7 +33,7 @@ async function members(cloud: CallContext, count: number): Promise<void> {
   for (let number = 1; number <= count; number += 1) await createVm(cloud, member(`${number}`));
 }
 
-/** The cloud where each request about a budget that begins like that is answered with this code. */
+/** Returns a context in which each of the `requests` (verbs) about a budget fails with this code. */
 function answering(
   cloud: CallContext,
   requests: readonly string[],
@@ -102,7 +102,7 @@ for (const verb of ['get', 'patch']) {
     assert.match(refused.notes[0] ?? '', /group 'director-deployment-router' .*VM 'vm-2'.*lacks the verb/u);
     await deleteVm(refused, ['vm-2']);
     assert.deepEqual(await numbers(cloud), [2]);
-    // the role is mended, and the next VM brings the number
+    // now the role is complete again, and the next VM corrects the number
     await deleteVm(cloud, ['vm-3']);
     assert.deepEqual(await numbers(cloud), []);
   });

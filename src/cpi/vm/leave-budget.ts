@@ -6,9 +6,10 @@ import { isAdmissionRejection } from '../failure/forbidden.ts';
 import { reconcileBudget } from './disruption-budget.ts';
 
 /**
- * Brings the budget of a group to its VMs without this one, whose pod was asked to end before. What no later call could do
- * better, since the role, a policy or somebody else's budget forbids it, is a line in the response's log: a VM has to go.
- * What time may mend is an error, and whatever tells the group has to stay for the next call.
+ * Updates the budget of a group after the pod of this VM was deleted. If a role, a policy or a budget that
+ * the CPI does not manage forbids the update, logs a line and goes on, because no later call could do better
+ * and the VM must be deletable. Other errors are thrown; the object that names the group must then stay for
+ * the next call.
  */
 export async function removeVmFromBudget(cloud: CallContext, group: string, cid: string): Promise<void> {
   try {
@@ -20,7 +21,7 @@ export async function removeVmFromBudget(cloud: CallContext, group: string, cid:
   }
 }
 
-/** In words; undefined for everything else. */
+/** Returns the message of a permanent rejection; undefined for every other error. */
 function rejectionMessage(error: unknown): string | undefined {
   if (isProductError(error, 'NOT_SUPPORTED')) return error.message;
   return isApiError(error, 403) || isAdmissionRejection(error) ? explainApiError(error).message : undefined;

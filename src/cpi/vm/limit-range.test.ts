@@ -17,7 +17,7 @@ import { createVm } from './create-vm.ts';
 
 type Values = Record<string, string>;
 
-/** What the plugin LimitRanger does to a container (kubernetes: plugin/pkg/admission/limitranger). */
+/** Changes a container as the plugin LimitRanger does (kubernetes: plugin/pkg/admission/limitranger). */
 function withDefaults(container: Container, limits: Values): Container {
   const { resources } = container;
   return {
@@ -27,8 +27,8 @@ function withDefaults(container: Container, limits: Values): Container {
 }
 
 /**
- * The same cluster with a LimitRange `small` in the namespace of the VMs; `isListed`: the account may list
- * them.
+ * Returns a world with a LimitRange `small` in the namespace of the VMs; `isListed`: the account may list
+ * LimitRanges.
  */
 async function withLimitRange(
   t: TestContext,

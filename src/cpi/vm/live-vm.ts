@@ -5,7 +5,7 @@ import { deleteAttachmentsOfTerminatingVm } from '../disk/attach/let-go.ts';
 import { vmContainerStatus } from '../own-containers.ts';
 import { recreateHint, vmNotFound } from './find-vm.ts';
 
-/** The pod of a VM that was found, if it is there to stay. Rejects with VM_NOT_FOUND where it is not. */
+/** Returns the pod of a VM. Rejects with VM_NOT_FOUND if the pod is missing or terminating. */
 export async function requireActiveVm(cloud: CallContext, cid: string, vm: Pod | undefined): Promise<Pod> {
   if (vm === undefined) throw vmNotFound(cloud, cid);
   if (vm.metadata.deletionTimestamp === undefined) return vm;

@@ -20,7 +20,7 @@ const namespaces = [
 ];
 const { BOSH_MONIT: monit = '' } = process.env;
 
-/** A port of the loopback that was free just now: monit cannot be asked which one it took. */
+/** Returns a port of the loopback that was free a moment ago: monit cannot report which one it took. */
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -31,9 +31,9 @@ async function freePort(): Promise<string> {
 }
 
 /**
- * A container with the monitrc of a stock stemcell and two jobs; one is stopped, then the container is killed and started again: what
- * is not on the state volume is lost. Says which jobs were started. monit reads a state file only where it is a second older than
- * its own start.
+ * Runs a container with the monitrc of a stock stemcell and two jobs. It stops one job, then the container is
+ * killed and started again; what is not on the state volume is lost. The output is which jobs were started.
+ * monit reads a state file only if the file is a second older than its own start.
  */
 const twoLives = `set -eu
 monit="$1 -c /var/vcap/bosh/etc/monitrc"

@@ -1,9 +1,10 @@
 /**
- * Shell function of the entry: makes the folders of the data volume root's, with the modes of a BOSH VM (bosh-agent:
- * platform/linux_platform.go, SetupDataDir, SetupSharedMemory; agent/applier), before any agent runs. A volume comes open to
- * all: a job's user would move `jobs` aside and put programs in its place that the agent runs as root. Nothing else runs yet, so
- * what is looked at by its name stays what it is. The group is vcap's where the container has it: an image without BOSH's users has
- * no job user either, nor has a user namespace that maps root alone.
+ * Shell function of the entry: makes root the owner of the folders of the data volume, with the modes of a
+ * BOSH VM (bosh-agent: platform/linux_platform.go, SetupDataDir, SetupSharedMemory; agent/applier), before
+ * any agent runs. A new volume is world-writable: a job user could replace `jobs` by programs that the agent
+ * runs as root. No other process runs yet, so checking a path and then using it is safe here. The group is
+ * vcap's if the container has it: an image without BOSH's users has no job user either, nor does a user
+ * namespace that maps only root.
  */
 export const secureDataFolders = `own_data() {
   data=/var/vcap/data

@@ -27,7 +27,7 @@ function missing(): string | false {
 }
 const skip = missing();
 
-/** What the pod's network plug-in and an init container of a mesh make before the VM runs. */
+/** Makes what the pod's network plug-in and an init container of a mesh make before the VM runs. */
 const pod = `ip link set lo up
 ip link add eth0 type veth peer name host0
 ip address add 10.1.0.5/24 dev eth0
@@ -50,7 +50,7 @@ RULES
 until [ -z "$(ip address show tentative)" ]; do sleep 0.1; done
 `;
 
-/** What jobs make, a thing of each kind, and what they take away. */
+/** Makes what jobs may make, one object of each kind, and removes what they may remove. */
 const jobs = `iptables-legacy -t nat -I PREROUTING -p tcp -j DNAT --to 1.1.1.1
 iptables-legacy -t nat -F MESH
 iptables-legacy -t mangle -N APP
@@ -83,7 +83,10 @@ echo 77 > /proc/sys/net/ipv4/tcp_keepalive_time
 echo '2000 3000' > /proc/sys/net/ipv4/ip_local_port_range
 `;
 
-/** All that the network namespace has; of packet filters, rules and chains of ones that have any. */
+/**
+ * Prints the whole state of the network namespace; of packet filters only the rules, and the chains of tables
+ * that have rules.
+ */
 const seen = `see() {
   for tool in iptables-legacy ip6tables-legacy iptables-nft ip6tables-nft; do
     "$tool-save" | sed -n "/^-/p; s/^\\\\(:.*\\\\) \\\\[.*/$tool \\\\1/p" | grep -v ' ACCEPT$'
@@ -103,7 +106,7 @@ async function inPod(t: TestContext, script: string): Promise<string> {
   return stdout;
 }
 
-/** Lines that one of both has alone. */
+/** Returns the lines that only one of both texts has. */
 function changes(before = '', after = ''): string[] {
   const [former, later] = [before.split('\n'), after.split('\n')];
   return [
@@ -138,7 +141,7 @@ test(
   async (t) => {
     const bosh = await mkdtemp(join(tmpdir(), 'pod-network-'));
     t.after(() => rm(bosh, { recursive: true }));
-    // a network namespace of another user namespace, as those of the embedded node's pods
+    // a network namespace of another user namespace, like those of the embedded node's pods
     const foreign = `${pod}exec unshare --user --map-root-user sh -c "$1"`;
     const keep = `bosh=${bosh}\n${podNetwork}keep_network\n`;
     await run('unshare', [...namespaces, 'sh', '-c', foreign, 'sh', keep], { env });

@@ -1,22 +1,22 @@
 /**
- * Shell function of the entry: `keep_network` gives the pod's network namespace back what it had before any
- * job ran. The kubelet keeps the namespace when it restarts the container alone, with every rule, interface,
- * address, route and sysctl that jobs have made; a VM that is rebooted has none of these.
+ * Shell function of the entry: `keep_network` restores the state that the pod's network namespace had before
+ * any job ran. When the kubelet restarts only the container, it keeps the namespace with every rule,
+ * interface, address, route and sysctl that jobs have made; a VM that is rebooted has none of these.
  *
- * - The first entry of a pod's sandbox records what is there, before anything else runs; later ones restore
- *   it. The init container (prepare-script.ts), which a kubelet runs once in each sandbox, removes the record
- *   of the sandbox before. The record is root's, on the state volume.
+ * - The first entry of a pod's sandbox records the state before anything else runs; later entries restore it.
+ *   The init container (prepare-script.ts), which a kubelet runs once in each sandbox, removes the record of
+ *   the sandbox before. The record belongs to root, on the state volume.
  * - What the pod's network plug-ins and other init containers made is in the record, so it stays. What other
  *   programs add while the VM runs is removed as if jobs had made it.
- * - Without CAP_NET_ADMIN over the namespace no job can have changed it, and nothing is done. Nothing is done
- *   either in the network namespace of the machine, which is not the VM's: one sysctl is in that namespace
- *   alone.
- * - Packet filters: each set of tables by the tool that reads it. Garden brings its own iptables, so there
- *   may be tables of both kinds. Tables that are not in the record are emptied or deleted without being read.
- *   If this fails the container ends: a stale rule sends one app's requests to another one.
+ * - Without CAP_NET_ADMIN over the namespace no job can have changed it, so the function does nothing. It
+ *   also does nothing in the network namespace of the machine, which is not the VM's: one sysctl exists only
+ *   in that namespace.
+ * - Packet filters: the tool that reads a set of tables also restores it. Garden brings its own iptables, so
+ *   there may be tables of both kinds. Tables that are not in the record are emptied or deleted without being
+ *   read. If this fails the container ends, because a stale rule sends one app's requests to another one.
  * - Interfaces that are not in the record are deleted; a few, such as tunl0, belong to the kernel, and are
  *   only emptied.
- * - A sysctl such as ip_forward sets others, so that differences are written several times.
+ * - A sysctl such as ip_forward sets others, so differences are written several times.
  * - Queueing disciplines that are not in the record are deleted. Sets of ipset, IPVS, IPsec and tracked
  *   connections stay.
  * - Addresses and routes that the kernel makes itself, or by router advertisements, are left to it.

@@ -10,7 +10,7 @@ import { labelValue } from '../names.ts';
 import type { Placement } from './properties/placement.ts';
 import { zoneLabel } from './zone-label.ts';
 
-/** A VM stays where it is when its node is out of reach: BOSH resurrects it, Kubernetes does not. */
+/** A VM stays on its node when the node is unreachable: BOSH resurrects VMs, Kubernetes must not. */
 export const unlimitedTolerations: readonly Toleration[] = ['not-ready', 'unreachable'].map((reason) => ({
   key: `node.kubernetes.io/${reason}`,
   operator: 'Exists',
@@ -20,9 +20,9 @@ export const unlimitedTolerations: readonly Toleration[] = ['not-ready', 'unreac
 export interface ClusterFacts {
   /** env.bosh.group. */
   readonly group: string | undefined;
-  /** Of the stemcell, where its cid tells it. */
+  /** The architecture of the stemcell, if its cid has one. */
   readonly architecture?: Architecture | undefined;
-  /** Where the VM's disks can be reached, as alternatives; empty: anywhere. */
+  /** Node selector terms, as alternatives, from which the VM's disks can be reached; empty: any node. */
   readonly volumeTerms?: readonly NodeSelectorTerm[];
 }
 
@@ -36,7 +36,9 @@ type PodPlacement = Pick<
   | 'runtimeClassName'
 >;
 
-/** Where a VM's pod may run: never spec.nodeName, which the scheduler would not see. Pure. */
+/**
+ * Returns where a VM's pod may run. Never sets spec.nodeName, because the scheduler would not see the pod.
+ */
 export function podPlacement(
   placement: Placement,
   { group, architecture, volumeTerms = [] }: ClusterFacts,
@@ -70,13 +72,15 @@ const groupSelector = (group: string): { matchLabels: Record<string, string> } =
   matchLabels: { [label.group]: labelValue(group) },
 });
 
-/** Soft: a group larger than the cluster still runs. */
+/** A preference only, so that a group larger than the cluster still runs. */
 function antiAffinity(group: string): NonNullable<NonNullable<PodSpec['affinity']>['podAntiAffinity']> {
   const podAffinityTerm = { topologyKey: 'kubernetes.io/hostname', labelSelector: groupSelector(group) };
   return { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm }] };
 }
 
-/** Evenly over the nodes and, where BOSH gives no zone, over the zones; soft as well. */
+/**
+ * Spreads the group evenly over the nodes and, if BOSH gives no zone, over the zones; also a preference only.
+ */
 function topologySpread(group: string, zone: string | undefined): TopologySpreadConstraint[] {
   const keys = ['kubernetes.io/hostname', ...(zone === undefined ? [zoneLabel] : [])];
   return keys.map((topologyKey) => ({

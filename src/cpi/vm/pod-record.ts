@@ -4,22 +4,25 @@ import { annotation } from '../labels.ts';
 import { isDiskCid } from '../names.ts';
 import { prepareContainer, vmContainer } from '../own-containers.ts';
 
-/** The part of v1.Secret that we write or read. */
+/** The part of v1.Secret that the CPI writes or reads. */
 export interface VmSecret extends KubernetesObject {
   type: string;
   data: Record<string, string>;
 }
 
-/** The key of the VM's Secret that holds its pod as it is to be, JSON. Nothing in it is secret. */
+/** The key in the VM's Secret with the desired pod as JSON. It contains nothing secret. */
 export const podKey = 'pod.json';
 const diskDirectory = '/warden-cpi-dev/disks';
 const managedFields = 'bosh.cloudfoundry.org/';
-/** Keeps a new pod from the scheduler until the VM's record has been read once more (settle-pod.ts). */
+/**
+ * The gate that keeps a new pod from the scheduler until the VM's record has been read once more
+ * (settle-pod.ts).
+ */
 const gate = { name: `${managedFields}recorded` };
 
 export const encodePod = (pod: Pod): string => Buffer.from(JSON.stringify(pod), 'utf8').toString('base64');
 
-/** The recorded pod of a VM, owned by that Secret; undefined where none is recorded. */
+/** Returns the recorded pod of a VM, owned by that Secret; undefined if there is no record. */
 export function recordedPod({ metadata, data }: VmSecret): Pod | undefined {
   const text = data[podKey];
   if (text === undefined) return undefined;
@@ -31,7 +34,7 @@ export function recordedPod({ metadata, data }: VmSecret): Pod | undefined {
   };
 }
 
-/** The cids of the disks that are volumes of a VM's pod, in the order of their attachment. */
+/** Returns the cids of the disks that are volumes of a VM's pod, in the order of their attachment. */
 export function recordedDiskCids({ spec }: Pod): string[] {
   return (spec.volumes ?? [])
     .filter(({ name, persistentVolumeClaim }) => isDiskCid(name) && persistentVolumeClaim?.claimName === name)
@@ -39,8 +42,8 @@ export function recordedDiskCids({ spec }: Pod): string[] {
 }
 
 /**
- * The pod with exactly those disks. Its init container gets them too, to make `store` in each volume: the
- * hint is a folder inside the volume, so that a volume that is not there is a path that is not there.
+ * Returns the pod with exactly those disks. Mounts the disks in the init container too, which creates the
+ * folder `store` in each. The disk hint is that folder: if a volume is not mounted, the hint does not exist.
  */
 export function withDisks(pod: Pod, cids: readonly string[]): Pod {
   const former = new Set(recordedDiskCids(pod));
@@ -71,8 +74,8 @@ export function withDisks(pod: Pod, cids: readonly string[]): Pod {
 }
 
 /**
- * The pod with the labels and annotations of ours that the living one got meanwhile; a CNI's are not
- * carried over.
+ * Copies the CPI's labels and annotations of the active pod, which it may have got since its creation, to
+ * `pod`. Does not copy those of a CNI plugin.
  */
 export function copyMetadata(pod: Pod, living: Pod | undefined): Pod {
   if (living === undefined) return pod;
@@ -95,16 +98,18 @@ export function copyMetadata(pod: Pod, living: Pod | undefined): Pod {
   };
 }
 
-/** True where a repeated create_vm would make the same VM. */
+/** True if a repeated create_vm would create the same VM. */
 export const isSameDigest = (left: Pod | undefined, right: Pod): boolean =>
   left?.metadata.annotations?.[annotation.specDigest] === right.metadata.annotations?.[annotation.specDigest];
 
-/** The pod as it is created: `openGate` of settle-pod.ts removes the gate. */
+/** Adds the gate with which the pod is created; `openGate` of settle-pod.ts removes it. */
 export const withGate = (pod: Pod): Pod => ({ ...pod, spec: { ...pod.spec, schedulingGates: [gate] } });
 
 export const isGated = ({ spec }: Pod): boolean =>
   (spec.schedulingGates ?? []).some(({ name }) => name === gate.name);
 
-/** The gates of a pod without ours: an admission webhook of the cluster may have added others. */
+/**
+ * Returns the gates of a pod without the CPI's: an admission webhook of the cluster may have added others.
+ */
 export const otherGates = ({ spec }: Pod): SchedulingGate[] =>
   (spec.schedulingGates ?? []).filter(({ name }) => name !== gate.name);

@@ -8,12 +8,15 @@ import { promisify } from 'node:util';
 import { prepareScript } from './prepare-script.ts';
 
 const run = promisify(execFile);
-/** The script gives hub and state volume to root; without root here, to the one of a user namespace. */
+/**
+ * The script gives hub and state volume to root; a test that does not run as root uses root of a user
+ * namespace.
+ */
 const asRoot = process.getuid?.() === 0 ? [] : ['unshare', '--user', '--map-root-user'];
 
 /**
- * The init container on folders of the test: an image with two state directories, an empty state volume, a
- * hub.
+ * Prepares the init container with folders of the test: an image with two state directories, an empty state
+ * volume, a hub.
  */
 async function preparation(t: TestContext): Promise<{ root: string; prepare: () => Promise<void> }> {
   const root = await mkdtemp(join(tmpdir(), 'prepare-'));

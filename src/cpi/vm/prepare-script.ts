@@ -2,11 +2,11 @@
 export const stateDirectories = ['bosh', 'monit', 'jobs', 'packages', 'instance'] as const;
 
 /**
- * The init container of a VM: fills the state volume from the image where that has not been done to its end,
- * and makes `disks` in the hub, without which no attachment can start, and `store` in the volumes that the
- * pod has itself. Hub and state volume are root's before anything else runs in the VM. What the entry
- * recorded of the network of a former sandbox is removed (pod-network.ts). Its arguments are the state
- * directories.
+ * The init container of a VM: fills the state volume from the image unless that has been completed before,
+ * and makes `disks` in the hub, without which no attachment pod can start, and `store` in the volumes that
+ * the pod has itself. Root becomes the owner of hub and state volume before anything else runs in the VM. The
+ * script removes what the entry recorded of the network of the previous sandbox (pod-network.ts). Its
+ * arguments are the state directories.
  */
 export const prepareScript = `set -eu
 umask 022

@@ -3,13 +3,13 @@ import type { Location } from '../input.ts';
 import { optionalStringAt, invalidValue } from '../input.ts';
 
 /**
- * How much of the node a VM's container may have: all of it, CAP_SYS_ADMIN over its own mounts, or no more than any
- * container. Each boots our agent; docs/cpi.md says what each cannot do.
+ * The access that a VM's container has to the node: all of it, CAP_SYS_ADMIN over its own mounts, or no more
+ * than any container. The agent of this project boots with each; docs/cpi.md lists what each cannot do.
  */
 export const profiles = ['privileged', 'sys-admin', 'baseline'] as const;
 export type SecurityProfile = (typeof profiles)[number];
 
-/** The name of a profile; undefined where none is given. */
+/** Returns the name of a profile; undefined if none is given. */
 export function optionalProfileAt(value: unknown, place: Location): SecurityProfile | undefined {
   const name = optionalStringAt(value, place);
   if (name === undefined) return undefined;
@@ -18,7 +18,7 @@ export function optionalProfileAt(value: unknown, place: Location): SecurityProf
   return profile;
 }
 
-/** The securityContext of the VM's container. Under baseline it passes Pod Security "baseline". */
+/** Returns the securityContext of the VM's container. With baseline it satisfies Pod Security "baseline". */
 export function profileSecurity(profile: SecurityProfile): ContainerSecurityContext {
   switch (profile) {
     case 'privileged':
@@ -28,7 +28,8 @@ export function profileSecurity(profile: SecurityProfile): ContainerSecurityCont
         privileged: false,
         runAsUser: 0,
         capabilities: { add: ['SYS_ADMIN'] },
-        // containerd's own profile denies mount(2) whatever the capabilities are (contrib/apparmor/template.go)
+        // containerd's default profile denies mount(2) whatever the capabilities are
+        // (contrib/apparmor/template.go)
         appArmorProfile: { type: 'Unconfined' },
       };
     case 'baseline':

@@ -18,7 +18,7 @@ export interface Quota {
   readonly used: Amounts;
 }
 
-/** A quota and what was asked of it, as the server says when it refuses. */
+/** A quota and the amounts that were requested of it, as the server reports them when it refuses. */
 export interface QuotaError {
   readonly error: ApiError;
   readonly quota: Quota;
@@ -26,9 +26,9 @@ export interface QuotaError {
 }
 
 /**
- * What the admission plugin ResourceQuota says (apiserver: plugin/resourcequota/controller.go); undefined
- * for another error. Of a Secret the numbers are not known (kubernetes/secret-status.ts): its quota is
- * empty. Pure.
+ * Parses the message of the admission plugin ResourceQuota (apiserver: plugin/resourcequota/controller.go);
+ * undefined for another error. The numbers of a refused Secret are not known (kubernetes/secret-status.ts),
+ * so its quota is empty.
  */
 export function quotaRefusal(error: unknown): QuotaError | undefined {
   if (!isApiError(error, 403)) return undefined;
@@ -41,13 +41,13 @@ export function quotaRefusal(error: unknown): QuotaError | undefined {
   return { error, quota, requested: amountsIn(requested) };
 }
 
-/** True for a refusal by a role. */
+/** True if a role refuses the request. */
 export const isRoleRefusal = (error: unknown): error is ApiError =>
   isApiError(error, 403) && /cannot \w+ resource "/u.test(error.message);
 
 /**
- * The first quota that has no room for what is requested when what is freed has gone, in words; undefined
- * where all have. Pure.
+ * Describes the first quota that cannot take the request after the freed amounts are returned; undefined if
+ * all can.
  */
 export function quotaShortage(quotas: readonly Quota[], requested: Usage, freed: Usage): string | undefined {
   for (const { name, hard, used } of quotas) {
@@ -65,7 +65,7 @@ export function quotaShortage(quotas: readonly Quota[], requested: Usage, freed:
   return undefined;
 }
 
-/** The sum of several. Pure. */
+/** Returns the sum of several usages. */
 export function sumOf(usages: readonly Usage[]): Usage {
   const sum = new Map<string, bigint>();
   for (const usage of usages)

@@ -18,11 +18,11 @@ const backOff: ContainerState = {
 interface World {
   readonly cloud: CallContext;
   readonly asked: ExecCommand[];
-  /** What the kubelet says from now on. */
+  /** Sets the status that the kubelet reports from now on. */
   readonly says: (id: string | undefined, state: ContainerState, status?: PodStatus) => Promise<void>;
 }
 
-/** A VM whose container `one` runs, in a cluster where asking PID 1 is `ask`. */
+/** Creates a VM whose container `one` runs, in a cluster where the exec of the stop script calls `ask`. */
 async function world(t: TestContext, ask: (says: World['says']) => Promise<number>): Promise<World> {
   const { cloud, api } = await testCloud(t, { deadlines: { schedule: 5, create_vm: 20, reboot_vm: 1 } });
   await createVm(cloud, createVmArguments());

@@ -15,10 +15,10 @@ import { inspectPodHint } from './start-problem.ts';
 
 /**
  * reboot_vm(vm_cid): returns when a new container runs in the VM's pod, which keeps its address, its disks
- * and the agent's state; the agent then runs the jobs of the last apply again. A container that is down
- * already is waited for. Called again after any end it restarts the container once more. Nothing is written
- * through the API: PID 1 is asked to end, by exec. Rejects with VM_NOT_FOUND, VM_NOT_REBOOTED where the pod
- * ended for good, NODE_LOST, or DEADLINE.
+ * and the agent's state; the agent then runs the jobs of the last apply again. If the container is down
+ * already, it only waits for the next one. A repeated call restarts the container once more. It writes
+ * nothing through the API: it runs the stop script by exec, which ends PID 1. Rejects with VM_NOT_FOUND, with
+ * VM_NOT_REBOOTED if the pod is terminal, with NODE_LOST, or with DEADLINE.
  */
 export async function rebootVm(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'reboot_vm.vm_cid' });
@@ -49,8 +49,9 @@ export async function rebootVm(cloud: CallContext, args: readonly unknown[]): Pr
 }
 
 /**
- * If an attach or detach by `recreate` was killed, the VM has no pod that stays, or one that waits at its
- * gate: the pod that it is to have is made, which is a start of its container too.
+ * Creates the recorded pod if an attach or detach by `recreate` was killed: then the VM has no pod that
+ * stays, or one that waits at its gate. That starts its container too, so the VM is rebooted. Returns whether
+ * it did.
  */
 async function isRecreated(cloud: CallContext, cid: string, pod: Pod | undefined): Promise<boolean> {
   if (pod !== undefined && pod.metadata.deletionTimestamp === undefined && !isGated(pod)) return false;
@@ -66,7 +67,7 @@ async function isRecreated(cloud: CallContext, cid: string, pod: Pod | undefined
 
 const statusOf = (pod: Pod): ContainerStatus | undefined => vmContainerStatus(pod.status?.containerStatuses);
 
-/** True for a state of the pod in which that container still runs: only then is it asked again. */
+/** Returns a check that is true while that container still runs: only then is the stop script sent again. */
 const isContainer =
   (former: ContainerStatus, { metadata }: Pod) =>
   (pod: Pod): boolean => {

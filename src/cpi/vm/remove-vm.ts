@@ -23,16 +23,16 @@ import { forceDeleteOnLostNode } from './settle-lost-vm.ts';
 import { waitForClaimDeletion } from './vm-claims.ts';
 
 /**
- * Removes all that belongs to a VM and waits until it is gone; its disks stay, no longer attached. Missing is
+ * Removes all objects of a VM and waits until they are deleted; its disks stay, detached. A missing VM is
  * success.
  *
- * Its Services pass to others while its Secret, which names them, is there. Then the Secret goes: it owns the
- * rest, so that whatever happens to us the cluster finishes the work. Attachments are asked to end at the
- * same time: the pod cannot end while they hold its hub, and they cannot end while its jobs use a disk. Only
- * the budget of its group comes between. Rejects with DEADLINE, with NODE_LOST where its node is lost and
- * more than the pod is at stake (settle-lost-vm.ts), and before anything was changed with DISK_WOULD_BE_LOST.
- * With the uid of a Secret it removes that Secret's VM alone, and not another one that has got the same name
- * since. Models: create-vm.pml, hot.pml
+ * Order: first it hands over the Services, while the Secret still lists them. Then it deletes the Secret; it
+ * owns the rest, so the garbage collector finishes even if this process dies. At the same time it deletes the
+ * attachment pods: the VM's pod cannot end while they are mounted in its hub, and they cannot end while its
+ * jobs use a disk. With a disruption budget the order is pod, attachment pods, budget, Secret. Rejects with
+ * DEADLINE; with NODE_LOST if its node is lost and more than the pod is at stake (settle-lost-vm.ts); and,
+ * before any change, with DISK_WOULD_BE_LOST. With the uid of a Secret it removes only the VM of that Secret,
+ * not another VM that has got the same name since. Models: create-vm.pml, hot.pml
  */
 export async function removeVm(cloud: CallContext, cid: string, secretUid?: string): Promise<void> {
   const { pod, secret, attachments } = await objectsOf(cloud, cid, secretUid);
@@ -66,7 +66,10 @@ export async function removeVm(cloud: CallContext, cid: string, secretUid?: stri
   else if (pod !== undefined) await endLateAttachments(cloud, pod);
 }
 
-/** Of an attach_disk that was slow: it has looked at the VM before that was deleted. One that comes later still finds no hub. */
+/**
+ * Deletes the attachment pods of a slow attach_disk, which read the VM before the VM was deleted. One that is
+ * created still later finds no hub.
+ */
 async function endLateAttachments(cloud: CallContext, { metadata: { name = '', uid } }: Pod): Promise<void> {
   const late = (await listHubPods(cloud, name)).filter(
     ({ metadata }) => metadata.annotations?.[annotation.vmUid] === uid,
@@ -107,7 +110,7 @@ interface ObjectsOfVm {
 
 type ObjectOfVm = Pick<DeletionWaitOptions, 'reference' | 'uid' | 'nodeName'>;
 
-/** What is deleted by name, the Secret first: the rest goes with it. */
+/** Returns the objects that are deleted by name, the Secret first: the rest is deleted with it. */
 function objectsOfVm(
   cloud: CallContext,
   cid: string,
@@ -124,7 +127,9 @@ function objectsOfVm(
   return owned;
 }
 
-/** Whose budget the VM counts for, as long as anything of it is there; undefined without one. */
+/**
+ * Returns the group whose budget counts the VM as long as any of its objects exists; undefined without one.
+ */
 const groupWithBudget = (...objects: readonly (KubernetesObject | undefined)[]): string | undefined =>
   objects.flatMap((object) => (object === undefined ? [] : (budgetGroupOf(object) ?? []))).at(0);
 
@@ -135,9 +140,9 @@ interface DeletionResult {
 }
 
 /**
- * Asks for the end of everything. Under a budget the pod goes before the budget follows, since one on its way
- * out counts no more, and the Secret after that: it tells the group to the call that comes after a killed
- * one, when the pod may be gone.
+ * Deletes everything. With a budget the pod is deleted before the budget is updated, because a terminating
+ * pod does not count anymore, and the Secret after that: it names the group for a call that comes after this
+ * one was killed, when the pod may not exist anymore.
  */
 async function requestDeletions(
   cloud: CallContext,

@@ -12,7 +12,7 @@ import { vmClaims } from './vm-claims.ts';
 
 const own = { cpu: '100m', memory: '128Mi', 'ephemeral-storage': '1024Mi' };
 
-/** Resources of the VM's container. */
+/** Returns the resources of the VM's container. */
 function resourcesOf(properties: unknown, defaults: unknown = {}): Partial<Resources> {
   const config = { defaults: { resources: defaults } };
   return plannedPod({ properties, config }).spec.containers[0]?.resources ?? {};
@@ -57,7 +57,7 @@ suite('what a VM asks for wins over a default that contradicts it', () => {
 });
 
 test('calculate_vm_cloud_properties gives what create_vm turns back into exactly that, whatever the defaults', async () => {
-  // it asks nobody: there is no cloud to ask
+  // the method sends no request, so it needs no context
   const nowhere = undefined as unknown as CallContext;
   const size = fc.oneof(fc.integer({ min: 1, max: 8192 }), fc.integer({ min: 1, max: 2 ** 40 }));
   const quantity = fc.oneof(fc.constantFrom('1m', '2.5', '512Mi', '3G'), size.map(String));
@@ -89,15 +89,15 @@ test('calculate_vm_cloud_properties gives what create_vm turns back into exactly
   );
 });
 
-/** In thousandths of a byte, as quantities are compared. */
+/** Returns the size in thousandths of a byte, in which quantities are compared. */
 const mebibytes = (size: number): bigint => BigInt(size) * 1024n ** 2n * 1000n;
 
-/** What a claim, or the template of one, asks for. */
+/** Returns the storage that a claim, or the template of one, requests. */
 const storageOf = (
   claim: { spec: Pick<PersistentVolumeClaim['spec'], 'resources'> } | undefined,
 ): string | undefined => claim?.spec.resources?.requests?.['storage'];
 
-/** Names of the requests that are above their limit, which no API server admits. */
+/** Returns the names of the requests that are above their limit, which an API server rejects. */
 const exceeding = ({ requests, limits }: Resources): string[] =>
   Object.keys(limits).filter(
     (name) => (parseMilli(requests[name] ?? '0') ?? 0n) > (parseMilli(limits[name] ?? '') ?? -1n),

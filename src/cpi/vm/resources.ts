@@ -12,8 +12,8 @@ export interface Resources {
 const quantity = /^[0-9]+(?:\.[0-9]+)?(?:[eE][0-9]{1,2}|m|k|[MGTPE]|[KMGTPE]i)?$/u;
 
 /**
- * `{requests, limits}` of a container: maps of resource name to quantity, numbers allowed. A request above its limit is
- * refused, as the API would (core/validation: ValidateResourceRequirements).
+ * Parses `{requests, limits}` of a container: maps of resource name to quantity, numbers allowed. Rejects a
+ * request above its limit, as the API would (core/validation: ValidateResourceRequirements).
  */
 export function parseResources(value: unknown, place: Location): Resources {
   const resources = recordAt(value, place);
@@ -26,7 +26,9 @@ export function parseResources(value: unknown, place: Location): Resources {
   return parsed;
 }
 
-/** Throws for a request above the limit of the same resource; `place` is that of `{requests, limits}`. */
+/**
+ * Rejects a request above the limit of the same resource; `place` is the location of `{requests, limits}`.
+ */
 export function assertWithinLimits({ requests, limits }: Resources, place: Location): void {
   for (const [name, limit] of Object.entries(limits)) {
     const request = Object.hasOwn(requests, name) ? requests[name] : undefined;
@@ -39,8 +41,9 @@ export function assertWithinLimits({ requests, limits }: Resources, place: Locat
 }
 
 /**
- * What is asked for over what is the default. A default that contradicts it gives way, since a request may not exceed
- * its limit: a smaller default limit is raised to what is requested, a larger default request lowered to the limit.
+ * Returns the requested resources, completed with the defaults. Because a request may not exceed its limit, a
+ * default that contradicts a requested value is changed: a smaller default limit is raised to the request, a
+ * larger default request is lowered to the limit.
  */
 export function withDefaults(asked: Resources, defaults: Resources): Resources {
   return {
@@ -49,7 +52,7 @@ export function withDefaults(asked: Resources, defaults: Resources): Resources {
   };
 }
 
-/** The limits, each as large as the request of the same resource at least. */
+/** Returns the limits, each raised to the request of the same resource if it is smaller. */
 export const atLeast = (requests: Quantities, limits: Quantities): Record<string, string> =>
   replaced(limits, requests, (limit, request) => isGreater(request, limit));
 
@@ -76,7 +79,7 @@ function quantitiesAt(value: unknown, place: Location): Record<string, string> {
   return Object.fromEntries(entries);
 }
 
-/** A quantity as text; a number is itself. */
+/** Returns a quantity as text. A number is accepted too. */
 export function quantityAt(value: unknown, place: Location): string {
   const text = typeof value === 'number' ? String(value) : stringAt(value, place);
   if (!quantity.test(text)) throw invalidValue(place, 'is not a Kubernetes quantity such as 500m, 2 or 4Gi');

@@ -46,7 +46,7 @@ test('a sandbox that was made at a second try: its event ends no VM whose image 
   const pulled = async (request: string): Promise<void> => {
     if (request !== `get pods ${vmCidOfTest}`) return;
     looks += 1;
-    // by now it was seen for longer than a sandbox may take
+    // by now the event has been read for longer than a sandbox may take
     if (looks === 4) await api.patch(vmPod, { status: runningStatus }, { subresource: 'status' });
   };
   const [cid] = await createVm({ ...cloud, api: interceptingApi(api, pulled) }, createVmArguments());

@@ -9,9 +9,9 @@ import { podReference } from './find-vm.ts';
 const eventPollMs = 5_000;
 
 /**
- * Resolves with the events of a pod whose sandbox cannot be made, as soon as that has lasted for half of the deadline `sandbox`;
- * it looks every five seconds until the signal aborts, after which it stays pending. What it cannot ask is no trouble: the
- * wait for the pod itself says what is wrong with the API.
+ * Waits until the sandbox of a pod could not be made for half of the deadline `sandbox`, then returns the
+ * events of the pod. It polls every five seconds until the signal aborts; after that it stays pending. An
+ * error of the API does not count as a failure: the wait for the pod itself reports that error.
  */
 export async function waitForSandboxFailure(
   cloud: CallContext,
@@ -35,8 +35,9 @@ export async function waitForSandboxFailure(
 }
 
 /**
- * Shows in events alone: the pod's status says no more than ContainerCreating. An event outlives its cause, though: when there is
- * a sandbox, nothing is wrong with a pod whose image is still being pulled.
+ * Returns the events of a pod whose sandbox cannot be made. A sandbox failure appears in events only; the
+ * pod's status stays ContainerCreating. Events outlive their cause, so a pod that has a sandbox by now is
+ * healthy even if the event exists: its image may not have been pulled yet.
  */
 async function sandboxFailure(cloud: CallContext, { metadata }: Pod): Promise<string | undefined> {
   const { name = '', uid } = metadata;
@@ -49,7 +50,10 @@ async function sandboxFailure(cloud: CallContext, { metadata }: Pod): Promise<st
   }
 }
 
-/** The condition is of Kubernetes 1.29 (pkg/kubelet/types/constants.go); the address comes with the sandbox, too. */
+/**
+ * Kubernetes has had the condition since 1.29 (pkg/kubelet/types/constants.go). A pod IP also proves a
+ * sandbox.
+ */
 async function hasSandbox(cloud: CallContext, name: string): Promise<boolean> {
   const pod = await ignoreNotFound(cloud.api.get<Pod>(podReference(cloud, name)));
   const isReady = pod?.status?.conditions?.some(

@@ -8,14 +8,14 @@ import { metadataPatch } from '../metadata.ts';
 import { findVm, podReference, vmNotFound } from './find-vm.ts';
 
 /**
- * set_vm_metadata(vm_cid, metadata): one patch of the pod; what a former call set and this does not goes away. VM_NOT_FOUND
- * without it, and for a pod that is not ours.
+ * set_vm_metadata(vm_cid, metadata): patches the pod once; removes what an earlier call set and this one does
+ * not. VM_NOT_FOUND if the pod is missing or the CPI does not manage it.
  */
 export async function setVmMetadata(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_vm_metadata' };
   const cid = stringAt(args[0], child(place, 'vm_cid'));
   const patch = metadataPatch(recordAt(args[1], child(place, 'metadata')));
-  // a pod of that name may be somebody else's
+  // the CPI may not manage a pod of that name
   const exists = (await findVm(cloud, cid)) !== undefined;
   const pod = exists
     ? await ignoreNotFound(cloud.api.patch<Pod>(podReference(cloud, cid), patch))

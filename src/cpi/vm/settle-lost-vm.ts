@@ -9,9 +9,10 @@ import { podReference } from './find-vm.ts';
 import { recordedDiskCids } from './pod-record.ts';
 
 /**
- * Decides about a VM whose deletion was asked for and whose node is lost. Without disks and without a fixed address its
- * pod is removed by force: should it still run there, it can harm nobody. With either it may still write to a disk that
- * the next VM gets, or answer at its address: NODE_LOST, which says how an operator settles it. Attachments are never forced.
+ * Force-deletes the pod of a terminating VM on a lost node if the VM has neither disks nor a fixed address:
+ * it can do no harm if it still runs. Otherwise rejects with NODE_LOST, because it may still write to a disk
+ * that the next VM gets, or answer at its address; the message contains the steps for an operator. Never
+ * force-deletes attachment pods.
  */
 export async function forceDeleteOnLostNode(
   cloud: CallContext,

@@ -24,11 +24,11 @@ import { waitUntilRunning } from './wait-until-running.ts';
 const tries = 10;
 
 /**
- * Writes down which disks the VM is to have, with what its living pod has been given since it was created,
- * on exactly the version of the Secret that was read; from here on any call of `reconcileRecordedPod` makes that pod.
- * Resolves with the Secret as it is now, whose version is another one even if its disks are the same;
- * undefined if the Secret has changed since it was read: nothing is written then. VM_NOT_FOUND if there is
- * no such VM any more. Model: recreate.pml.
+ * Records in the Secret which disks the VM must have, with the labels and annotations that its pod got since
+ * its creation, on exactly the version of the Secret that was read. From then on any call of
+ * `reconcileRecordedPod` creates that pod. Returns the Secret as it is now; its version is new even if its
+ * disks are the same. Returns undefined, without a write, if the Secret has changed since it was read.
+ * Rejects with VM_NOT_FOUND if the VM does not exist anymore. Model: recreate.pml.
  */
 export async function recordDisks(
   cloud: CallContext,
@@ -53,10 +53,10 @@ export async function recordDisks(
 }
 
 /**
- * Makes the VM's pod the one that is recorded and waits until it runs. A pod with other disks is deleted
- * with its normal grace and waited for: before that its name, its address and its volumes are not free. The
- * scheduler places the new one. `recorded`: the Secret as it was just written. The record may change at any
- * time: the pod that this resolves with has the disks of a record that was read after the pod was there.
+ * Creates the recorded pod of the VM and waits until it runs. First deletes a pod with other disks with its
+ * normal grace period and waits for its end, because until then its name, its address and its volumes are in
+ * use. The scheduler places the new pod. `recorded` is the Secret as just written. The record may change at
+ * any time: the pod that is returned has the disks of a record that was read after the pod existed.
  * `deadlineSeconds`: how long a pod may take to end. Idempotent; rejects as `waitUntilRunning` does.
  * Model: recreate.pml.
  */
@@ -77,7 +77,7 @@ export async function reconcileRecordedPod(
   }
 }
 
-/** As `reconcileRecordedPod`, without the wait: the pod may not have a node yet. */
+/** Does what `reconcileRecordedPod` does, without the wait: the pod may not have a node yet. */
 export async function ensurePod(
   cloud: CallContext,
   vmCid: string,
@@ -97,10 +97,10 @@ export async function ensurePod(
 }
 
 /**
- * Removes the gate of a pod, which lets it start, if the VM's record, read after the pod was there, still
- * says so; undefined if it does not, or if the pod has changed: a later look decides about it. A call that
- * changes the record looks for the pod after that, and deletes one with other disks, gate or not. So of the
- * two one sees the other, and a disk that was detached is in no pod that starts. Model: recreate.pml.
+ * Removes the gate of a pod, so that it can start, if the VM's record, read after the pod existed, still
+ * matches it. Returns undefined if it does not, or if the pod has changed: the next read decides about it. A
+ * call that changes the record looks for the pod after that, and deletes one with other disks, gate or not.
+ * So one of the two calls sees the other, and a detached disk is in no pod that starts. Model: recreate.pml.
  */
 export async function openGate(cloud: CallContext, pod: Pod): Promise<Pod | undefined> {
   if (!isAsRecorded(pod, await desiredPod(cloud, pod.metadata.name ?? ''))) return undefined;
@@ -115,8 +115,8 @@ async function desiredPod(cloud: CallContext, vmCid: string): Promise<Pod> {
 }
 
 /**
- * The pod that is wanted; undefined if the record or the pod was changed by another call, so that both have
- * to be read again.
+ * Returns the desired pod; undefined if another call changed the record or the pod, so that both must be read
+ * again.
  */
 async function tryPod(cloud: CallContext, wanted: Pod, deadlineSeconds: number): Promise<Pod | undefined> {
   const { name = '' } = wanted.metadata;
@@ -124,24 +124,24 @@ async function tryPod(cloud: CallContext, wanted: Pod, deadlineSeconds: number):
   if (found !== undefined && isAsRecorded(found, wanted))
     return isGated(found) ? openGate(cloud, found) : keep(cloud, found);
   if (found !== undefined) {
-    // a later record may be what this pod was created for
+    // this pod may have been created for a later record
     if (!isAsRecorded(wanted, await desiredPod(cloud, name))) return undefined;
     if (!(await deletePod(cloud, found, deadlineSeconds))) return undefined;
   }
-  // set_vm_metadata may have changed it after the record was written
+  // set_vm_metadata may have changed the pod after the record was written
   const former = found !== undefined && ownerUidOf(found) === ownerUidOf(wanted) ? found : undefined;
   const ensured = await createOrGet(cloud.api, pods, withGate(copyMetadata(wanted, former)));
   return ensured?.isNew === true ? openGate(cloud, ensured.object) : undefined;
 }
 
 /**
- * Changes the version of a pod that stays: a call that saw it under an earlier record, and is about to
- * delete it, looks again.
+ * Changes the version of a pod that stays: a call that read it under an earlier record and is about to delete
+ * it gets a conflict and reads it again.
  */
 const keep = (cloud: CallContext, pod: Pod): Promise<Pod | undefined> =>
   patchSeen(cloud, pod, { metadata: { annotations: { [annotation.changedBy]: cloud.newUuid() } } });
 
-/** Undefined if the pod has changed since it was read, or is gone. */
+/** Patches the pod. Returns undefined if it has changed since it was read, or was deleted. */
 async function patchSeen(
   cloud: CallContext,
   { metadata: { name = '', resourceVersion } }: Pod,
@@ -172,7 +172,7 @@ function haveSameDisks(one: Pod, other: Pod): boolean {
     .isDeepStrictEqual(recordedDiskCids(one), recordedDiskCids(other));
 }
 
-/** False if the pod has changed since it was read: it is left alone then. */
+/** Deletes the pod. Returns false, without a change, if the pod has changed since it was read. */
 async function deletePod(cloud: CallContext, pod: Pod, deadlineSeconds: number): Promise<boolean> {
   const { name = '', uid = '', deletionTimestamp } = pod.metadata;
   if (deletionTimestamp === undefined && !(await deleteSeen(cloud, pod))) return false;

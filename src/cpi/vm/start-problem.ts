@@ -2,7 +2,7 @@ import type { ContainerStatus, Pod } from '../../kubernetes/pod.ts';
 import { placeholderHost } from '../../oci/image-reference.ts';
 import { isCpiContainer } from '../own-containers.ts';
 
-/** Waiting reasons of the kubelet that another try does not mend (kubernetes: pkg/kubelet/images/types.go, events). */
+/** Waiting reasons of the kubelet that are permanent (kubernetes: pkg/kubelet/images/types.go, events). */
 const permanentReasons: Readonly<Record<string, string>> = {
   ImagePullBackOff: 'its image cannot be pulled',
   InvalidImageName: 'its image cannot be pulled',
@@ -17,7 +17,7 @@ const imageHint = "check the stemcell's image_reference, image_pull_secrets and 
 const placeholder =
   `no registry is called ${placeholderHost}: the stemcell was built and not pushed; push it (bosh-kubernetes stemcell push FOLDER ` +
   'HOST/REPOSITORY:TAG) and use the stemcell.tgz that this writes, or load it into every node (bosh-kubernetes stemcell load FOLDER)';
-/** What is left to an operator where nothing better is known. */
+/** What an operator does if there is no better advice. */
 export const inspectPodHint =
   'look at its events (kubectl get events) and, where it is still there, at its log (kubectl logs)';
 const logHint = 'look at the log of the container (kubectl logs)';
@@ -32,13 +32,13 @@ const remedies: Readonly<Record<string, string>> = {
 const injectedContainerHint =
   'an admission webhook of the cluster added this container: mend it there, or have it leave out the pods of this namespace';
 
-/** Decides whether a pod that has a node and has not started is hopeless: what is wrong, or undefined. Pure. */
+/** Returns why a scheduled pod will never start, or undefined if it may still start. */
 export function startProblem(pod: Pod): string | undefined {
   const { phase, reason, message } = pod.status ?? {};
   if (phase === 'Failed' || phase === 'Succeeded')
     return `it ended: ${reason ?? phase}: ${message ?? 'no message'}; ${inspectPodHint}`;
   const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
-  // of what webhooks added only an init container stands in the way of ours
+  // of the containers that webhooks added, only an init container can keep those of the CPI from starting
   const statuses = [...initContainerStatuses, ...containerStatuses.filter(isCpiContainer)];
   return statuses.map(containerProblem).find((problem) => problem !== undefined);
 }
@@ -49,7 +49,7 @@ function containerProblem(status: ContainerStatus): string | undefined {
   const cause = permanentReasons[reason];
   if (cause === undefined) return undefined;
   const isOwn = isCpiContainer(status);
-  // one that was added may wait in this way for its mesh
+  // a container that was added may wait in this way for its mesh
   if (!isOwn && reason === 'CrashLoopBackOff') return undefined;
   const detail = [message, previousExit(status)].filter((part) => part !== undefined);
   const remedy = isOwn ? cpiContainerHint(reason, image) : injectedContainerHint;

@@ -2,8 +2,8 @@ import { controlGroups } from './control-groups.ts';
 import { shellQuote } from './shims/install-shims.ts';
 
 /**
- * What systemd, as PID 1 of a privileged container, would do to the node: its kernel, clock, network and
- * consoles, and what it mounts of them. Units of Ubuntu's and Debian's packages.
+ * Units with which systemd, as PID 1 of a privileged container, would change the node: its kernel, clock,
+ * network and consoles, and what it mounts of them. They are units of Ubuntu's and Debian's packages.
  */
 const maskedUnits = [
   ...['systemd-sysctl.service', 'systemd-modules-load.service', 'kmod-static-nodes.service'],
@@ -24,25 +24,26 @@ const maskedUnits = [
   ...['lvm2-monitor.service', 'lvm2-lvmpolld.socket', 'multipathd.service', 'multipathd.socket'],
 ];
 
-/** In the control group namespace of the VM. */
+/** Runs in the control group namespace of the VM. */
 const bootSystemd = `${controlGroups}mount_own_cgroups || { echo "entry: /sys/fs/cgroup cannot be mounted"; exit 1; }
 exec /sbin/init`;
 
 /**
  * Shell functions of the entry: `find_stock_init` sets `stock` to the init of a stock stemcell,
- * `boot_stock_init` puts it in the entry's place. Told by who runs the agent there: a unit (noble), a service
- * of runit (jammy).
+ * `boot_stock_init` replaces the entry by it. The init is recognized by what runs the agent there: a unit
+ * (noble), a service of runit (jammy).
  *
- * - Only a privileged container can: systemd needs control groups and mounts of its own, and `nice` below
- *   zero the right to. The embedded node shows the machine's own folders read-only: what they have is not the
- *   VM's.
- * - Both set the agent's PATH themselves, with /var/vcap/bosh/bin first: that is where the shims that matter
- *   are linked.
- * - systemd: control groups begin at the container's, with cgroup v2 alone also what is mounted, which else
- *   shows the node's; /run is its tmpfs (with what the kubelet mounted there), and `container` has it leave
- *   to the node what is the node's (systemd.exec(5), "The container interface"). It unmounts nothing when it
- *   ends: jobs may write to their disks after its units have ended (their KillMode is `process`).
- * - runsvdir-start is what bosh-docker-cpi runs, too (vm/factory.go); it clears the environment.
+ * - Only a privileged container can do this: systemd needs control groups and mounts of its own, and the
+ *   right to set `nice` below zero. The embedded node shows the machine's own folders read-only: their
+ *   content is not the VM's.
+ * - Both inits set the agent's PATH themselves, with /var/vcap/bosh/bin first, so the shims that matter are
+ *   linked there.
+ * - systemd: its control groups begin at the container's; with only cgroup v2 also what is mounted, which
+ *   otherwise shows the node's. /run is its tmpfs (with what the kubelet mounted there). With `container`
+ *   set, systemd leaves to the node what is the node's (systemd.exec(5), "The container interface"). It
+ *   unmounts nothing when it ends, because jobs may write to their disks after its units have ended (their
+ *   KillMode is `process`).
+ * - runsvdir-start is also what bosh-docker-cpi runs (vm/factory.go); it clears the environment.
  */
 export const systemdInit = `find_stock_init() {
   stock=

@@ -2,17 +2,17 @@
  * Shell functions that end a VM in order: `stop_jobs` ends its jobs within 15 s, then `stop_others "$n"` ends
  * within 9 s all other processes until n are left. The kubelet kills the container after 30 s.
  *
- * - First the agent and monit end, since they would start a job again that has ended. They leave the jobs as
+ * - First the agent and monit end, because they would restart a job that has ended. They leave the jobs as
  *   they are.
  * - Then TERM goes to the processes that monit files name by their pidfiles, but not yet to their loggers,
  *   which read from a pipe what the jobs write. A job that loses its logger is killed by its next line
  *   (SIGPIPE) before it has saved its state: Garden would lose its records of containers. The stop programs
- *   of monit are not used: monit would note that the jobs are to stay stopped.
+ *   of monit are not used, because monit would record that the jobs must stay stopped.
  * - Loggers end by themselves with the last process that writes to them. Under a profile without
  *   CAP_SYS_PTRACE root does not see which of other users' processes read from a pipe, so these loggers get
  *   TERM together with the other processes.
- * - A pidfile may be a pipe that a job's user made, so reading it has a deadline. A wrong pidfile changes the
- *   order alone.
+ * - A pidfile may be a pipe that a job's user made, so reading it has a deadline. A wrong pidfile changes
+ *   only the order.
  */
 export const stopJobs = String.raw`job_pids() {
   cat /var/vcap/monit/job/*.monitrc /var/vcap/jobs/*/monit /var/vcap/jobs/*/*.monit 2> /dev/null |

@@ -38,9 +38,7 @@ test('the hook before the end leaves its marker in the hub, and tells PID 1 wher
 
 const namespaces = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child', '--mount-proc'];
 
-/**
- * Ends on TERM at once and starts again what has ended, as runsvdir does; its first argument is /etc/service.
- */
+/** Ends on TERM at once and restarts what has ended, as runsvdir does; its first argument is /etc/service. */
 const runsvdir = `#!/bin/sh
 trap 'echo runsvdir >> "$2"; exit 0' TERM
 sh -c "$3" stop &

@@ -1,13 +1,14 @@
 import { stopJobs } from './stop-jobs.ts';
 
 /**
- * Has PID 1 of a VM's container end, and with it the container.
+ * Ends PID 1 of a VM's container, and with it the container.
  *
- * - systemd is told by SIGRTMIN+3 (signal 37), since TERM only re-executes it (systemd(1)); it is PID 1 where
- *   /run/systemd/system is a directory (sd_booted(3)). It would ask all jobs and their loggers at once, so
- *   the jobs are ended before.
- * - runsvdir ends on TERM at once, and every job with it. So they are ended first; what it starts again is
- *   taken out of its sight before (runsvdir(8)), in a root file system that the next container does not have.
+ * - systemd ends on SIGRTMIN+3 (signal 37), because TERM only re-executes it (systemd(1)); it is PID 1 if
+ *   /run/systemd/system is a directory (sd_booted(3)). It would signal all jobs and their loggers at once, so
+ *   the script ends the jobs before.
+ * - runsvdir ends on TERM at once, and every job with it. So the script ends the jobs first, then moves the
+ *   services away that runsvdir would start again (runsvdir(8)); this changes a root file system that the
+ *   next container does not have.
  * - The entry itself ends its jobs.
  */
 export const stopScript = `${stopJobs}if [ -d /run/systemd/system ]; then

@@ -12,7 +12,7 @@ const argumentsOf = (agentId: string, properties: object = {}): unknown[] =>
   createVmArguments({ agentId, properties, env: groupEnv('web') });
 
 /**
- * Leaves a VM whose create_vm was killed when its pod was made; resolves with the arguments of the next one.
+ * Leaves a VM whose create_vm was killed after it created its pod; returns the arguments of the next call.
  */
 const unfinished =
   (podWrite: number, properties?: object) =>
@@ -49,7 +49,7 @@ const cases: readonly CrashCase[] = [
     verb: createVm,
     writes: 6,
     check: async ({ api }) => {
-      // the Secret goes last, and once the pod is gone nothing tells that it had the address
+      // the Secret is deleted last; once the pod is deleted, nothing shows that the VM had the address
       const names = (await namesLeft(api)).filter((name) => name !== 'secrets vm-first');
       assert.deepEqual(names.toSorted(), vmObjects);
     },
@@ -65,7 +65,7 @@ for (let write = 1; write <= 6; write += 1)
     const dying = { ...cloud, api: crashingApi(api, write, 'before') };
     await assert.rejects(createVm(dying, args), (error) => error instanceof Crash);
     await createVm(cloud, argumentsOf('third'));
-    // a Secret alone has no address
+    // a Secret without a pod has no address
     const left = write === 5 ? ['secrets vm-second'] : [];
     assert.deepEqual((await namesLeft(api)).toSorted(), ['pods vm-third', ...left, 'secrets vm-third']);
   });

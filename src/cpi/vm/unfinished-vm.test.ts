@@ -18,13 +18,13 @@ import { setVmMetadata } from './set-vm-metadata.ts';
 
 const recreate = { kubernetes: { attach: 'recreate' } };
 
-/** Two VMs of one deployment, in instance groups of their own, that ask for the same address. */
+/** Two VMs of one deployment, each in its own instance group, that request the same address. */
 const first = (env: unknown = groupEnv('compilation-1')): unknown[] =>
   createVmArguments({ agentId: 'first', env });
 const second = (env: unknown = groupEnv('compilation-2')): unknown[] =>
   createVmArguments({ agentId: 'second', env });
 
-/** The number of the write by which create_vm makes its pod. */
+/** The number of the write by which create_vm creates its pod. */
 const podWrite = { hot: 2, recreate: 4 };
 
 async function killed(cloud: CallContext, args: readonly unknown[], write: number): Promise<void> {
@@ -32,7 +32,7 @@ async function killed(cloud: CallContext, args: readonly unknown[], write: numbe
   await assert.rejects(createVm(dying, args), (error) => error instanceof Crash);
 }
 
-/** A world in which the first create_vm was killed when its pod was made. */
+/** Returns a world in which the first create_vm was killed after it created its pod. */
 async function withUnfinished(
   t: TestContext,
   config: Record<string, unknown> = {},
@@ -46,7 +46,7 @@ async function withUnfinished(
 const uidOf = async ({ api }: TestCloud, name: string): Promise<string | undefined> =>
   (await api.get<KubernetesObject>({ resource: secrets, namespace, name })).metadata.uid;
 
-/** Everything but what the node says about its pods. */
+/** Returns the versions of all objects, without what the node reports about its pods. */
 async function versions({ api }: TestCloud): Promise<string[]> {
   const lists = await Promise.all(
     [secrets, persistentVolumeClaims].map((resource) => api.list<KubernetesObject>(resource, { namespace })),
@@ -66,7 +66,7 @@ for (const write of [1, 2]) {
     await killed(world.cloud, first(), write);
     const [cid] = await createVm(world.cloud, second());
     assert.equal(cid, 'vm-second');
-    // a Secret alone has no address; `orphans` shows it
+    // a Secret without a pod has no address; `orphans` lists it
     const left = write === 1 ? ['secrets vm-first'] : [];
     assert.deepEqual((await namesLeft(world.api)).toSorted(), [
       'pods vm-second',
@@ -255,7 +255,8 @@ for (const config of [{}, recreate]) {
     const other = holdCall(world.cloud, 'delete secrets vm-first', (cloud) => createVm(cloud, second()));
     await other.arrived;
     await attachDisk(world.cloud, ['vm-first', disk]);
-    // as beside delete_vm: the attachment, or the pod with the disk, came after the removal had looked for it
+    // as with a concurrent delete_vm: the attachment pod, or the pod with the disk, was created after the
+    // removal had looked for it
     await assert.rejects(other.release(), rejection('VM_CREATION_FAILED_RETRY', /VM 'vm-first'/u));
     await createVm(world.cloud, second());
     const { metadata } = await world.api.get({ resource: persistentVolumeClaims, namespace, name: disk });

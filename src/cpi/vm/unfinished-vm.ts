@@ -11,7 +11,7 @@ import type { VmSecret } from './pod-record.ts';
 import { removeVm } from './remove-vm.ts';
 import type { VmPlan } from './vm-plan.ts';
 
-/** What of a VM decides whether a create_vm may remove it. */
+/** The state by which a create_vm decides whether it may remove a VM. */
 export interface VmState {
   readonly pod: Pod | undefined;
   /** The Secret that owns the VM. */
@@ -20,15 +20,15 @@ export interface VmState {
   readonly disks: readonly string[];
 }
 
-/** The VM that a create_vm is to make. */
+/** The VM that a create_vm is about to create. */
 export type Successor = Pick<VmPlan, 'directorUuid' | 'groupLabels'>;
 
 const tries = 5;
 
 /**
- * Why a VM must not be removed by a create_vm: its own, which failed, or another one. Undefined if no caller
- * can know the VM, since its create_vm did not finish, nothing has described it and it has no disk, or if its
- * Secret is gone, without which the cluster deletes the rest. Pure.
+ * Returns why a create_vm must not remove a VM, its own that failed or another one. Undefined if no caller
+ * can know the VM: its create_vm did not finish, it has no metadata and no disk. Also undefined if its Secret
+ * was deleted, because the cluster then deletes the rest.
  */
 export function whyKept({ pod, secret, disks }: VmState): string | undefined {
   if (secret === undefined) return undefined;
@@ -41,9 +41,9 @@ export function whyKept({ pod, secret, disks }: VmState): string | undefined {
 }
 
 /**
- * The same for a create_vm of another VM, which needs its address: it must also be of the same director, by
- * its uuid, and of the same deployment, by `env.bosh.groups`. Its instance group may be another one: each
- * compilation VM has its own. Pure.
+ * Returns why a create_vm of another VM, which needs the address of this one, must not remove it. Besides
+ * `whyKept`, the VM must belong to the same director, by its uuid, and to the same deployment, by
+ * `env.bosh.groups`. Its instance group may be another one: each compilation VM has its own.
  */
 export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Successor): string | undefined {
   if (state.secret === undefined) return undefined;
@@ -58,8 +58,9 @@ export function whyNotReplaced(state: VmState, { directorUuid, groupLabels }: Su
 }
 
 /**
- * Reads the pod first: a pod that was there before its Secret was missing belongs to no VM, and goes.
- * Attachments come last, so that one that is made before the Secret is read counts.
+ * Reads the state of a VM. It reads the pod first: a pod that existed when its Secret was missing belongs to
+ * no VM, and is removed. It reads the attachment pods last, so that one that is created before the Secret is
+ * read counts.
  */
 export async function lookAtVm(cloud: CallContext, cid: string): Promise<VmState> {
   const pod = await findVm(cloud, cid);
@@ -76,10 +77,10 @@ export async function lookAtVm(cloud: CallContext, cid: string): Promise<VmState
 }
 
 /**
- * Removes a VM whose create_vm has not finished, unless `why` says that it is kept: then it resolves with
- * that, and the VM is as it was. It is judged once more after its create_vm was shut out, and a disk that
- * comes still later survives as with delete_vm. Killed anywhere, the same call again goes on. Rejects as
- * `removeVm` does. Model: create-vm.pml
+ * Removes a VM whose create_vm has not finished. If `why` returns a reason to keep the VM, it returns that
+ * reason and leaves the VM as it was. It calls `why` again after it has abandoned the creation; a disk that
+ * is attached still later survives, as with delete_vm. After an interruption the same call continues. Rejects
+ * as `removeVm` does. Model: create-vm.pml
  */
 export async function removeUnfinished(
   cloud: CallContext,

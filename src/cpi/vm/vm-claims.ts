@@ -13,13 +13,13 @@ import type { VmPlan } from './vm-plan.ts';
 
 const tries = 10;
 
-/** Room for the agent, its settings, jobs and packages. */
+/** The size of the state volume: room for the agent, its settings, jobs and packages. */
 const stateMiB = 1024;
 
 export const stateClaimName = (cid: string): string => `${cid}-state`;
 export const dataClaimName = (cid: string): string => `${cid}-data`;
 
-/** Of every claim of a VM that is not a disk. */
+/** The labels of every claim of a VM that is not a disk. */
 export const volumeLabels = ({
   cid,
   agentId,
@@ -33,7 +33,8 @@ export const volumeLabels = ({
 });
 
 /**
- * What a VM whose pod is made anew keeps its state and /var/vcap/data on, owned by the Secret with that uid.
+ * Returns the claims for the state and /var/vcap/data of a VM whose pod is recreated, owned by the Secret
+ * with that uid.
  */
 export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim[] {
   const { sizeMiB, storageClass } = plan.properties.compute.ephemeralDisk;
@@ -56,9 +57,9 @@ export function vmClaims(plan: VmPlan, secretUid: string): PersistentVolumeClaim
 }
 
 /**
- * Makes those claims; idempotent. One that a former VM of the same name left is waited for and made anew;
- * VM_CREATION_FAILED if the name is taken by another owner,
- * VM_CREATION_FAILED_RETRY if others make it again and again.
+ * Creates those claims; idempotent. Deletes one that a previous VM of the same name left, waits for that and
+ * creates it again. Rejects with VM_CREATION_FAILED if an object that the CPI does not manage has the name,
+ * with VM_CREATION_FAILED_RETRY if other writers keep creating it.
  */
 export async function ensureVmClaims(cloud: CallContext, plan: VmPlan, secretUid: string): Promise<void> {
   for (const claim of vmClaims(plan, secretUid)) {
@@ -75,7 +76,8 @@ async function ensureClaim(cloud: CallContext, claim: PersistentVolumeClaim): Pr
 }
 
 /**
- * Waits until the claims of a VM are gone, or those of that Secret alone; the cluster collects them after it.
+ * Waits until the claims of a VM are deleted, or only those of that Secret; the garbage collector deletes
+ * them after the Secret.
  */
 export async function waitForClaimDeletion(
   cloud: CallContext,
@@ -110,7 +112,10 @@ async function waitForStaleClaim(cloud: CallContext, claim: PersistentVolumeClai
   await deletionOf(cloud, found, cloud.config.deadlines.createVm);
 }
 
-/** Verbs touch nothing else, and this one deletes what is in its way. */
+/**
+ * Rejects a claim that the CPI does not manage: no CPI method changes such an object, and this one deletes
+ * the claim that has the name.
+ */
 function assertManaged(found: PersistentVolumeClaim): void {
   if (isManaged(found, 'volume')) return;
   const { name = '', namespace = '' } = found.metadata;

@@ -14,7 +14,7 @@ import { atLeast } from './resources.ts';
 import { dataClaimName, stateClaimName, volumeLabels } from './vm-claims.ts';
 import type { VmPlan } from './vm-plan.ts';
 
-/** Where the agent looks for its settings on a stock stemcell (agent.json, File source). */
+/** The path where the agent of a stock stemcell reads its settings (agent.json, File source). */
 const settingsPath = '/var/vcap/bosh/warden-cpi-agent-env.json';
 export const settingsKey = 'settings.json';
 export const hubVolume = 'hub';
@@ -34,7 +34,7 @@ export function vmLabels(
   };
 }
 
-/** The VM's pod, owned by the Secret with that uid. Holds nothing secret. */
+/** Returns the VM's pod, owned by the Secret with that uid. The pod contains no secrets. */
 export function vmPod(plan: VmPlan, secretUid: string): Pod {
   const spec = podSpec(plan);
   return {
@@ -84,8 +84,8 @@ function podSpec(plan: VmPlan): PodSpec {
         image: plan.image,
         command: ['/bin/sh', '-c', prepareScript, 'prepare', ...stateDirectories],
         resources: { requests: { ...cpiContainerRequests } },
-        // where all containers have one user the kubelet gives the token to that user alone, and vcap cannot
-        // read it (kubernetes: pkg/volume/util, FsUserFrom); close-token-folder.ts keeps it from others
+        // if all containers have one user, the kubelet gives the token to that user only, and vcap cannot
+        // read it (kubernetes: pkg/volume/util, FsUserFrom); close-token-folder.ts hides it from other users
         ...(serviceAccount === undefined && { securityContext: { runAsUser: 0 } }),
         volumeMounts: [
           { name: 'state', mountPath: '/state' },
@@ -108,7 +108,7 @@ function podSpec(plan: VmPlan): PodSpec {
   };
 }
 
-/** BATs check that the hostname is the agent id; an id that is no DNS label cannot be one. */
+/** BATs check that the hostname is the agent id; an id that is not a DNS label cannot be a hostname. */
 function hostnameOf({ cid, agentId }: VmPlan): string {
   return cid === `vm-${agentId}` ? agentId : cid;
 }
@@ -124,7 +124,10 @@ function vmMounts({ attach, jobsInMemory }: VmPlan): VolumeMount[] {
   ];
 }
 
-/** An emptyDir dies with its pod, so a pod that is made anew for each disk has claims. */
+/**
+ * Returns the volumes of the pod. An emptyDir is deleted with its pod, so a pod that is recreated for each
+ * disk has claims.
+ */
 function volumesOf(plan: VmPlan): Volume[] {
   const settings: Volume = { name: 'settings', secret: { secretName: plan.cid, defaultMode: 0o600 } };
   if (plan.attach === 'hot') {
@@ -139,7 +142,10 @@ function volumesOf(plan: VmPlan): Volume[] {
   ];
 }
 
-/** It outlives a restart of the container, as a tmpfs that the agent mounts does not. */
+/**
+ * Returns the volume for rendered jobs in memory. It survives a restart of the container; a tmpfs that the
+ * agent mounts would not.
+ */
 function jobsVolume({ jobsInMemory }: VmPlan): Volume[] {
   if (jobsInMemory === undefined) return [];
   return [{ name: 'jobs', emptyDir: { medium: 'Memory', sizeLimit: jobsInMemory } }];
@@ -163,7 +169,10 @@ function dataVolume(plan: VmPlan): Volume {
   };
 }
 
-/** No limit on the node's disk but an operator's: it would evict the VM for a full log directory. */
+/**
+ * Returns the resources of the container. It limits ephemeral-storage only if an operator does: a limit would
+ * evict the VM for a full log directory.
+ */
 export function resourcesOf({ attach, properties: { compute } }: VmPlan): {
   requests: Record<string, string>;
   limits?: Record<string, string>;

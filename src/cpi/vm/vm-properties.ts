@@ -8,7 +8,7 @@ import { placement } from './properties/placement.ts';
 import { privilege } from './properties/privilege.ts';
 import { services } from './properties/services.ts';
 
-/** Each subject of the cloud_properties has a file in `properties`; a new one is added here, in two lines. */
+/** Each topic of the cloud_properties has a file in `properties`; a new one is added here, in two lines. */
 const topics = { compute, placement, disruption, access, privilege, services };
 
 export type VmProperties = {
@@ -18,7 +18,7 @@ export type VmProperties = {
 /** All keys that a VM's cloud_properties may have. */
 export const vmPropertyKeys: readonly string[] = Object.values(topics).flatMap(({ keys }) => keys);
 
-/** cloud_properties of a VM over the configured defaults. Unknown keys are refused by name. */
+/** Parses the cloud_properties of a VM over the configured defaults. Rejects unknown keys by name. */
 export function parseVmProperties(value: unknown, place: Location, config: CpiConfig): VmProperties {
   const properties = recordAt(value, place);
   rejectUnknownKeys(properties, vmPropertyKeys, place);

@@ -19,18 +19,18 @@ export interface VmRequest {
   /** The agent's settings. Secret. */
   readonly settings: string;
   readonly networks: Networks;
-  /** Those of the cloud_properties and those behind vips. */
+  /** The Services of the cloud_properties and those behind vips. */
   readonly services: readonly ServiceRequest[];
-  /** Disks that the VM will get: hints where to put it. */
+  /** Disks that the VM will get: hints for its placement. */
   readonly diskCids: readonly string[];
 }
 
-/** What the arguments say; what the cluster makes of the networks is asked of it. */
+/** What the arguments contain. How the cluster provides the networks is read from the cluster later. */
 export type VmSpec = Omit<VmRequest, 'plan'> & { readonly plan: Omit<VmPlan, 'networking'> };
 
 /**
- * Parses the arguments of create_vm, which are the first of check_vm; `method` is named in errors. Checks everything that can be
- * checked without Kubernetes; how disks come is not.
+ * Parses the arguments of create_vm, which are also the first arguments of check_vm; errors name `method`.
+ * Checks everything that can be checked without Kubernetes. The strategy for disks is decided later.
  */
 export function parseVmRequest(
   cloud: CallContext,

@@ -13,10 +13,10 @@ interface VolumeReach {
 }
 
 /**
- * Where the volumes of these disks can be reached: node selector terms, alternatives, that a VM which is to have them
- * has to meet; empty: anywhere. disk_cids are hints: a disk that is not there, is not bound yet (a class that waits for
- * its first consumer) or whose volume the role may not read says nothing. Two GETs per disk.
- * VM_CREATION_FAILED where the zone that was asked for is none of a volume's: no disk could be attached there.
+ * Returns node selector terms, as alternatives, that reach the volumes of these disks; empty: any node.
+ * disk_cids are hints, so a disk that is missing, not bound yet (a class that waits for its first consumer)
+ * or whose volume the role may not read is ignored. Sends two GETs per disk. Rejects with VM_CREATION_FAILED
+ * if a volume is not in the requested zone: the disk could not be attached there.
  */
 export async function volumeTerms(
   cloud: CallContext,
@@ -30,7 +30,7 @@ export async function volumeTerms(
   return intersectTerms(places.map(({ terms }) => terms));
 }
 
-/** Requirements that hold together, each of them given as alternatives. Pure. */
+/** Intersects several lists of alternative node selector terms. */
 export function intersectTerms(
   wishes: readonly (readonly NodeSelectorTerm[])[],
 ): readonly NodeSelectorTerm[] {

@@ -21,7 +21,10 @@ interface Waited {
   readonly commands: readonly string[];
 }
 
-/** A wait on a clock of its own, which goes on by the seconds of each look that finds nothing; `answers` in turn, the last one for ever. */
+/**
+ * Runs waitForAgent on a clock of its own, which advances by the seconds of each poll that finds nothing. The
+ * command returns the `answers` in turn, and then the last one every time.
+ */
 async function wait(t: TestContext, answers: readonly (ExecResult | Error)[], config = {}): Promise<Waited> {
   const { cloud } = await testCloud(t, config);
   await createVm(cloud, createVmArguments());

@@ -9,15 +9,16 @@ import { agentSocketOf, socketScriptArgs } from './agent-socket.ts';
 import { agentSocketExit, agentSocketScript } from './agent-socket-script.ts';
 import type { VmSecret } from './pod-record.ts';
 
-/** One command looks this long; longer ones are cut by proxies, and a container that was started again ends one. */
+/** One command polls for this long. Proxies cut longer ones, and a restart of the container ends one. */
 const checkSeconds = 5;
 const limitSeconds = 10;
 const pauseMs = 250;
 
 /**
- * Waits until the agent in the VM's new container can be spoken to, by its TCP socket. A call of ours that made the container anew
- * cannot leave that to the caller where it goes on at once: a director sends update_settings 60 ms after detach_disk.
- * An agent that does not come is no failure of such a call: after `deadlines.agent` it is noted in the log.
+ * Waits until the agent in the VM's new container is reachable, by its TCP socket. A CPI method that has
+ * recreated the container cannot leave this wait to a caller that goes on at once: a director sends
+ * update_settings 60 ms after detach_disk. An agent that does not come up does not fail the call: after
+ * `deadlines.agent` seconds a line in the log reports it.
  */
 export async function waitForAgent(cloud: CallContext, secret: VmSecret, pod: Pod): Promise<void> {
   const socket = agentSocketOf(secret, pod);
@@ -40,7 +41,7 @@ export async function waitForAgent(cloud: CallContext, secret: VmSecret, pod: Po
   }
 }
 
-/** Undefined where the socket is there; else what is to be said of the agent. */
+/** Returns undefined if the socket exists, else what the message reports about the agent. */
 async function checkSocket(
   cloud: CallContext,
   pod: string,
@@ -70,7 +71,7 @@ async function checkSocket(
   }
 }
 
-/** Root of the VM may have written it. */
+/** Shortens a text that root of the VM may have written. */
 const shortLine = (text: string): string => truncateAtWord(text.trim().replaceAll(/\s+/gu, ' '), 200);
 
 const socketMissingMessage = ({ state, port }: AgentSocket): string =>

@@ -13,7 +13,8 @@ import { waitForSandboxFailure } from './sandbox-trouble.ts';
 import { inspectPodHint, startProblem } from './start-problem.ts';
 
 /**
- * Where it asks for addresses, a network that has no such one is the likelier cause: plugins refuse it so.
+ * Describes a sandbox failure. If the pod requests an address, the likely cause is a network that does not
+ * have it: CNI plugins report that as a sandbox failure.
  */
 function sandboxHint(pod: Pod): { message: string; mayPass: boolean } {
   const asked = pod.metadata.annotations?.[annotation.ipAddress];
@@ -27,9 +28,9 @@ function sandboxHint(pod: Pod): { message: string; mayPass: boolean } {
 const deletedMeanwhile = { message: 'its pod was deleted meanwhile; run the call again', mayPass: true };
 
 /**
- * Waits until the VM's container runs with the addresses that its pod asks for. Rejects with
- * VM_CREATION_FAILED, or VM_CREATION_FAILED_RETRY where time or capacity may help, with what Kubernetes says
- * about it.
+ * Waits until the VM's container runs with the addresses that its pod requests. Rejects with
+ * VM_CREATION_FAILED, or with VM_CREATION_FAILED_RETRY if time or capacity may help; the message has the
+ * status and events of Kubernetes.
  */
 export async function waitUntilRunning(cloud: CallContext, pod: Pod): Promise<Pod> {
   const finished = new AbortController();
@@ -39,7 +40,7 @@ export async function waitUntilRunning(cloud: CallContext, pod: Pod): Promise<Po
     return await Promise.race([containerStarted(cloud, scheduled, finished.signal), sandbox]);
   } finally {
     finished.abort();
-    // what it meets after the VM's start is decided concerns no caller
+    // its errors do not matter once the start has been decided
     sandbox.catch(() => undefined);
   }
 }

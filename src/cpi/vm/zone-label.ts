@@ -1,2 +1,2 @@
-/** The node label of a zone (kubernetes: well-known labels), what the cloud property `zone` is about. */
+/** The node label of a zone (kubernetes: well-known labels), which the cloud property `zone` sets. */
 export const zoneLabel = 'topology.kubernetes.io/zone';

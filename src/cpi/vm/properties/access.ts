@@ -4,11 +4,11 @@ import type { Topic } from './topic.ts';
 export interface Access {
   /** Absent: the pod gets no token. */
   readonly serviceAccount: string | undefined;
-  /** Those of the configuration and the VM's own. */
+  /** The secrets of the configuration and of the VM. */
   readonly imagePullSecrets: readonly string[];
 }
 
-/** `service_account` and `image_pull_secrets`: what the VM's pod may reach. */
+/** `service_account` and `image_pull_secrets`: the APIs and registries that the VM's pod may use. */
 export const access: Topic<Access> = {
   keys: ['service_account', 'image_pull_secrets'],
   parse: (properties, place, { kubernetes }) => ({

@@ -13,10 +13,10 @@ export interface Compute {
 }
 
 /**
- * `cpu` (cores: a number or a quantity), `memory` (MiB as a number, or a quantity), `resources` (`{requests, limits}`
- * as Kubernetes has them) and `ephemeral_disk` (`{size: MiB, storage_class}`).
- * `cpu` and `memory` are requests: limits are the operator's choice and stand in `resources` alone. What a VM asks for
- * wins over a default of the configuration that contradicts it.
+ * `cpu` (cores: a number or a quantity), `memory` (MiB as a number, or a quantity), `resources` (`{requests,
+ * limits}` as in Kubernetes) and `ephemeral_disk` (`{size: MiB, storage_class}`). `cpu` and `memory` are
+ * requests. Limits are the operator's choice, so only `resources` sets them. A requested value wins over a
+ * default of the configuration that contradicts it.
  */
 export const compute: Topic<Compute> = {
   keys: ['cpu', 'memory', 'resources', 'ephemeral_disk'],
@@ -48,7 +48,7 @@ function shorthandRequests(properties: Json, place: Location): Record<string, st
   };
 }
 
-/** A number is MiB, as everywhere in BOSH. */
+/** Returns a quantity. A number is MiB, as everywhere in BOSH. */
 function memoryAt(value: unknown, place: Location): string {
   return typeof value === 'number' ? `${positiveIntegerAt(value, place)}Mi` : quantityAt(value, place);
 }

@@ -6,7 +6,7 @@ export interface Disruption {
   readonly budget: boolean;
 }
 
-/** `disruption_budget`: true for groups of which a drain may take one VM at a time; off by default. */
+/** `disruption_budget`: true for a group of which a drain may take one VM at a time; off by default. */
 export const disruption: Topic<Disruption> = {
   keys: ['disruption_budget'],
   parse: (properties, place) => ({

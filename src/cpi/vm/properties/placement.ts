@@ -6,16 +6,19 @@ import { tolerationsAt } from './tolerations.ts';
 import type { Topic } from './topic.ts';
 
 export interface Placement {
-  /** The value of topology.kubernetes.io/zone that the VM's node has to have. */
+  /** The value of topology.kubernetes.io/zone that the VM's node must have. */
   readonly zone: string | undefined;
-  /** Labels that the VM's node has to have. */
+  /** Labels that the VM's node must have. */
   readonly nodeSelector: Readonly<Record<string, string>>;
   readonly tolerations: readonly Toleration[];
   readonly priorityClass: string | undefined;
   readonly runtimeClass: string | undefined;
 }
 
-/** `zone`, `node_selector`, `tolerations`, `priority_class` and `runtime_class`: where the VM may run, and before whom. */
+/**
+ * `zone`, `node_selector`, `tolerations`, `priority_class` and `runtime_class`: where the VM may run, and
+ * with which priority.
+ */
 export const placement: Topic<Placement> = {
   keys: ['zone', 'node_selector', 'tolerations', 'priority_class', 'runtime_class'],
   parse: (properties, place) => ({
@@ -34,7 +37,10 @@ function zoneAt(value: unknown, place: Location): string | undefined {
   return zone;
 }
 
-/** Labels that other properties or the CPI itself decide: a second value would be ignored or contradict. */
+/**
+ * Labels that other properties or the CPI itself set: a second value would be ignored or contradict the
+ * first.
+ */
 const decided: ReadonlyMap<string, string> = new Map([
   ['topology.kubernetes.io/zone', 'is given as zone'],
   ['kubernetes.io/os', 'is always linux'],

@@ -7,7 +7,7 @@ export interface Privilege {
   readonly profile: SecurityProfile;
 }
 
-/** `profile`: how much of the node the VM's container may have. */
+/** `profile`: the access that the VM's container has to the node. */
 export const privilege: Topic<Privilege> = {
   keys: ['profile'],
   parse: (properties, place, { defaults }) => ({

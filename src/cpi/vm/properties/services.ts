@@ -21,7 +21,7 @@ const keys = [
   ...['load_balancer_ip', 'load_balancer_class', 'external_ips'],
 ];
 
-/** `services`: the Services by which a VM, or its instance group, is reached. */
+/** `services`: the Services by which clients reach a VM or its instance group. */
 export const services: Topic<readonly ServiceRequest[]> = {
   keys: ['services'],
   parse: (properties, place) => {
@@ -59,7 +59,10 @@ function serviceAt(given: Json, place: Location): ServiceRequest {
   return request;
 }
 
-/** A Service's name is a DNS-1035 label: part of a host name, and it begins with a letter. */
+/**
+ * Returns the name of a Service: a DNS-1035 label, because it is part of a host name; it begins with a
+ * letter.
+ */
 function serviceNameAt(value: unknown, place: Location): string {
   const name = stringAt(value, place);
   if (!isDnsLabel(name) || !/^[a-z]/u.test(name))
@@ -98,7 +101,7 @@ function selectorAt(value: unknown, place: Location): ServiceSelector | undefine
   if (value === 'group' || value === 'vm') return value;
   if (typeof value === 'string') throw invalidValue(place, 'has to be group, vm, or labels');
   const labels = textsAt(value, place);
-  // an empty selector is no selector: Kubernetes would pass traffic to nobody
+  // an empty selector selects no pod, so Kubernetes would send the traffic nowhere
   if (Object.keys(labels).length === 0) throw invalidValue(place, 'has to have at least one label');
   for (const [key, wanted] of Object.entries(labels))
     if (!isLabelValue(wanted)) throw invalidValue(child(place, key), 'cannot be the value of a label');

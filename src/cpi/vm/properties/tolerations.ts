@@ -3,7 +3,7 @@ import type { Toleration } from '../../../kubernetes/pod.ts';
 import type { Json, Location } from '../../input.ts';
 import { child, recordAt, rejectUnknownKeys, stringAt, invalidValue } from '../../input.ts';
 
-/** A list of tolerations; absent is empty. Throws INVALID_ARGUMENT. Pure. */
+/** Parses a list of tolerations; absent means empty. Throws INVALID_ARGUMENT. */
 export function tolerationsAt(value: unknown, place: Location): Toleration[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw invalidValue(place, 'has to be a list of tolerations');
@@ -23,8 +23,9 @@ const decided: ReadonlyMap<string, string> = new Map([
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
 /**
- * `{key, operator, value, effect, toleration_seconds}` as Kubernetes has them. Without a key it would tolerate every
- * taint, the one too by which an operator takes VMs off a lost node (node.kubernetes.io/out-of-service).
+ * Parses `{key, operator, value, effect, toleration_seconds}`, which mean what they mean in Kubernetes. The
+ * key is required: without it the VM would tolerate every taint, also the one by which an operator takes VMs
+ * off a lost node (node.kubernetes.io/out-of-service).
  */
 function tolerationAt(item: Json, place: Location): Toleration {
   rejectUnknownKeys(item, ['key', 'operator', 'value', 'effect', 'toleration_seconds'], place);

@@ -4,7 +4,7 @@ import { serviceShim } from './service-shim.ts';
 import { shimFunctions } from './shim-functions.ts';
 import { umountShim } from './umount-shim.ts';
 
-/** The shims stand on the container's own root: what they note is true for one life of it. */
+/** The shims are on the container's own root file system, so what they record is valid for one life of it. */
 const shims: Readonly<Record<string, string>> = {
   functions: shimFunctions,
   hostname: hostnameShim,
@@ -14,10 +14,10 @@ const shims: Readonly<Record<string, string>> = {
   umount: umountShim,
 };
 
-/** `text` as one word of a shell. */
+/** Quotes `text` as one argument of a shell. */
 export const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-// by the shell itself: a process for each would be most of what the entry costs
+// the shell writes the files itself: a process for each would take most of the entry's time
 const install = ([name, text]: readonly [string, string]): string =>
   `printf %s ${shellQuote(text)} > "$shims/${name}"\n`;
 

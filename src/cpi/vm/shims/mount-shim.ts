@@ -1,9 +1,13 @@
 /**
- * `mount` for an upstream agent, which compares a disk's hint with the source that bare mount(8) prints, and that is
- * the device where a folder was bound (bosh-agent: platform/disk/cmd_mounts_searcher.go, linux_bind_mounter.go):
+ * `mount` for an upstream agent. The agent compares a disk's hint with the source that bare mount(8) prints,
+ * and for a folder that was bound this is the device (bosh-agent: platform/disk/cmd_mounts_searcher.go,
+ * linux_bind_mounter.go):
+ *
  * - without arguments it prints the hint as source of /var/vcap/store and store_migration_target,
- * - \`mount <hint> <one of them> [-o ...]\` binds the folder, or links to it where the container may not mount,
- * - where it may not, or may not change a mount, what the agent's start asks for is noted instead and printed again.
+ * - \`mount <hint> <one of them> [-o ...]\` binds the folder, or links to it if the container may not mount,
+ * - if the container may not mount, or may not change a mount, the mounts of the agent's start are recorded
+ *   instead and printed again.
+ *
  * Anything else is mount(8) itself.
  */
 export const mountShim = `#!/bin/sh

@@ -1,7 +1,8 @@
 /**
  * `sv` and `systemctl` for an upstream agent, which starts, kills and stops monit by them (bosh-agent:
- * servicemanager/*.go). Below the entry there is no service manager: a loop runs monit as the stemcell's own unit does
- * (bosh-linux-stemcell-builder: stages/bosh_monit/assets/monit.service), and again whenever it ends.
+ * servicemanager/*.go). Below the entry there is no service manager: a loop runs monit as the stemcell's own
+ * unit does (bosh-linux-stemcell-builder: stages/bosh_monit/assets/monit.service), and again whenever it
+ * ends.
  */
 export const serviceShim = `#!/bin/sh
 PATH=/var/vcap/bosh/bin:/usr/sbin:/usr/bin:/sbin:/bin

@@ -1,8 +1,8 @@
 /**
- * Shell functions of the shims. A persistent disk is known by its hint, the folder `store` inside its volume, and is
- * shown at /var/vcap/store or, while it is filled, at /var/vcap/store_migration_target: by a bind mount where the
- * container has CAP_SYS_ADMIN, else by a symbolic link. A link has a keeper, a process that stands in the volume: as
- * with a bind, the disk then counts as in use for whoever would pull it away.
+ * Shell functions of the shims. The hint of a persistent disk is the folder `store` inside its volume. The
+ * disk appears at /var/vcap/store or, while it is filled, at /var/vcap/store_migration_target: by a bind
+ * mount if the container has CAP_SYS_ADMIN, else by a symbolic link. For a link, a background process (the
+ * keeper) keeps its working directory in the volume, so that the disk counts as in use, as with a bind mount.
  */
 export const shimFunctions = `PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH

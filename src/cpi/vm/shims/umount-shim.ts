@@ -1,6 +1,7 @@
 /**
- * `umount` for an upstream agent: `umount <hint>` unmounts the disk from /var/vcap/store and store_migration_target,
- * wherever it is shown; a link is removed unless something uses the disk. Anything else is umount(8) itself.
+ * `umount` for an upstream agent: `umount <hint>` unmounts the disk from /var/vcap/store and
+ * store_migration_target, at each path where it appears; a link is removed unless a process uses the disk.
+ * Anything else is umount(8) itself.
  */
 export const umountShim = `#!/bin/sh
 . /var/lib/bosh-kubernetes/shims/functions
