@@ -40,8 +40,8 @@ const pauseMs = 500;
  * mount container mount the volume in the VM. Returns the disk hint. On failure, deletes the attachment pod,
  * also one that an interrupted call left. Exception: if the disk may be mounted in the VM, the pod stays,
  * because a job may be writing and a deletion cannot be undone (take-back.ts). An attachment pod that a
- * detach_disk has released, and did not delete because it was killed, is replaced by a new one. Model:
- * hot.pml
+ * detach_disk has released, and did not delete because it was killed, is replaced by a new one.
+ * Model: hot.pml
  */
 export async function attachHot(cloud: CallContext, vm: Pod, claim: PersistentVolumeClaim): Promise<string> {
   const diskCid = claim.metadata.name ?? '';

@@ -35,8 +35,8 @@ export async function isMountedInVm(cloud: CallContext, vm: Pod, diskCid: string
 
 /**
  * Returns whether a disk that was not released is mounted in an existing VM. Also true while the VM's
- * container waits for a restart: it cannot be checked then, and it will start with the disk mounted. Model:
- * hot.pml
+ * container waits for a restart: it cannot be checked then, and it will start with the disk mounted.
+ * Model: hot.pml
  */
 export async function isMountedOrRestarting(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
   return (await lookIntoVm(cloud, vm, diskCid)) !== 'not mounted';

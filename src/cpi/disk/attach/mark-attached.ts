@@ -30,8 +30,8 @@ export interface Marking {
  * way, and its replacement is discarded. The patch has the resourceVersion of the claim that `look` checked:
  * another attach_disk may have attached the disk to its VM since, which may have it mounted although its
  * attachment pod was force-deleted. Returns the mark, a decimal number; each attach_disk writes a higher one.
- * Rejects if the disk is being deleted, and with DISK_ATTACHED_ELSEWHERE if an existing VM has it. Model:
- * hot.pml
+ * Rejects if the disk is being deleted, and with DISK_ATTACHED_ELSEWHERE if an existing VM has it.
+ * Model: hot.pml
  */
 export async function recordAttachment(
   cloud: CallContext,

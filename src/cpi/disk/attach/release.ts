@@ -28,8 +28,8 @@ export type Release = 'released' | 'gone' | Pod;
  * disk. Returns `released` if the disk is unmounted, or its node is out of service; `gone` if the attachment
  * pod is deleted; the attachment pod if a killed attach_disk never mounted the disk: only this version of it
  * may be deleted. Rejects with DISK_BUSY, the disk still attached, also if an attach_disk that the caller
- * does not know of has had it mounted (`mark`: that of the last one it knows of), and with NODE_LOST. Model:
- * hot.pml
+ * does not know of has had it mounted (`mark`: that of the last one it knows of), and with NODE_LOST.
+ * Model: hot.pml
  */
 export async function unmountFromVm(cloud: CallContext, attachment: Pod, mark: number): Promise<Release> {
   const diskCid = diskCidOf(attachment);

@@ -29,8 +29,8 @@ export async function replaceTerminalAttachment(
 }
 
 /**
- * Rejects with DISK_BUSY if a terminating VM has the disk mounted without an attachment pod that runs. Model:
- * hot.pml
+ * Rejects with DISK_BUSY if a terminating VM has the disk mounted without an attachment pod that runs.
+ * Model: hot.pml
  */
 export async function refuseMounted(cloud: CallContext, vm: Pod, diskCid: string): Promise<void> {
   if (!(await isMountedInVm(cloud, vm, diskCid))) return;

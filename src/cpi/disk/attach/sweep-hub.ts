@@ -18,8 +18,8 @@ const startGraceMs = 5000;
  * Unblocks the deletion of a VM's pod that hangs on leftover mounts in its hub. An attachment pod that was
  * deleted while its container could not run, or was force-deleted, leaves its mount in the hub, and a kubelet
  * never unmounts the hub under a mount. If the pod stays although its containers have ended, creates a
- * sweeper, and deletes it when `gone` has settled. Sends no request if `gone` resolves in time. Model:
- * hot.pml
+ * sweeper, and deletes it when `gone` has settled. Sends no request if `gone` resolves in time.
+ * Model: hot.pml
  */
 export async function cleanUpHub(cloud: CallContext, vm: Pod, gone: Promise<unknown>): Promise<void> {
   const over = new AbortController();
