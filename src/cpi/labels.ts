@@ -67,7 +67,7 @@ export const annotation = {
   attach: `${domain}attach`,
   /** On a budget: the VM that was created or deleted when the budget was last changed. */
   settledBy: `${domain}settled-by`,
-  /** A digest that tells whether a pod is what a repeated create_vm would make. */
+  /** A digest by which a repeated create_vm recognizes the pod that it would make. */
   specDigest: `${domain}spec-digest`,
   /**
    * On a VM's Secret. `done`: create_vm has made the whole VM and returns, or has returned. `abandoned`:

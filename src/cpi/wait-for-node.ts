@@ -55,7 +55,7 @@ const isUnschedulable = ({ status }: Pod): boolean =>
   (status?.conditions ?? []).some(({ type, status: value }) => type === 'PodScheduled' && value === 'False');
 
 /**
- * Describes why claims have no volume. Only the events of a claim tell the reason: the scheduler reports no
+ * Describes why claims have no volume. Only the events of a claim have the reason: the scheduler reports no
  * more than that the claim is unbound.
  */
 async function describeClaims(cloud: CallContext, namespace: string, { spec }: Pod): Promise<string[]> {

@@ -115,7 +115,10 @@ export const clauses: Readonly<Record<string, string>> = {
   '47b': 'errors are typed',
 };
 
-/** Clauses that cannot run, and why. None of the behaviours 17 to 26 and 31 to 38 may be here. */
+/**
+ * Clauses that cannot run on every machine or target, and why. None of the behaviours 17 to 26 and 31 to 38
+ * may be here, either. The embedded cluster runs as root in CI and has all requirements.
+ */
 export const notRun: Readonly<Record<string, string>> = {};
 
 /**

@@ -137,7 +137,7 @@ function missingResources(missing: string): Explanation {
 }
 
 /**
- * Explains that a container violates a LimitRange; the message does not tell which one
+ * Explains that a container violates a LimitRange; the message does not name the container
  * (plugin/pkg/admission/limitranger).
  */
 function limitRangeViolation({ message }: ApiError): Explanation {

@@ -29,7 +29,7 @@ const serverTime = ({ api, clock }: CallContext): number | undefined =>
   api.serverTime === undefined ? clock.now() : api.serverTime();
 
 /**
- * Polls the node again. A failed read is ignored: a restarting API server tells nothing about the node, and
+ * Polls the node again. A failed read is ignored: a restarting API server knows nothing about the node, and
  * the wait has a deadline.
  */
 async function lookAgain(cloud: CallContext, name: string): Promise<NodeState> {

@@ -78,7 +78,7 @@ const write = fc.oneof(
   ...[4, 3, 2, 1, 1].map((weight, index) => ({ arbitrary: fc.constant(index + 1), weight })),
 );
 const counted = fc.oneof(
-  // most calls send no more
+  // most calls send no more requests
   { arbitrary: fc.tuple(fc.constant('requests' as const), fc.integer({ min: 1, max: 18 })), weight: 1 },
   // between a read and the write that depends on it
   { arbitrary: fc.tuple(fc.constant('writes' as const), write), weight: 3 },

@@ -11,7 +11,7 @@ type Stage = 'new' | 'running' | 'ended' | 'gone';
 interface Container {
   readonly id: number;
   readonly mounter: MountContainer | undefined;
-  /** Undefined while it runs. */
+  /** Undefined while the process runs. */
   exit: ScriptOutcome | undefined;
 }
 

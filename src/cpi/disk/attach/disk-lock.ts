@@ -104,7 +104,7 @@ export async function lockDisk(
     const now = await findClaim(cloud, name);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(name, 'was deleted meanwhile');
-    // of an update_disk that began meanwhile: what the VM writes would not be in it
+    // an update_disk may have started since; its copy would miss what the VM writes, so discard it
     await discardReplacement(cloud, now);
     await look(now);
     claim = now;
@@ -113,10 +113,11 @@ export async function lockDisk(
 }
 
 /**
- * Takes the disk from that VM if its lock is still the one of `seen`. False if an attach_disk has locked it
- * since: it has the disk, or is about to. A disk that the VM does not have any more is success. The caller
- * has written the VM's record since it read `seen`, and has seen that neither the record nor the pod names
- * the disk. `detached`: the claim says that it was detached from this VM. Idempotent. Model: recreate.pml.
+ * Removes the lock of that VM from the disk if it is still the lock of `seen`. Returns false if an
+ * attach_disk has locked the disk since: the VM has the disk, or is about to get it. Success if the VM does
+ * not have the disk any more. The caller has written the VM's record since it read `seen`, and has checked
+ * that neither the record nor the pod names the disk. `detached`: record on the claim that the disk was
+ * detached from this VM. Idempotent. Model: recreate.pml.
  */
 export async function unlockDisk(
   cloud: CallContext,

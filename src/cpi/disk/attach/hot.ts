@@ -59,7 +59,7 @@ export async function attachHot(cloud: CallContext, vm: Pod, claim: PersistentVo
   throw madeByOthers(diskCid);
 }
 
-/** How `hold` treats the disk of a VM. */
+/** How `hold` finds or creates the attachment pod of a disk. */
 interface Holding {
   /** The disk may still be mounted in the VM from an earlier attachment pod. */
   readonly takesOver: boolean;
@@ -102,8 +102,8 @@ export async function hold(
 }
 
 /**
- * Rejects if the attachment pod was force-deleted while its mount container was starting: another call may
- * then have found the VM without the disk.
+ * Rejects if the attachment pod was force-deleted while the bind script ran in it: another call may then have
+ * found the VM without the disk.
  */
 async function requireThere(cloud: CallContext, { metadata }: Pod, diskCid: string): Promise<void> {
   const now = await findAttachment(cloud, diskCid);
@@ -173,7 +173,7 @@ export async function refuseLeftMount(cloud: CallContext, claim: PersistentVolum
 }
 
 /**
- * Checks by dry run that the replacement of a terminal attachment pod would be admitted, before the terminal
+ * Checks by dry run that the successor of a terminal attachment pod would be admitted, before the terminal
  * one is deleted: another pod may use its quota now. If the old pod were deleted and the new one refused, no
  * object would record that the disk is mounted. AlreadyExists means admitted: the server checks admission
  * first.

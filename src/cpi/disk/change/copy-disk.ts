@@ -182,7 +182,7 @@ async function findVolume(cloud: CallContext, name: string): Promise<PersistentV
 
 /**
  * Rolls the copy back and returns the error to report, after the replacement is deleted and the disk is as
- * before; if this fails, the error reports that, too. No Kubernetes API tells whether a driver can copy. So a
+ * before; if this fails, the error reports that, too. No Kubernetes API shows whether a driver can copy. So a
  * driver that cannot is tried until the deadline, and then the director copies the disk itself.
  */
 async function takenBack(cloud: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
