@@ -5,7 +5,10 @@ import type { ServerConfig } from './config/access.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The way to the cluster that a configuration names; `process` is our own environment. Rejects with INVALID_CONFIG. */
+/**
+ * Resolves the access to the cluster that a configuration names; `process` is the environment of this
+ * process. Rejects with INVALID_CONFIG.
+ */
 export async function resolveClusterAccess(
   { kubernetes, proxies }: Pick<CpiConfig, 'kubernetes' | 'proxies'>,
   process: Environment,

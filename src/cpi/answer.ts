@@ -13,14 +13,14 @@ import { redactedSay } from './redacted-say.ts';
 import type { OpenCall, SessionOptions } from './session.ts';
 
 export interface AnswerDependencies {
-  /** Text of the config file; undefined when none was given. */
+  /** Reads the text of the config file; undefined if no file was given. */
   readonly readConfig: () => Promise<string | undefined>;
   readonly openSession: (options: Omit<SessionOptions, 'environment' | 'say'>) => Promise<OpenCall>;
 }
 
 /**
- * The response to one request; never rejects. `info` and unknown methods read no configuration and load nothing, so
- * they work whatever is broken.
+ * Returns the response to one request; never rejects. `info` and unknown methods read no configuration and
+ * load nothing, so they work whatever else is broken.
  */
 export async function answerRequest(
   input: string | Promise<string>,
@@ -56,8 +56,9 @@ function loadVerb(method: string): () => Promise<Verb> {
 }
 
 /**
- * From here on the request's env and the configuration are known, so that messages can be cleared of them.
- * The context of the call is found here, once for all verbs: they see names, callers see cids.
+ * Runs the verb. From here on the request's env and the configuration are known, so messages are redacted
+ * with their secrets. Cids lose their context here and get it back in the result; verbs see object names
+ * only.
  */
 async function callVerb(
   load: () => Promise<Verb>,
@@ -104,7 +105,7 @@ async function callVerb(
   }
 }
 
-/** Loaded only where there is something to clear: most calls write no text. */
+/** Loads the redactor only if there is a text to redact: most calls write none. */
 async function createRedactor(
   file: unknown,
   request: CpiRequest,
@@ -127,10 +128,13 @@ interface ErrorScope {
   readonly namespace: string | undefined;
 }
 
-/** What is wrong with arguments or configuration is so in every namespace. */
+/**
+ * Invalid arguments and an invalid configuration are invalid in every namespace, so these errors do not name
+ * one.
+ */
 const isInputError = (error: unknown): boolean => isProductError(error) && error.code.startsWith('INVALID_');
 
-/** An operator with several namespaces and clusters has to know which one a message is about. */
+/** Adds the namespace and the cluster to a message, for an operator who has several of them. */
 function withNamespace(message: string, { contextName, namespace }: ErrorScope): string {
   if (message === '') return message;
   const where = [
@@ -148,7 +152,7 @@ function parseConfigFile(text: string | undefined): unknown {
     return JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // the parser quotes the text, which holds credentials
+    // the parser quotes the text, which contains credentials
     throw new ProductError(
       'INVALID_CONFIG',
       'the config file of the CPI is not JSON; it has to be what the job kubernetes_cpi renders',

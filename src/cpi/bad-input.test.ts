@@ -10,7 +10,10 @@ import { countingApi } from './testing/counting-api.ts';
 import type { Requests } from './testing/counting-api.ts';
 import { agentId, image, testCloud } from './testing/test-cloud.ts';
 
-/** Every method of the table, with every argument wrong in every way: the type its caller expects, nothing written. */
+/**
+ * Calls every method of the table with every kind of wrong value for every argument: the error has the type
+ * that callers expect, and nothing is written.
+ */
 const nowhere = '00000000-0000-4000-8000-00000000dead';
 const plausible: Readonly<Record<Parameter['type'], unknown>> = {
   string: image,
@@ -64,7 +67,9 @@ const foreign = [
   'disk-☃',
   'net 1',
 ];
-/** What a caller gets for a cid of nothing; any other method names what is missing. */
+/**
+ * The results for cids of objects that do not exist; any other method returns an error that names the object.
+ */
 const answers: Readonly<Record<string, unknown>> = {
   has_vm: false,
   has_disk: false,
@@ -160,7 +165,7 @@ for (const method of methods.keys()) {
 async function expectRefusal(ask: World['ask'], method: string, args: readonly unknown[]): Promise<void> {
   const response = await ask(method, args);
   const what = `${method}(${JSON.stringify(args)})`;
-  // what names nothing is not there, whatever its type
+  // a value that names no object does not exist, whatever its type
   if (method.startsWith('has_')) assert.deepEqual(response, { result: false, error: null, log: '' }, what);
   else assertError(response, ['CloudError', 'VMCreationFailed', 'NotSupported'], what);
 }
@@ -176,7 +181,7 @@ test('cids of others as second arguments, and wrong sizes of what is there: noth
     assertError(await ask('detach_disk', [vm, cid]), ['DiskNotAttached'], `detach_disk(${cid})`);
   }
   for (const size of wrongValues.size) {
-    // NotSupported would have the director copy the disk
+    // NotSupported would make the director copy the disk
     assertError(await ask('resize_disk', [disk, size]), ['CloudError'], `resize_disk(${String(size)})`);
     assertError(await ask('update_disk', [disk, size, {}]), ['CloudError'], `update_disk(${String(size)})`);
   }

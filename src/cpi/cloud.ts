@@ -4,11 +4,11 @@ import type { Clock } from '../kubernetes/clock.ts';
 import type { CpiConfig } from './config.ts';
 
 export interface ExecCommand {
-  /** That of the VMs where it is absent. */
+  /** Default: the namespace of the VMs. */
   readonly namespace?: string;
   readonly pod: string;
   readonly container: string;
-  /** Shown in audit logs: no secrets. */
+  /** Audit logs contain the command, so it must not contain secrets. */
   readonly command: ShellCommand;
   readonly deadlineMs: number;
 }
@@ -19,10 +19,13 @@ export interface ExecResult {
   readonly stderr: string;
 }
 
-/** What a verb works with. Everything outside the process comes through here. */
+/** The context of one CPI call. A verb reaches everything outside the process through it. */
 export interface CallContext {
   readonly api: KubernetesApi;
-  /** Runs a command in a container of the namespace; exit code 0 is its own. Rejects as `runScript` does. */
+  /**
+   * Runs a shell script in a container of the namespace. Exit code 0 means that the script ran to its end.
+   * Errors: see `runScript`.
+   */
   readonly exec: (command: ExecCommand) => Promise<ExecResult>;
   readonly config: CpiConfig;
   readonly namespace: string;
@@ -30,21 +33,22 @@ export interface CallContext {
   readonly newUuid: () => string;
   /** `context.director_uuid` of the call, for the label. */
   readonly directorUuid: string | undefined;
-  /** Adds a line to the response's `log`: what the caller's operator should know though nothing failed. */
+  /** Adds a line to the `log` of the response, for news to the operator that are not errors. */
   readonly log: (line: string) => void;
   /**
-   * Tells the operator at once, while the call goes on: on stderr, which is the director's log of the CPI.
-   * create-env prints lines that begin with `waiting for ` or `note: ` (src/deploy/cpi/cpi-runner.ts).
+   * Reports a line to the operator at once, while the call runs, on stderr, which is the director's log of
+   * the CPI. create-env prints lines that begin with `waiting for ` or `note: `
+   * (src/deploy/cpi/cpi-runner.ts).
    */
   readonly reportProgress: (line: string) => void;
 }
 
-/** Where claims and attachments live. */
+/** Returns the namespace of claims and attachment pods. */
 export const diskNamespaceOf = ({ config, namespace }: CallContext): string =>
   config.kubernetes.diskNamespace ?? namespace;
 
 /**
- * One CPI method: positional arguments in, the response's `result` out. Every verb may be run again after any
- * end.
+ * One CPI method: takes the positional arguments, returns the response's `result`. Every verb can be repeated
+ * after it ended or was interrupted at any point.
  */
 export type Verb = (cloud: CallContext, args: readonly unknown[]) => Promise<unknown>;

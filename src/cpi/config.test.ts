@@ -171,7 +171,7 @@ test('a merge has every leaf of both, however deep, and the second wins', () => 
   );
 });
 
-/** Each value that is no object, by its path. */
+/** Returns each value that is not an object, by its path. */
 function leavesOf(tree: object): Record<string, unknown> {
   const leaves = Object.entries(tree).flatMap(([key, value]: [string, unknown]) =>
     typeof value === 'object' && value !== null

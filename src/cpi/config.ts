@@ -23,14 +23,14 @@ export interface CpiConfig {
   readonly networks: NetworksConfig;
   readonly agent: AgentConfig;
   readonly defaults: Defaults;
-  /** Absent: only light stemcells are taken. */
+  /** Undefined: create_stemcell accepts light stemcells only. */
   readonly registry: RegistryConfig | undefined;
 }
 
 /**
- * The configuration of one call: `file` is what the job rendered, `request` the request's context, `contextName` the
- * context that its cids or cloud_properties name (config/layers.ts says what wins). Each section refuses by name what
- * it does not know. Throws INVALID_CONFIG, which never quotes a value.
+ * Parses the configuration of one call: `file` is what the job rendered, `request` the request's context,
+ * `contextName` the context that its cids or cloud_properties name (config/layers.ts states the precedence).
+ * Each section rejects unknown keys by name. Throws INVALID_CONFIG, which never quotes a value.
  */
 export function parseConfig(file: unknown, request: Readonly<Json>, contextName?: string): CpiConfig {
   const place: Location = { code: 'INVALID_CONFIG', path: 'config' };
@@ -47,7 +47,10 @@ export function parseConfig(file: unknown, request: Readonly<Json>, contextName?
   };
 }
 
-/** A context of the kubeconfig that was named brings its own namespace; ours is for where it has none. */
+/**
+ * A named context of the kubeconfig brings its own namespace. The namespace of the CPI is the default for a
+ * context without one.
+ */
 function inContext(kubernetes: KubernetesConfig, context: string): KubernetesConfig {
   return { ...kubernetes, context, namespace: undefined, defaultNamespace: kubernetes.namespace };
 }

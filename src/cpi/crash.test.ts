@@ -127,7 +127,7 @@ const cases: readonly CrashCase[] = [
     verb: (cloud, [cid]) => deleteVm(cloud, [cid]),
     writes: 2,
     check: async ({ api, cloud }, [, disk]) => {
-      // what the cluster collects by itself is not awaited by a call that finds nothing any more
+      // a call that finds nothing any more does not wait for the objects that the garbage collector deletes
       await waitForClaimDeletion(cloud, vmCid);
       assert.deepEqual(await namesLeft(api), [`persistentvolumeclaims ${String(disk)}`]);
     },
@@ -150,8 +150,8 @@ const cases: readonly CrashCase[] = [
 ];
 
 /**
- * The disk is attached, by the record, by the pod and by the answer of get_disks, after whatever was there
- * before.
+ * Checks that the disk is attached, by the record, by the pod and by the result of get_disks, after the disks
+ * that were attached before.
  */
 async function checkSecondDisk({ cloud }: TestCloud, [, disk]: readonly unknown[]): Promise<void> {
   const disks = await getDisks(cloud, [vmCid]);

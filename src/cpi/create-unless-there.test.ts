@@ -14,7 +14,7 @@ const failure = (code: number, message: string, reason?: string): ApiError =>
     ...(reason !== undefined && { reason }),
   });
 
-/** The API where a create is answered so. */
+/** Returns an API that answers a create with this error. */
 const answering = (api: KubernetesApi, error: ApiError): KubernetesApi => ({
   get: (reference) => api.get(reference),
   create: () => Promise.reject(error),
@@ -26,7 +26,7 @@ const answering = (api: KubernetesApi, error: ApiError): KubernetesApi => ({
   watch: (resource, query) => api.watch(resource, query),
 });
 
-/** Words that a server has for what is there as well as for what is not. */
+/** Refusals that a server sends both for objects that exist and for objects that do not. */
 const refusals: readonly ApiError[] = [
   failure(403, 'configmaps "a" is forbidden: exceeded quota: q, requested: count/configmaps=1, used: 1'),
   failure(422, 'Service "a" is invalid: spec.clusterIPs: provided IP is already allocated', 'Invalid'),

@@ -6,16 +6,17 @@ import { isAdmissionRejection } from './failure/forbidden.ts';
 
 export interface CreateOrGetResult<T extends KubernetesObject> {
   readonly object: T;
-  /** False: one of its name was there already. Whose it is, and what it is like, the caller has to see. */
+  /** False: an object of that name existed. The caller must check its owner and its spec. */
   readonly isNew: boolean;
 }
 
 /**
- * Makes an object, or finds the one of its name; undefined where that was in the way and is gone by now. That
- * something is there a server sees last: allocation, validation and admission come first (apiserver
- * pkg/registry/generic/registry/store.go create), and a full quota, a policy of later or an address that this
- * very object has are their words about it. So a refusal asks, too; rejects with it where nothing of that
- * name is there.
+ * Creates the object, or returns the existing one of that name. Undefined if it existed during the create and
+ * was deleted before the read; try again then. The API server checks for existence last: allocation,
+ * validation and admission come first (apiserver pkg/registry/generic/registry/store.go create). So a full
+ * quota, a policy that was added later, or an address that this very object has may refuse a create whose
+ * object exists. After such a refusal the function looks the object up, and rejects with the refusal if it
+ * does not exist.
  */
 export async function createOrGet<T extends KubernetesObject>(
   api: KubernetesApi,
@@ -35,7 +36,10 @@ export async function createOrGet<T extends KubernetesObject>(
   }
 }
 
-/** With the name of the LimitRange that caused it, if one did; loaded here because no other call needs it. */
+/**
+ * Returns the error with the name of the LimitRange that caused it, if one did. The module is loaded here
+ * because no other call needs it.
+ */
 export async function explained(
   api: KubernetesApi,
   namespace: string | undefined,

@@ -21,7 +21,8 @@ import { namespace } from './testing/test-cloud.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /**
- * An attachment whose end nothing has confirmed, with its mount in the VM, on real pods of the embedded node.
+ * Attachment pods that end without a confirmed release, with their mount in the VM, on real pods of the
+ * embedded node.
  */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
@@ -42,7 +43,7 @@ describeInOneNamespace(import.meta.filename, () => {
       throw error;
     });
 
-  /** A VM with a disk that a job of it has on its store. */
+  /** Makes a VM with a disk that a job of the VM has mounted on its store. */
   async function writingVm(): Promise<{ vm: string; disk: string; hint: string }> {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);
@@ -51,7 +52,9 @@ describeInOneNamespace(import.meta.filename, () => {
     return { vm, disk, hint };
   }
 
-  /** The job is still writing; then it stops, and the disk is detached and given to another VM. */
+  /**
+   * Checks that the job still writes; then stops the job, detaches the disk and attaches it to another VM.
+   */
   async function assertKeptThenMoves(vm: string, disk: string): Promise<void> {
     assert.deepEqual(await getDisks(world.cloud, [vm]), [disk]);
     await world.inVm(vm, 'echo more >> /var/vcap/store/file && umount /var/vcap/store');
@@ -64,7 +67,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [disk]);
   }
 
-  /** The first process that has the arguments of that disk's holder. */
+  /** Returns the first process that has the arguments of that disk's mount container. */
   async function holderPid(disk: string): Promise<number | undefined> {
     for (const pid of await readdir('/proc')) {
       if (!/^\d+$/u.test(pid)) continue;
@@ -156,7 +159,7 @@ describeInOneNamespace(import.meta.filename, () => {
       await assert.rejects(detachDisk(world.cloud, [vm, disk]), busy(/mounted at \/var\/vcap\/store/u));
 
       assert.equal(await mountsOf(vm, disk), 1);
-      // what has taken it over mounts it again, as after a restart of the node
+      // the pod that has adopted the mount mounts the volume again, as after a restart of the node
       assert.equal((await world.exec(`attach-${disk}`, 'hold', unmounted)).exitCode, 0);
       await killHolder(disk);
       await until('the disk to be back', async () => (await mountsOf(vm, disk)) === 1);

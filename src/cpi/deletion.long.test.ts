@@ -21,7 +21,10 @@ import { deleteVm } from './vm/delete-vm.ts';
 
 type Strategy = 'hot' | 'recreate';
 
-/** Pods deleted by somebody who is not the CPI, while jobs write to every disk: all of it ends, and the data is whole. */
+/**
+ * Another program than the CPI deletes pods while jobs write to every disk: all pods end, and the data is
+ * whole.
+ */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   let count = 0;
@@ -52,7 +55,7 @@ describeInNamespace(import.meta.filename, () => {
     return cid;
   };
 
-  /** A VM with that many disks: the first on the store, a job writing to each. */
+  /** Makes a VM with that many disks: the first is mounted on the store, and a job writes to each. */
   async function subject(cloud: CallContext, disks: number): Promise<{ vm: string; cids: string[] }> {
     const vm = await newVm(cloud);
     const cids: string[] = [];
@@ -72,7 +75,10 @@ describeInNamespace(import.meta.filename, () => {
     return { vm, cids };
   }
 
-  /** The disks are free and their content is whole: another VM has them all, and deletes them. */
+  /**
+   * Checks that the disks are free and their content is whole: another VM gets all of them, and then they are
+   * deleted.
+   */
   async function assertWhole(cloud: CallContext, cids: readonly string[]): Promise<void> {
     const next = await newVm(cloud);
     for (const disk of cids) {
@@ -87,7 +93,7 @@ describeInNamespace(import.meta.filename, () => {
     for (const disk of cids) await deleteDisk(cloud, [disk]);
   }
 
-  /** Deletes in that order: `vm`, the number of an attachment, with `!` by force. */
+  /** Deletes in that order: `vm`, or the number of an attachment pod; with `!` by force. */
   async function deleteInOrder(strategy: Strategy, disks: number, order: readonly string[]): Promise<void> {
     const cloud = world.cloudWith({ attach: strategy });
     const { vm, cids } = await subject(cloud, disks);

@@ -36,7 +36,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(world.errors, []);
   });
 
-  /** A process that has its directory on a disk; its pid. */
+  /** Starts a process that has its working directory on a disk; prints its pid. */
   const use = (hint: string): string =>
     `(cd ${hint} && exec sleep 1000) > /dev/null 2>&1 & sleep 0.3; echo $!`;
   const vmArguments = (): unknown[] => {

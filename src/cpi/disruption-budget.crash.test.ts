@@ -29,7 +29,7 @@ const assertBudget = async ({ api }: CallContext, wanted: readonly number[]): Pr
   );
 };
 
-/** Secret, pod and budget of a VM, killed around each write of them. */
+/** Secret, pod and budget of a VM: the call is killed around each write of them. */
 testCrashes([
   {
     name: 'create_vm into a group with a budget',

@@ -101,7 +101,7 @@ test('the cluster counts the VMs of the group and allows one disruption at a tim
   assert.equal(status?.disruptionsAllowed, 1);
 });
 
-/** The budget when its controller has seen all its pods. */
+/** Returns the budget after its controller has seen all its pods. */
 async function settled({ cloud }: SimulatedWorld): Promise<PodDisruptionBudget> {
   const reference = { resource: podDisruptionBudgets, namespace, name: budgetName(group) };
   return until('the budget to be counted', async () => {
@@ -114,7 +114,8 @@ async function settled({ cloud }: SimulatedWorld): Promise<PodDisruptionBudget> 
 test('a delete_vm that was killed before it told the budget is finished by the next', async (t) => {
   const world = await startSimulatedWorld(t);
   const vms = [await newVm(world), await newVm(world), await newVm(world)];
-  // as far as a killed call comes: the pod is gone, its Secret and the budget's number are not
+  // the state that a killed call leaves: the pod is deleted, its Secret exists, and the budget's number is
+  // unchanged
   await world.cloud.api.delete({ resource: pods, namespace, name: vms[0] ?? '' });
   await until('the pod to go', async () => !(await namesLeft(world.cluster.api)).includes(`pods ${vms[0]}`));
   assert.deepEqual(await budgets(world), [[budgetName(group), 2]]);

@@ -21,7 +21,7 @@ import { readyLock } from './disk/attach/until-ready-script.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /**
- * What the one container of an attachment does on the embedded node: binds, holds, lets go
+ * The mount container of an attachment pod on the embedded node: it mounts, keeps the mount, unmounts
  * (docs/decisions/0021).
  */
 describeInOneNamespace(import.meta.filename, () => {
@@ -170,14 +170,14 @@ describeInOneNamespace(import.meta.filename, () => {
   }
 });
 
-/** Makes objects in which `from`, a piece of JSON, is `to`. */
+/** Creates objects in which the JSON text `from` is replaced by `to`. */
 const withOther = (api: KubernetesApi, from: string, to: string): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
   create: (resource, object, ...more) =>
     api.create(resource, JSON.parse(JSON.stringify(object).replace(from, to)) as typeof object, ...more),
 });
 
-/** Makes pods whose hub is a plain folder of the node. */
+/** Creates pods whose hub is a plain folder of the node. */
 const withPlainHub = (api: KubernetesApi): KubernetesApi =>
   withOther(api, '"emptyDir":{"medium":"Memory"}', '"emptyDir":{}');
 

@@ -250,7 +250,10 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [disk]);
   });
 
-  /** What the agent leaves when it has mounted a disk (bosh-agent: platform/linux_platform.go). */
+  /**
+   * Writes the files that the agent leaves when it has mounted a disk (bosh-agent:
+   * platform/linux_platform.go).
+   */
   async function noteMounted(vm: string, disk: string, hint: string): Promise<void> {
     await world.inVm(
       vm,
@@ -259,7 +262,7 @@ describeInOneNamespace(import.meta.filename, () => {
     );
   }
 
-  /** Processes of a VM with exactly that command line. */
+  /** Returns the processes of a VM with exactly that command line. */
   async function pidsOf(vm: string, command: string): Promise<string> {
     const script = `for process in /proc/[0-9]*; do
       [ "$(tr '\\0' ' ' < $process/cmdline 2> /dev/null)" = '${command} ' ] && echo "\${process#/proc/}"

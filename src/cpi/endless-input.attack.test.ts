@@ -8,7 +8,7 @@ import { bun, bunIsMissing } from '../kubernetes/testing/run-in-bun.ts';
 const main = join(import.meta.dirname, 'main.ts');
 const timeout = 120_000;
 
-/** What the CPI answers to a request that does not end. */
+/** Returns the response of the CPI to a request that does not end. */
 async function answerToEndless(program: string): Promise<unknown> {
   const child = spawn(program, [main], { stdio: ['pipe', 'pipe', 'inherit'] });
   const piece = Buffer.alloc(1 << 20, ' ');

@@ -20,7 +20,10 @@ import { storageCloud } from './testing/storage-cloud.ts';
 import { createVmArguments, namesLeft, namespace, testCloud, vmCidOfTest } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 
-/** What is there of these kinds has used up a quota, which a server says before it says that something is there. */
+/**
+ * Creates a quota that the existing objects of these kinds use up. A server reports a full quota before it
+ * reports that an object exists.
+ */
 async function fill(api: KubernetesApi, ...resources: readonly Resource[]): Promise<void> {
   const counts = resources.map(async (resource) => {
     const { items } = await api.list(resource, { namespace });
@@ -79,7 +82,8 @@ test('what is not there is refused in the words of the quota, and nothing is lef
   assert.deepEqual(await namesLeft(api), ['pods vm-one', 'secrets vm-one']);
 });
 
-// the disk is marked, then its snapshot, the copy and, in a class that waits, the pod that binds it are made
+// the disk is marked; then its snapshot, the replacement and, in a class that waits, the pod that binds it
+// are made
 for (const [storageClass, writes, ...made] of [
   ['other', 3, volumeSnapshots, persistentVolumeClaims],
   ['later', 4, volumeSnapshots, persistentVolumeClaims, pods],

@@ -12,7 +12,10 @@ import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { profiles } from './vm/profile.ts';
 
-/** Root of a VM against the attachment of its disk, on the embedded node; on a real kubelet: test/cluster/hostile-vm.attack.test.ts. */
+/**
+ * Root of a VM against the attachment of its disk, on the embedded node. On a real kubelet:
+ * test/cluster/hostile-vm.attack.test.ts.
+ */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk } = embeddedVms(() => world, '127.64.23');
@@ -32,7 +35,7 @@ describeInOneNamespace(import.meta.filename, () => {
     assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
     return stdout;
   };
-  /** A disk with programs in its root, attached to no VM. */
+  /** Makes a disk with programs in its root, attached to no VM. */
   async function armedDisk(vm: string): Promise<string> {
     const { disk, hint } = await newDisk(vm);
     await inVm(vm, hostile.fillWithPrograms, hint);

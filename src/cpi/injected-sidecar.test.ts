@@ -20,7 +20,7 @@ import { withDisks } from './vm/pod-record.ts';
 
 const proxy: Container = { name: 'istio-proxy', image: 'registry.example/proxy:1', command: ['proxy'] };
 
-/** As the webhook of Istio does with holdApplicationUntilProxyStarts. */
+/** Injects a container as the webhook of Istio does with holdApplicationUntilProxyStarts. */
 const injecting = (api: KubernetesApi): KubernetesApi => ({
   ...interceptingApi(api, () => Promise.resolve()),
   create: async (resource, object, options) => {

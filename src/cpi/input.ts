@@ -3,7 +3,7 @@ import { ProductError } from '../errors/product-error.ts';
 
 export type Json = Record<string, unknown>;
 
-/** Where a value stands, for the error message: `INVALID_CONFIG` and `kubernetes.namespace`. */
+/** The location of a value, for the error message: `INVALID_CONFIG` and `kubernetes.namespace`. */
 export interface Location {
   readonly code: Extract<ErrorCode, 'INVALID_ARGUMENT' | 'INVALID_CONFIG'>;
   readonly path: string;
@@ -14,12 +14,12 @@ export const child = (place: Location, key: string | number): Location => ({
   path: `${place.path}.${key}`,
 });
 
-/** Never quotes the value: it may be a secret. */
+/** Returns the error for an invalid value. It never quotes the value, which may be a secret. */
 export function invalidValue(place: Location, expected: string): ProductError {
   return new ProductError(place.code, `${place.path} ${expected}`);
 }
 
-/** An object; null and absent count as empty, as BOSH sends them. */
+/** Returns the value as an object. Null and absent count as empty, because BOSH sends them so. */
 export function recordAt(value: unknown, place: Location): Json {
   if (value === undefined || value === null) return {};
   if (typeof value !== 'object' || Array.isArray(value)) throw invalidValue(place, 'has to be an object');
@@ -36,10 +36,16 @@ export function optionalStringAt(value: unknown, place: Location): string | unde
   return value === undefined || value === null ? undefined : stringAt(value, place);
 }
 
-/** MiB of what a Kubernetes quantity can say in bytes (apimachinery: pkg/api/resource, int64). */
+/**
+ * The largest number of MiB that a Kubernetes quantity can have in bytes (apimachinery: pkg/api/resource,
+ * int64).
+ */
 const maxInteger = 2 ** 43 - 1;
 
-/** A size in MiB, a number of cores or of seconds: no cluster has more than `largest` of anything. */
+/**
+ * Returns the value as a positive integer: a size in MiB, a number of cores or of seconds. No cluster has
+ * more of anything than the upper limit.
+ */
 export function positiveIntegerAt(value: unknown, place: Location): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value <= 0 || value > maxInteger) {
     throw invalidValue(place, `has to be a whole number from 1 to ${maxInteger}`);
@@ -59,7 +65,10 @@ export function stringsAt(value: unknown, place: Location): string[] {
   return value.map((item, index) => stringAt(item, child(place, index)));
 }
 
-/** Keys that we do not read are errors, never ignored: a misspelt or a later feature's key must not pass silently. */
+/**
+ * Rejects keys that the CPI does not read, instead of ignoring them: a misspelt key, or one of a later
+ * feature, must not pass silently.
+ */
 export function rejectUnknownKeys(value: Json, known: readonly string[], place: Location): void {
   const unknown = Object.keys(value).filter((key) => !known.includes(key));
   if (unknown.length === 0) return;
@@ -68,7 +77,7 @@ export function rejectUnknownKeys(value: Json, known: readonly string[], place: 
   throw invalidValue(place, `has keys that this CPI does not support: ${names} (${allowed})`);
 }
 
-/** Whether none of the keys has a value: the job renders a null for each property that is not given. */
+/** Returns whether none of the keys has a value: the job renders null for each property that is not set. */
 export function isUnset(section: Json, keys: readonly string[]): boolean {
   return keys.every((key) => (section[key] ?? undefined) === undefined);
 }

@@ -3,10 +3,10 @@ import { labelValue } from './names.ts';
 
 const domain = 'bosh.cloudfoundry.org/';
 
-/** Labels and annotations on our objects. Labels select; the whole truth is in annotations. */
+/** Labels and annotations of objects of the CPI. Selectors use labels; full values are in annotations. */
 export const label = {
   ...objectLabels,
-  /** The version of our object layout, so that a later CPI knows what it meets. */
+  /** The version of the object layout, so that a later CPI can recognize objects of this one. */
   layout: `${domain}layout`,
   agentId: `${domain}agent-id`,
   /** The director's uuid. */
@@ -19,79 +19,91 @@ export const label = {
   id: `${domain}id`,
   /** On a VM that counts for the budget of its group. */
   disruptionBudget: `${domain}disruption-budget`,
-  /**
-   * On a copy that update_disk made: the cid that its caller knows, until the caller names the copy by its
-   * own.
-   */
+  /** On a replacement that update_disk made: the previous cid, until a caller uses the new one. */
   replaces: `${domain}replaces`,
-  /** On such a copy until it has taken the disk's place: no cid names it, and it may be deleted. */
+  /** On a replacement until it has taken the disk's place: no cid names it, and it may be deleted. */
   provisional: `${domain}provisional`,
 } as const;
 
 export const annotation = {
   ...objectAnnotations,
-  /** What was asked for, one of each family; read by the embedded node and our static-ip wrapper. */
+  /**
+   * The requested addresses, one of each family. The embedded node and the CNI plugin static-ip read them.
+   */
   ipAddress: `${domain}ip-address`,
-  /** Of the VM's pod on an attachment, of its Secret on a claim. */
+  /** On an attachment pod: the uid of the VM's pod. On a claim: the uid of the VM's Secret. */
   vmUid: `${domain}vm-uid`,
-  /** On an attachment: its VM's namespace, which need not be its own. */
+  /** On an attachment pod: the namespace of its VM, which can differ from its own. */
   vmNamespace: `${domain}vm-namespace`,
-  /** On an attachment: a former one may have left the disk in the VM (attach/has-bound.ts). */
+  /**
+   * On an attachment pod: the disk may still be mounted in the VM from an earlier attachment pod
+   * (attach/has-bound.ts).
+   */
   takesOver: `${domain}takes-over`,
   /**
-   * On a claim: a value that each attach_disk under `hot` changes, so that its write is a conflict for every
-   * other call.
+   * On a claim: a value that each attach_disk under `hot` changes, so that it conflicts with the write of
+   * every other call.
    */
   attachment: `${domain}attachment`,
   /** On a claim: a random value that each attach_disk under `recreate` replaces (attach/disk-lock.ts). */
   lock: `${domain}lock`,
   /**
-   * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's version.
+   * On the Secret and the pod of a VM under `recreate`: a random value, which changes the object's
+   * resourceVersion.
    */
   changedBy: `${domain}changed-by`,
-  /** On a claim: the VM that the last attach_disk under `hot` gave the disk to (disk/attach/last-vm.ts). */
+  /**
+   * On a claim: the VM that the last attach_disk under `hot` attached the disk to (disk/attach/last-vm.ts).
+   */
   attachedTo: `${domain}attached-to`,
   /**
-   * On a claim: the uid of the VM that the last detach_disk took the disk from, until the next attach_disk.
+   * On a claim: the uid of the VM that the last detach_disk detached the disk from, until the next
+   * attach_disk.
    */
   detachedFrom: `${domain}detached-from`,
-  /** `true` on a claim that delete_disk deletes: that deletion is no loss. */
+  /** `true` on a claim that delete_disk deletes: this deletion is no loss of data. */
   deleting: `${domain}deleting`,
   /** The strategy that the VM was made with: `hot` or `recreate`. */
   attach: `${domain}attach`,
-  /** On a budget: the VM whose coming or going it was changed for last. */
+  /** On a budget: the VM that was created or deleted when the budget was last changed. */
   settledBy: `${domain}settled-by`,
-  /** Says whether a pod is what a repeated create_vm would make. */
+  /** A digest by which a repeated create_vm recognizes the pod that it would make. */
   specDigest: `${domain}spec-digest`,
   /**
-   * On a VM's Secret. `done`: its create_vm has made all of it and answers, or has answered; `abandoned`:
-   * another call removes it. Absent: a create_vm is at work or was killed, or the CPI that made the VM did
-   * not write this yet.
+   * On a VM's Secret. `done`: create_vm has made the whole VM and returns, or has returned. `abandoned`:
+   * another call removes it. Absent: a create_vm is running or was killed, or the CPI that made the VM did
+   * not write this label yet.
    */
   creation: `${domain}creation`,
-  /** On a VM's Secret: JSON list of the Services that it has a part in. */
+  /** On a VM's Secret: JSON list of the Services that the VM belongs to. */
   services: `${domain}services`,
-  /** On a Service: JSON list of the annotations that its cloud_properties gave. */
+  /** On a Service: JSON list of the annotations that its cloud_properties set. */
   givenAnnotations: `${domain}given-annotations`,
   /** The class that a disk's type names for its snapshots. */
   snapshotClass: `${domain}snapshot-class`,
   /**
-   * `true` on a disk whose type names no storage class: it has the one that was the default when it was made.
+   * `true` on a disk whose type names no storage class: it has the class that was the default when it was
+   * made.
    */
   defaultClass: `${domain}default-class`,
-  /** On a disk that update_disk copies: the copy that may take its place. */
+  /** On a disk that update_disk copies: the replacement that may take its place. */
   copy: `${domain}copy`,
-  /** `true` on such a disk while its copy is removed. */
+  /** `true` on such a disk while its replacement is removed. */
   copyDropped: `${domain}copy-dropped`,
-  /** `true` on such a disk once its copy has taken its place: all that is left to do is to delete it. */
+  /**
+   * `true` on such a disk once its replacement has taken its place: only the deletion of the disk remains.
+   */
   replaced: `${domain}replaced`,
-  /** `true` on a claim that was deleted while it was attached: its volume may go with the attachment. */
+  /**
+   * `true` on a claim that was deleted while it was attached: its volume may be deleted with the attachment
+   * pod.
+   */
   giveUp: `${domain}give-up`,
 } as const;
 
 /**
- * `volume`: what a VM keeps its state and /var/vcap/data on, where that is a claim; `copy`: what update_disk
- * makes for the time of its work.
+ * `volume`: a claim for a VM's state and /var/vcap/data, if the VM has one. `copy`: an object that
+ * update_disk makes for the time of its work.
  */
 export type ObjectKind =
   | 'vm'
@@ -112,7 +124,10 @@ export function baseLabels(kind: ObjectKind, directorUuid: string | undefined): 
   };
 }
 
-/** True for an object of ours of that kind. Verbs touch nothing else, whatever cid they are given. */
+/**
+ * Returns true for an object of that kind that the CPI manages. Verbs never change other objects, whatever
+ * cid they get.
+ */
 export function isManaged(
   object: { metadata: { labels?: Record<string, string> } },
   kind: ObjectKind,

@@ -5,7 +5,7 @@ import { type EventObject, describeEventsIfAllowed, describePodAndEvents } from 
 import type { WaitStatus } from '../kubernetes/wait.ts';
 import type { CallContext } from './cloud.ts';
 
-/** What events call the kinds whose end a verb waits for. */
+/** The `apiVersion` that events use for the kinds whose deletion a verb waits for. */
 const apiGroups: Readonly<Record<string, string>> = {
   persistentvolumeclaims: 'PersistentVolumeClaim',
   services: 'Service',
@@ -15,7 +15,10 @@ const apiGroups: Readonly<Record<string, string>> = {
   'network-attachment-definitions': 'NetworkAttachmentDefinition',
 };
 
-/** Who removes a finalizer, and so what to look at: Kubernetes' own, external-snapshotter's, the cloud controllers', external-attacher's. */
+/**
+ * What to check for each known finalizer: those of Kubernetes itself, of external-snapshotter, of the cloud
+ * controllers and of external-attacher.
+ */
 const finalizerHints: readonly (readonly [RegExp, string])[] = [
   [/pvc-protection$/u, 'a pod still uses the claim: find it with kubectl describe pvc, and end it'],
   [/pvc-as-source-protection$/u, 'a snapshot of it is being taken: see kubectl get volumesnapshots'],
@@ -27,8 +30,9 @@ const finalizerHints: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Why an object that was deleted is still there: a pod's state; else its finalizers, what its driver said, its events, and what to look at.
- * Deletion was asked for, so that whatever removes the cause ends it, and the call that waited can be repeated.
+ * Describes why a deleted object still exists: a pod's state; for others the finalizers, the driver's
+ * message, the events, and what to check. The object is already being deleted. When the cause is removed the
+ * deletion completes, and the call can be repeated.
  */
 export async function describePendingDeletion(
   cloud: CallContext,
@@ -63,7 +67,10 @@ export async function describePendingDeletion(
   };
 }
 
-/** storage/v1 VolumeAttachmentStatus: the only place where a driver says why it does not detach; no event has it. */
+/**
+ * storage/v1 VolumeAttachmentStatus: the only place where a driver reports why it does not detach. No event
+ * has the reason.
+ */
 interface AttachmentErrors extends KubernetesObject {
   status?: { attachError?: { message?: string }; detachError?: { message?: string } };
 }
@@ -73,13 +80,13 @@ function driverError(last: AttachmentErrors | undefined): string | undefined {
   return detachError?.message ?? attachError?.message;
 }
 
-/** The events of a claim; empty without any. */
+/** Returns the events of a claim; an empty text if there are none. */
 export const claimEvents = (
   cloud: CallContext,
   claim: { readonly namespace: string; readonly name: string },
 ): Promise<string> => eventsOf(cloud, { ...claim, kind: 'PersistentVolumeClaim' });
 
-/** The events of a claim that something was asked of, and what to look at where they do not say it. */
+/** Describes a claim that waits for its driver: its events and, if they do not explain it, what to check. */
 export async function describeClaim(
   cloud: CallContext,
   claim: { readonly namespace: string; readonly name: string },
@@ -112,6 +119,9 @@ function nextStep(finalizers: readonly string[], { plural, namespace, name }: Ob
 const controllerHint = (pod: Pod | undefined): boolean =>
   (pod?.status?.containerStatuses ?? []).some(({ state }) => state?.running !== undefined);
 
-/** An object's events but for those that `said` has already; empty without any, and without the right to read them. */
+/**
+ * Returns an object's events without those that `said` contains already. Returns an empty text if there are
+ * none, or without the right to read them.
+ */
 export const eventsOf = ({ api }: CallContext, object: EventObject, said = ''): Promise<string> =>
   describeEventsIfAllowed(api, object, said);

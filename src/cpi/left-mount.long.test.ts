@@ -20,8 +20,8 @@ import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
 /**
- * A holder that waits for its restart cannot let go: whoever deletes its pod then leaves the disk mounted in
- * the VM's hub, with nobody who knows of it.
+ * A mount container that waits for its restart cannot unmount. If its pod is deleted then, the disk stays
+ * mounted in the VM's hub, and no object records that.
  */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
@@ -51,7 +51,7 @@ describeInNamespace(import.meta.filename, () => {
     return cid;
   };
 
-  /** SIGKILL to the holders of that disk: every process that has the script's arguments. */
+  /** Sends SIGKILL to the mount containers of that disk: every process that has the script's arguments. */
   async function killHolder(disk: string): Promise<void> {
     for (const pid of await readdir('/proc')) {
       if (!/^\d+$/u.test(pid)) continue;
@@ -61,8 +61,8 @@ describeInNamespace(import.meta.filename, () => {
   }
 
   /**
-   * The embedded node unmounts what nobody has any more, a kubelet does not. It leaves alone what is mounted
-   * anywhere else: in a mount namespace with copies, as a node's other programs have them.
+   * The embedded node unmounts unused mounts, which a kubelet does not do. It leaves a volume mounted that is
+   * mounted in another place, too: in a mount namespace with copies, as other programs of a node have them.
    */
   async function copyMounts(): Promise<void> {
     const bystander = spawn('unshare', ['--mount', '--propagation', 'private', 'sleep', 'infinity']);
@@ -74,8 +74,8 @@ describeInNamespace(import.meta.filename, () => {
   }
 
   /**
-   * A VM with a disk that a job of it has on its store, and no attachment: that was deleted while its holder
-   * was in back-off.
+   * Makes a VM with a disk that a job of the VM has mounted on its store, and no attachment pod: it was
+   * deleted while its mount container was in back-off.
    */
   async function abandoned(): Promise<{ vm: string; disk: string }> {
     const vm = await newVm();
@@ -91,7 +91,7 @@ describeInNamespace(import.meta.filename, () => {
     });
     await copyMounts();
     await world.api.delete(reference(attachment));
-    // where the restart came first: in a pod on its way out nothing is started again
+    // if the restart came first: in a terminating pod nothing is started again
     await until('the attachment to be gone', async () => {
       await killHolder(disk);
       return (await find(attachment)) === undefined;
@@ -178,7 +178,7 @@ describeInNamespace(import.meta.filename, () => {
   });
 });
 
-/** A subshell of the holder may have ended since it was seen. */
+/** A subshell of the mount container may have ended since it was seen. */
 function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

@@ -43,7 +43,7 @@ async function newDisk(world: SimulatedWorld, vm: string): Promise<string> {
 const podOf = ({ cloud }: SimulatedWorld, name: string): Promise<Pod> =>
   cloud.api.get<Pod>({ resource: pods, namespace, name });
 
-/** Silent for longer than the deadline `lost_node`, which is 1 s here. */
+/** Makes the node silent for longer than the deadline `lost_node`, which is 1 s here. */
 async function lose({ cluster, cloud }: SimulatedWorld, name: string): Promise<void> {
   cluster.nodes.stopHeartbeat(name);
   await until(`node ${name} to be lost`, async () => {
@@ -67,7 +67,7 @@ async function taintOutOfService({ cloud }: SimulatedWorld, name: string): Promi
 }
 
 const settles = /kubectl taint nodes sim-1 node\.kubernetes\.io\/out-of-service=nodeshutdown:NoExecute/u;
-/** What to do if the node comes back, for what Kubernetes does not go on with by itself. */
+/** The next step if the node comes back, for calls whose work Kubernetes does not complete by itself. */
 const againIfBack = /if it comes back, run the call again$/u;
 
 test('node gone: delete_vm waits for the pod to go, then succeeds; the disk survives and can be attached elsewhere', async (t) => {

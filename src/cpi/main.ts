@@ -1,7 +1,7 @@
 import { answerRequest } from './answer.ts';
 import { bunFiles, bunProcess } from './process/bun-process.ts';
 
-/** `cpi [config file]`: one request on stdin, one response on stdout, exit code 0. */
+/** Runs `cpi [config file]`: one request on stdin, one response on stdout, exit code 0. */
 async function main(): Promise<void> {
   const bun = bunFiles();
   const cpi = bun === undefined ? (await import('./process/node-process.ts')).nodeProcess : bunProcess(bun);
@@ -16,7 +16,7 @@ async function main(): Promise<void> {
   await cpi.writeOutput(`${JSON.stringify(response)}\n`);
 }
 
-/** A director streams stderr into its task's CPI log. */
+/** A director writes stderr to the CPI log of its task. */
 const writeProgress = (line: string): void => void process.stderr.write(`${line}\n`);
 
 void main();

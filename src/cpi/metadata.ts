@@ -2,7 +2,10 @@ import type { Json } from './input.ts';
 import { annotation, label } from './labels.ts';
 import { labelValue } from './names.ts';
 
-/** Labels that are made of metadata, with the names that the callers use for them, the first one present wins. */
+/**
+ * Labels that are made of metadata, each with the names that callers use for it. The first name that is
+ * present wins.
+ */
 const metadataLabels: Readonly<Record<string, readonly string[]>> = {
   [label.director]: ['director'],
   [label.deployment]: ['deployment'],
@@ -11,14 +14,14 @@ const metadataLabels: Readonly<Record<string, readonly string[]>> = {
   [label.id]: ['id', 'instance_id'],
 };
 
-/** The part of a patch that takes all labels that are made of metadata from an object. */
+/** The part of a patch that removes all metadata labels from an object. */
 export const noMetadataLabels: Readonly<Record<string, null>> = Object.fromEntries(
   Object.keys(metadataLabels).map((name) => [name, null]),
 );
 
 /**
- * A merge patch that makes `metadata` the metadata of an object: what can select is a label, all of it is one
- * annotation. What the former metadata had and this has not goes away with it.
+ * Returns a merge patch that replaces the BOSH metadata of an object. Selectable keys become labels; the
+ * whole becomes one annotation. Labels of keys that are absent now are removed.
  */
 export function metadataPatch(
   metadata: Json,

@@ -21,11 +21,11 @@ import { createVmArguments, namespace, testCloud, vmCidOfTest } from './testing/
 import { createVm } from './vm/create-vm.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
 
-/** Each in an order of magnitude that no pause and no other deadline has. */
+/** Values of an order of magnitude that no pause and no other deadline has. */
 const deadlines = { create_vm: 7001, delete_vm: 7002, attach_disk: 7003, detach_disk: 7004, reboot_vm: 7005 };
-/** The methods for networks have no deadline that can be configured. */
+/** The methods for networks have a fixed deadline. */
 const ofNetworks = 300;
-/** Ends every deadline that this file is about at once; other waits are as they are. */
+/** Ends every deadline of this file at once; other waits are unchanged. */
 const impatient: Clock = {
   now: () => systemClock.now(),
   sleep: (milliseconds, signal) => systemClock.sleep(milliseconds >= 300_000 ? 20 : milliseconds, signal),
@@ -38,7 +38,10 @@ async function startWorld(t: TestContext, attach = 'hot'): Promise<World> {
   return { ...world, impatiently: { ...world.cloud, clock: impatient } };
 }
 
-/** Makes that object one that is being deleted and stays: something else than the CPI holds it, or its node is silent. */
+/**
+ * Deletes that object so that it stays terminating: it has a finalizer of another program or, for a pod, its
+ * node is silent.
+ */
 async function holdDeleted({ api, node }: TestCloud, resource: Resource, name: string): Promise<void> {
   const reference = { resource, namespace, name };
   if (resource === pods) await node.stop();
@@ -105,7 +108,10 @@ test('create_network and delete_network wait for a network as long as they ever 
   await assert.rejects(createNetwork(world.impatiently, policy), rejection('DEADLINE', message));
 });
 
-/** A call that others disturb each time; a call that never ends fails the test by `enough`. */
+/**
+ * The maximum number of attempts, in a call that other writers disturb each time; a call that never ends
+ * fails the test.
+ */
 const enough = 50;
 
 test('create_network ends if others make and delete its network again and again', async (t) => {

@@ -1,25 +1,32 @@
 import type { Verb } from './cloud.ts';
 
-/** `info` is answered by answer.ts itself; `unsupported` methods are known but refused as the contract asks. */
+/**
+ * answer.ts itself answers `info`. The `unsupported` methods are known, but rejected with the error that the
+ * contract requires.
+ */
 export const infoMethod = 'info';
 
-/** Removed from the director; the contract asks for NotSupported (docs-bosh: content/cpi-api-v1.md). */
+/** Removed from the director; the contract requires NotSupported (docs-bosh: content/cpi-api-v1.md). */
 export const unsupportedMethods: readonly string[] = ['configure_networks'];
 
 /**
- * The formats that create_stemcell takes: image references, and the root file systems of warden, which need a registry.
- * All of them always: `info` reads no configuration, and create_stemcell then says what has to be configured.
+ * The formats that create_stemcell takes: image references, and the root file systems of warden, which need a
+ * registry. The list is always complete: `info` reads no configuration, and create_stemcell reports what must
+ * be configured.
  */
 export const stemcellFormats: readonly string[] = ['docker-light', 'warden-light', 'warden-tar'];
 
-/** They ask nothing of the API, and work where it cannot be reached. */
+/** Methods that send no request to the API, and so work while it is unreachable. */
 export const offlineMethods: readonly string[] = [
   'create_stemcell',
   'delete_stemcell',
   'calculate_vm_cloud_properties',
 ];
 
-/** Method name to its verb, which is loaded once the method is known: half of all CPI processes are `info`. */
+/**
+ * Maps method names to verbs. A verb is loaded only when its method is called: half of all CPI processes
+ * answer `info`.
+ */
 export const methods: ReadonlyMap<string, () => Promise<Verb>> = new Map<string, () => Promise<Verb>>([
   ['create_stemcell', async () => (await import('./stemcell/create-stemcell.ts')).createStemcell],
   ['delete_stemcell', async () => (await import('./stemcell/delete-stemcell.ts')).deleteStemcell],

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '../..');
 const files = (await readdir(import.meta.dirname, { recursive: true })).map((path) => join('src/cpi', path));
 const read = (path: string): Promise<string> => readFile(join(root, path), 'utf8');
 
-/** `Function: PATH#NAME` in the first comment of a model. */
+/** Returns each `Function: PATH#NAME` in the first comment of a model. */
 async function functionsOf(model: string): Promise<{ path: string; name: string }[]> {
   const [header = ''] = (await read(model)).split('*/');
   return [...header.matchAll(/^ \* Function: (\S+)#(\w+)$/gmu)].map(([, path = '', name = '']) => ({
@@ -16,7 +16,10 @@ async function functionsOf(model: string): Promise<{ path: string; name: string 
   }));
 }
 
-/** The comments of exported functions that end with `Model: NAME.pml`, and those functions. */
+/**
+ * Returns the models in the comments of exported functions that end with `Model: NAME.pml`, and those
+ * functions.
+ */
 async function modelsIn(path: string): Promise<{ model: string; name: string }[]> {
   const found = (await read(path)).matchAll(
     /Models?: ([\w., -]+\.pml)\.?\s*\*\/\s*export (?:async )?(?:function|const|class) (\w+)/gu,

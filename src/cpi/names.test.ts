@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isDnsLabel, isLabelValue } from '../kubernetes/names.ts';
 import { attachmentPodName, budgetName, isDiskCid, isVmCid, labelValue, vmCid } from './names.ts';
 
-/** Texts that collide easily: near the lengths that matter, in letters that are folded or dropped. */
+/** Texts that collide easily: near the lengths that matter, with letters that are folded or dropped. */
 const texts = fc.oneof(
   fc.string(),
   fc.string({ unit: 'grapheme' }),
@@ -44,7 +44,7 @@ test('different texts have different label values, also where one is the value o
     fc.property(texts, texts, (one, other) => {
       const all = new Set([one, other, labelValue(one), labelValue(other)]);
       const values = new Set([...all].map(labelValue));
-      // a value that is its own text stands for itself; a hashed one never stands for itself
+      // a valid value stays as it is, so each stays different; a hashed one never equals its text
       assert.equal(values.size, all.size);
     }),
   );

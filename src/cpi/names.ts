@@ -2,14 +2,16 @@ import { isDnsLabel, isLabelValue } from '../kubernetes/names.ts';
 import { sha256 } from './sha256.ts';
 
 const hashLength = 20;
-/** Texts that look like our own hashed form are hashed too, so that no text can pass for another's hash. */
+/**
+ * A text that already looks hashed is hashed again. Otherwise it could collide with the hash of another text.
+ */
 const isHashed = new RegExp(`-x[0-9a-f]{${hashLength}}$`, 'u');
 
 const inNames = { disallowedCharacters: /[^a-z0-9]+/gu, isLowerCase: true };
 
 /**
- * The cid of the VM with that agent id: `vm-<agent id>` where this is a DNS label, else a readable part and a hash.
- * The same id gives the same cid, different ids give different ones.
+ * Returns the cid of the VM with that agent id: `vm-<agent id>` if this is a DNS label, else a readable part
+ * and a hash. The same id gives the same cid, different ids give different ones.
  */
 export function vmCid(agentId: string): string {
   const plain = `vm-${agentId}`;
@@ -18,22 +20,28 @@ export function vmCid(agentId: string): string {
     : `vm-${appendHash(agentId, { length: 60, ...inNames })}`;
 }
 
-/** True for a text that can be a VM's cid; anything else names no VM, without asking Kubernetes. */
+/**
+ * Returns true for a text that can be a VM's cid. No request to Kubernetes is needed for any other text: it
+ * names no VM.
+ */
 export function isVmCid(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith('vm-') && isDnsLabel(text);
 }
 
-/** True for a text that can be a disk's cid. Room is left for the name of its attachment. */
+/**
+ * Returns true for a text that can be a disk's cid. Leaves room for the longer name of the disk's attachment
+ * pod.
+ */
 export function isDiskCid(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith('disk-') && text.length <= 56 && isDnsLabel(text);
 }
 
-/** True for a text that can be a snapshot's cid. */
+/** Returns true for a text that can be a snapshot's cid. */
 export function isSnapshotCid(text: unknown): text is string {
   return typeof text === 'string' && text.startsWith('snap-') && isDnsLabel(text);
 }
 
-/** The name of the PodDisruptionBudget of a group, given the group's label value. */
+/** Returns the name of the PodDisruptionBudget of a group, given the group's label value. */
 export function budgetName(group: string): string {
   const plain = `group-${group}`;
   return isDnsLabel(plain) && !isHashed.test(plain)
@@ -43,7 +51,10 @@ export function budgetName(group: string): string {
 
 export const attachmentPodName = (diskCid: string): string => `attach-${diskCid}`;
 
-/** A label value for any text: the text itself where it may be one, else a readable part and a hash of the whole. */
+/**
+ * Returns a label value for any text: the text itself if it is a valid one, else a readable part and a hash
+ * of the whole.
+ */
 export function labelValue(text: string): string {
   return isLabelValue(text) && !isHashed.test(text)
     ? text
@@ -52,7 +63,7 @@ export function labelValue(text: string): string {
 
 interface Readable {
   readonly length: number;
-  /** What is replaced by a hyphen. */
+  /** Matches the characters that a hyphen replaces. */
   readonly disallowedCharacters: RegExp;
   /** True for the names of objects, which have no capital letters. */
   readonly isLowerCase: boolean;

@@ -12,7 +12,10 @@ import { deleteVm } from './vm/delete-vm.ts';
 import { hasVm } from './vm/has-vm.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
 
-/** What a kubelet with shutdownGracePeriod writes (kubernetes: pkg/kubelet/nodeshutdown); after the reboot it starts none of them. */
+/**
+ * The status that a kubelet with shutdownGracePeriod writes (kubernetes: pkg/kubelet/nodeshutdown). After the
+ * reboot it starts none of these pods.
+ */
 const shutDown: PodStatus = {
   ...{ phase: 'Failed', reason: 'Terminated' },
   message: 'Pod was terminated in response to imminent node shutdown.',

@@ -47,7 +47,7 @@ async function newVm(
 
 const nodeOf = ({ spec }: Pod): string => spec.nodeName ?? '';
 
-/** A disk whose volume is bound, in that zone. */
+/** Makes a disk whose volume is bound, in that zone. */
 async function boundDisk(world: SimulatedWorld, zone: string): Promise<string> {
   const vm = await newVm(world, { properties: { zone } });
   await world.addVolume(zone);
@@ -103,7 +103,7 @@ test('priority_class and runtime_class: of the cluster, else the VM is refused a
 
 test('VMs of one group spread over nodes and zones, and more of them than nodes still run', async (t) => {
   const world = await startSimulatedWorld(t, 3);
-  // without its own wish each VM of the group would go to the emptiest node
+  // without a zone of its own each VM of the group would go to the node with the fewest VMs
   for (const zone of ['z1', 'z2', 'z1', 'z2', 'z1', 'z2'])
     await newVm(world, { properties: { zone, cpu: 1 } });
   const env = { bosh: { group: 'director-deployment-router' } };

@@ -21,7 +21,10 @@ import { rebootVm } from './vm/reboot-vm.ts';
 const enforce = 'pod-security.kubernetes.io/enforce';
 const diskNamespace = 'disks';
 
-/** VMs in a namespace that enforces Pod Security "baseline", their disks hot-attached from one that does not. */
+/**
+ * VMs in a namespace that enforces Pod Security "baseline"; their disks are hot-attached from one that does
+ * not.
+ */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   let cloud: CallContext;

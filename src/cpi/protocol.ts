@@ -1,13 +1,16 @@
 import { errorTable } from '../errors/error-table.ts';
 import { isProductError, ProductError } from '../errors/product-error.ts';
 
-/** The newest CPI API version answered; 3 adds the third argument of create_stemcell and nothing else. */
+/**
+ * The newest CPI API version that is supported. Version 3 adds the third argument of create_stemcell and
+ * nothing else.
+ */
 export const newestApiVersion = 3;
 
 export interface CpiRequest {
   readonly method: string;
   readonly arguments: readonly unknown[];
-  /** Absent on the director's `info`, 1 on the CLI's. */
+  /** Undefined for the director's `info`, 1 for the CLI's. */
   readonly apiVersion: number | undefined;
   readonly context: Readonly<Record<string, unknown>>;
 }
@@ -18,7 +21,9 @@ export interface CpiError {
   readonly ok_to_retry: boolean;
 }
 
-/** What goes to stdout. All three keys are mandatory (bosh: src/bosh-director/lib/clouds/external_cpi.rb). */
+/**
+ * The response on stdout. All three keys are mandatory (bosh: src/bosh-director/lib/clouds/external_cpi.rb).
+ */
 export interface CpiResponse {
   readonly result: unknown;
   readonly error: CpiError | null;
@@ -26,8 +31,8 @@ export interface CpiResponse {
 }
 
 /**
- * Parses what a BOSH caller wrote to stdin.
- * Throws INVALID_REQUEST without quoting the text: it may hold credentials.
+ * Parses the request that a BOSH caller wrote to stdin. Throws INVALID_REQUEST without quoting the text: it
+ * may contain credentials.
  */
 export function parseRequest(text: string): CpiRequest {
   const request = parseObject(text);
@@ -48,8 +53,8 @@ export function parseRequest(text: string): CpiRequest {
 }
 
 /**
- * Refuses versions that cannot be answered truthfully: version 1 delivers disks through a registry, which is gone.
- * Throws NOT_SUPPORTED. `info` is not checked: it is how a caller learns the version.
+ * Rejects versions that cannot be supported: version 1 delivers disks through a registry, which no longer
+ * exists. Throws NOT_SUPPORTED. `info` is not checked: by it a caller learns the version.
  */
 export function checkApiVersion(version: number | undefined): void {
   if (version === undefined || (version >= 2 && version <= newestApiVersion)) return;
@@ -64,8 +69,8 @@ export function successResponse(result: unknown, log: string): CpiResponse {
 }
 
 /**
- * The response for anything thrown. `redact` is applied to the message, which may carry text of the API server.
- * An error that is no ProductError is a fault of ours.
+ * Returns the response for any thrown value. `redact` is applied to the message, which may contain text of
+ * the API server. An error that is not a ProductError is a bug of the CPI.
  */
 export function errorResponse(error: unknown, redact: (text: string) => string): CpiResponse {
   return { result: null, error: describe(error, redact), log: '' };
@@ -74,7 +79,7 @@ export function errorResponse(error: unknown, redact: (text: string) => string):
 function describe(error: unknown, redact: (text: string) => string): CpiError {
   if (isProductError(error)) {
     const { boshType, okToRetry } = errorTable[error.code];
-    // callers know the type alone, and most codes share one
+    // callers see only the type, and most codes share one
     return { type: boshType, message: `${redact(error.message)} [${error.code}]`, ok_to_retry: okToRetry };
   }
   return { type: 'Bosh::Clouds::CpiError', message: redact(internalErrorMessage(error)), ok_to_retry: false };
@@ -86,10 +91,12 @@ function internalErrorMessage(error: unknown): string {
   return `a fault in the CPI, please report it: ${error.name}: ${error.message}${where === undefined ? '' : ` (${where.trim()})`}`;
 }
 
-/** More than any caller nests, and few enough for whatever walks a value. */
+/** More than any caller nests, and few enough for every function that walks a value. */
 const maxDepth = 100;
 
-/** Whether the brackets of a JSON text nest deeper than that, those in strings aside. */
+/**
+ * Returns whether the brackets of a JSON text nest deeper than the limit. Brackets in strings do not count.
+ */
 function isTooDeep(text: string): boolean {
   let depth = 0;
   let isString = false;

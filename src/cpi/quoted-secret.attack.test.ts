@@ -22,7 +22,7 @@ const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', fo
 const env = { bosh: { mbus: { cert: { private_key: key } } } };
 const base64 = (value: string): string => Buffer.from(value).toString('base64');
 
-/** What servers, webhooks and proxies say about an object that they refuse. */
+/** The messages of servers, webhooks and proxies about an object that they refuse. */
 const quotations: Readonly<Record<string, (body: string, request: IncomingMessage) => string>> = {
   'as it came': (body) => `Secret "vm-1" is invalid: stringData: Invalid value: ${body}`,
   'as Go prints a string': (body) =>
@@ -114,7 +114,9 @@ function nothingOfSecrets(written: string): void {
       assert.ok(!shown.includes(secret), written);
 }
 
-/** create_vm by a process of the CPI against a server that has nothing and refuses every new Secret. */
+/**
+ * Runs create_vm in a process of the CPI against a server that has no objects and refuses every new Secret.
+ */
 async function createVmWith(
   t: TestContext,
   code: number,

@@ -15,7 +15,10 @@ import { ownAgent } from './testing/agents.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
-/** The strategy `recreate` with our own agent: what create-env and the director do to move a disk's content. */
+/**
+ * The strategy `recreate` with this project's agent: the calls of create-env and the director when they move
+ * a disk's content.
+ */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   let cloud: CallContext;

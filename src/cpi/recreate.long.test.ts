@@ -16,7 +16,10 @@ import { createVmArguments, namespace } from './testing/test-cloud.ts';
 import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
-/** What sync_dns leaves for the VM's jobs, bosh-dns among them; a director sends it again only when it changes. */
+/**
+ * The file that sync_dns leaves for the VM's jobs, bosh-dns among them. A director sends it again only when
+ * it changes.
+ */
 const dnsRecords = '/var/vcap/instance/dns/records.json';
 
 /** The strategy `recreate` on the embedded node: real processes and mounts. */
@@ -46,7 +49,10 @@ describeInNamespace(import.meta.filename, () => {
     return { disk, hint: await attachDisk(cloud, [vm, disk]) };
   };
 
-  /** What the agent does and leaves when it mounts a disk (bosh-agent: platform/linux_platform.go). */
+  /**
+   * Does what the agent does when it mounts a disk, and leaves the same files (bosh-agent:
+   * platform/linux_platform.go).
+   */
   const mount = (vm: string, disk: string, hint: string): Promise<string> =>
     world.inVm(
       vm,
@@ -110,7 +116,7 @@ describeInNamespace(import.meta.filename, () => {
     for (const use of [
       `(cd ${hint} && exec sleep 1000)`,
       `sleep 1000 < ${hint}/file`,
-      // an unprivileged user's namespace has one user only
+      // the user namespace of an unprivileged user has one user only
       ...(namespaceMode === 'root'
         ? [`setpriv --reuid 1000 --regid 1000 --clear-groups sleep 1000 3>> ${hint}/file`]
         : []),

@@ -4,7 +4,7 @@ import { ProductError } from '../errors/product-error.ts';
 import { redactor } from '../errors/redact/redactor.ts';
 import { redactedSay } from './redacted-say.ts';
 
-/** Collects lines and resolves when that many are there. */
+/** Collects lines and resolves when that many have arrived. */
 function collected(count: number): { say: (line: string) => void; lines: Promise<readonly string[]> } {
   const lines: string[] = [];
   const { promise, resolve } = Promise.withResolvers<readonly string[]>();

@@ -1,9 +1,10 @@
 import { isProductError } from '../errors/product-error.ts';
 
 /**
- * Returns a function that prints lines for the operator, in their order, without the secrets that the call knows
- * when it prints them: an exec plugin may issue another token at any time. If the secrets cannot be read, a line
- * that says so is printed instead, since the text could contain one; so could the message of that error.
+ * Returns a function that prints lines for the operator in their order, without the secrets that the call
+ * knows when it prints them: an exec plugin may issue another token at any time. If the secrets cannot be
+ * read, it prints a line that reports this instead, because the text could contain a secret, and the message
+ * of that error could, too.
  */
 export function redactedSay(
   say: (line: string) => void,

@@ -23,9 +23,15 @@ import { createVm } from './vm/create-vm.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { rejection } from './testing/rejection.ts';
 
-/** What manifests/rbac/cluster.yaml says of each of its rules where it is refused. Lost nodes: lost-node.test.ts. */
+/**
+ * For each rule of manifests/rbac/cluster.yaml, its comment describes what happens if the rule is refused.
+ * These tests check it. Lost nodes: lost-node.test.ts.
+ */
 
-/** The API of a role that may not read these kinds, or none of the cluster's. */
+/**
+ * Returns the API of a role that may not read these kinds or, without `plurals`, any kind that is not
+ * namespaced.
+ */
 function refusing(api: KubernetesApi, plurals?: readonly string[]): KubernetesApi {
   const check = ({ plural, namespaced }: Resource): void => {
     if (namespaced || plurals?.includes(plural) === false) return;

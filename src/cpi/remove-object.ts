@@ -8,7 +8,10 @@ import { whileNodeAnswers } from './node/look-at-node.ts';
 import { lostNodeError } from './node/lost-node-error.ts';
 import type { LostNode } from './node/node-state.ts';
 
-/** Asks for the deletion of exactly that object. One that is gone, or was made anew, is success. */
+/**
+ * Requests the deletion of the object with this uid. A missing object, or a new one of the same name, counts
+ * as success.
+ */
 export async function requestDeletion(
   cloud: CallContext,
   reference: ObjectReference,
@@ -25,17 +28,17 @@ export interface DeletionWaitOptions {
   readonly reference: ObjectReference;
   readonly uid: string;
   readonly deadlineSeconds: number;
-  /** For the DEADLINE error: `VM 'vm-1'`. */
+  /** Names the object in the DEADLINE error: `VM 'vm-1'`. */
   readonly what: string;
-  /** The node of a pod. A pod does not go by itself while its node does not answer. */
+  /** The node of a pod. While the node does not answer, the pod is not deleted by itself. */
   readonly nodeName?: string | undefined;
-  /** What to do where that node is lost; absent: reject with NODE_LOST. */
+  /** Called if that node is lost. Default: reject with NODE_LOST. */
   readonly whenLost?: (lost: LostNode) => Promise<void>;
 }
 
 /**
- * Waits until that object is gone; one of the same name with another uid is not it. Rejects with DEADLINE, and with
- * NODE_LOST as soon as it is clear that its node does not end it.
+ * Waits until the object with this uid is deleted; a new one of the same name does not count. Rejects with
+ * DEADLINE, or with NODE_LOST once the node of the pod counts as lost.
  */
 export async function waitForDeletion(cloud: CallContext, options: DeletionWaitOptions): Promise<void> {
   const { nodeName, what } = options;

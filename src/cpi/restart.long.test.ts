@@ -18,10 +18,15 @@ import { namespace } from './testing/test-cloud.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
 
-/** What sync_dns leaves for the VM's jobs, bosh-dns among them; a director sends it again only when it changes. */
+/**
+ * The file that sync_dns leaves for the VM's jobs, bosh-dns among them. A director sends it again only when
+ * it changes.
+ */
 const dnsRecords = '/var/vcap/instance/dns/records.json';
 
-/** A VM's container ends and comes back, with our own agent and a job that writes to its disk. */
+/**
+ * The container of a VM ends and is restarted, with this project's agent and a job that writes to its disk.
+ */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
 

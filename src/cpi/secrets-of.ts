@@ -2,8 +2,9 @@ import { urlPasswords } from '../errors/redact/secret-strings.ts';
 import { secretsOfKubeconfig } from '../kubernetes/kubeconfig-secrets.ts';
 
 /**
- * The secret parts of a configuration or of a request's context, whatever their shape: it may not have been parsed.
- * Loads a YAML parser where a kubeconfig is such text, so call it only when there is a message to clear.
+ * Returns the secret parts of a configuration or of a request's context, in whatever shape: it may not have
+ * been parsed. Loads a YAML parser if a kubeconfig is YAML text, so call it only if there is a message to
+ * redact.
  */
 export async function secretsOfConfig(config: unknown): Promise<unknown[]> {
   const { agent, kubernetes, contexts, env, registry } = asObject(config);

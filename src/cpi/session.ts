@@ -14,28 +14,28 @@ import { deadlineOfMethod } from './config/deadlines.ts';
 export interface SessionOptions {
   /** The parsed config file. */
   readonly file: unknown;
-  /** Of the request. */
+  /** The context of the request. */
   readonly context: Readonly<Record<string, unknown>>;
   /** The context that the call's cids or cloud_properties name. */
   readonly contextName: string | undefined;
-  /** Of the process: proxies, and what exec plugins and the service account of a pod need. */
+  /** The environment of the process: proxies, and what exec plugins and the service account of a pod need. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly method: string;
-  /** Prints a line for the operator while the call goes on. */
+  /** Prints a line for the operator while the call runs. */
   readonly say: (line: string) => void;
 }
 
-/** A verb's surroundings for one call; `close` lets the process end. */
+/** The context in which a verb runs one call. `close` lets the process end. */
 export interface OpenCall {
   readonly cloud: CallContext;
-  /** What the verb noted so far. */
+  /** Returns the lines that the verb has logged so far. */
   readonly log: () => string;
-  /** What else than the configuration is secret: the credentials that requests were sent with. */
+  /** Returns the secrets that are not in the configuration: the credentials that requests were sent with. */
   readonly secrets: () => Promise<unknown[]>;
   readonly close: () => void;
 }
 
-/** Parses the configuration and prepares the connection; no request is sent before a verb asks. */
+/** Parses the configuration and prepares the connection. Sends no request; the verb sends the first one. */
 export async function openCall(options: SessionOptions): Promise<OpenCall> {
   const { file, context, contextName, environment } = options;
   const config = parseConfig(file, context, contextName);
@@ -59,7 +59,7 @@ export async function openCall(options: SessionOptions): Promise<OpenCall> {
       config,
       namespace: access.namespace,
       clock: systemClock,
-      // the global one: loading node:crypto costs a call more than a millisecond
+      // the global object: loading node:crypto costs a call more than a millisecond
       newUuid: () => crypto.randomUUID(),
       directorUuid,
       log: (line) => void notes.push(`${line}\n`),
@@ -74,13 +74,16 @@ export async function openCall(options: SessionOptions): Promise<OpenCall> {
   };
 }
 
-/** For how long a server that refuses connections is tried: not beyond the deadline of the method that has begun now. */
+/**
+ * Limits how long a server that refuses connections is tried again: not beyond the deadline of the method,
+ * which begins now.
+ */
 function retryLimits(method: string, deadlines: Deadlines): Pick<RefusedRetryOptions, 'maxWaitMs' | 'until'> {
   const seconds = deadlineOfMethod(method, deadlines);
   const until = seconds === undefined ? undefined : systemClock.now() + seconds * 1000;
   return { maxWaitMs: deadlines.connect * 1000, until };
 }
 
-/** create-env prints lines that begin with these words (src/deploy/cpi/cpi-runner.ts). */
+/** create-env prints lines that begin with this text (src/deploy/cpi/cpi-runner.ts). */
 const connectWaitMessage = (access: Access): string =>
   `waiting for the Kubernetes API at ${serverAddress(access)}, which refuses connections`;

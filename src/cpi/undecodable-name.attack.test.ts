@@ -9,7 +9,7 @@ import { embeddedVms } from './testing/embedded-vms.ts';
 import { EmbeddedWorld } from './testing/embedded-world.ts';
 import { deleteVm } from './vm/delete-vm.ts';
 
-/** Root of a VM against what removes its files, on the embedded node. */
+/** Root of a VM against the programs that remove its files, on the embedded node. */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
   const { newVm, newDisk } = embeddedVms(() => world, '127.64.29');

@@ -15,7 +15,10 @@ import { deleteVm } from './vm/delete-vm.ts';
 import { profiles, type SecurityProfile } from './vm/profile.ts';
 import { rebootVm } from './vm/reboot-vm.ts';
 
-/** In every profile, an agent that knows disks by what mount(8) prints: list, unmount, migrate, restart and detach. */
+/**
+ * In every profile, an agent that knows disks by the output of mount(8): list, unmount, migrate, restart and
+ * detach.
+ */
 describeInNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;
 
@@ -43,14 +46,14 @@ describeInNamespace(import.meta.filename, () => {
     return cid;
   }
 
-  /** Under `recreate` an attach starts the container anew. */
+  /** Under `recreate` an attach recreates the container. */
   const agentRuns = (vm: string): Promise<true> =>
     eventually('the agent in this container', async () => {
       const said = await world.exec(vm, 'bosh', ['test', '-e', '/run/agent']).catch(() => undefined);
       return said?.exitCode === 0 ? true : undefined;
     });
 
-  /** Runs an action of the agent with the PATH that the entry gave it. */
+  /** Runs an action of the agent with the PATH that the entry script gave it. */
   const agent = (vm: string, ...words: string[]): Promise<string> =>
     world.inVm(
       vm,
@@ -143,7 +146,7 @@ describeInNamespace(import.meta.filename, () => {
       await agent(vm, 'migrate_disk');
       assert.equal(await agent(vm, 'list_disk'), `${second}\n`);
 
-      // a director and the bosh CLI tell the agent before they call detach_disk
+      // a director and the bosh CLI call the agent before they call detach_disk
       await agent(vm, 'remove_persistent_disk', first);
       await detachDisk(cloud, [vm, first]);
       await boots(vm, 4);
@@ -187,7 +190,7 @@ describeInNamespace(import.meta.filename, () => {
       await agent(vm, 'remove_persistent_disk', first);
       await detachDisk(world.cloud, [vm, first]);
 
-      // an unprivileged user's namespace has one user only
+      // the user namespace of an unprivileged user has one user only
       const as = namespaceMode === 'root' ? 'setpriv --reuid 1000 --regid 1000 --clear-groups' : 'exec';
       await world.inVm(
         vm,
@@ -203,7 +206,8 @@ describeInNamespace(import.meta.filename, () => {
       await agent(vm, 'remove_persistent_disk', second);
       await detachDisk(world.cloud, [vm, second]);
 
-      // the note of a disk that is gone would end the agent's next start; once, for the kubelet's pause before it
+      // the agent's record of a detached disk would end its next start; tried once, because of the kubelet's
+      // pause before it
       if (profile === 'baseline') {
         const other = await newDisk(vm);
         await world.inVm(vm, `printf ${second} > /var/vcap/bosh/managed_disk_settings.json`);

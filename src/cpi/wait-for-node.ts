@@ -9,9 +9,9 @@ import { podReference } from './vm/find-vm.ts';
 const schedulingHint = 'make room on a node that fits, add one, or ask for less: size, zone, node_selector';
 
 /**
- * Waits until a pod has a node, to the deadline whatever the scheduler says: an autoscaler may add nodes.
- * Rejects with UNSCHEDULABLE, which carries the scheduler's words, with DEADLINE where the scheduler has said
- * nothing, and with what `gone` gives where the pod went away.
+ * Waits until the pod is scheduled. Ignores "Unschedulable" until the deadline, because an autoscaler may add
+ * nodes. Rejects with UNSCHEDULABLE, which carries the scheduler's message; with DEADLINE if the scheduler
+ * has not reported anything; and with the error of `gone` if the pod was deleted.
  */
 export async function waitForScheduling(
   cloud: CallContext,
@@ -54,7 +54,10 @@ export async function waitForScheduling(
 const isUnschedulable = ({ status }: Pod): boolean =>
   (status?.conditions ?? []).some(({ type, status: value }) => type === 'PodScheduled' && value === 'False');
 
-/** Why a claim has no volume stands in its own events: the scheduler says no more than that it is unbound. */
+/**
+ * Describes why claims have no volume. Only the events of a claim have the reason: the scheduler reports no
+ * more than that the claim is unbound.
+ */
 async function describeClaims(cloud: CallContext, namespace: string, { spec }: Pod): Promise<string[]> {
   const names = (spec.volumes ?? []).flatMap((volume) => volume.persistentVolumeClaim?.claimName ?? []);
   const words = names.map(async (name) => {
@@ -65,7 +68,8 @@ async function describeClaims(cloud: CallContext, namespace: string, { spec }: P
 }
 
 /**
- * By the words of the volume binder and of provisioners (kubernetes: pkg/controller/volume/persistentvolume).
+ * Matches the messages of the volume binder and of provisioners (kubernetes:
+ * pkg/controller/volume/persistentvolume).
  */
 function storageClassHint(events: string): string {
   if (/storageclass\S* "[^"]*" not found/u.test(events))

@@ -1,4 +1,7 @@
-/** The behaviours that callers and certification expect of a CPI, clause by clause: number of the behaviour and letter. */
+/**
+ * The behaviours that callers and certification expect of a CPI, clause by clause: number of the behaviour
+ * and letter.
+ */
 export const clauses: Readonly<Record<string, string>> = {
   '1a': 'reads one object until EOF, whatever its key order, newline and unknown keys',
   '2a': 'stdout is exactly one JSON object',
@@ -112,10 +115,16 @@ export const clauses: Readonly<Record<string, string>> = {
   '47b': 'errors are typed',
 };
 
-/** What cannot run, and why. None of the behaviours 17 to 26 and 31 to 38 may be here. */
+/**
+ * Clauses that cannot run on every machine or target, and why. None of the behaviours 17 to 26 and 31 to 38
+ * may be here, either. The embedded cluster runs as root in CI and has all requirements.
+ */
 export const notRun: Readonly<Record<string, string>> = {};
 
-/** What a machine or a target of others may lack, and then is not run, but for the same behaviours; the embedded cluster runs as root in CI and has it all. */
+/**
+ * Features that the machine or target of another user may lack. Their clauses are then skipped, except for
+ * the same behaviours. The embedded cluster runs as root in CI and has all of them.
+ */
 export const notRunEverywhere: Readonly<Record<string, string>> = {
   '7b': 'needs root: it mounts everything read-only, in a mount namespace of its own',
   '45a': 'the API of this target is not ours to restart',

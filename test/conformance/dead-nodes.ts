@@ -7,7 +7,10 @@ import { nodes } from '../../src/kubernetes/resources.ts';
 /** Longer than any clause leaves a node of its own silent. */
 const deadMs = 5 * 60_000;
 
-/** Removes the Nodes that a killed run of this suite has left on a cluster: simulated ones that nobody has spoken for since. */
+/**
+ * Removes the Nodes that a killed run of this suite has left on a cluster: simulated ones whose heartbeat has
+ * ended.
+ */
 export async function removeDeadNodes(api: KubernetesApi, now: number): Promise<void> {
   const { items } = await api.list<Node>(nodes, { labelSelector: `${simulatedLabel}=true` });
   for (const node of items.filter((each) => isDead(each, now))) {

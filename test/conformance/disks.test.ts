@@ -20,7 +20,10 @@ interface Claim extends KubernetesObject {
 
 const store = (disk: string): string => `/warden-cpi-dev/disks/${disk}/store`;
 
-/** Process id and start time of whoever listens at the port of the mbus (6868), stock agent or ours. */
+/**
+ * Prints process id and start time of the process that listens at the port of the mbus (6868), a stock agent
+ * or this project's.
+ */
 const listeningAgents = `
 inodes=$(cat /proc/net/tcp /proc/net/tcp6 2> /dev/null | awk '$2 ~ /:1AD4$/ && $4 == "0A" { print $10 }')
 for link in /proc/[0-9]*/fd/*; do

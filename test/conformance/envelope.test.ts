@@ -201,7 +201,7 @@ describe('envelope', () => {
     assert.equal((await answer(request('has_vm', [cid], { context }))).result, false);
     const elsewhere = { kubernetes: { kubeconfig: nowhere }, deadlines: soon };
     assert.ok((await answer(request('has_vm', [cid], { context: elsewhere }))).error !== null);
-    // and the other way round: a configuration that reaches nobody, credentials in the context
+    // and the reverse: a configuration that reaches no server, credentials in the context
     const lost = { ...world.settings['kubernetes'], ...elsewhere.kubernetes };
     await writeFile(config, JSON.stringify({ ...world.settings, kubernetes: lost }), { mode: 0o600 });
     const { kubeconfig } = world.settings['kubernetes'] ?? {};

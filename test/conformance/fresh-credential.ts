@@ -11,7 +11,7 @@ import { tokenOf } from './roles.ts';
 import { pass, refusal, through } from './through-proxy.ts';
 import type { World } from './world.ts';
 
-/** A plugin is asked again, and the call goes on with what it gives then. */
+/** A plugin is run again, and the call continues with the new credentials. */
 export async function expiredAndFresh(world: World): Promise<void> {
   const runs = join(world.directory, 'runs');
   const given = join(world.directory, 'credential');

@@ -21,7 +21,7 @@ describe('networks', () => {
       one: { type: 'dynamic', cloud_properties: {}, default: ['dns', 'gateway'] },
       two: { type: 'dynamic', cloud_properties: {} },
     };
-    // none of them asks for an interface of its own, so that no cluster can have both
+    // none of them needs an interface of its own, so no cluster can support both
     const message = await world.refuses(
       'NotSupported',
       'create_vm',
@@ -71,7 +71,7 @@ describe('networks', () => {
   });
 
   clause('43b', async () => {
-    // two of the forms of ours: what is none is never looked for
+    // two of the formats of the CPI's cids; a cid of another format is never looked up
     for (const cid of [`net-policy-${randomUUID()}`, `net-attachment-${randomUUID()}`, 'garbage']) {
       const { error } = await world.request('delete_network', [cid]);
       assert.ok(error === null || error.type === 'Bosh::Clouds::NetworkNotFound', error?.message);

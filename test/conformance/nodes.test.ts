@@ -18,8 +18,8 @@ import { attachWaiting, withWaitingClass } from './waiting-class.ts';
 import { World } from './world.ts';
 
 /**
- * Nodes that run VMs (two of the embedded cluster, or those that the target has), and one that is simulated beside them,
- * because it has to be lost.
+ * Nodes that run VMs (two of the embedded cluster, or those of the target), and a simulated one beside them,
+ * because it must be lost.
  */
 describe('nodes', () => {
   const silent = `silent-${randomUUID().slice(0, 8)}`;
@@ -43,7 +43,7 @@ describe('nodes', () => {
 
   const deadlines = { settings: { deadlines: { lost_node: 1, delete_vm: 20 } } };
 
-  /** No heartbeat comes any more, and the cluster has noticed it. */
+  /** Stops the heartbeat of the node, and sets the condition that the cluster sets after a while. */
   async function lose(): Promise<void> {
     simulated.stopHeartbeat(silent);
     const { status } = await world.api.get<Node>({ resource: nodes, name: silent });
@@ -76,7 +76,10 @@ describe('nodes', () => {
     await simulated.resumeHeartbeat(silent);
   });
 
-  /** Nobody there says that the disk is mounted: what an attach_disk leaves that is killed while it asks. */
+  /**
+   * Leaves the state of an attach_disk that is killed while it waits for the mount: no process on that node
+   * reports that the disk is mounted.
+   */
   async function attachWhereNothingRuns(vm: string, disk: string): Promise<void> {
     let child: ChildProcess | undefined;
     const onStart = (started: ChildProcess): void => {
@@ -111,7 +114,7 @@ describe('nodes', () => {
       assert.equal(await world.call('has_vm', vm), true);
     }
     await simulated.resumeHeartbeat(silent);
-    // nothing runs there that could be asked to let go
+    // no process runs there that could unmount the disk
     await world.api
       .delete({ resource: pods, namespace: world.namespace, name: `attach-${disk}` })
       .catch(unlessGone);
@@ -186,7 +189,7 @@ describe('nodes', () => {
     await world.call('delete_disk', disk);
   });
 
-  /** A disk of ours that is bound to a volume which only the simulated node's zone can reach. */
+  /** Makes a disk of the CPI that is bound to a volume which only the simulated node's zone can reach. */
   async function makeFarVolume(name: string, disk: string): Promise<void> {
     const template = await world.newDisk({ storage_class: '' });
     const reference = { resource: persistentVolumeClaims, namespace: world.namespace, name: template };
@@ -216,7 +219,7 @@ describe('nodes', () => {
   }
 });
 
-/** delete_vm may have asked for its end already. */
+/** Ignores a missing pod: delete_vm may have requested its deletion already. */
 function unlessGone(error: unknown): void {
   if (!isApiError(error, 404)) throw error;
 }

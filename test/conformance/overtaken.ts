@@ -5,7 +5,10 @@ import type { Fate, ProxiedRequest } from '../support/api-proxy.ts';
 import { pass, through, type Through } from './through-proxy.ts';
 import type { World } from './world.ts';
 
-/** Somebody changes a Service and a budget just before the CPI does, on a state that is no more. */
+/**
+ * Another writer changes a Service and a budget just before the CPI does, so that the CPI writes with an
+ * outdated resourceVersion.
+ */
 export async function overtaken(world: World): Promise<void> {
   const touched = new Set<string>();
   const overtake = async ({ method, url }: ProxiedRequest): Promise<Fate> => {

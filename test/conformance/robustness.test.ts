@@ -21,7 +21,10 @@ function raise(error: unknown): never {
   throw error;
 }
 
-/** A wait looks at its node and at events, and asks a holder that starts, every few seconds: on a slow machine more often. */
+/**
+ * Requests whose number grows on a slow machine: every few seconds a wait reads its node and the events, and
+ * runs a script in a mount container that is starting.
+ */
 const grows = ({ url }: ProxiedRequest): boolean =>
   isExec(url) || /^\/api\/v1\/(?:nodes\/|namespaces\/[^/]+\/events\?)/u.test(url);
 
@@ -30,7 +33,10 @@ const kindOf = ({ method, url }: ProxiedRequest): 'watch' | 'read' | 'write' => 
   return url.includes('watch=') ? 'watch' : 'read';
 };
 
-/** What an API server, etcd behind it and a proxy before it do. A write is refused only so that it is known not to be done. */
+/**
+ * The errors of an API server, of etcd behind it and of a proxy before it. A write is refused only in such a
+ * way that it is certain that it was not done.
+ */
 const troubles = (): Record<'watch' | 'read' | 'write', Fate[]> => {
   const badGateway: Fate = { kind: 'answer', status: 502, body: '<html>502 Bad Gateway</html>' };
   return {
@@ -53,7 +59,7 @@ describe('robustness', () => {
   after(() => world.close());
 
   clause('44a', async () => {
-    // thirty-two agents at once are a test of the machine: the new VMs are where nothing runs
+    // thirty-two agents at once would test the machine: the new VMs are on a simulated node
     const zone = `crowd-${randomUUID().slice(0, 8)}`;
     const home = join(world.directory, 'home');
     await mkdir(home);
@@ -83,7 +89,7 @@ describe('robustness', () => {
     });
     const old = await Promise.all(Array.from({ length: 8 }, () => world.newVm()));
     const disks = await Promise.all(old.map((vm) => world.newDisk({}, vm)));
-    // after those that get disks, which nothing could mount there
+    // after the VMs that get disks, because nothing could mount a disk there
     await nodes.start();
 
     const made: unknown[] = [];
@@ -97,7 +103,7 @@ describe('robustness', () => {
           ...old.map((vm, index) => ok('attach_disk', [vm, disks[index]], settings)),
           ...old.map(() => ok('has_vm', [`vm-${randomUUID()}`], settings)),
         ]);
-        // nobody asks in turns, but for what a wait looks at again where it lasts
+        // no call polls, except for reads that a long wait repeats
         const counted = requests.filter((request) => !grows(request)).length;
         assert.ok(counted <= 1.5 * expected, `${counted} requests, and ${expected} by the table`);
       },
@@ -121,7 +127,8 @@ describe('robustness', () => {
       if (isExec(request.url)) return pass;
       const kind = kindOf(request);
       const what = `${kind} ${request.url.split('?')[0] ?? ''}`;
-      // each kind of request fails once, in turn by another fault; watches by each, of which a wait needs some
+      // each kind of request fails once, by one fault after the other; watches fail by each, and a wait needs
+      // some watches
       if (harmed.has(what) && kind !== 'watch') return pass;
       harmed.add(what);
       const [next = pass, ...others] = left[kind];
@@ -140,7 +147,7 @@ describe('robustness', () => {
       await call('set_vm_metadata', [vm, { deployment: 'cf' }]);
       await call('delete_vm', [vm]);
       await call('delete_disk', [disk]);
-      // what a wait awaits may be there before it needs a watch
+      // the object of a wait may exist before the wait needs a watch
       for (let more = 0; more < 5 && left.watch.length > 0; more += 1)
         await call('delete_vm', [((await call('create_vm', world.vmArguments())) as [string])[0]]);
       assert.deepEqual(left.watch, []);

@@ -25,8 +25,8 @@ interface Rule {
 }
 
 /**
- * Makes what manifests/rbac has, for `account` of `namespace`, in that namespace and in `others`. Objects of the whole
- * cluster get the namespace's name, so that suites do not meet. `change` may take rules away.
+ * Creates the objects of manifests/rbac, for `account` of `namespace`, in that namespace and in `others`.
+ * Cluster-scoped objects get the namespace's name, so that suites do not conflict. `change` may remove rules.
  */
 export async function applyRoles(
   api: KubernetesApi,
@@ -47,7 +47,7 @@ export interface RoleOptions {
   readonly change?: (rule: Rule) => Rule;
 }
 
-/** A token of `account`, good for an hour. */
+/** Returns a token of `account` that is valid for an hour. */
 export async function tokenOf(access: Access, namespace: string): Promise<string> {
   const transport = await openTransport(access);
   try {
@@ -67,7 +67,7 @@ export async function tokenOf(access: Access, namespace: string): Promise<string
   }
 }
 
-/** A kubeconfig for the cluster of `access` with a token and nothing else. */
+/** Returns a kubeconfig for the cluster of `access` with a token and nothing else. */
 export function tokenKubeconfig({ server, ca = '' }: Access, token: string): object {
   const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   return {

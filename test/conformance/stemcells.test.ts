@@ -6,7 +6,7 @@ import { after, before, describe } from 'node:test';
 import { clause } from './clause.ts';
 import { World } from './world.ts';
 
-/** Both names of a light stemcell that `info` gives: directors send what the stemcell calls itself. */
+/** Both formats of a light stemcell that `info` returns: directors send the format that the stemcell has. */
 const lightFormats = ['docker-light', 'warden-light'] as const;
 type LightFormat = (typeof lightFormats)[number];
 
@@ -17,7 +17,7 @@ describe('stemcells', () => {
   });
   after(() => world.close());
 
-  /** The path of an `image` beside its stemcell.MF, as both callers hand it over. */
+  /** Returns the path of an `image` beside its stemcell.MF, as both callers pass it. */
   async function image(name: string, format: LightFormat = 'docker-light'): Promise<string> {
     const directory = join(world.directory, name);
     await mkdir(directory, { recursive: true });
@@ -26,7 +26,7 @@ describe('stemcells', () => {
     return join(directory, 'image');
   }
 
-  /** The cid of a stemcell that says of itself, in both places where it can, that it is of this format. */
+  /** Returns the cid of a stemcell that has this format in both places where a stemcell can name it. */
   const create = async (name: string, format: LightFormat): Promise<unknown> =>
     world.call('create_stemcell', await image(`${name}-${format}`, format), {
       ...properties(world.target.stemcell),

@@ -10,25 +10,29 @@ import { stemcell } from '../support/line-vm.ts';
 /** The cluster that the suite runs against. */
 export interface Target {
   readonly kind: 'embedded' | 'kubeconfig';
-  /** As an administrator: the suite looks at what the CPI made, and makes namespaces and roles. */
+  /**
+   * Access as an administrator: the suite reads the objects that the CPI made, and creates namespaces and
+   * roles.
+   */
   readonly access: Access;
   readonly kubeconfig: string;
   readonly kubeletRootDirectory: string;
-  /** A stemcell cid that its nodes can run, with an agent in it. */
+  /** The cid of a stemcell with an agent that its nodes can run. */
   readonly stemcell: string;
-  /** Fixed addresses of its pod network that nobody else uses; none where the network cannot pin one. */
+  /** Free fixed addresses of its pod network; empty if the network cannot assign a fixed one. */
   readonly addresses: readonly string[];
-  /** What its API and its network do beside the least. */
+  /** The optional features of its API and its network. */
   readonly offers: { readonly networkPolicies: boolean; readonly dualStack: boolean };
-  /** Restarts the API server; absent where the suite may not. */
+  /** Restarts the API server; undefined if the suite may not do that. */
   readonly restart?: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * KUBECONFIG with CONFORMANCE_STEMCELL (image reference), where addresses can be pinned CONFORMANCE_ADDRESSES
- * (comma-separated), and where pods get one of each family CONFORMANCE_DUAL_STACK (anything); without them an embedded
- * cluster of the suite's own, whose addresses are 127.64.76.0/24 and whose VMs run `agent` instead of ours.
+ * Reads KUBECONFIG with CONFORMANCE_STEMCELL (image reference) and, if the network can assign fixed
+ * addresses, CONFORMANCE_ADDRESSES (comma-separated); if pods get one address of each family,
+ * CONFORMANCE_DUAL_STACK (any value). Without them the suite starts an embedded cluster of its own, whose
+ * addresses are 127.64.76.0/24 and whose VMs run `agent` instead of this project's.
  */
 export async function openTarget(agent: TestAgent | undefined): Promise<Target> {
   const { KUBECONFIG: path, CONFORMANCE_STEMCELL: image, CONFORMANCE_ADDRESSES: addresses } = process.env;
@@ -43,7 +47,7 @@ export async function openTarget(agent: TestAgent | undefined): Promise<Target> 
     stemcell: image,
     addresses: addresses === undefined ? [] : addresses.split(','),
     offers: { networkPolicies: true, dualStack: (process.env['CONFORMANCE_DUAL_STACK'] ?? '') !== '' },
-    // only that of npm run test:cluster is ours to restart
+    // the suite may only restart the cluster of npm run test:cluster
     ...((process.env['BOSH_KUBERNETES_TEST_CLUSTER'] ?? '') !== '' && {
       restart: () => testCluster().controlPlane.restartApiServer(),
     }),

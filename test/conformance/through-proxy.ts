@@ -9,12 +9,12 @@ export function refusal(code: number, reason: string, headers: Record<string, st
   return { kind: 'answer', status: code, headers, body: JSON.stringify({ ...status, message: reason }) };
 }
 
-/** Options of calls by way of a proxy. */
+/** Options of calls through a proxy. */
 export interface Through {
   readonly settings: { readonly kubernetes: { readonly kubeconfig: object } };
 }
 
-/** The CPI's configuration, by way of a proxy that treats requests as `decide` says. */
+/** Runs calls with the CPI's configuration through a proxy that treats requests as `decide` returns. */
 export async function through(
   world: World,
   decide: ApiProxyOptions['decide'],

@@ -70,7 +70,7 @@ describe('VMs', () => {
       const killed = world.request('create_vm', args, {
         onStart: (child) => setTimeout(() => child.kill('SIGKILL'), delay),
       });
-      // it answered before it could be killed, or it was killed
+      // it returned before it could be killed, or it was killed
       await Promise.allSettled([killed]);
     }
     const [cid] = await world.call<[string]>('create_vm', ...args);
@@ -177,7 +177,7 @@ describe('VMs', () => {
       const settings = { settings: { kubernetes: { kubeconfig }, deadlines: soon } };
       await world.refuses('CloudError', 'has_vm', [`vm-${randomUUID()}`], settings);
     }
-    // its own account, where it has no role
+    // its own account, in a namespace in which it has no role
     const forbidden = await world.refuses('CloudError', 'has_vm', [`vm-${randomUUID()}`], {
       settings: { kubernetes: { namespace: 'default' } },
     });
@@ -192,7 +192,7 @@ describe('VMs', () => {
     for (const [name, value] of Object.entries(known)) {
       assert.equal(labels?.[`bosh.cloudfoundry.org/${name}`], value, name);
     }
-    // a label cannot have the blank
+    // a label cannot contain the space
     assert.match(labels?.['bosh.cloudfoundry.org/director'] ?? '', /^a[-_.]director/u);
     const kept = JSON.stringify(annotations);
     for (const value of ['router/0b1c', 'größe', 'x'.repeat(300), 'a director']) {
@@ -268,7 +268,7 @@ describe('VMs', () => {
       ({ metadata }) => metadata.name ?? '',
     );
     assert.deepEqual(selected.toSorted(), members);
-    // it is a wish; the embedded cluster has two nodes and nothing to weigh against it
+    // it is a preference; the embedded cluster has two nodes, and no other criterion
     if (world.target.kind === 'embedded') assert.notEqual(one?.nodeName, other?.nodeName);
     for (const cid of [...members, outsider]) await world.call('delete_vm', cid);
   });

@@ -46,7 +46,7 @@ describe('volumes', () => {
   const claimOf = (disk: string): Promise<Claim> =>
     world.api.get<Claim>({ resource: persistentVolumeClaims, namespace: world.namespace, name: disk });
 
-  /** A detached disk with a file in it. */
+  /** Makes a detached disk with a file in it. */
   async function filled(properties: object = {}): Promise<string> {
     const disk = await world.newDisk(properties, vm);
     await world.call('attach_disk', vm, disk);
@@ -61,7 +61,7 @@ describe('volumes', () => {
     await world.call('detach_disk', vm, disk);
   }
 
-  /** MiB that the VM has of it, attached for that; its file is there. */
+  /** Returns the size of the disk in the VM in MiB. Attaches the disk for that, and checks its file. */
   async function sizeInVm(disk: string): Promise<number> {
     await world.call('attach_disk', vm, disk);
     assert.equal(await world.run(vm, `cat ${store(disk)}/content`), 'kept\n');
@@ -167,7 +167,7 @@ describe('volumes', () => {
   });
 
   clause('42c', async () => {
-    // of the form of ours: what is none is never looked for
+    // in the format of the CPI's cids; a cid of another format is never looked up
     await world.call('delete_snapshot', `snap-${randomUUID()}`);
   });
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { storageClasses } from '../../src/kubernetes/resources.ts';
 import type { World } from './world.ts';
 
-/** Does something with a storage class of the default one's driver that waits for its first consumer. */
+/** Runs `use` with a storage class of the default one's driver that waits for its first consumer. */
 export async function withWaitingClass(world: World, use: (name: string) => Promise<void>): Promise<void> {
   const name = `conformance-waits-${randomUUID().slice(0, 8)}`;
   const { provisioner, parameters } = await world.defaultClass();
@@ -19,8 +19,9 @@ export async function withWaitingClass(world: World, use: (name: string) => Prom
 }
 
 /**
- * attach_disk, the first consumer of such a disk. Where the volume's claim is written at the same time by the scheduler and by the
- * controller of volumes, the latter tries again at its next resync, 15 s later (kubernetes: pv_controller_base.go).
+ * Runs attach_disk, the first consumer of such a disk. If the scheduler and the volume controller write the
+ * volume's claim at the same time, the controller retries at its next resync, 15 s later (kubernetes:
+ * pv_controller_base.go).
  */
 export async function attachWaiting(world: World, vm: string, disk: string): Promise<void> {
   const patient = { settings: { deadlines: { schedule: 60 } } };

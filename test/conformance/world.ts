@@ -31,11 +31,11 @@ import { applyRoles, tokenKubeconfig, tokenOf } from './roles.ts';
 import { openTarget, type Target } from './target.ts';
 
 export interface RequestOptions extends Omit<CallOptions, 'config'> {
-  /** Null: absent. Without it the calls of each method speak version 3 and 2 by turns. */
+  /** Null: absent. Default: the calls of each method alternate between versions 3 and 2. */
   readonly apiVersion?: number | null;
-  /** Beside what a director always sends. */
+  /** Keys in addition to those that a director always sends. */
   readonly context?: Readonly<Record<string, unknown>>;
-  /** Of the configuration: sections that win. */
+  /** Sections that override the configuration. */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
@@ -56,11 +56,13 @@ export class World {
   readonly target: Target;
   readonly api: RestApi;
   readonly namespace: string;
-  /** Where the CPI may work, too; nothing is made there. */
+  /** The CPI may work there, too; no test creates objects in it. */
   readonly otherNamespace: string;
   readonly directory: string;
   readonly settings: Settings;
-  /** For the bus of every agent: without one it cannot start, and tries again for ever. */
+  /**
+   * For the message bus of every agent: without a certificate the agent cannot start, and retries for ever.
+   */
   readonly certificate: TestCertificate;
   #addresses: string[];
   readonly #calls = new Map<string, number>();
@@ -82,8 +84,9 @@ export class World {
   }
 
   /**
-   * `agent`: what VMs of an embedded target run instead of ours. `agentPort`: where a server of the test
-   * listens at 127.0.0.1 for all of their agents, since its pods share the machine's network.
+   * `agent`: the agent of the VMs of an embedded target, instead of this project's. `agentPort`: the port at
+   * 127.0.0.1 at which a server of the test listens for all of their agents, because the pods share the
+   * machine's network.
    */
   static async open({ agent, agentPort }: { agent?: TestAgent; agentPort?: number } = {}): Promise<World> {
     const target = await openTarget(agent);
@@ -109,7 +112,7 @@ export class World {
         create_vm: 240,
         release: 2,
         attach_disk: 120,
-        // another agent than ours does not listen
+        // another agent does not listen
         agent: agent === undefined ? 60 : 1,
         detach_disk: 120,
         delete_vm: 240,
@@ -121,7 +124,7 @@ export class World {
     return new World(parts);
   }
 
-  /** Removes the namespace with all that a failed test left in it. */
+  /** Removes the namespace with all objects that a failed test left in it. */
   async close(): Promise<void> {
     for (const cid of (await this.objects()).vms) await this.request('delete_vm', [cid]);
     for (const cid of (await this.objects()).disks) await this.request('delete_disk', [cid]);
@@ -136,7 +139,7 @@ export class World {
     await this.target.stop();
   }
 
-  /** One process of the CPI; its response, held to the envelope. */
+  /** Runs one process of the CPI and returns its response, whose form is checked. */
   async request(
     method: string,
     args: readonly unknown[],
@@ -167,14 +170,14 @@ export class World {
     return count % 2 === 0 ? 3 : 2;
   }
 
-  /** The result of a call that has to succeed. */
+  /** Returns the result of a call that must succeed. */
   async call<T>(method: string, ...args: readonly unknown[]): Promise<T> {
     const { result, error } = await this.request(method, args);
     assert.equal(error, null, `${method}: ${error?.type}: ${error?.message}`);
     return result as T;
   }
 
-  /** The message of a call that has to fail with that type. */
+  /** Returns the message of a call that must fail with that type. */
   async refuses(
     type: string,
     method: string,
@@ -209,7 +212,7 @@ export class World {
     return this.call<string>('create_disk', size, properties, vm);
   }
 
-  /** An address that no other test of this file has. */
+  /** Returns an address that no other test of this file has. */
   address(): string {
     const address = this.#addresses.shift();
     assert.ok(address !== undefined, 'the target has no more fixed addresses');
@@ -228,7 +231,7 @@ export class World {
     };
   }
 
-  /** The class of volumes that names none; a target that has several may have others that nobody provisions. */
+  /** Returns the default class of volumes; other classes of a target may have no provisioner. */
   async defaultClass(): Promise<StorageClass> {
     const { items } = await this.api.list<StorageClass>(storageClasses);
     const found = items.find(
@@ -259,14 +262,14 @@ export class World {
     });
   }
 
-  /** Output of a shell command in a VM that has to succeed. */
+  /** Returns the output of a shell command in a VM. The command must succeed. */
   async run(vm: string, script: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.exec(vm, script);
     assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
     return stdout;
   }
 
-  /** Names of all that the CPI made in the namespace. */
+  /** Returns the names of all objects that the CPI made in the namespace. */
   async objects(): Promise<Record<'vms' | 'attachments' | 'disks' | 'secrets' | 'services', string[]>> {
     const query = { namespace: this.namespace, labelSelector: 'bosh.cloudfoundry.org/kind' };
     const [podList, claims, secretList, serviceList] = await Promise.all(

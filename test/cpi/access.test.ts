@@ -40,7 +40,7 @@ interface Lists {
   readonly users: readonly { user: Record<string, string> }[];
 }
 
-/** The ways to a cluster, by real processes. */
+/** The ways to access a cluster, with real processes. */
 for (const name of ['executable', 'bundle'] as const) {
   describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
     const ask = async (
@@ -301,13 +301,13 @@ for (const name of ['executable', 'bundle'] as const) {
   });
 }
 
-/** A snapshot is of a volume, which the controllers make in their time. */
+/** Waits until the claim is bound: a snapshot needs a volume, which the controllers make asynchronously. */
 const untilBound = (api: LocalApi, place: string): Promise<unknown> =>
   until(`the claim of ${place} to be bound`, async () => {
     const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, { namespace: place });
     return items.some(({ status }) => status?.phase === 'Bound');
   });
 
-/** All of the cluster, as cids of that context. */
+/** Returns all snapshots of the cluster, as cids of that context. */
 const snapshotsIn = async (api: LocalApi, context: string): Promise<string[]> =>
   (await api.list(volumeSnapshots)).items.map(({ metadata }) => `${context}:${metadata.name ?? ''}`);

@@ -4,9 +4,9 @@ import type { Pod } from '../../src/kubernetes/pod.ts';
 import { admittedAttachment, admittedCopy, updates } from '../support/admission-changes.ts';
 import { cpiAccount, refusal } from '../support/admission-policy.ts';
 
-// By the policies' own CEL, on a real API server: test/cluster/admission.test.ts.
+// The policies' own CEL runs on a real API server: test/cluster/admission.test.ts.
 const namespace = 'bosh-disks';
-/** Has the role `edit` in that namespace. */
+/** A user with the role `edit` in that namespace. */
 const username = 'developer';
 const toCpiOnly = /only the accounts of the BOSH CPI/u;
 

@@ -10,7 +10,8 @@ import {
 import { cpiAccount as username, refusal } from '../support/admission-policy.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 
-// The policies themselves run in test/cluster/admission.test.ts; here their expressions are held to our pods.
+// The policies themselves run in test/cluster/admission.test.ts; these tests compare their expressions with
+// the CPI's pods.
 const namespace = 'bosh-disks';
 const creation = (pod: Pod): string | undefined =>
   refusal({ operation: 'CREATE', resource: 'pods', username, object: pod });

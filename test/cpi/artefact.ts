@@ -6,17 +6,17 @@ import type { CpiResponse } from '../../src/cpi/protocol.ts';
 export interface Artefact {
   readonly name: string;
   readonly command: readonly string[];
-  /** What the job's bin/cpi sets for it. */
+  /** The variables that the job's bin/cpi sets for it. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
 export interface CallOptions {
-  /** Of the config file; absent: none is given. */
+  /** The path of the config file; undefined: no file. */
   readonly config?: string;
-  /** Default: what a director leaves to a CPI. */
+  /** Default: the environment that a director leaves to a CPI. */
   readonly environment?: NodeJS.ProcessEnv;
   readonly directory?: string;
-  /** Sees the process as soon as it runs. */
+  /** Called as soon as the process runs. */
   readonly onStart?: (child: ChildProcess) => void;
 }
 
@@ -26,7 +26,7 @@ export interface Outcome {
   readonly code: number | null;
 }
 
-/** One process, stdin to exit. */
+/** Runs one process, from stdin to exit. */
 export async function runCpi(
   artefact: Artefact,
   input: string | Buffer,
@@ -56,7 +56,7 @@ export async function runCpi(
   return { stdout, stderr, code };
 }
 
-/** A request as text; runs it and holds the outcome to the envelope that every response has. */
+/** Runs a request, given as text, and checks that the output has the form of every response. */
 export async function call(
   artefact: Artefact,
   request: string | object,
@@ -65,7 +65,7 @@ export async function call(
   const input = typeof request === 'string' ? request : JSON.stringify(request);
   const outcome = await runCpi(artefact, input, options);
   assert.equal(outcome.code, 0, outcome.stderr);
-  // a call says what it waits for
+  // a call reports what it waits for
   assert.equal(outcome.stderr.replaceAll(/^waiting for .*\n/gmu, ''), '');
   const response = JSON.parse(outcome.stdout) as CpiResponse;
   assert.deepEqual(Object.keys(response).toSorted(), ['error', 'log', 'result']);
@@ -79,7 +79,9 @@ export async function call(
   return response;
 }
 
-/** Why an artefact cannot be tried here, as the reason of a skip: the executable is for one platform. */
+/**
+ * Returns why an artefact cannot be tested here, as the reason of a skip: the executable is for one platform.
+ */
 export function isMissing(name: 'executable' | 'bundle'): string | false {
   return (
     name === 'executable' &&

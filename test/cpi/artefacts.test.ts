@@ -27,7 +27,7 @@ after(() => world.stop());
 
 const info = { api_version: 3, stemcell_formats: ['docker-light', 'warden-light', 'warden-tar'] };
 
-/** Every artefact passes the same suite: what a caller of the process can see. */
+/** Every artefact passes the same suite: the behaviour that a caller of the process can see. */
 for (const name of ['executable', 'bundle'] as const) {
   describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
     const artefact = (): Artefact => {

@@ -16,15 +16,15 @@ import { CpiWorld } from './cpi-world.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 import type { KubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
-// A director's workers under bpm (director.use_bpm_for_workers): the CPI runs in a container of runc's that
-// has what bpm gives a job, and what director/templates/bpm.yml adds for director.cpi_job and
+// A director's workers under bpm (director.use_bpm_for_workers): the CPI runs in a runc container with the
+// settings that bpm gives a job, and those that director/templates/bpm.yml adds for director.cpi_job and
 // director.cpi_additional_volumes.
 
 const node = '/var/vcap/packages/node/bin/node';
 const tokenFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** Has nothing here, as vcap on a VM. */
+/** A user without files and rights here, like vcap on a VM. */
 const vcap = 65_534;
-/** Of the calls that bpm's filter refuses those that a runtime may try, by the error that they give. */
+/** The system calls that bpm's filter refuses and a runtime may try, by the error that they return. */
 const refusedCalls = [
   {
     names: [
@@ -39,7 +39,7 @@ const refusedCalls = [
     action: 'SCMP_ACT_ERRNO',
     errnoRet: constants.errno.EPERM,
   },
-  // runc answers so for calls that are newer than all of the filter
+  // runc returns this for calls that are newer than all calls of the filter
   {
     names: ['clone3', 'faccessat2', 'epoll_pwait2'],
     action: 'SCMP_ACT_ERRNO',
@@ -84,7 +84,7 @@ interface Volume {
   readonly options: readonly string[];
 }
 
-/** A bundle for runc like bpm's: system folders read-only, a root that cannot be written, no capabilities. */
+/** Returns a configuration for runc like bpm's: system folders and root read-only, no capabilities. */
 function configuration(volumes: readonly Volume[]): object {
   const bind = ({ path, source, options }: Volume): object => ({
     destination: path,
@@ -105,7 +105,7 @@ function configuration(volumes: readonly Volume[]): object {
     process: {
       user: { uid: vcap, gid: vcap },
       args: ['/var/vcap/jobs/kubernetes_cpi/bin/cpi'],
-      // what a director leaves to a CPI
+      // the environment that a director leaves to a CPI
       env: ['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'TMPDIR=/var/vcap/data/director/tmp', 'HOME=/var/vcap'],
       cwd: '/',
       noNewPrivileges: true,
@@ -124,7 +124,7 @@ function configuration(volumes: readonly Volume[]): object {
   };
 }
 
-/** One call of the job's bin/cpi in that container. */
+/** Runs one call of the job's bin/cpi in that container. */
 async function ask(method: string, words: readonly unknown[], hasToken: boolean): Promise<CpiResponse> {
   const readOnly = ['exec', 'ro'];
   const volumes = [

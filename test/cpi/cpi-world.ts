@@ -20,12 +20,15 @@ import { ApiError } from '../../src/kubernetes/api-error.ts';
 import { parseKubeconfigYaml } from '../../src/kubernetes/kubeconfig-yaml.ts';
 import type { Artefact } from './artefact.ts';
 
-/** Both artefacts, as they are built before any suite runs (scripts/test.mjs), and the embedded API over TLS with a node that only says it runs pods. */
+/**
+ * Both artefacts, as they are built before any suite runs (scripts/test.mjs), and the embedded API over TLS
+ * with a node that reports its pods as running without running them.
+ */
 export class CpiWorld {
   readonly directory: string;
   readonly api: LocalApi;
   readonly node: FakeNode;
-  /** Who answers the server's exec route: the node, unless a suite plays its part. */
+  /** The handler of the server's exec route: the node, unless a suite replaces it. */
   readonly commands: { exec: CallContext['exec'] };
   readonly artefacts: ReadonlyMap<'executable' | 'bundle', Artefact>;
   /** The path of a config file for that API, with short deadlines. */
@@ -71,12 +74,15 @@ export class CpiWorld {
   }
 }
 
-/** Both artefacts built anew, or the bundle alone where the executable cannot be built. */
+/** Builds both artefacts, or only the bundle if the executable cannot be built. */
 export async function buildArtefacts(outDirectory: string): Promise<CpiWorld['artefacts']> {
   return artefactsOf(await buildCpi({ outDirectory }));
 }
 
-/** What is in dist; its bundle with the compile cache of the tests, as dozens of processes of a suite load it. */
+/**
+ * Returns the artefacts in dist; the bundle has the compile cache of the tests, because a suite loads it in
+ * dozens of processes.
+ */
 export function builtArtefacts(): CpiWorld['artefacts'] {
   const directory = join(import.meta.dirname, '..', '..', 'dist', 'cpi');
   const executable = join(directory, 'cpi');
@@ -116,7 +122,7 @@ function parseYaml(text: string): unknown {
   };
 }
 
-/** The node behind the server's exec route. */
+/** Returns the node as the handler of the server's exec route. */
 function consoleOf(commands: Pick<CallContext, 'exec'>): PodConsole {
   return {
     logs: () => {

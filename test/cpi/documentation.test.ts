@@ -16,7 +16,7 @@ import { assertDocumented, knownKeys, sectionsOf, valuesOf } from './documented.
 import type { Section } from './documented.ts';
 import { kubernetesCpiJob } from './kubernetes-cpi-job.ts';
 
-/** docs/cpi.md cannot lie: each section is held to the code that reads what it describes. */
+/** Each section of docs/cpi.md is compared with the code that reads what the section describes. */
 const sections = sectionsOf(await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8'));
 const job = await kubernetesCpiJob();
 after(() => job.close());
@@ -29,7 +29,7 @@ function section(heading: string): Section {
   return found;
 }
 
-/** Call a parser as its verb does: the context is taken out before. */
+/** Calls a parser as its verb does: the context is removed before. */
 const withoutContext = (value: unknown): Json => {
   const { context: _, ...rest } = value as Json;
   return rest;
@@ -158,7 +158,7 @@ test('methods: done are those that have a verb, the others are refused as it is 
   assert.deepEqual([...rows.keys()].toSorted(), [...done, ...unsupportedMethods, ...refused].toSorted());
 });
 
-/** Dotted paths of everything in a value. */
+/** Returns the dotted paths of all keys in a value. */
 function pathsOf(value: unknown, prefix = ''): string[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   return Object.entries(value).flatMap(([key, item]) => [

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { parse } from 'yaml';
 import { isProductError } from '../../src/errors/product-error.ts';
 
-/** One `##` section of a page: what its tables name, and its YAML examples. */
+/** One `##` section of a page: the names in its tables, and its YAML examples. */
 export interface Section {
   /** Code words of the first column of each table row, with the whole row. */
   readonly rows: ReadonlyMap<string, string>;
   readonly examples: readonly unknown[];
 }
 
-/** The sections of a Markdown page by their headings; subsections belong to their section. */
+/** Returns the sections of a Markdown page by their headings; subsections belong to their section. */
 export function sectionsOf(page: string): Map<string, Section> {
   const sections = page.split(/^## /mu).slice(1);
   return new Map(
@@ -34,11 +34,11 @@ function examplesOf(text: string): unknown[] {
   return [...text.matchAll(/^```yaml\n(.*?)^```$/gmsu)].map(([, yaml = '']) => parse(whole(yaml)) as unknown);
 }
 
-/** With the shortest body that certificates and keys can have in place of the dots that pages show of them. */
+/** Replaces the dots that pages show in place of certificates and keys by the shortest valid body. */
 const whole = (yaml: string): string =>
   yaml.replaceAll(/"-----BEGIN ([A-Z ]+)-----\.\.\."/gu, '"-----BEGIN $1-----\\nMAA=\\n-----END $1-----"');
 
-/** All values of a key at any depth of the examples, `cloud_properties` for instance. */
+/** Returns all values of a key at any depth of the examples, `cloud_properties` for instance. */
 export function valuesOf(key: string, value: unknown): unknown[] {
   if (Array.isArray(value)) return value.flatMap((item) => valuesOf(key, item));
   if (typeof value !== 'object' || value === null) return [];
@@ -48,15 +48,15 @@ export function valuesOf(key: string, value: unknown): unknown[] {
   ]);
 }
 
-/** True for a key that an example uses. */
+/** Returns true for a key that an example uses. */
 const isShown = (key: string, examples: readonly unknown[]): boolean =>
   examples.some((example) => valuesOf(key, example).length > 0);
 
 const surprise = 'no-parser-knows-this';
 
 /**
- * The keys that a parser accepts, asked of the parser itself: it names them when it refuses another.
- * Undefined where it refuses no key: a map of the user's own names, or no map at all.
+ * Returns the keys that a parser accepts, by its own error: it names them when it rejects another key.
+ * Undefined if it rejects no key: a map with names of the user, or not a map at all.
  */
 export function knownKeys(parser: (value: unknown) => unknown): string[] | undefined {
   try {
@@ -71,8 +71,8 @@ export function knownKeys(parser: (value: unknown) => unknown): string[] | undef
 }
 
 /**
- * Holds a section to a parser: the same keys, each with an example, and the keys inside a key (an object, or a list of
- * objects) in its row.
+ * Compares a section with a parser: the same keys, each with an example, and the keys inside a key (an
+ * object, or a list of objects) in its row.
  */
 export function assertDocumented(
   { rows, examples }: Section,

@@ -12,7 +12,7 @@ import { CpiWorld } from './cpi-world.ts';
 const token = 'the-token-that-nobody-may-see';
 let world: CpiWorld;
 let server: TestServer;
-/** What the server says to everything. */
+/** The server's response to every request. */
 let answer: { code: number; message: string; details?: object };
 
 before(async () => {
@@ -27,7 +27,7 @@ after(async () => {
   await world.stop();
 });
 
-/** How an error of Kubernetes reaches a director, by real processes. */
+/** How an error of Kubernetes reaches a director, with real processes. */
 for (const name of ['executable', 'bundle'] as const) {
   describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
     const failing = async (

@@ -19,21 +19,21 @@ import { CpiWorld } from './cpi-world.ts';
 const unshare = ['unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
 const isRefused = spawnSync(unshare[0] ?? '', [...unshare.slice(1), 'true']).status !== 0;
 
-/** Runs a command where the folder of argument 0 is what a pod has of its service account. */
+/** Runs a command that sees the folder of argument 0 as the service account's folder of a pod. */
 const inPod = `mount -t tmpfs tmpfs /var/run && mkdir -p /var/run/secrets/kubernetes.io/serviceaccount &&
   mount --bind "$0" /var/run/secrets/kubernetes.io/serviceaccount && exec "$@"`;
 
 interface Asked {
   readonly config: object;
-  /** Beside what a director leaves. */
+  /** Variables in addition to those that a director leaves. */
   readonly environment?: NodeJS.ProcessEnv;
 }
 
 let world: CpiWorld;
 let access: Access;
-/** Where the pod has its service account. */
+/** The folder that the pod has as its service account. */
 let mounted: string;
-/** As which a pod knows its API. */
+/** The variables by which a pod knows its API server. */
 let ownServer: NodeJS.ProcessEnv;
 
 before(async () => {
@@ -55,13 +55,13 @@ beforeEach(async () => {
   await mount('token', await tokenOf(access, namespace));
 });
 
-/** As a node does it: nobody reads half a file. */
+/** Replaces a file atomically, as a node does. */
 async function mount(name: string, text: string): Promise<void> {
   await writeFile(`${mounted}.new`, text);
   await rename(`${mounted}.new`, join(mounted, name));
 }
 
-/** A CPI in a pod, as its service account. */
+/** A CPI in a pod, with the pod's service account. */
 for (const name of ['executable', 'bundle'] as const) {
   const skip = isMissing(name) || (isRefused && 'needs unshare --mount');
   describe(`the CPI's ${name} in a pod`, { skip }, () => {
@@ -113,7 +113,7 @@ for (const name of ['executable', 'bundle'] as const) {
 
     test('speaks as the service account to a server that has no credentials, with its authority or one given', async () => {
       const server = { server: access.server };
-      // the configuration is what counts
+      // the configuration takes precedence over these variables
       const environment = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: '1' };
       const asked = (kubernetes: object): Asked => ({ config: { kubernetes }, environment });
       assert.equal(await succeeds('has_disk', ['disk-none'], asked(server)), false);
@@ -134,7 +134,7 @@ for (const name of ['executable', 'bundle'] as const) {
       };
       const way = /kubernetes\.default\.svc:443 through the proxy 127\.0\.0\.1:\d+ could not be reached/u;
       assert.match(await asked('wrong'), way);
-      // this API's certificate names this machine only: it was reached, and is not believed to be that one
+      // this API's certificate names only this machine: the proxy was used, and the certificate rejected
       const reached = await asked('pass%20word');
       assert.match(reached, way);
       assert.match(reached, /ERR_TLS_CERT_ALTNAME_INVALID/u);
@@ -147,7 +147,7 @@ for (const name of ['executable', 'bundle'] as const) {
       const decide: ApiProxyOptions['decide'] = async ({ url }) => {
         if (!url.includes('watch=') || former !== '') return { kind: 'pass' };
         former = await replaceToken();
-        // a watch that goes on would ask for no token; Bun itself repeats a GET that is lost, with the former one
+        // a running watch would request no token; Bun itself repeats a lost GET, with the previous token
         return { kind: 'answer', status: 200, body: '' };
       };
       const onAnswer: ApiProxyOptions['onAnswer'] = async ({ url }, status) => {
@@ -169,7 +169,7 @@ for (const name of ['executable', 'bundle'] as const) {
   });
 }
 
-/** From here on the token is another; resolves with the former, which counts no more. */
+/** Replaces the token and returns the previous one, which is not valid any more. */
 async function replaceToken(): Promise<string> {
   const former = await readFile(join(mounted, 'token'), 'utf8');
   await world.api.delete({ resource: serviceAccounts, namespace, name: account });
@@ -178,7 +178,7 @@ async function replaceToken(): Promise<string> {
   return former;
 }
 
-/** Nothing holds that disk's claim any more. */
+/** Ends the protection of that disk's claim. */
 async function letGo(disk: unknown): Promise<void> {
   world.node.keepsClaims = false;
   const reference = { resource: persistentVolumeClaims, namespace: 'east', name: String(disk) };

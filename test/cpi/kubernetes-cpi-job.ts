@@ -4,14 +4,14 @@ import { createTemplateRenderer } from '../../src/bosh/template/create-template-
 import type { TemplateRenderer } from '../../src/bosh/template/template-renderer.ts';
 
 /**
- * The release's job `kubernetes_cpi`: its properties, and its templates rendered as create-env and a director do, by one
- * ruby until it is closed.
+ * The release's job `kubernetes_cpi`: its properties, and its templates as create-env and a director render
+ * them. One ruby process renders them until it is closed.
  */
 export interface KubernetesCpiJob {
   readonly properties: readonly string[];
   readonly descriptions: Readonly<Record<string, string>>;
   readonly render: (file: string, properties: object) => Promise<string>;
-  /** config/cpi.json, parsed. */
+  /** Renders config/cpi.json and parses it. */
   readonly renderConfig: (properties: object) => Promise<unknown>;
   readonly close: () => Promise<void>;
 }

@@ -11,7 +11,7 @@ import { PeakMemory } from '../../src/oci/testing/peak-memory.ts';
 import { call, isMissing } from './artefact.ts';
 import { CpiWorld } from './cpi-world.ts';
 
-/** What the issue allows, in KiB. */
+/** The allowed memory in KiB. */
 const limit = 150 * 1024;
 
 let world: CpiWorld;

@@ -37,11 +37,14 @@ test('no call loads a module of Node before it needs it: some cost more than the
   assert.deepEqual(ofInfo, [], 'info loads what it does not need');
 });
 
-/** What a file imports when it comes to it. */
+/** Returns the files that a file imports on demand. */
 const loadedLater = ({ inputs }: Metafile, file: string): string[] =>
   (inputs[file]?.imports ?? []).filter(({ kind }) => kind === 'dynamic-import').map(({ path }) => path);
 
-/** What an entry imports by statements, which run before its first line: files, and `file < module of Node`. */
+/**
+ * Returns the static imports of an entry, which load before its first line runs: files, and `file < module of
+ * Node`.
+ */
 function loadedBy({ inputs }: Metafile, entry: string): { found: string[]; seen: string[] } {
   const seen = new Set([entry]);
   const found: string[] = [];

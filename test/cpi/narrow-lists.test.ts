@@ -16,16 +16,16 @@ import {
 } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../src/kubernetes/volume.ts';
 
-/** A cluster has some of these, however many pods and volumes it has. */
+/** A cluster has only a few objects of these kinds, however many pods and volumes it has. */
 const few: readonly Resource[] = [storageClasses, volumeSnapshotClasses, resourceQuotas];
 
 /**
- * No VM has the disk, so it is not known on which node it may still be mounted, and a VolumeAttachment can
- * be selected by its name alone, which has the node in it.
+ * The methods for a disk that no VM has. It is not known on which node it may still be mounted, and a
+ * VolumeAttachment can only be selected by its name, which depends on the node.
  */
 const anyNode: readonly string[] = ['delete_disk', 'resize_disk', 'update_disk'];
 
-/** Selectors that only objects of ours, one object, or the pods of one node meet. */
+/** Returns true for selectors that match only objects of the CPI, one object, or the pods of one node. */
 function isNarrow({ labelSelector = '', fieldSelector = '' }: ListQuery = {}): boolean {
   return (
     labelSelector.includes('bosh.cloudfoundry.org/') ||
@@ -34,7 +34,8 @@ function isNarrow({ labelSelector = '', fieldSelector = '' }: ListQuery = {}): b
 }
 
 /**
- * Notes what is listed and watched of all there is. Every claim has a volume, of a driver that attaches it.
+ * Records the resources that are listed or watched without a narrow selector. Every claim has a volume of a
+ * driver that attaches it.
  */
 function watchedApi(api: KubernetesApi): { readonly api: KubernetesApi; readonly wide: Set<string> } {
   const wide = new Set<string>();

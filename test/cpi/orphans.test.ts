@@ -64,7 +64,7 @@ test('what killed calls leave is listed, what somebody has is not', async (t) =>
     (await list()).toSorted(),
     [`attachment attach-${moved} ${moved}`, `snapshot ${snapshot} ${moved}`].toSorted(),
   );
-  // a VM of another namespace with its disks in this one is not known here
+  // a VM of another namespace, whose disks are in this one, is unknown here
   const { found: elsewhere } = await listOrphans(api, { vms: 'elsewhere', disks: namespace });
   assert.deepEqual(
     elsewhere.map(({ what }) => what),
@@ -76,7 +76,7 @@ test('a copy that no disk names is listed as left; one that has taken the place 
   const { api, cloud } = await storageCloud(t);
   const list = async (): Promise<string[]> =>
     (await listOrphans(api, { vms: namespace, disks: namespace })).found
-      // one that is deleted stays until its controller has removed what it stands for
+      // a deleted snapshot stays until its controller has removed the snapshot of the storage
       .filter(({ what }) => what !== 'helper snapshot')
       .map(({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`)
       .toSorted();
@@ -97,7 +97,7 @@ test('a copy that no disk names is listed as left; one that has taken the place 
     return claim.metadata.annotations?.['bosh.cloudfoundry.org/copy'] ?? '';
   };
 
-  // after the writes: mark, snapshot, copy, removal of the snapshot
+  // after the writes: mark, snapshot, replacement, removal of the snapshot
   const disk = await boundDisk();
   const copyName = await killUpdate(disk, 4);
   assert.deepEqual(await list(), [`copy ${copyName} ${disk}`]);
@@ -106,7 +106,7 @@ test('a copy that no disk names is listed as left; one that has taken the place 
   await api.delete({ resource: persistentVolumeClaims, namespace, name: copyName });
   assert.deepEqual(await list(), []);
 
-  // after those: the disk says that it is replaced
+  // after those: the disk is marked as replaced
   const next = await boundDisk();
   const successor = await killUpdate(next, 5);
   assert.deepEqual(await list(), [`replaced disk ${next} ${successor}`]);
@@ -127,7 +127,7 @@ test('a VM is listed until its create_vm has finished it or something has descri
       assert.deepEqual(await list(), [`VM ${vmCidOfTest}`]);
       if (write === 1) await deleteVm(cloud, [vmCidOfTest]);
     }
-    // as one that an earlier CPI made, which did not mark it
+    // like a VM that an earlier CPI made, which did not write this label
     await setVmMetadata(cloud, [vmCidOfTest, { deployment: 'dep' }]);
     assert.deepEqual(await list(), []);
     if ('kubernetes' in config) {
@@ -161,7 +161,7 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   };
   const disk = await createDisk(cloud, [64, { storage_class: 'kept' }, null]);
   const volume = await volumeOf(disk);
-  // of another user of that class, and of a class that deletes its volumes
+  // a volume of another user of that class, and one of a class that deletes its volumes
   await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
     metadata: { namespace, name: 'foreign' },
     spec: {
@@ -179,7 +179,7 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   const elsewhere = await listOrphans(api, { vms: namespace, disks: 'elsewhere' });
   assert.deepEqual(elsewhere.found, []);
 
-  // as docs/operating.md says
+  // as docs/operating.md describes
   const reference = { resource: persistentVolumes, name: volume };
   await api.patch(reference, { spec: { claimRef: { uid: null, resourceVersion: null } } });
   const labels = { layout: '1', kind: 'disk', 'disk-id': disk };

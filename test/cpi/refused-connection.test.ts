@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => world.stop());
 
-/** What a call does while the API server is away, by real processes. */
+/** A call while the API server is unreachable, with real processes. */
 for (const name of ['executable', 'bundle'] as const) {
   describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
     test('waits for an API server that restarts, says so on stderr, and answers', async (t) => {
@@ -39,7 +39,7 @@ for (const name of ['executable', 'bundle'] as const) {
       const request = JSON.stringify({ method: 'has_disk', arguments: ['disk-1'], context: {} });
       const { stdout, stderr } = await runCpi(artefact, request, {
         config,
-        // it listens as soon as the CPI has said that it waits
+        // it listens as soon as the CPI has reported that it waits
         onStart: (child) => void child.stderr?.once('data', () => server.listen(Number(port), '127.0.0.1')),
       });
 

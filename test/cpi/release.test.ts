@@ -85,7 +85,7 @@ test('what is rendered is what the CPI reads, with every property set or none', 
   assert.equal(full.kubernetes.diskNamespace, 'disks');
   const defaults = await renderConfig({});
   assert.equal(parseConfig(defaults, {}).kubernetes.kubeconfig, undefined);
-  // those that the spec shows an operator are those of the CPI
+  // the defaults that the spec shows to an operator are those of the CPI
   assert.deepEqual(parseConfig(defaults, {}), parseConfig({}, {}));
 });
 
@@ -119,7 +119,7 @@ test('bin/cpi runs the executable where the package has it, else the bundle; a N
   assert.equal(await run({}), `executable ${config}\n\n${executableSetting}\n`);
   assert.equal(await run({ node_path: node }), `node ${bundle} ${config}\n`);
   await rm(executable);
-  // an envelope, which a caller shows; a shell's own error it would take for a broken CPI
+  // a response in JSON, which a caller reports; it would take a plain error of the shell for a broken CPI
   const { result, error } = JSON.parse(await run({})) as CpiResponse;
   assert.equal(result, null);
   assert.match(

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { sectionsOf } from './documented.ts';
 
-/** What one call asks of the API. */
+/** The number of requests of one call. */
 export interface RequestRow {
   readonly reads: number;
   readonly writes: number;
   readonly execs: number;
 }
 
-/** The table of requests in docs/cpi.md, by the names of its rows. */
+/** Reads the table of requests in docs/cpi.md, by the names of its rows. */
 export async function requestRows(): Promise<Map<string, RequestRow>> {
   const page = await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8');
   const rows = sectionsOf(page).get('Requests')?.rows ?? new Map<string, string>();

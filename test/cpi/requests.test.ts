@@ -9,10 +9,16 @@ import type { Clock } from '../../src/kubernetes/clock.ts';
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import { requestRows } from './request-rows.ts';
 
-/** The table of requests in docs/cpi.md: writes are exact, reads and execs are the most there are when all is well. */
+/**
+ * The table of requests in docs/cpi.md: the number of writes is exact; reads and execs are the maximum if
+ * nothing fails.
+ */
 const rows = await requestRows();
 
-/** The looks at events and nodes that a verb takes after some seconds are for what goes wrong, not for a slow machine. */
+/**
+ * A clock without the polls of events and nodes that a verb makes after some seconds: they are for failures,
+ * not for a slow machine.
+ */
 const patient: Clock = {
   ...systemClock,
   sleep: (milliseconds, signal) => systemClock.sleep(milliseconds >= 1000 ? 60_000 : milliseconds, signal),

@@ -26,7 +26,9 @@ const callerOf = (world: RolesWorld, kubernetes: { disk_namespace?: string; atta
   newAddress: () => world.newAddress(),
 });
 
-/** Every method of the CPI, with each attach strategy, and what it asks when something does not come about. */
+/**
+ * Calls every method of the CPI, with each attach strategy, and causes the requests that follow a failure.
+ */
 export async function callEveryMethod(world: RolesWorld): Promise<void> {
   const caller = callerOf(world, {});
   const { call } = caller;
@@ -37,13 +39,16 @@ export async function callEveryMethod(world: RolesWorld): Promise<void> {
   await call('calculate_vm_cloud_properties', [{ cpu: 1, ram: 512, ephemeral_disk_size: 1024 }]);
   await servicesOfSuccessors(caller);
   await bothNetworkKinds(caller);
-  // nowhere to go: the last words come from events
+  // no node matches: the error describes the pod's events
   const nowhere = createVmArguments({ agentId: 'nowhere', properties: { node_selector: { no: 'where' } } });
   await assert.rejects(call('create_vm', nowhere), (error) => isProductError(error));
   await call('delete_stemcell', [stemcell]);
 }
 
-/** Its budget comes with the second VM, follows the third and goes with the last but one. */
+/**
+ * The group's budget is created with the second VM, changes with the third, and is deleted with the last but
+ * one.
+ */
 async function groupWithBudget({ call }: Caller): Promise<void> {
   const networks = { default: { type: 'dynamic' } };
   const env = groupEnv('group');
@@ -102,14 +107,17 @@ async function bothNetworkKinds({ call, deleteSlowly }: Caller): Promise<void> {
     if (key === 'network_policy') {
       const [cid] = (await call('create_vm', wanted)) as [string];
       await call('delete_vm', [cid]);
-      // no Multus is here, so there is no interface
+      // the cluster has no Multus, so there is no interface
     } else
       await assert.rejects(call('create_vm', wanted), (error) => isProductError(error, 'VM_CREATION_FAILED'));
     await deleteSlowly({ resource, namespace, name }, () => call('delete_network', [name]));
   }
 }
 
-/** A disk that grew, changed its attributes class and moved to another class, where the classes may be read. */
+/**
+ * Returns a disk that grew, changed its attributes class and moved to another class, if the classes may be
+ * read.
+ */
 async function changed({ call }: Caller, disk: string): Promise<string> {
   await call('resize_disk', [disk, 32]);
   const attributes = { storage_class: 'local', volume_attributes_class: attributesClass };
@@ -122,7 +130,10 @@ async function changed({ call }: Caller, disk: string): Promise<string> {
   }
 }
 
-/** A Service that a second VM joins and inherits, beside one of the group; its end is awaited. */
+/**
+ * A Service of one VM that a second VM joins and takes over, and a Service of the group. Waits until the
+ * first one is deleted.
+ */
 async function servicesOfSuccessors({ call, deleteSlowly }: Caller): Promise<void> {
   const list = [
     { name: 'own', selector: 'vm', ports: [{ port: 80 }] },
@@ -153,11 +164,11 @@ async function newVm(
   return cid;
 }
 
-/** What touches disks, where they live in a namespace of their own. */
+/** The calls that use disks, with the disks in a namespace of their own. */
 export async function callForDiskNamespace(world: RolesWorld): Promise<void> {
   const caller = callerOf(world, { disk_namespace: diskNamespace });
   await vmAndDisk(caller, image);
-  // of a class that makes nothing: the claim waits for a volume that nobody brings, and events say so
+  // a class that makes no volumes: the claim waits for ever, and its events report that
   const vm = await newVm(caller, image);
   const disk = await caller.call('create_disk', [16, { storage_class: '' }, vm]);
   await assert.rejects(caller.call('attach_disk', [vm, disk]), (error) => isProductError(error));

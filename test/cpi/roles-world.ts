@@ -35,14 +35,14 @@ const kinds: Readonly<Record<string, Resource>> = {
 };
 
 export const diskNamespace = 'bosh-disks';
-/** Of the same driver as `local`, so that a disk can move there. */
+/** A class of the same driver as `local`, so that a disk can move there. */
 export const otherClass = 'other';
 export const attributesClass = 'open';
 
-/** What a request wanted and who sent it is written down; everything else is the embedded cluster. */
+/** An embedded cluster that records the attributes and the user of each request. */
 export class RolesWorld {
   readonly world: EmbeddedWorld;
-  /** Of the CPI alone, in order. */
+  /** The requests of the CPI only, in order. */
   readonly requests: Attributes[] = [];
   /** The methods that were called. */
   readonly called = new Set<string>();
@@ -77,7 +77,7 @@ export class RolesWorld {
     return roles;
   }
 
-  /** One call as the director would make it, by the token of the manifests' account. */
+  /** Makes one call as the director would, with the token of the manifests' account. */
   async call(method: string, args: readonly unknown[], kubernetes: object = {}): Promise<unknown> {
     this.called.add(method);
     const { status } = await this.world.api.requestToken(namespace, 'bosh-cpi', { spec: {} });
@@ -115,7 +115,7 @@ export class RolesWorld {
     }
   }
 
-  /** Deletes by that call, while the object stays until the CPI watches for its end. */
+  /** Runs `deletion`, which deletes the object, and keeps the object until the CPI watches it. */
   async deleteSlowly(reference: ObjectReference, deletion: () => Promise<unknown>): Promise<void> {
     const { api } = this.world;
     const { metadata } = await api.get(reference);
@@ -156,7 +156,7 @@ export class RolesWorld {
     const { pathname: path, searchParams: query } = new URL(url, 'https://localhost');
     const attributes = requestAttributes({ method, path, query });
     this.requests.push(attributes);
-    // a WebSocket needs both: see start-api-server.ts
+    // a WebSocket needs both rights: see start-api-server.ts
     if ('subresource' in attributes && attributes.subresource === 'exec')
       this.requests.push({ ...attributes, verb: 'create' });
   }
@@ -173,13 +173,13 @@ export class RolesWorld {
   }
 }
 
-/** The objects of a file in manifests/rbac. */
+/** Returns the objects of a file in manifests/rbac. */
 export function readManifest(name: Manifest): RbacObject[] {
   const file = join(import.meta.dirname, '..', '..', 'manifests', 'rbac', `${name}.yaml`);
   return parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as RbacObject);
 }
 
-/** One thing that the manifests allow, in one namespace or, undefined, in all of the cluster. */
+/** One right that the manifests grant, in one namespace or, if undefined, in the whole cluster. */
 export interface Right {
   readonly namespace: string | undefined;
   readonly rule: PolicyRule;

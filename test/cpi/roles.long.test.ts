@@ -11,7 +11,9 @@ import { callEveryMethod, callForDiskNamespace } from './roles-scenario.ts';
 import { rightsOf, RolesWorld } from './roles-world.ts';
 import type { Manifest } from './roles-world.ts';
 
-/** The CPI as a service account with the roles of manifests/rbac and nothing else, on the embedded cluster. */
+/**
+ * The CPI as a service account with the roles of manifests/rbac and nothing else, on the embedded cluster.
+ */
 describeInNamespace(import.meta.filename, () => {
   function describeRoles(
     manifests: readonly Manifest[],
@@ -59,9 +61,9 @@ function assertAllCalled({ called }: RolesWorld): void {
   assert.deepEqual(missing, [], 'call it in roles-scenario.ts, and name its verbs in manifests/rbac');
 }
 
-/** What only another cluster can ask for, with the reason. */
+/** Rights that the CPI uses only on another cluster, with the reason. */
 const notHere: readonly string[] = [
-  // nodes are looked at while a pod does not go for seconds; src/cpi/lost-node.test.ts loses some
+  // nodes are read if a pod is not deleted within seconds; src/cpi/lost-node.test.ts loses some
   'get nodes',
   // the embedded cluster has no storage driver that attaches: test/cluster has one
   'list volumeattachments',

@@ -84,7 +84,7 @@ for (const name of ['executable', 'bundle'] as const) {
     test('killed at any point leave nothing published and no file, and the same call again succeeds', async (t) => {
       const registry = await HostileRegistry.start(t);
       const directory = await scratchDirectory(t);
-      // more than one piece, of bytes that do not compress
+      // more than one chunk, of bytes that do not compress
       const { imagePath } = await unpackedStemcell(
         join(directory, 'stemcell'),
         randomBytes(10 * 1024 * 1024).toString('latin1'),

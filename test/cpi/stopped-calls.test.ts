@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => world.stop());
 
-/** A director whose task was cancelled, or whose machine was suspended, may leave such a process behind. */
+/** A director may leave such a process behind if its task was cancelled or its machine was suspended. */
 for (const name of ['bundle', 'executable'] as const) {
   describe(`${name}: a call that was stopped in its middle`, { skip: isMissing(name) }, () => {
     const withCpi = async (attach: string, use: (cpi: StoppedCpi) => Promise<void>): Promise<void> => {

@@ -15,7 +15,9 @@ export interface Check {
   readonly compiler: string;
   /** Arguments of the verifier that spin generates. */
   readonly verifier: string;
-  /** `counterexample`: a flag takes a remedy out of the model, and spin must find the fault that it repairs. */
+  /**
+   * `counterexample`: a flag takes a remedy out of the model, and spin must find the fault that it repairs.
+   */
   readonly expected: 'holds' | 'counterexample';
   /** `all`: too large for CI; only `npm run test:model -- --all` runs it. */
   readonly runs: 'in CI' | 'all';
@@ -24,7 +26,7 @@ export interface Check {
 const safety = { model: hot, compiler: '-DSAFETY', verifier: '-m600000' } as const;
 const again = { model: hot, compiler: '-DNFAIR=3', verifier: '-a -f -m600000' } as const;
 
-/** The header of hot.pml says what each remedy is for. */
+/** The header of hot.pml describes what each remedy is for. */
 const hotChecks: readonly Check[] = [
   {
     ...safety,
@@ -427,7 +429,7 @@ export const checks: readonly Check[] = [
   ...without('NOASKED', 'HOT OPS=1 FAILS=0 OPSET=3'),
 ];
 
-/** The header of update.pml says what each remedy is for. */
+/** The header of update.pml describes what each remedy is for. */
 function updateWithout(remedy: string, property: string): Check {
   return {
     ...{ model: update, compiler: '-DSAFETY', verifier: '-m1000000', property },
@@ -436,7 +438,7 @@ function updateWithout(remedy: string, property: string): Check {
   };
 }
 
-/** The header of recreate.pml says what each remedy is for. */
+/** The header of recreate.pml describes what each remedy is for. */
 function without(remedy: string, flags: string): Check[] {
   return [
     {

@@ -8,7 +8,7 @@ export interface Outcome {
   readonly kind: 'holds' | 'counterexample' | 'incomplete';
   readonly states: number;
   readonly seconds: number;
-  /** The steps of a counterexample in words, or why the search was not completed. */
+  /** The steps of a counterexample as text, or why the search was not completed. */
   readonly lines: readonly string[];
 }
 
@@ -46,8 +46,8 @@ export async function runCheck(root: string, check: Check, limits: Limits): Prom
 }
 
 /**
- * What the verifier prints. It ends with code 0 also if it found a counterexample, and with another one at
- * its limits.
+ * Returns the output of the verifier. It ends with code 0 also if it found a counterexample, and with another
+ * one at its limits.
  */
 function search(directory: string, args: readonly string[], seconds: number): Promise<string> {
   const options = { cwd: directory, timeout: seconds * 1000, maxBuffer: 64 * 1024 * 1024 };
@@ -58,7 +58,7 @@ function search(directory: string, args: readonly string[], seconds: number): Pr
   });
 }
 
-/** The models print a line that begins with `@` at each step that a reader has to see. */
+/** Returns the lines that begin with `@`: the models print one at each step that a reader must see. */
 async function trace(directory: string, defines: readonly string[], model: string): Promise<string[]> {
   const text = await run(directory, 'spin', [...defines, '-t', '-T', model]);
   const steps = text.split('\n').filter((line) => /^\s*@|assertion|timeout|cycle|end state/iu.test(line));

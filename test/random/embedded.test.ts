@@ -23,9 +23,9 @@ import { plans } from './simulated/plan.ts';
 
 const seconds = Number(process.env['BOSH_KUBERNETES_RANDOM_SECONDS'] ?? 100);
 const seed = Number(process.env['BOSH_KUBERNETES_RANDOM_SEED']?.split('/')[0] ?? Date.now() % 2 ** 31);
-/** Runs at once: most of each is waiting. */
+/** The number of concurrent runs: a run mostly waits. */
 const lanes = 3;
-/** A run under way at the end is finished, which takes its time where calls wait for each other. */
+/** A run that has begun is finished, which takes long if calls wait for each other. */
 const secondsToFinish = 300;
 
 describeInOneNamespace(

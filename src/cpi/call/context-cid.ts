@@ -6,13 +6,14 @@ export type CidKind = 'vm' | 'disk' | 'snapshot' | 'network';
 export interface QualifiedCid {
   /** Undefined: the default context. */
   readonly context: string | undefined;
-  /** What the object is called in its cluster; paths and labels know nothing else. */
+  /** The name of the object in its cluster. Paths and labels have only this name. */
   readonly name: string;
 }
 
 /**
- * `<context>:<name>` or `<name>`, split at the last colon, because names of contexts may hold colons themselves.
- * Undefined for a text that can be no cid of ours of that kind: it names nothing, in whatever context.
+ * Parses `<context>:<name>` or `<name>`, split at the last colon, because names of contexts may contain
+ * colons themselves. Returns undefined for a text that cannot be a cid of the CPI of that kind: it names no
+ * object in any context.
  */
 export function parseCid(text: unknown, kind: CidKind): QualifiedCid | undefined {
   if (typeof text !== 'string') return undefined;
@@ -24,13 +25,14 @@ export function parseCid(text: unknown, kind: CidKind): QualifiedCid | undefined
 }
 
 /**
- * What the name of a context may be: visible ASCII but quotes and backslashes, so that a cid is the same text in the JSON of
- * an agent and in its shell, and short enough for a director's column of 255 characters with the longest name behind it.
+ * Returns whether a text can be the name of a context: visible ASCII without quotes and backslashes, so that
+ * a cid is the same text in the JSON of an agent and in its shell, and short enough for a director's column
+ * of 255 characters together with the longest name.
  */
 export const isContextName = (text: string): boolean =>
   /^[\x21\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e]{1,190}$/u.test(text);
 
-/** The cid of an object in a context. */
+/** Returns the cid of an object in a context. */
 export const formatCid = (context: string | undefined, name: string): string =>
   context === undefined ? name : `${context}:${name}`;
 

@@ -65,7 +65,7 @@ test('verbs see names, whatever context their cids and cloud_properties name', (
   const newVm = ['id', 'image', { context: 'east' }, {}, [], {}];
   for (const [former, name] of [
     ['east:vm-1', 'vm-1'],
-    // it goes from another cluster, and frees nothing in this one
+    // the VM is in another cluster, and its removal frees no quota in this one
     ['vm-1', null],
     [null, null],
   ])
@@ -140,7 +140,7 @@ test('cids in results carry the context, and nothing else does', () => {
       [[], []],
     ],
     snapshot_disk: [['snap-1', 'east:snap-1']],
-    // the third is what VMs of the network have as its cloud_properties: a name in their own context
+    // the third element becomes the cloud_properties of the network's VMs: a name in their own context
     create_network: [
       [
         ['net-policy-1', { range: '10.0.0.0/24' }, { network_policy: 'net-policy-1' }],
@@ -151,7 +151,7 @@ test('cids in results carry the context, and nothing else does', () => {
   for (const [method, cases] of Object.entries(withCids)) {
     for (const [value, qualified] of cases) assert.deepEqual(result(method, value), qualified, method);
   }
-  // a path in the VM, where nobody knows contexts
+  // a path in the VM, in which contexts do not exist
   const hint = '/warden-cpi-dev/disks/disk-1/store';
   assert.equal(result('attach_disk', hint), hint);
   for (const method of signatures.keys()) {

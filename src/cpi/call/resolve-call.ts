@@ -8,11 +8,11 @@ import type { Parameter, Signature } from './signatures.ts';
 export interface ResolvedCall {
   /** The context that the call works in; undefined: the default one. */
   readonly contextName: string | undefined;
-  /** As verbs read them: names instead of cids, and no `context` in cloud_properties. */
+  /** The arguments as verbs read them: names instead of cids, and no `context` in cloud_properties. */
   readonly arguments: readonly unknown[];
 }
 
-/** One argument's word on the context of the call. */
+/** The context that one argument names. */
 interface ContextClaim {
   readonly what: string;
   readonly context: string | undefined;
@@ -24,9 +24,10 @@ interface ResolvedArgument {
 }
 
 /**
- * Finds the one context that all arguments of a call speak of, so that no verb has to know contexts.
- * Rejects before anything was asked of Kubernetes: arguments of two contexts are CONTEXT_MISMATCH, or, where the
- * caller goes on with it, DISK_NOT_ATTACHED (detach_disk) and NOT_SUPPORTED (update_disk: it makes a copy).
+ * Determines the context that all arguments name, and removes it from them, so that verbs do not know
+ * contexts. Rejects before any request to Kubernetes. Throws CONTEXT_MISMATCH if the arguments name two
+ * contexts. detach_disk throws DISK_NOT_ATTACHED and update_disk NOT_SUPPORTED instead, because their callers
+ * continue after these (a director then copies the disk itself).
  */
 export function parseCall(method: string, signature: Signature, args: readonly unknown[]): ResolvedCall {
   const place: Location = { code: 'INVALID_ARGUMENT', path: method };
@@ -47,7 +48,7 @@ export function parseCall(method: string, signature: Signature, args: readonly u
   return { contextName: first?.context, arguments: values };
 }
 
-/** The result as the caller may give it back: cids with their context. */
+/** Adds the context to the cids in the result, so that the caller can use them in later calls. */
 export function qualifyResult(
   signature: Signature,
   result: unknown,
@@ -112,7 +113,7 @@ function resolveCid(value: unknown, kind: CidKind): ResolvedArgument {
   return { claims: [{ what: `${kind} '${cid.name}'`, context: cid.context }], value: cid.name };
 }
 
-/** The name of a VM of that context; null for a VM of another one. */
+/** Returns the name of a VM of that context; null for a VM of another one. */
 function withContext(value: unknown, contextName: string | undefined): unknown {
   const cid = parseCid(value, 'vm');
   if (cid === undefined) return value;

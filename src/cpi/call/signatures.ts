@@ -1,4 +1,4 @@
-/** What an argument is. Cids carry the context of their object; the two `properties` may name one. */
+/** The type of an argument. Cids carry the context of their object; both `properties` types may name one. */
 type ParameterType =
   | 'string'
   | 'size'
@@ -9,9 +9,9 @@ type ParameterType =
   | 'disk cids'
   | 'snapshot cid'
   | 'network cid'
-  /** cloud_properties that place what is made: without a context it is the default one. */
+  /** cloud_properties that choose the context of the new object. Without a context it is the default one. */
   | 'placing properties'
-  /** cloud_properties that may name a context, but need not where a cid beside them has one. */
+  /** cloud_properties that may name a context, but need not if a cid of the same call has one. */
   | 'properties'
   /** `{type, cloud_properties, ...}` of create_network. */
   | 'network definition';
@@ -21,13 +21,13 @@ export interface Parameter {
   readonly type: ParameterType;
   /** Null or absent is allowed and means nothing, or empty. */
   readonly isOptional?: boolean;
-  /** The object may be in another context than the call: then, to the verb, there is none. */
+  /** The argument may name an object in another context than the call's. The verb then gets null. */
   readonly allowOtherContext?: boolean;
 }
 
 export interface Signature {
   readonly parameters: readonly Parameter[];
-  /** Where cids are in the result: it is one (or null), it begins with one, or is a list of them. */
+  /** Which part of the result is a cid: the result itself (or null), its first element, or each element. */
   readonly cids?: 'result' | 'first' | 'each';
 }
 
@@ -48,8 +48,8 @@ const createVmParameters: readonly Parameter[] = [
 ];
 
 /**
- * The positional arguments of every method but `info`: the contract's, and
- * `check_vm` and `describe_vm`, which are ours.
+ * The positional arguments of every method but `info`: those of the contract, and of `check_vm` and
+ * `describe_vm`, which this CPI adds.
  */
 export const signatures: ReadonlyMap<string, Signature> = new Map<string, Signature>([
   [

@@ -3,12 +3,15 @@ import { pemProblem } from '../../kubernetes/pem.ts';
 import type { Json, Location } from '../input.ts';
 import { child, optionalStringAt, invalidValue } from '../input.ts';
 
-/** A server and who we are to it, without a kubeconfig. */
+/** A server and the credentials for it, without a kubeconfig. */
 export interface ServerConfig {
   readonly url: string;
-  /** PEM; absent: the roots that the runtime trusts, or the service account's. */
+  /** PEM. Undefined: the root certificates that the runtime trusts, or those of the service account. */
   readonly ca: string | undefined;
-  /** Secret. Without it and without a certificate the service account of our pod speaks. */
+  /**
+   * Secret. Without a token and a certificate, requests use the service account of the pod that the CPI runs
+   * in.
+   */
   readonly token: string | undefined;
   /** PEM; always together with `key`. */
   readonly certificate: string | undefined;
@@ -16,21 +19,24 @@ export interface ServerConfig {
   readonly key: string | undefined;
 }
 
-/** How the cluster is reached. Neither kubeconfig nor server: by the service account of the pod that we run in. */
+/**
+ * How the cluster is reached. With neither kubeconfig nor server: by the service account of the pod that the
+ * CPI runs in.
+ */
 export interface AccessConfig {
   /** Object, JSON text or YAML text. Secret. */
   readonly kubeconfig: unknown;
-  /** Of the kubeconfig; absent: its current-context. */
+  /** A context of the kubeconfig. Undefined: its current-context. */
   readonly context: string | undefined;
   readonly server: ServerConfig | undefined;
 }
 
-/** Each is a whole way in: what a later layer of the configuration names one of, it says all of. */
+/** Keys that replace the whole access configuration of an earlier layer. */
 export const accessSources = ['kubeconfig', 'server'] as const;
 const serverOnlyKeys = ['ca', 'token', 'client_certificate', 'client_key'] as const;
 export const accessKeys: readonly string[] = [...accessSources, 'context', ...serverOnlyKeys];
 
-/** The access keys of the section `kubernetes`. Throws INVALID_CONFIG. */
+/** Parses the access keys of the section `kubernetes`. Throws INVALID_CONFIG. */
 export function parseAccess(section: Json, place: Location): AccessConfig {
   const kubeconfig = section['kubeconfig'] ?? undefined;
   const url = optionalStringAt(section['server'], child(place, 'server'));

@@ -1,16 +1,16 @@
 import type { Json, Location } from '../input.ts';
 import { child, optionalStringAt, recordAt, rejectUnknownKeys, stringsAt } from '../input.ts';
 
-/** What the agents are told; the env of a VM wins. */
+/** The settings of the agents; the env of a VM wins. */
 export interface AgentConfig {
-  /** Secret: carries a password. */
+  /** Secret: contains a password. */
   readonly mbus: string | undefined;
   readonly ntp: readonly string[];
-  /** Secret: may carry credentials. */
+  /** Secret: may contain credentials. */
   readonly blobstore: Json | undefined;
 }
 
-/** The section `agent`. Throws INVALID_CONFIG. */
+/** Parses the section `agent`. Throws INVALID_CONFIG. */
 export function parseAgent(value: unknown, place: Location): AgentConfig {
   const section = recordAt(value, place);
   rejectUnknownKeys(section, ['mbus', 'ntp', 'blobstore'], place);

@@ -1,22 +1,25 @@
 import type { Location } from '../input.ts';
 import { child, positiveIntegerAt, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
 
-/** Whole seconds. Each wait that ends says what was awaited and the last thing Kubernetes said about it. */
+/**
+ * Deadlines in whole seconds. A wait that reaches its deadline reports what it waited for and the last thing
+ * that Kubernetes reported about it.
+ */
 export interface Deadlines {
   /** Until a node is found for the VM. */
   readonly schedule: number;
-  /** How long a pod's sandbox may fail to be made: an address in use, a CNI that is not there. */
+  /** How long the creation of a pod's sandbox may fail: an address is in use, a CNI plugin is missing. */
   readonly sandbox: number;
   /** Until the VM's container runs, image pull included. */
   readonly createVm: number;
-  /** Until all that belongs to a VM is gone, also if create_vm removes one that is not complete. */
+  /** Until all objects of a VM are deleted, also if create_vm removes an incomplete VM. */
   readonly deleteVm: number;
   /** Until a rebooted VM's container runs again; the kubelet's longest pause before a restart is 300 s. */
   readonly rebootVm: number;
   readonly attachDisk: number;
-  /** How long detach_disk waits for the agent of a container that it has made anew. */
+  /** How long detach_disk waits for the agent of a container that it has recreated. */
   readonly agent: number;
-  /** How long a disk that is in use is asked for again. */
+  /** For how long a detach is retried while a process uses the disk. */
   readonly release: number;
   readonly detachDisk: number;
   readonly deleteDisk: number;
@@ -24,11 +27,11 @@ export interface Deadlines {
   readonly snapshotDisk: number;
   /** Until a volume has its new size or attributes. */
   readonly resizeDisk: number;
-  /** Until a disk's copy in another class is bound. */
+  /** Until a disk's replacement in another class is bound. */
   readonly updateDisk: number;
-  /** How long a node has to be silent before it counts as lost. */
+  /** How long a node must be silent before it counts as lost. */
   readonly lostNode: number;
-  /** How long an API server that refuses connections is tried again. */
+  /** For how long requests to an API server that refuses connections are retried. */
   readonly connect: number;
   /** Until the API server has answered one request. */
   readonly request: number;
@@ -72,13 +75,13 @@ const deadlineKeys: Readonly<Record<string, keyof Deadlines>> = {
   request: 'request',
 };
 
-/** The deadline of a CPI method as a whole; undefined for those that have none. */
+/** Returns the deadline of a whole CPI method; undefined for methods without one. */
 export function deadlineOfMethod(method: string, deadlines: Deadlines): number | undefined {
   const key = deadlineKeys[method];
   return key === undefined ? undefined : deadlines[key];
 }
 
-/** The section `deadlines`. Throws INVALID_CONFIG. */
+/** Parses the section `deadlines`. Throws INVALID_CONFIG. */
 export function parseDeadlines(value: unknown, place: Location): Deadlines {
   const section = recordAt(value, place);
   rejectUnknownKeys(section, Object.keys(deadlineKeys), place);
@@ -90,7 +93,7 @@ export function parseDeadlines(value: unknown, place: Location): Deadlines {
   return { ...defaultDeadlines, ...given };
 }
 
-/** Timers of a runtime end at 2^31 ms; longer ones end at once. */
+/** A runtime's timers are limited to 2^31 ms; longer ones fire at once. */
 const maxSeconds = 7 * 24 * 3600;
 
 function secondsAt(value: unknown, place: Location): number {

@@ -1,6 +1,9 @@
 import type { Json } from '../input.ts';
 
-/** Objects merge key by key, anything else replaces. A kubeconfig is one value: two halves of two make none. */
+/**
+ * Merges objects key by key; any other value replaces. A kubeconfig is one value: halves of two kubeconfigs
+ * do not work together.
+ */
 export function deepMerge(base: Json, over: Json): Json {
   const merged = new Map(Object.entries(base));
   for (const [key, value] of Object.entries(over)) {

@@ -7,14 +7,14 @@ import { withDefaults, parseResources } from '../vm/resources.ts';
 import type { EphemeralDisk } from './ephemeral-disk.ts';
 import { parseEphemeralDisk } from './ephemeral-disk.ts';
 
-/** What VMs get whose cloud_properties do not say otherwise. */
+/** The defaults for VMs whose cloud_properties do not set a value. */
 export interface Defaults {
   readonly resources: Resources;
   readonly ephemeralDisk: EphemeralDisk;
   readonly profile: SecurityProfile;
 }
 
-/** The section `defaults`. Throws INVALID_CONFIG. */
+/** Parses the section `defaults`. Throws INVALID_CONFIG. */
 export function parseDefaults(value: unknown, place: Location): Defaults {
   const section = recordAt(value, place);
   rejectUnknownKeys(section, ['resources', 'ephemeral_disk', 'profile'], place);

@@ -3,11 +3,11 @@ import { child, optionalStringAt, positiveIntegerAt, recordAt, rejectUnknownKeys
 
 export interface EphemeralDisk {
   readonly sizeMiB: number;
-  /** A claim of this class; absent: the node's own disk. */
+  /** The storage class of the claim. Undefined: the VM uses the node's own disk. */
   readonly storageClass: string | undefined;
 }
 
-/** `{size: MiB, storage_class: name}`, either absent. */
+/** Parses `{size: MiB, storage_class: name}`; either key may be absent. */
 export function parseEphemeralDisk(value: unknown, place: Location, defaults: EphemeralDisk): EphemeralDisk {
   const disk = recordAt(value, place);
   rejectUnknownKeys(disk, ['size', 'storage_class'], place);

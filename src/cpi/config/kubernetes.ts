@@ -13,21 +13,23 @@ import {
 import type { AccessConfig } from './access.ts';
 import { accessKeys, parseAccess } from './access.ts';
 
-/** The cluster and the place in it that a call works on. */
+/** The cluster, and the namespaces and nodes in it that a call works on. */
 export interface KubernetesConfig extends AccessConfig {
   readonly namespace: string | undefined;
-  /** Where neither `namespace` nor the kubeconfig's context say one. */
+  /** The namespace if neither `namespace` nor the kubeconfig's context has one. */
   readonly defaultNamespace: string | undefined;
-  /** Where the kubelet of the nodes keeps its pods; k0s and microk8s differ from the default. */
+  /**
+   * The directory in which the kubelet of the nodes keeps its pods; k0s and microk8s differ from the default.
+   */
   readonly kubeletRootDirectory: string;
   readonly imagePullSecrets: readonly string[];
-  /** How new VMs get their disks; each VM keeps what it was made with. */
+  /** The attach strategy of new VMs; each VM keeps the one that it was made with. */
   readonly attach: AttachStrategySetting;
-  /** Of claims and attachments; absent: the namespace of the VMs. */
+  /** The namespace of claims and attachment pods. Undefined: the namespace of the VMs. */
   readonly diskNamespace: string | undefined;
 }
 
-/** The section `kubernetes`. Throws INVALID_CONFIG. */
+/** Parses the section `kubernetes`. Throws INVALID_CONFIG. */
 export function parseKubernetes(value: unknown, place: Location): KubernetesConfig {
   const section = recordAt(value, place);
   rejectUnknownKeys(

@@ -3,33 +3,33 @@ import { child, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
 import { accessSources, accessKeys } from './access.ts';
 import { deepMerge } from './deep-merge.ts';
 
-/** The sections that a context of ours may have too. */
+/** The sections that a context in the section `contexts` may have, too. */
 const sections = ['kubernetes', 'networks', 'agent', 'defaults', 'deadlines', 'env'] as const;
 const contextsKey = 'contexts';
-/** One for all clusters: no call about a stemcell names a context. */
+/** All clusters share one registry, because no call about a stemcell names a context. */
 const registryKey = 'registry';
 const topLevelKeys: readonly string[] = [...sections, registryKey, contextsKey];
 
 export interface Layers {
-  /** What the job rendered. */
+  /** The configuration that the job rendered. */
   readonly file: unknown;
-  /** The context of the request, whose sections win key by key: cpi-config properties arrive there. */
+  /** The context of the request. Its sections win key by key; the properties of a cpi-config are in it. */
   readonly request: Readonly<Json>;
-  /** The context that a cid or cloud_properties name; absent: none. */
+  /** The context that a cid or cloud_properties name; undefined: none. */
   readonly contextName: string | undefined;
 }
 
 export interface EffectiveConfig {
   readonly sections: Json;
-  /** The named context where it is one of the kubeconfig. */
+  /** The named context, if it is one of the kubeconfig. */
   readonly kubeconfigContext: string | undefined;
 }
 
 /**
- * One configuration out of its layers. A named context is an entry of the section `contexts`, which wins over all
- * else, or a context of the kubeconfig.
- * Keys of the request's context that are no section of ours are the caller's; an unknown key of the file is refused.
- * Throws INVALID_CONFIG, which never quotes a value.
+ * Merges the layers to one configuration. A named context is an entry of the section `contexts`, which wins
+ * over everything else, or a context of the kubeconfig. Keys of the request's context that are not sections
+ * belong to the caller and are ignored; an unknown key of the file is rejected. Throws INVALID_CONFIG, which
+ * never quotes a value.
  */
 export function mergeLayers({ file, request, contextName }: Layers, place: Location): EffectiveConfig {
   const base = recordAt(file, place);
@@ -51,7 +51,10 @@ export function mergeLayers({ file, request, contextName }: Layers, place: Locat
   return { sections: merged, kubeconfigContext: contextName };
 }
 
-/** What the job's property `ntp` is becomes agent.ntp here, as in the job's template. */
+/**
+ * Reads the sections of the request's context. The job's property `ntp` becomes agent.ntp here, as in the
+ * job's template.
+ */
 function readOverrides(request: Readonly<Json>, place: Location): Json {
   const given: Json = Object.fromEntries(
     topLevelKeys.map((key) => [key, request[key]]).filter(([, value]) => value !== undefined),
@@ -71,22 +74,22 @@ function contextEntries(value: unknown, place: Location): Map<string, Json> {
 }
 
 /**
- * A later layer that names a way to a cluster, or a registry, replaces the former one whole: parts of two make none, and
- * no password goes to another server.
+ * Merges two layers. If the later layer configures cluster access or a registry, it replaces the earlier one
+ * completely. Merged parts would not work, and could send a password to another server.
  */
 function mergeLayer(base: Json, over: Json, place: Location): Json {
   const kept = dropAccess(dropRegistry(base, over, place), over, place);
   return deepMerge(dropContextAccess(kept, over, child(place, contextsKey)), over);
 }
 
-/** Without the former registry where `over` names another URL. */
+/** Removes the earlier registry if `over` names another URL. */
 function dropRegistry(base: Json, over: Json, place: Location): Json {
   if (!Object.hasOwn(recordAt(over[registryKey], child(place, registryKey)), 'url')) return base;
   const { [registryKey]: _, ...rest } = base;
   return rest;
 }
 
-/** Without the former way to a cluster where `over` names one. */
+/** Removes the earlier cluster access if `over` configures one. */
 function dropAccess(base: Json, over: Json, place: Location): Json {
   const later = recordAt(over['kubernetes'], child(place, 'kubernetes'));
   if (!accessSources.some((name) => Object.hasOwn(later, name))) return base;
@@ -94,7 +97,7 @@ function dropAccess(base: Json, over: Json, place: Location): Json {
   return { ...base, kubernetes: Object.fromEntries(former.filter(([key]) => !accessKeys.includes(key))) };
 }
 
-/** The same of each context that both layers have. */
+/** Removes the earlier cluster access of each context for which both layers configure one. */
 function dropContextAccess(base: Json, over: Json, place: Location): Json {
   const later = Object.entries(recordAt(over[contextsKey], place));
   if (later.length === 0) return base;

@@ -4,13 +4,13 @@ import type { Location } from '../input.ts';
 import { child, booleanAt, recordAt, rejectUnknownKeys, invalidValue } from '../input.ts';
 
 export interface NetworksConfig {
-  /** Absent: what the API groups of the cluster speak for. */
+  /** Undefined: the strategy follows from the API groups of the cluster. */
   readonly addressStrategy: AddressStrategy | undefined;
   /** The cluster's network is known to enforce NetworkPolicies. */
   readonly networkPolicy: boolean;
 }
 
-/** The section `networks`. Throws INVALID_CONFIG. */
+/** Parses the section `networks`. Throws INVALID_CONFIG. */
 export function parseNetworksConfig(value: unknown, place: Location): NetworksConfig {
   const section = recordAt(value, place);
   rejectUnknownKeys(section, ['address_strategy', 'network_policy'], place);

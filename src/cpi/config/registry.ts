@@ -12,18 +12,18 @@ import {
   invalidValue,
 } from '../input.ts';
 
-/** Where heavy stemcells are pushed to. */
+/** The registry that heavy stemcells are pushed to. */
 export interface RegistryConfig {
   /** `https://host:port`. */
   readonly origin: string;
   readonly repository: string;
-  /** Secret. Absent: nobody in particular. */
+  /** Secret. Undefined: anonymous. */
   readonly credentials: { readonly username: string; readonly password: string } | undefined;
-  /** PEM; absent: the roots that the runtime trusts. */
+  /** PEM. Undefined: the root certificates that the runtime trusts. */
   readonly ca: string | undefined;
-  /** What nodes call the registry, in the image references that they pull. */
+  /** The host of the registry in the image references that nodes pull. */
   readonly pullHost: string;
-  /** `best-effort`: delete_stemcell succeeds where the registry deletes nothing. */
+  /** `best-effort`: delete_stemcell succeeds if the registry does not delete. */
   readonly deletion: 'required' | 'best-effort';
 }
 
@@ -38,7 +38,7 @@ const keys = [
   'delete',
 ] as const;
 
-/** The section `registry`; undefined where none is configured. Throws INVALID_CONFIG. */
+/** Parses the section `registry`; undefined if no registry is configured. Throws INVALID_CONFIG. */
 export function parseRegistry(value: unknown, place: Location): RegistryConfig | undefined {
   const section = recordAt(value, place);
   rejectUnknownKeys(section, keys, place);

@@ -17,9 +17,10 @@ import { noFormerCids } from './former-cids.ts';
 import { diskDeletedError, diskNotFoundError } from './disk-not-found.ts';
 
 /**
- * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the hint, a directory
- * in the VM that lies inside the volume (warden-style images take a path as it is). Idempotent for a pair; an error
- * leaves nothing behind, or says that the disk may be in the VM and stays attached. Model: hot.pml
+ * attach_disk(vm_cid, disk_cid): attaches with the strategy that the VM was made with and returns the disk
+ * hint, a directory in the VM that lies inside the volume (warden-style images take a path as it is).
+ * Idempotent for a pair. An error leaves nothing behind, or reports that the disk may be in the VM and stays
+ * attached. Model: hot.pml
  */
 export async function attachDisk(cloud: CallContext, args: readonly unknown[]): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'attach_disk' };
@@ -56,7 +57,7 @@ function requireUsableClaim(
   throw diskDeletedError(diskCid, 'is being deleted');
 }
 
-/** Loads the other strategy only where the VM may have it. */
+/** Loads the other strategy only if the VM may have it. */
 async function vmWithRecreateStrategy(
   cloud: CallContext,
   vmCid: string,
@@ -66,7 +67,10 @@ async function vmWithRecreateStrategy(
   return (await import('./attach/recreate.ts')).findRecreatedVm(cloud, vmCid, pod);
 }
 
-/** A caller that names a copy by its own cid has heard of it: from now on the former ones are not the disk's. */
+/**
+ * Removes the previous cids of a replacement. A caller that uses the replacement's cid knows about the
+ * update, so the previous cids stop resolving to it.
+ */
 async function acknowledgeReplacement(
   cloud: CallContext,
   { metadata }: PersistentVolumeClaim,

@@ -14,9 +14,10 @@ import { child, invalidValue } from '../input.ts';
 import type { DiskProperties } from './claim.ts';
 
 /**
- * Each class that is named has to be there, since a claim would wait for it for ever, and those of one disk of one driver.
- * INVALID_ARGUMENT without its API, too: no caller of create_disk tolerates another type (bosh-director: disk_manager.rb), and what is
- * to be corrected are the cloud_properties. Of classes that the role may not read nothing is known.
+ * Checks that every class named exists and that all of them belong to one driver. A claim of a missing class
+ * would wait for ever. A missing API is INVALID_ARGUMENT too, because no caller of create_disk tolerates
+ * another type (bosh-director: disk_manager.rb), and the cloud_properties must be corrected. Classes that the
+ * role may not read are not checked.
  */
 export async function checkClasses(
   cloud: CallContext,
@@ -62,7 +63,7 @@ async function readClass<T extends KubernetesObject>(
         `names a class that the cluster does not have: "${name}"; make it, or name one of kubectl get ${resource.plural}${hint}`,
       );
     }
-    // a role that may not read classes can still make claims
+    // a role that may not read classes can still create claims
     if (isApiError(error, 403)) return undefined;
     throw error;
   }

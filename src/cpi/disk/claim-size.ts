@@ -7,17 +7,17 @@ const resizePending = 'FileSystemResizePending';
 
 export const parseBytes = (sizeMiB: number): bigint => BigInt(sizeMiB) * mebibyte;
 
-/** What the claim asks for, in bytes. */
+/** Returns the size that the claim requests, in bytes. */
 export function requestedBytes({ spec }: PersistentVolumeClaim): bigint {
   return parseQuantity(spec.resources?.requests?.['storage'] ?? '0') ?? 0n;
 }
 
-/** For messages: bytes as whole MiB, which is how BOSH counts. */
+/** Formats bytes for messages as whole MiB, the unit of BOSH. */
 export const formatMiB = (bytes: bigint): string => `${(bytes + mebibyte - 1n) / mebibyte} MiB`;
 
 /**
- * Whether the volume has the size that is asked for, as far as it can get without a pod: a file system grows when it is
- * mounted the next time (kubernetes-csi/external-resizer, FileSystemResizePending).
+ * Returns whether the volume has the requested size, as far as this is possible without a pod: a file system
+ * grows when it is mounted the next time (kubernetes-csi/external-resizer, FileSystemResizePending).
  */
 export function hasReachedSize({ status }: PersistentVolumeClaim, bytes: bigint): boolean {
   const sizeIn = (sizes: Readonly<Record<string, string>> | undefined): bigint | undefined =>
@@ -26,6 +26,6 @@ export function hasReachedSize({ status }: PersistentVolumeClaim, bytes: bigint)
   const isPending = status?.conditions?.some(
     ({ type, status: value }) => type === resizePending && value === 'True',
   );
-  // the condition may be of an earlier growth, which no pod has taken up yet
+  // the condition may come from an earlier growth, which no pod has completed yet
   return isPending === true && (sizeIn(status?.allocatedResources) ?? bytes) >= bytes;
 }

@@ -14,18 +14,21 @@ import { rejectBlockDevices } from './refuse-devices.ts';
 export type { PersistentVolumeClaim };
 
 export interface DiskProperties {
-  /** Absent: the class that was the cluster's default when the disk was made; empty: a static volume. */
+  /** Undefined: the class that was the cluster's default when the disk was made. Empty: a static volume. */
   readonly storageClass: string | undefined;
-  /** VolumeSnapshotClass of the disk's snapshots; absent: the default of its driver. */
+  /** VolumeSnapshotClass of the disk's snapshots. Undefined: the default of its driver. */
   readonly snapshotClass: string | undefined;
   readonly attributesClass: string | undefined;
   readonly accessMode: DiskAccessMode;
 }
 
-/** One node at a time, or one pod: the scheduler then keeps every other pod from the volume (KEP-2485). */
+/**
+ * One node at a time, or one pod: with the latter the scheduler keeps every other pod from the volume
+ * (KEP-2485).
+ */
 type DiskAccessMode = 'ReadWriteOnce' | 'ReadWriteOncePod';
 
-/** cloud_properties of a disk. */
+/** Parses the cloud_properties of a disk. */
 export function parseDiskProperties(properties: Json, place: Location): DiskProperties {
   rejectBlockDevices(properties, place);
   rejectUnknownKeys(
@@ -35,7 +38,7 @@ export function parseDiskProperties(properties: Json, place: Location): DiskProp
   );
   const classAt = (key: string): string | undefined => readClassName(properties[key], child(place, key));
   return {
-    // the empty one means static volumes
+    // the empty name means static volumes
     storageClass: properties['storage_class'] === '' ? '' : classAt('storage_class'),
     snapshotClass: classAt('snapshot_class'),
     attributesClass: classAt('volume_attributes_class'),
@@ -61,11 +64,14 @@ export interface DiskSpec {
   readonly sizeMiB: number;
   readonly properties: DiskProperties;
   readonly directorUuid: string | undefined;
-  /** What the volume is filled from; absent: nothing. */
+  /** The source of the volume's data. Undefined: an empty volume. */
   readonly dataSource?: DataSource;
 }
 
-/** The claim behind a disk, marked unclaimed until somebody attaches it or gives it metadata. */
+/**
+ * Returns the PersistentVolumeClaim of a disk. It is labelled `unclaimed` until attach_disk or
+ * set_disk_metadata names it.
+ */
 export function buildClaim(plan: DiskSpec): PersistentVolumeClaim {
   const { cid, namespace, properties, dataSource } = plan;
   const { storageClass, attributesClass } = properties;
@@ -88,7 +94,7 @@ export function buildClaim(plan: DiskSpec): PersistentVolumeClaim {
   };
 }
 
-/** What of a disk's type no field of its claim has. */
+/** Returns annotations for those disk-type properties that a PersistentVolumeClaim has no field for. */
 export const diskTypeAnnotations = ({
   storageClass,
   snapshotClass,
@@ -103,15 +109,15 @@ export const claimReference = (cloud: CallContext, cid: string): ObjectReference
   name: cid,
 });
 
-/** True for a disk whose copy has taken its place. */
+/** Returns true for a disk whose replacement has taken its place. */
 export const isReplaced = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.annotations?.[annotation.replaced] === 'true';
 
-/** True for a copy that has not taken the place of a disk. */
+/** Returns true for a replacement that has not taken the place of a disk. */
 export const isProvisional = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.labels?.[label.provisional] !== undefined;
 
-/** The claim of a disk; undefined for a cid that names no disk of ours. */
+/** Returns the claim of a disk; undefined for a cid that names no disk of the CPI. */
 export async function findClaim(cloud: CallContext, cid: string): Promise<PersistentVolumeClaim | undefined> {
   if (!isDiskCid(cid)) return undefined;
   const claim = await ignoreNotFound(cloud.api.get<PersistentVolumeClaim>(claimReference(cloud, cid)));

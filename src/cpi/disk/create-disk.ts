@@ -7,10 +7,10 @@ import { checkClasses } from './check-classes.ts';
 import { buildClaim, parseDiskProperties } from './claim.ts';
 
 /**
- * create_disk(size MiB, cloud_properties, vm_cid or null): makes a claim of exactly that size and returns its cid.
- * Returns before the claim is bound: a class that waits for its first consumer binds at the first attach.
- * A class that the cluster does not have is refused: the claim would never be bound.
- * The VM is a hint where to put the disk, which such a class follows by itself.
+ * create_disk(size MiB, cloud_properties, vm_cid or null): creates a claim of exactly that size and returns
+ * its cid. Returns before the claim is bound: a class that waits for its first consumer binds at the first
+ * attach. Rejects a class that the cluster does not have, because the claim would never be bound. The VM is a
+ * hint for the location of the disk; a class that waits for its first consumer follows it without help.
  */
 export async function createDisk(cloud: CallContext, args: readonly unknown[]): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_disk' };

@@ -12,13 +12,16 @@ import { claimReference } from './claim.ts';
 import { waitUntilDetached } from './detached-disk.ts';
 import { findDisk } from './find-disk.ts';
 
-/** How often a claim may be changed by others, controllers too, between our look and the deletion. */
+/**
+ * The number of attempts if other calls or controllers change the claim between the read and the deletion.
+ */
 const tries = 10;
 
 /**
- * delete_disk(disk_cid): returns when the claim is gone. Missing is success; attached is DISK_BUSY, nothing changed;
- * one that is just being detached is waited for. The claim says that this call deletes it: if an attach_disk that was killed has
- * left an attachment, that can be detached (attach/refuse-loss.ts). Model: hot.pml
+ * delete_disk(disk_cid): returns when the claim is deleted. A missing disk is success. An attached disk is
+ * DISK_BUSY, without changes; a running detach is waited for. The claim records that this call deletes it: if
+ * an attach_disk that was killed has left an attachment pod, the disk can still be detached
+ * (attach/refuse-loss.ts). Model: hot.pml
  */
 export async function deleteDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_disk.disk_cid' });
@@ -34,7 +37,7 @@ export async function deleteDisk(cloud: CallContext, args: readonly unknown[]): 
     const marked = await markDeleting(cloud, claim);
     if (marked !== undefined && (await deleteIfUnchanged(cloud, marked))) {
       await waitUntilDeleted(cloud, claim, cid);
-      // if it was a copy, the disk that it replaced may still be there
+      // if it was a replacement, the disk that it replaced may still exist
       if (claim.metadata.name === cid) return finish(cloud, cid);
     }
   }
@@ -46,7 +49,10 @@ async function finish(cloud: CallContext, cid: string): Promise<null> {
   return null;
 }
 
-/** Of a disk that was made as a copy: two update_disk at once, one of them killed, may have left a snapshot or a pod. */
+/**
+ * Removes helper objects of a disk that was made as a replacement: two simultaneous update_disk calls, one of
+ * them killed, may have left a snapshot or a pod.
+ */
 async function removeOwnHelpers(
   cloud: CallContext,
   { metadata: { name = '', namespace = '' }, spec: { dataSource } }: PersistentVolumeClaim,
@@ -54,7 +60,10 @@ async function removeOwnHelpers(
   if (dataSource !== undefined) await removeHelpers(cloud, namespace, name);
 }
 
-/** On exactly the version that was read before attachments were looked for. Undefined if it has changed since. */
+/**
+ * Marks exactly the version of the claim that was read before the check for attachment pods. Undefined if it
+ * has changed since.
+ */
 async function markDeleting(
   cloud: CallContext,
   claim: PersistentVolumeClaim,
@@ -71,7 +80,10 @@ async function markDeleting(
   }
 }
 
-/** On exactly the state that was read before attachments were looked for: an attach_disk meanwhile has changed it. False then. */
+/**
+ * Deletes with the resourceVersion that was read before the check for attachment pods. Returns false if an
+ * attach_disk has changed the claim since.
+ */
 async function deleteIfUnchanged(cloud: CallContext, { metadata }: PersistentVolumeClaim): Promise<boolean> {
   const { name = '', uid = '', resourceVersion = '', deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined) return true;

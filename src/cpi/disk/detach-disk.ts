@@ -27,18 +27,18 @@ import type { PersistentVolumeClaim } from './claim.ts';
 import { isReplaced } from './claim.ts';
 import { findDisk } from './find-disk.ts';
 
-/** How often a detach may find that its attachment was deleted by others before it had released the disk. */
+/** The number of attempts if other programs delete the attachment pod before it has released the disk. */
 const tries = 5;
 
 /**
- * detach_disk(vm_cid, disk_cid): returns when another VM, on another node too, can have the disk.
- * The holder is asked to release the disk before its pod is deleted, because a deletion cannot be taken back. If it could not confirm
- * that, the VM is asked whether it has the disk mounted. The claim says which VM the disk was taken from, so that the same call
- * succeeds again after one that was killed.
- * DISK_NOT_ATTACHED where the disk is not on that VM (VM_NOT_FOUND where there is no such VM either), DISK_BUSY while
- * something uses it, or the VM cannot be asked: it is then still attached. DISK_BUSY, too, if an attach_disk of the same pair came
- * while this call was running: the VM then has what that one attached. DISK_WOULD_BE_LOST where its claim was deleted by
- * somebody. Model: hot.pml
+ * detach_disk(vm_cid, disk_cid): returns when another VM, also on another node, can get the disk. The mount
+ * container must release the disk before its pod is deleted, because a deletion cannot be undone. If it could
+ * not confirm the release, the VM is checked for the mount. The claim records which VM the disk was detached
+ * from, so that the same call succeeds again after a killed one. DISK_NOT_ATTACHED if the disk is not on that
+ * VM (VM_NOT_FOUND if there is no such VM either). DISK_BUSY while a process uses it, or the VM cannot be
+ * checked: the disk is still attached then. DISK_BUSY also if an attach_disk of the same pair came while this
+ * call was running: the VM keeps the disk that it attached. DISK_WOULD_BE_LOST if another program deleted the
+ * claim. Model: hot.pml
  */
 export async function detachDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'detach_disk' };
@@ -59,7 +59,10 @@ export async function detachDisk(cloud: CallContext, args: readonly unknown[]): 
   return null;
 }
 
-/** An attach_disk that was killed may have left the attachment of a disk that its copy has replaced since: the VM may have both. */
+/**
+ * Detaches the replacement of the disk, too. A killed attach_disk may have left the attachment pod of a disk
+ * that was replaced afterwards: the VM may have both.
+ */
 async function detachCopy(
   cloud: CallContext,
   vmCid: string,
@@ -72,9 +75,10 @@ async function detachCopy(
 }
 
 /**
- * Ends the attachment, and each that has to take its mount over because nothing confirmed its release. Resolves with the claim as it
- * was before that. An attach_disk that marks the claim after this call has read it came later: what it attaches stays, and this call
- * is DISK_BUSY. `mark`: what this call has written there itself.
+ * Deletes the attachment pod, and each one that had to adopt its mount because nothing confirmed the release.
+ * Returns the claim as it was before that. An attach_disk that marks the claim after this call has read it
+ * came later: the disk stays attached, and this call rejects with DISK_BUSY. `mark`: the mark that this call
+ * has written itself.
  */
 async function detach(
   cloud: CallContext,
@@ -98,7 +102,10 @@ async function detach(
   throw conflictError('DISK_BUSY', `the attachment of disk '${name}'`);
 }
 
-/** Resolves with an attachment that has to end before the disk is detached; undefined when it is. */
+/**
+ * Makes one attempt. Returns an attachment pod that must be deleted before the disk is detached; undefined if
+ * the disk is detached.
+ */
 async function endAttachment(
   cloud: CallContext,
   attachment: Pod,
@@ -127,11 +134,11 @@ async function endAttachment(
   return undefined;
 }
 
-/** Nothing runs in an ended attachment, and the VM was asked. */
+/** No process runs in a terminal attachment pod, and the VM was checked. */
 const released = async (cloud: CallContext, { attachment, mark }: TakenOver): Promise<Release> =>
   isTerminal(attachment) ? 'released' : unmountFromVm(cloud, attachment, mark);
 
-/** Loaded only if the attachment could not be asked. */
+/** Loads the module only if the attachment pod could not be reached. */
 const succeed = async (
   cloud: CallContext,
   former: TakenOver,
@@ -139,7 +146,10 @@ const succeed = async (
 ): Promise<TakenOver | undefined> =>
   (await import('./attach/succeed-ended.ts')).replaceTerminalAttachment(cloud, former, diskCid);
 
-/** Loaded only where a disk has no attachment: that is an error, or somebody deleted it. */
+/**
+ * Loads the module only if a disk has no attachment pod: that is an error, or another program deleted the
+ * pod.
+ */
 async function adoptLeftoverMount(
   cloud: CallContext,
   vm: Pod | undefined,
@@ -153,7 +163,10 @@ async function adoptLeftoverMount(
   return (await import('./attach/take-over.ts')).adoptMount(cloud, vm, { diskCid });
 }
 
-/** What a former call began, and whether there was such a thing: loaded where a disk has no attachment, as above. */
+/**
+ * Finishes a detach that an earlier call began. Returns whether there was one. Loads the module only if a
+ * disk has no attachment pod.
+ */
 async function finishKilledDetach(
   cloud: CallContext,
   vm: Pod | undefined,
@@ -163,7 +176,10 @@ async function finishKilledDetach(
   return (await import('./attach/finish-detach.ts')).finishDetach(cloud, vm, diskCid);
 }
 
-/** The attachment of a disk or, where its cid is a former one, of the copy that replaced it, and that one's name. */
+/**
+ * Finds the attachment pod of a disk, and the name of its claim. If the cid is a previous one, both are those
+ * of the replacement.
+ */
 async function findAttachmentPod(
   cloud: CallContext,
   diskCid: string,
@@ -175,7 +191,10 @@ async function findAttachmentPod(
   return { attachment: name === diskCid ? undefined : await findAttachment(cloud, name), name };
 }
 
-/** The strategy `recreate` has no attachment. DISK_NOT_ATTACHED for a VM that has another. */
+/**
+ * Detaches under the strategy `recreate`, which has no attachment pods. DISK_NOT_ATTACHED for a VM of the
+ * other strategy.
+ */
 async function detachFromRecreated(
   cloud: CallContext,
   vmCid: string,

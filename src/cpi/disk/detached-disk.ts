@@ -14,7 +14,9 @@ import { waitUntilOnNoNode } from './attach/volume-attachments.ts';
 import { findDisk } from './find-disk.ts';
 import { diskDeletedError, diskNotFoundError } from './disk-not-found.ts';
 
-/** The claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does. */
+/**
+ * Returns the claim of a disk that no VM has. Rejects with DISK_NOT_FOUND, and as `waitUntilDetached` does.
+ */
 export async function requireDetachedDisk(
   cloud: CallContext,
   cid: string,
@@ -30,10 +32,12 @@ export async function requireDetachedDisk(
 }
 
 /**
- * Rejects with DISK_BUSY, nothing changed, while a VM has the disk, by whatever strategy; one that is just being detached, or whose VM
- * is no more, is waited for, and so is the storage driver, which keeps a volume on a node where it is mounted. A disk without an
- * attachment is refused while the VM that was given it last has it mounted, or waits for its restart and comes back with it. `purpose`
- * ends the sentence: `detach it before it is <purpose>`. Model: hot.pml
+ * Waits until no VM uses the disk. Rejects with DISK_BUSY, without changes, if a VM has it attached, under
+ * either strategy. Waits for a running detach, for the attachment of a deleted VM, and for the storage driver
+ * to detach the volume from its node, which it does not do while the volume is mounted there. A disk without
+ * an attachment pod is rejected while the VM that it was last attached to has it mounted, or waits for its
+ * restart and will have it mounted then. `purpose` ends the sentence: `detach it before it is <purpose>`.
+ * Model: hot.pml
  */
 export async function waitUntilDetached(
   cloud: CallContext,
@@ -53,7 +57,7 @@ export async function waitUntilDetached(
       `disk '${name}' is attached to ${vm}; detach it before it is ${purpose}`,
     );
   }
-  // of a VM that is no more: nobody detaches it any more. Its holder lets go when nothing uses the disk
+  // its VM is deleted, so no call detaches it any more; its container unmounts when nothing uses the disk
   if (attachment !== undefined && !isEnding) await deleteAttachmentPod(cloud, attachment);
   if (attachment !== undefined)
     await waitForAttachmentDeletion(cloud, attachment, cloud.config.deadlines.detachDisk);

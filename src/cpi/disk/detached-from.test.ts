@@ -20,7 +20,7 @@ interface World extends TestCloud {
   readonly disk: string;
 }
 
-/** Two VMs; the first has a disk. */
+/** Makes two VMs; the first has a disk. */
 async function twoVms(t: TestContext): Promise<World> {
   const made = await testCloud(t);
   await createVm(made.cloud, createVmArguments());
@@ -89,7 +89,7 @@ test('a slow detach_disk does not write its note over a later attach_disk', asyn
   assert.deepEqual(await getDisks(cloud, [vmCid]), [disk]);
 });
 
-/** The first command by `first`, the others by `others`. */
+/** Runs the first command by `first`, the others by `others`. */
 function once(first: CallContext['exec'], others: CallContext['exec']): CallContext['exec'] {
   let isDone = false;
   return (command) => {

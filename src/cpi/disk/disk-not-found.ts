@@ -5,7 +5,7 @@ import { diskNamespaceOf } from '../cloud.ts';
 const restoreHint =
   'docs/operating.md says how a volume that was kept becomes the disk again whose claim was deleted';
 
-/** The error where nothing has that cid. */
+/** Returns the error for a cid that no disk has. */
 export function diskNotFoundError(cloud: CallContext, cid: string): ProductError {
   return new ProductError(
     'DISK_NOT_FOUND',
@@ -14,7 +14,7 @@ export function diskNotFoundError(cloud: CallContext, cid: string): ProductError
   );
 }
 
-/** The error where somebody deletes the disk that a call works on. */
+/** Returns the error for a disk that is deleted while a call works on it. */
 export function diskDeletedError(
   cid: string,
   how: 'is being deleted' | 'was deleted meanwhile',

@@ -20,9 +20,12 @@ import { deleteDisk } from './delete-disk.ts';
 import { detachDisk } from './detach-disk.ts';
 import { getDisks } from './get-disks.ts';
 
-/** How a kubelet ends a pod for good, and what it says of its containers then (kubernetes: pkg/kubelet). */
+/**
+ * How a kubelet ends a pod for good, and the container statuses that it reports then (kubernetes:
+ * pkg/kubelet).
+ */
 const ends: Readonly<Record<string, (statuses: readonly ContainerStatus[]) => PodStatus>> = {
-  // eviction_manager.go: the containers are killed, and told of
+  // eviction_manager.go: the containers are killed, and their statuses reported
   'evicted for lack of room': (statuses) => ({
     ...{ phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' },
     containerStatuses: statuses.map((status) => ({
@@ -30,7 +33,7 @@ const ends: Readonly<Record<string, (statuses: readonly ContainerStatus[]) => Po
       state: { terminated: { exitCode: 137, reason: 'Error' } },
     })),
   }),
-  // kubelet.go rejectPod, after a restart of the kubelet: not a word of containers
+  // kubelet.go rejectPod, after a restart of the kubelet: no container statuses
   'refused after its restart': () => ({
     ...{ phase: 'Failed', reason: 'OutOfcpu', message: "Node didn't have enough resource: cpu" },
     containerStatuses: [],
@@ -44,7 +47,7 @@ interface Ended extends TestCloud {
   readonly uid: string | undefined;
 }
 
-/** A VM with a disk whose attachment its kubelet has ended. */
+/** Makes a VM with a disk whose attachment pod its kubelet has ended. */
 async function endedAttachment(t: TestContext, how: string): Promise<Ended> {
   const made = await testCloud(t, { deadlines: { schedule: 2, release: 1, detach_disk: 2 } });
   const { cloud, api } = made;
@@ -61,7 +64,7 @@ async function endedAttachment(t: TestContext, how: string): Promise<Ended> {
   return { ...made, disk, uid: metadata.uid };
 }
 
-/** One that is not there was given up. */
+/** Creates the node. A node that does not exist counts as out of service. */
 const nodeIsReady = (cloud: CallContext): Promise<Node> =>
   cloud.api.create<Node>(nodes, { metadata: { name: nodeName }, status: { conditions: [ready] } });
 
@@ -251,7 +254,7 @@ for (const [verb, change] of [
   test(`an ended attachment whose successor is not admitted stays when ${verb} fails: it is all that tells of the mount`, async (t) => {
     const { cloud, api, node, disk, uid } = await endedAttachment(t, 'evicted for lack of room');
     node.leftMounts.add(disk);
-    // what has ended counts no more, and its room is somebody else's
+    // a terminal pod does not count in the quota, and another pod has its room
     const full = failure(`pods "attach-${disk}" is forbidden: exceeded quota: small`, 403);
     const refusing = interceptingApi(cloud.api, (request) =>
       request === `create pods attach-${disk}` ? Promise.reject(full) : Promise.resolve(),

@@ -7,13 +7,13 @@ import { isDiskCid } from '../names.ts';
 import { claimReference, findClaim, isProvisional, isReplaced } from './claim.ts';
 import { selectorsOf } from './former-cids.ts';
 
-/** How many replacements of a disk that killed calls left are finished for one look. */
+/** The maximum number of replacements that one lookup finishes, if killed calls left several of one disk. */
 const tries = 3;
 
 /**
- * The claim that stands for a cid: its own or, if update_disk replaced that and its caller may not have heard of it, the copy. A
- * replacement that a killed call left is finished first, whatever the verb. Undefined for a cid that names no disk of ours, and
- * for that of a copy which has replaced nothing.
+ * Finds the claim of a disk. If update_disk has replaced the disk and the caller may not know the new cid,
+ * returns the replacement. Whatever the verb, it first finishes a replacement that a killed call left.
+ * Undefined for a cid of no disk of the CPI, and for that of a replacement which has not replaced anything.
  *
  * Model: update.pml
  */
@@ -34,7 +34,10 @@ export async function findDisk(cloud: CallContext, cid: string): Promise<Persist
   throw conflictError('DISK_BUSY', `disk '${cid}'`);
 }
 
-/** The copies that took the place of that disk one after the other: those that are replaced may still be there. */
+/**
+ * Returns the replacements that took the place of that disk one after the other. Those that have been
+ * replaced themselves may still exist.
+ */
 async function listCopies(cloud: CallContext, cid: string): Promise<PersistentVolumeClaim[]> {
   const { namespace } = claimReference(cloud, cid);
   const lists = await Promise.all(

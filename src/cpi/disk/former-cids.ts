@@ -1,18 +1,22 @@
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import { label } from '../labels.ts';
 
-/** A copy of a copy has several former cids: one in the label `replaces`, the others each in a label of its own. */
+/**
+ * A replacement of a replacement has several previous cids: one in the label `replaces`, each of the others
+ * in a label of its own.
+ */
 const prefix = 'former.bosh.cloudfoundry.org/';
 
-/** Selectors, one a list: a disk that any of them finds has this former cid. */
+/** Returns selectors. A disk that any of them finds has this previous cid. */
 export const selectorsOf = (formerCid: string): readonly string[] => [
   `${label.replaces}=${formerCid}`,
   `${prefix}${formerCid}`,
 ];
 
 /**
- * The labels that give a copy its former cids. A caller that names the disk by its own cid has heard of that, so the earlier ones are
- * forgotten; one that names it by a former cid may be told the own one by another call that has not answered yet. Pure.
+ * Returns the labels for the previous cids of a replacement. A caller that uses the disk's own cid knows it,
+ * so the earlier ones are dropped. A caller that uses a previous cid may get the own one from another call
+ * that has not returned yet.
  *
  * Model: update.pml
  */
@@ -29,12 +33,12 @@ export function formerCids(
   return { ...Object.fromEntries([...earlier, ...others]), [label.replaces]: cid };
 }
 
-/** True for a disk that any of `selectorsOf` finds. Pure. */
+/** Returns true for a disk that any of `selectorsOf` finds. */
 export const hasFormerCid = ({ metadata: { labels = {} } }: KubernetesObject, formerCid: string): boolean =>
   labels[label.replaces] === formerCid || labels[`${prefix}${formerCid}`] !== undefined;
 
 export const isFormerCid = (key: string): boolean => key === label.replaces || key.startsWith(prefix);
 
-/** The part of a patch that takes all former cids from a disk. Pure. */
+/** Returns the part of a patch that removes all previous cids from a disk. */
 export const noFormerCids = (labels: Readonly<Record<string, string>> = {}): Record<string, null> =>
   Object.fromEntries([label.replaces, ...Object.keys(labels).filter(isFormerCid)].map((key) => [key, null]));

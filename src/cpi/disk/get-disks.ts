@@ -5,7 +5,7 @@ import { deleteAttachmentsOfTerminatingVm } from './attach/let-go.ts';
 import { strategyOf } from './attach/strategy.ts';
 import { diskCidOf, listAttachments } from './attach/attachments.ts';
 
-/** get_disks(vm_cid): the cids of the attached disks. VM_NOT_FOUND without the VM. */
+/** get_disks(vm_cid): returns the cids of the attached disks. VM_NOT_FOUND without the VM. */
 export async function getDisks(cloud: CallContext, args: readonly unknown[]): Promise<string[]> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'get_disks.vm_cid' });
   const vm = await findVm(cloud, cid);

@@ -1,7 +1,10 @@
 import type { CallContext } from '../cloud.ts';
 import { findDisk } from './find-disk.ts';
 
-/** has_disk(disk_cid): true while its claim exists, bound or not, or one that replaced it; false for anything that is no cid of ours. */
+/**
+ * has_disk(disk_cid): true while its claim exists, bound or not, or a replacement of it; false for anything
+ * that is not a cid of the CPI.
+ */
 export async function hasDisk(cloud: CallContext, args: readonly unknown[]): Promise<boolean> {
   return typeof args[0] === 'string' && (await findDisk(cloud, args[0])) !== undefined;
 }

@@ -23,7 +23,7 @@ import { detachDisk } from './detach-disk.ts';
 import { hasDisk } from './has-disk.ts';
 import { resizeDisk } from './resize-disk.ts';
 
-/** A disk whose attachment somebody deleted by force, on a VM that goes on. */
+/** Makes a disk whose attachment pod was force-deleted, on a VM that goes on running. */
 async function forsaken(t: TestContext): Promise<TestCloud & { disk: string }> {
   const deadlines = { release: 1, detach_disk: 1 };
   const made = await testCloud(t, { deadlines }, [volumeAttachmentKind]);
@@ -94,17 +94,17 @@ async function bind(api: KubernetesApi, disk: string, volumeName: string): Promi
   return api.replace<PersistentVolumeClaim>(persistentVolumeClaims, { ...claim, spec });
 }
 
-/** The driver has that volume on the VM's node. */
+/** Creates the VolumeAttachment of a volume that the driver has attached to the VM's node. */
 const onNode = (api: KubernetesApi, name: string, persistentVolumeName: string): Promise<KubernetesObject> =>
   api.create(volumeAttachments, {
     ...{ apiVersion: 'storage.k8s.io/v1', kind: 'VolumeAttachment', metadata: { name } },
     ...{ spec: { nodeName, source: { persistentVolumeName } } },
   });
 
-/** With methods that can be replaced. */
+/** Returns a copy of the API, so that methods can be replaced. */
 const sameApi = ({ api }: CallContext): KubernetesApi => interceptingApi(api, () => Promise.resolve());
 
-/** The driver takes that volume from its node when somebody waits for it. */
+/** Has the driver detach that volume from its node when a call waits for that. */
 function takenWhileAwaited(cloud: CallContext, api: KubernetesApi, name: string): CallContext {
   const watch: KubernetesApi['watch'] = async function* watch(resource, query) {
     if (resource === volumeAttachments) await api.delete({ resource: volumeAttachments, name });
@@ -133,7 +133,7 @@ for (const attach of ['hot', 'recreate']) {
     await onNode(api, 'csi-1', 'pv-1');
     assert.equal(await detachDisk(cloud, [vmCid, other]), null);
     await assert.rejects(detachDisk(cloud, [vmCid, disk]), stillOnNode(disk));
-    // a director that tries again knows nothing of where the first call ended
+    // a director that tries again does not know at which point the first call ended
     await assert.rejects(detachDisk(cloud, [vmCid, disk]), stillOnNode(disk));
     assert.equal(await detachDisk(takenWhileAwaited(cloud, api, 'csi-1'), [vmCid, disk]), null);
     assert.equal(await detachDisk(cloud, [vmCid, disk]), null);
@@ -199,7 +199,7 @@ test('a disk that its driver still has on a node is neither deleted nor changed'
   const after = await api.get<PersistentVolumeClaim>(reference);
   assert.deepEqual([after.metadata.deletionTimestamp, after.spec.resources], [undefined, spec.resources]);
 
-  // manifests/rbac/cluster.yaml: without the right to list them nobody waits
+  // manifests/rbac/cluster.yaml: without the right to list them no call waits
   const list: KubernetesApi['list'] = (resource, query) =>
     resource === volumeAttachments ? Promise.reject(forbidden) : cloud.api.list(resource, query);
   await waitUntilOnNoNode({ ...cloud, api: { ...sameApi(cloud), list } }, after);

@@ -27,7 +27,7 @@ const wouldBeLost = (error: unknown): boolean => {
   return true;
 };
 
-/** A VM with a bound disk whose claim somebody has deleted, kept by its protection. */
+/** Makes a VM with a bound disk whose claim another program has deleted; its protection keeps it. */
 async function deletedClaim(cloud: CallContext): Promise<string> {
   await createVm(cloud, createVmArguments());
   const disk = await createDisk(cloud, [64, {}, vmCid]);

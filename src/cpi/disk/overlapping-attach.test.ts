@@ -37,7 +37,7 @@ async function deleteByForce({ api, node, disk }: World): Promise<void> {
   await api.delete(attachment(disk), { gracePeriodSeconds: 0 });
 }
 
-/** A VM and a disk with a volume, which its protection keeps while a pod has it. */
+/** Makes a VM, and a disk with a volume; the disk's protection keeps its claim while a pod uses it. */
 async function vmAndDisk(t: TestContext): Promise<World> {
   const deadlines = { schedule: 2, release: 1, detach_disk: 5, attach_disk: 1, delete_disk: 1 };
   const made = await testCloud(t, { deadlines });
@@ -59,7 +59,7 @@ test('an attach_disk that is killed while delete_disk deletes the disk: the atta
   const world = await vmAndDisk(t);
   const { cloud, node, disk } = world;
   node.keepsClaims = true;
-  // a scheduler that writes on the claim would be a conflict for delete_disk
+  // a scheduler that writes to the claim would cause a conflict for delete_disk
   node.unschedulable = 'not yet';
   const killedAttach = atRequest(`delete persistentvolumeclaims ${disk}`, async () => {
     const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };

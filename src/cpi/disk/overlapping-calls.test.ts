@@ -41,7 +41,10 @@ async function twoVms(t: TestContext): Promise<TestCloud & { disk: string }> {
   return { ...made, disk: await createDisk(cloud, [64, {}, null]) };
 }
 
-/** A CPI of `recreate`, and one of `hot` in another namespace that has its disks in the first one's. */
+/**
+ * Makes a CPI of `recreate`, and one of `hot` in another namespace whose disks are in the namespace of the
+ * first one.
+ */
 async function twoCpis(t: TestContext): Promise<TestCloud & { beside: TestCloud['cloud'] }> {
   const made = await testCloud(t, {
     kubernetes: { attach: 'recreate' },
@@ -85,13 +88,14 @@ test('the lock of an attach_disk of recreate that is refused takes the disk from
   let before: Pod | undefined;
   const outcomes: unknown[] = [];
   const unlocked = atRequest(`patch persistentvolumeclaims ${disk}`, async () => {
-    // hot: success. The same call again, past its look at the lock, stands still before it marks the claim
+    // hot: success. The same call again has passed its check of the lock, and is paused before it marks the
+    // claim
     await attachDisk(cloud, [hot, disk]);
     before = await api.get<Pod>(attachment);
     again = holdCall(cloud, `patch persistentvolumeclaims ${disk}`, (held) => attachDisk(held, [hot, disk]));
     await again.arrived;
   });
-  // the second look of recreate for an attachment: it has the lock
+  // the second read of recreate for an attachment pod: it has the lock
   const locked = atRequest(
     `get pods attach-${disk}`,
     async () => {
@@ -183,7 +187,7 @@ test('detach_disk of a disk that update_disk replaced takes out the copy, too', 
     64,
     { storage_class: 'other' },
   ]);
-  // the attachment holds the disk that is replaced
+  // the attachment pod blocks the deletion of the disk that is replaced
   await assert.rejects(update, rejection('DEADLINE'));
   await attachDisk(cloud, [hot, disk]);
   assert.equal(await detachDisk(cloud, [hot, disk]), null);
@@ -195,7 +199,7 @@ test('a write between two of attach_disk does not hide the VM that has the disk 
   const { cloud, api, node, disk } = world;
   await attachDisk(cloud, [other, disk]);
   await deleteVm(cloud, [other]);
-  // attached-to is written by the first patch, the name of the VM that is gone goes with the second
+  // the first patch writes attached-to, the second removes the name of the deleted VM
   const beside = atRequest(
     `patch persistentvolumeclaims ${disk}`,
     async () => {

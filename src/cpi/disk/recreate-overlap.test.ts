@@ -25,7 +25,7 @@ interface World extends TestCloud {
   readonly second: string;
 }
 
-/** Two VMs of the strategy `recreate`, `one` and `other`, and two disks. */
+/** Makes two VMs of the strategy `recreate`, `one` and `other`, and two disks. */
 async function twoVms(t: TestContext): Promise<World> {
   const made = await testCloud(t, { kubernetes: { attach: 'recreate' } });
   const { cloud } = made;
@@ -39,7 +39,7 @@ async function twoVms(t: TestContext): Promise<World> {
   };
 }
 
-/** The cloud of a call that is held before a request while others run. */
+/** Returns the context of a call that is paused before a request while others run. */
 const held = (
   cloud: CallContext,
   request: string,
@@ -61,7 +61,7 @@ async function holderOf({ cloud, disk }: World): Promise<string | undefined> {
   return (await cloud.api.get<PersistentVolumeClaim>(claim)).metadata.labels?.[label.vmId];
 }
 
-/** The disk is on `other`, and `one` runs without it. */
+/** Checks that the disk is on `other`, and that `one` runs without it. */
 async function assertOnOther(world: World): Promise<void> {
   const { cloud, disk } = world;
   assert.deepEqual(await getDisks(cloud, [one]), []);
@@ -73,7 +73,7 @@ async function assertOnOther(world: World): Promise<void> {
   assert.equal(await holderOf(world), other);
 }
 
-/** The disk is on `one`, so no other VM gets it. */
+/** Checks that the disk is on `one`, so that no other VM gets it. */
 async function assertOnOne(world: World): Promise<void> {
   const { cloud, disk } = world;
   assert.deepEqual(await getDisks(cloud, [one]), [disk]);

@@ -88,7 +88,8 @@ test('attach and detach make the pod anew, through the scheduler, with its addre
   const after = await podOf(cloud);
   assert.notEqual(after.metadata.uid, before.metadata.uid);
   assert.deepEqual(after.metadata.labels, before.metadata.labels);
-  // an attach_disk that finds its pod writes that, so that a slow call of another does not delete it
+  // an attach_disk that finds its pod writes this annotation, so that a slow call of another process does not
+  // delete the pod
   const { [annotation.changedBy]: kept, ...annotations } = after.metadata.annotations ?? {};
   assert.notEqual(kept, undefined);
   assert.deepEqual(annotations, before.metadata.annotations);
@@ -149,7 +150,7 @@ for (const [name, next] of Object.entries({
     const { cloud, api } = await testCloud(t, recreate);
     await createVm(cloud, createVmArguments());
     const disk = await newDisk(cloud);
-    // the lock, the record, the deletion of the former pod, and the new one
+    // the lock, the record, the deletion of the previous pod, and the new one
     const dying = { ...cloud, api: crashingApi(api, 4, 'after') };
     await assert.rejects(attachDisk(dying, [vmCid, disk]), (error) => error instanceof Crash);
     const { metadata, spec } = await podOf(cloud);

@@ -3,9 +3,10 @@ import type { Json, Location } from '../input.ts';
 import { child, optionalStringAt, invalidValue } from '../input.ts';
 
 /**
- * Refuses a disk that a VM is to have as a device, by its cloud_properties and before anything is made: the director
- * gives a dynamic disk a `name`, and the agent hands its jobs the path of its device (bosh-agent: SetupDynamicDisk); a
- * block volume is one. What is attached to a running container is a mount, under every profile. NOT_SUPPORTED.
+ * Rejects disks that must be block devices with NOT_SUPPORTED, by their cloud_properties and before any
+ * change. The director gives a dynamic disk a `name`, and the agent passes the path of its device to jobs
+ * (bosh-agent: SetupDynamicDisk); a volume of volume_mode Block is a device. A running container can only get
+ * a mount, under every profile.
  */
 export function rejectBlockDevices(properties: Json, place: Location): void {
   const whyAndNext =

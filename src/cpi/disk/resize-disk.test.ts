@@ -44,7 +44,7 @@ test('resize_disk: what cannot be done is NotSupported, and nothing changed', as
   }
 });
 
-/** A disk of a driver that the test plays itself; `say` writes the claim's status. */
+/** Makes a disk of a driver that the test itself simulates; `say` writes the claim's status. */
 async function drivenDisk(
   t: TestContext,
   config: Record<string, unknown> = {},

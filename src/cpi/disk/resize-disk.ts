@@ -9,10 +9,11 @@ import { findStorageClass, readStorageClasses } from './storage-classes.ts';
 import { directorFallbackHint } from './change/own-way.ts';
 
 /**
- * resize_disk(disk_cid, new_size MiB): grows a detached disk; its file system follows at the next attach. The size that it
- * has is success. NOT_SUPPORTED, nothing changed, for less, for a disk that never was attached where its class binds then,
- * and for a class without allowVolumeExpansion: the director then copies. DISK_BUSY if update_disk puts a copy in the
- * place of the disk meanwhile: the same call again grows the copy. Model: update.pml
+ * resize_disk(disk_cid, new_size MiB): grows a detached disk; its file system grows at the next attach. The
+ * current size is success. NOT_SUPPORTED, without changes, for a smaller size, for a disk that was never
+ * attached if its class binds at the first attach, and for a class without allowVolumeExpansion: the director
+ * then copies. DISK_BUSY if update_disk replaces the disk during the call: the same call again grows the
+ * replacement. Model: change/update.pml
  */
 export async function resizeDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'resize_disk' };

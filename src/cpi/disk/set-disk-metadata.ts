@@ -11,12 +11,13 @@ import { findDisk } from './find-disk.ts';
 import { noFormerCids } from './former-cids.ts';
 import { diskNotFoundError } from './disk-not-found.ts';
 
-/** How often a copy may take the disk's place between our look and our write. */
+/** The number of attempts if a replacement takes the disk's place between the read and the write. */
 const tries = 3;
 
 /**
- * set_disk_metadata(disk_cid, metadata): one patch, which also claims the disk; one more if a copy has just taken the
- * disk's place, since that is the disk then. DISK_NOT_FOUND without it, and for a claim that is not ours. Model: update.pml
+ * set_disk_metadata(disk_cid, metadata): sends one patch, which also removes the mark `unclaimed`. Sends a
+ * second one if a replacement has just taken the disk's place, because the replacement is the disk then.
+ * DISK_NOT_FOUND without the disk, and for a claim that the CPI does not manage. Model: change/update.pml
  */
 export async function setDiskMetadata(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };
@@ -25,7 +26,7 @@ export async function setDiskMetadata(cloud: CallContext, args: readonly unknown
   for (let left = tries; left > 0; left -= 1) {
     const { name, labels: present } = (await findDisk(cloud, cid))?.metadata ?? {};
     if (name === undefined) throw diskNotFoundError(cloud, cid);
-    // whoever describes a disk has heard of it, and of this cid
+    // a caller that describes a disk knows the disk, and knows this cid
     const labels = { [label.unclaimed]: null, ...(name === cid && noFormerCids(present)) };
     const patched = await patchIfExists(cloud, name, metadataPatch(metadata, labels));
     if (patched !== undefined && !isReplaced(patched)) return null;

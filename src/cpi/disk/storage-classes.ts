@@ -4,7 +4,7 @@ import type { StorageClass } from '../../kubernetes/volume.ts';
 import { volumeAnnotations } from '../../kubernetes/volume.ts';
 import type { CallContext } from '../cloud.ts';
 
-/** All storage classes of the cluster; undefined where the role may not list them. */
+/** Returns all storage classes of the cluster; undefined if the role may not list them. */
 export async function readStorageClasses(cloud: CallContext): Promise<readonly StorageClass[] | undefined> {
   try {
     return (await cloud.api.list<StorageClass>(storageClasses)).items;
@@ -21,7 +21,10 @@ export function findStorageClass(
   return classes?.find(({ metadata }) => metadata.name === name);
 }
 
-/** The class of claims that name none: the newest of those that say so (admission plugin DefaultStorageClass). */
+/**
+ * Returns the class of claims that name none: the newest of those that are marked as default (admission
+ * plugin DefaultStorageClass).
+ */
 export function defaultClassName(classes: readonly StorageClass[]): string | undefined {
   const [newest] = classes
     .filter(({ metadata }) => metadata.annotations?.[volumeAnnotations.defaultClass] === 'true')

@@ -48,7 +48,7 @@ test('update_disk does not delete a disk that another process has attached since
     ['patch', 2],
   ] as const) {
     const disk = await boundDisk(world);
-    // the last look at the disk, and the write that says that it is replaced
+    // the last read of the disk, and the write that records that it is replaced
     const intercept = atRequest(
       `${moment} persistentvolumeclaims ${disk}`,
       async () => {

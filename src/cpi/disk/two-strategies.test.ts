@@ -21,7 +21,7 @@ import { updateDisk } from './update-disk.ts';
 const otherAgent = '2b3c4d5e-0000-4000-8000-000000000002';
 const recreated = `vm-${otherAgent}`;
 
-/** As `auto` makes them in one namespace: a VM of each strategy, and a disk. */
+/** Makes a VM of each strategy, as `auto` can do in one namespace, and a disk. */
 async function twoVms(t: TestContext): Promise<TestCloud & { disk: string }> {
   const made = await testCloud(t, { deadlines: { release: 1, detach_disk: 2, delete_disk: 5 } });
   const { cloud } = made;
@@ -116,12 +116,12 @@ for (const [what, change] of Object.entries({
     await attachDisk(cloud, [hot, disk]);
     node.busyDisks.add(disk);
     await assert.rejects(change(cloud, disk), rejection('DISK_BUSY'));
-    // by a human, and its reference taken out of BOSH's database
+    // an operator deletes the VM, and removes its reference from BOSH's database
     await api.delete({ resource: pods, namespace, name: hot }, { gracePeriodSeconds: 0 });
     await api.delete({ resource: secrets, namespace, name: hot });
 
     await change(cloud, disk).catch((error: unknown) => {
-      // nothing is bound here
+      // no disk is bound here
       assert.ok(what !== 'delete_disk');
       rejection('NOT_SUPPORTED')(error);
     });

@@ -25,7 +25,7 @@ interface World extends TestCloud {
 
 const reference = (name: string) => ({ resource: pods, namespace, name });
 
-/** A VM with a disk. */
+/** Makes a VM with a disk. */
 async function attached(t: TestContext): Promise<World> {
   const made = await testCloud(t, { deadlines: { schedule: 2, release: 1, detach_disk: 5, attach_disk: 5 } });
   await createVm(made.cloud, createVmArguments());
@@ -45,7 +45,7 @@ const noContainer = new ApiError({
   message: 'container not found',
 });
 
-/** The VM's container waits for its restart, and cannot be asked. */
+/** Makes the VM's container wait for its restart, so that it cannot be checked. */
 async function crashVm({ api, cloud }: World): Promise<CallContext> {
   const vm = reference(vmCid);
   const { status } = await api.get<Pod>(vm);
@@ -95,7 +95,7 @@ test('an attachment that is on its way out and is killed: a disk in use is neith
     api: interceptingApi(
       cloud.api,
       atRequest(`get persistentvolumeclaims ${disk}`, async () => {
-        // as soon as the call waits for its end
+        // as soon as the call waits for the pod's end
         setTimeout(() => void deleteByForce(world), 50);
         return Promise.resolve();
       }),
@@ -211,7 +211,8 @@ test('an attachment that is deleted by force as soon as it has taken the mount o
   await deleteByForce(world);
   const deleting = interceptingApi(
     cloud.api,
-    // none, none, its start, and then what has taken over
+    // the first three reads find no pod, no pod, and the new pod at its start; the next one finds it after it
+    // has adopted the mount
     atRequest(`get pods attach-${disk}`, () => deleteByForce(world), 3),
   );
   await assert.rejects(

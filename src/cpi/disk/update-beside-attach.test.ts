@@ -26,7 +26,7 @@ const seen = (cloud: CallContext, intercept: Intercept): CallContext => ({
 async function vmAndDisk(t: TestContext, attach: string): Promise<StorageCloud & { disk: string }> {
   const world = await storageCloud(t, {
     kubernetes: { attach },
-    // no test waits for the first: a copy that can never be bound is not waited for
+    // no test waits for update_disk; a replacement that can never be bound is not waited for
     deadlines: { update_disk: 1800, snapshot_disk: 2 },
   });
   await createVm(world.cloud, createVmArguments());
@@ -36,7 +36,10 @@ async function vmAndDisk(t: TestContext, attach: string): Promise<StorageCloud &
 const copied = (cloud: CallContext, disk: string): Promise<string | null> =>
   updateDisk(cloud, [disk, 64, { storage_class: 'other' }]);
 
-/** The VM has the disk that it was told to have, whole, and no copy waits to take its place. */
+/**
+ * Checks that the VM has the disk that was attached, that the disk is whole, and that no replacement can take
+ * its place.
+ */
 async function assertAttached(world: StorageCloud, disk: string): Promise<void> {
   const { metadata } = await claimOf(world, disk);
   assert.equal(metadata.deletionTimestamp, undefined);
@@ -48,7 +51,10 @@ async function assertAttached(world: StorageCloud, disk: string): Promise<void> 
   );
 }
 
-/** What an attach_disk reads of the claim, it reads before the copy is marked; what it writes, while the copy is made. */
+/**
+ * attach_disk reads the claim before the replacement is marked, and writes to it while the replacement is
+ * made.
+ */
 for (const [attach, firstWrite] of [
   ['hot', 'create pods attach-'],
   ['recreate', 'patch persistentvolumeclaims '],
@@ -143,7 +149,7 @@ for (const [type, killedAt] of [
   });
 }
 
-/** Everything after that moment fails too, as in a process that is no more. */
+/** Everything after that moment fails, too, as in a process that was killed. */
 function fromThenOn(isMoment: (request: string) => boolean): Intercept {
   let isDead = false;
   return (request) => {

@@ -15,10 +15,11 @@ import { requireDetachedDisk } from './detached-disk.ts';
 import { findStorageClass, readStorageClasses } from './storage-classes.ts';
 
 /**
- * update_disk(disk_cid, new_size MiB, cloud_properties): brings a detached disk to its type, by the cheapest way there is:
- * nothing or in place (null), or a copy that the storage driver makes (its cid). What no driver can do is NOT_SUPPORTED,
- * what the cluster has no API for NOT_IMPLEMENTED, both with nothing changed: the director then copies.
- * Where an earlier call was killed after its work, the result is the cid of the copy that it made.
+ * update_disk(disk_cid, new_size MiB, cloud_properties): makes a detached disk match its type, in the
+ * cheapest way: no change or a change in place (returns null), or a replacement that the storage driver
+ * copies (returns its cid). NOT_SUPPORTED if no driver can do it, NOT_IMPLEMENTED if the cluster lacks an
+ * API, both without changes: the director then copies. If an earlier call was killed after its work, the
+ * result is the cid of the replacement that it made.
  *
  * Model: update.pml
  */
@@ -41,7 +42,7 @@ export async function updateDisk(cloud: CallContext, args: readonly unknown[]): 
   return name === cid ? null : name;
 }
 
-/** The one that is noted was checked when it was. */
+/** Checks the snapshot class if it changes. The recorded one was checked when it was recorded. */
 async function checkSnapshotClassChange(
   cloud: CallContext,
   { claim: { metadata, spec }, properties: { snapshotClass }, classes }: UpdateInput,
@@ -55,7 +56,7 @@ async function checkSnapshotClassChange(
   );
 }
 
-/** Resolves with the cid of the copy where one was made. */
+/** Returns the cid of the replacement if one was made. */
 async function applyPlan(
   cloud: CallContext,
   cid: string,

@@ -17,7 +17,9 @@ function apiError(code: number, message: string, more: Partial<Status> = {}, req
   );
 }
 
-/** Messages as Kubernetes 1.36 writes them, the code they become, and the next step that they are given. */
+/**
+ * Messages as Kubernetes 1.36 writes them, the error code that they become, and the next step in the error.
+ */
 const cases: readonly [ApiError, ErrorCode, RegExp][] = [
   [
     apiError(
@@ -292,7 +294,7 @@ test('create_vm says whether time may mend it, in the type that the director kno
     };
     const { boshType, okToRetry } = errorTable[failed.code];
     assert.equal(boshType, 'Bosh::Clouds::VMCreationFailed');
-    // an object that went meanwhile; a namespace or a kind that is missing takes an operator
+    // the object was deleted during the call, so a retry helps; a missing namespace or kind needs an operator
     const isGone = error.message === 'pods "vm-1" not found';
     assert.equal(okToRetry, isGone || retried.has(code), error.message);
     if (failed.message.endsWith('run the call again')) assert.ok(okToRetry, failed.message);

@@ -6,10 +6,9 @@ import type { Explanation } from './forbidden.ts';
 import { describeRequest } from './request-words.ts';
 
 /**
- * What an answer of the Kubernetes API means to a BOSH operator: what was asked of which object where, the
- * server's own words, and the next step (apimachinery: pkg/api/errors/errors.go has the codes and reasons).
- * `limitRange` names the LimitRange that gave a limit which the server refuses, if it is known
- * (limit-range.ts). Pure.
+ * Turns an API error into a ProductError for a BOSH operator: the request and its object, the server's
+ * message, the next step (apimachinery: pkg/api/errors/errors.go has the codes and reasons). `limitRange`
+ * names the LimitRange that set a limit which the server refuses, if it is known (limit-range.ts).
  */
 export function explainApiError(error: ApiError, limitRange?: string): ProductError {
   const { code, next } = explanation(error, limitRange);
@@ -59,7 +58,7 @@ function explanation(error: ApiError, limitRange?: string): Explanation {
         next: 'make the env or the metadata of the VM smaller: it is too large for the API',
       };
     default:
-      // the server's own faults; what else passes is load, or something before it
+      // the server's own errors; other transient ones come from load, or from a proxy before the server
       if (error.code !== 500 && isTransientStatus(error.code)) return explainBusy;
       return { code: 'KUBERNETES_API', next: "look at the API server's log, then run the call again" };
   }
@@ -98,7 +97,7 @@ function explainNotFound({ status, message }: ApiError): Explanation {
   };
 }
 
-/** The server's words; the fields of an invalid object, where its message does not name them. */
+/** Returns the server's message, with the fields of an invalid object if its message does not name them. */
 function messageOf({ message, status }: ApiError): string {
   const fields = (status.details?.causes ?? []).flatMap(({ field, message: cause }) =>
     field === undefined || message.includes(field)

@@ -5,11 +5,11 @@ import { cpiContainerRequests, mountContainer, prepareContainer, vmContainer } f
 
 export interface Explanation {
   readonly code: ErrorCode;
-  /** What the operator does about it. */
+  /** The next step for the operator. */
   readonly next: string;
 }
 
-/** Who says no with 403, by the words of Kubernetes' own plugins. */
+/** Recognizes by its message which admission plugin or authorizer of Kubernetes refused with 403. */
 const forbiddenPatterns: readonly [RegExp, (groups: readonly string[], error: ApiError) => Explanation][] = [
   // plugin/pkg/admission/resourcequota
   [
@@ -68,14 +68,14 @@ const forbiddenPatterns: readonly [RegExp, (groups: readonly string[], error: Ap
   ],
 ];
 
-/** What no policy says: a role, a quota, a namespace that goes. */
+/** Refusals that are not about a policy: a role, a quota, a terminating namespace. */
 const authorizationPatterns = /cannot \w+ resource "|exceeded quota: |because it is being terminated/u;
 const denialPattern = /admission webhook "[^"]+" denied|ValidatingAdmissionPolicy '[^']+' .*denied/u;
 
 /**
- * True where an admission plugin or a policy of the cluster refuses the object as it is: another role, more
- * quota and another try change nothing. A webhook may say so with any code, and a ValidatingAdmissionPolicy
- * says 422 unless it names another reason (apiserver: plugin/policy/validating/dispatcher.go). Pure.
+ * Returns true if an admission plugin or a policy of the cluster rejects the object itself, so that another
+ * role, more quota or a retry does not help. A webhook may use any code, and a ValidatingAdmissionPolicy uses
+ * 422 unless it names another reason (apiserver: plugin/policy/validating/dispatcher.go).
  */
 export function isAdmissionRejection(error: unknown): error is ApiError {
   if (!isApiError(error)) return false;
@@ -84,7 +84,7 @@ export function isAdmissionRejection(error: unknown): error is ApiError {
   );
 }
 
-/** What a 403 means, or a 422 by which a policy refuses. */
+/** Explains a 403, or a 422 by which a policy refuses. */
 export function explainForbidden(error: ApiError): Explanation {
   for (const [pattern, explain] of forbiddenPatterns) {
     const found = pattern.exec(error.message);
@@ -97,7 +97,7 @@ function missingObject(what: string, property: string): Explanation {
   return forbidden(`create ${what} or correct ${property} in cloud_properties`);
 }
 
-/** What the levels admit: docs/cpi.md, Profiles. */
+/** Explains what the levels admit: docs/cpi.md, Profiles. */
 function podSecurity(level: string, { message, request }: ApiError): string {
   const [, namespace = 'NAMESPACE'] = /\/namespaces\/([^/]+)/u.exec(request?.path ?? '') ?? [];
   const labelled = (wanted: string): string =>
@@ -116,7 +116,7 @@ function podSecurity(level: string, { message, request }: ApiError): string {
 const forbidden = (next: string): Explanation => ({ code: 'KUBERNETES_FORBIDDEN', next });
 
 /**
- * A quota on something that a container says nothing about; `missing` is the quota's list,
+ * Explains that a quota counts a resource that a container does not set; `missing` is the quota's list,
  * `limits.cpu for: bosh,prepare; limits.memory for: bosh` (pkg/quota/v1/evaluator/core/pods.go).
  */
 function missingResources(missing: string): Explanation {
@@ -137,7 +137,7 @@ function missingResources(missing: string): Explanation {
 }
 
 /**
- * A LimitRange that a container does not meet; which one it is the message does not say
+ * Explains that a container violates a LimitRange; the message does not name the container
  * (plugin/pkg/admission/limitranger).
  */
 function limitRangeViolation({ message }: ApiError): Explanation {
@@ -155,23 +155,23 @@ const unchangeable = (container: string, change: string): string =>
     ? ''
     : ', or have the disks in another namespace (kubernetes.disk_namespace)');
 
-/** core/validation: ValidateResourceRequirements. The CPI itself never asks for a limit below a request. */
+/** core/validation: ValidateResourceRequirements. The CPI itself never sets a limit below a request. */
 const aboveLimit = /must be less than or equal to (\S+) limit/gu;
 
 /**
- * The resources whose limits are below what a container requests: nothing asked for those limits, a
- * LimitRange of the namespace set them. Empty for another error. Pure.
+ * Returns the resources whose limits are below what a container requests. The request did not contain those
+ * limits: a LimitRange of the namespace set them. Empty for another error.
  */
 export function limitsGivenBy({ code, message }: ApiError): string[] {
   const found = code === 422 ? [...message.matchAll(aboveLimit)] : [];
   return [...new Set(found.map(([, name = '']) => name))];
 }
 
-/** A LimitRange whose name is not known. */
+/** Describes a LimitRange whose name is not known. */
 export const someLimitRange = (namespace: string): string =>
   `a LimitRange in namespace ${namespace} (kubectl get limitranges -n ${namespace})`;
 
-/** What to do about that; `limitRange` names the LimitRange. Pure. */
+/** Returns the next step for such an error; `limitRange` names the LimitRange. */
 export function belowRequest(
   { message, request }: ApiError,
   resources: readonly string[],
@@ -192,8 +192,8 @@ const fixedAmount =
   /(?:but request is |spec\.initContainers\[\d+\]\.resources\.requests: Invalid value: ")([^,.\]\s"]+)/gu;
 
 /**
- * The container of a pod of a disk, or that of a VM whose request it is; undefined: the VM's own, which has
- * properties.
+ * Returns which container has the request: that of an attachment pod or of a bind pod, or the init container
+ * of a VM. Undefined: the VM's own container, whose resources are properties.
  */
 function cpiContainerIn(message: string): string | undefined {
   const [, kind] = /^pods? "(attach|bind)-/iu.exec(message) ?? [];

@@ -9,7 +9,7 @@ import { limitsGivenBy, someLimitRange } from './forbidden.ts';
 
 export const limitRanges: Resource = { group: '', version: 'v1', plural: 'limitranges', namespaced: true };
 
-/** The part of v1.LimitRange that we read. */
+/** The fields of v1.LimitRange that the CPI reads. */
 interface LimitRange extends KubernetesObject {
   spec: { limits: LimitRangeItem[] };
 }
@@ -20,15 +20,15 @@ interface LimitRangeItem {
 }
 
 /**
- * True if a LimitRange gave a container of the pod something (kubernetes: plugin/pkg/admission/limitranger).
- * Pure.
+ * Returns true if a LimitRange set a resource of a container of the pod (kubernetes:
+ * plugin/pkg/admission/limitranger).
  */
 export const isFromLimitRange = ({ metadata }: Pod): boolean =>
   metadata.annotations?.['kubernetes.io/limit-ranger'] !== undefined;
 
 /**
- * The LimitRanges of a namespace that have a default limit for one of these resources, as a sentence names
- * them. If the account may not list them, or none is found, the words say how to look for them.
+ * Returns the text that names the LimitRanges of a namespace with a default limit for one of these resources.
+ * If the account may not list them, or none matches, the text describes how to find them.
  */
 export async function nameLimitRanges(
   api: KubernetesApi,
@@ -45,7 +45,10 @@ export async function nameLimitRanges(
     : `LimitRange ${names.join(' or ')} in namespace ${namespace}`;
 }
 
-/** None if the server refuses or cannot be reached: no call may fail because a name is not known. */
+/**
+ * Returns an empty list if the server refuses or cannot be reached: no call may fail because a name is not
+ * known.
+ */
 async function listLimitRanges(api: KubernetesApi, namespace: string): Promise<LimitRange[]> {
   try {
     return (await api.list<LimitRange>(limitRanges, { namespace })).items;
@@ -55,7 +58,9 @@ async function listLimitRanges(api: KubernetesApi, namespace: string): Promise<L
   }
 }
 
-/** The error of a create; one that the default of a LimitRange caused names the LimitRange. */
+/**
+ * Returns the error of a create. If the default of a LimitRange caused it, the error names the LimitRange.
+ */
 export async function withLimitRange(
   api: KubernetesApi,
   namespace: string,

@@ -8,7 +8,10 @@ const gerunds: Readonly<Record<ApiRequest['method'], string>> = {
   DELETE: 'deleting',
 };
 
-/** A request by the object that it was about: `creating pods in namespace bosh`, `deleting pods vm-1 in namespace bosh`. */
+/**
+ * Describes a request by its object: `creating pods in namespace bosh`, `deleting pods vm-1 in namespace
+ * bosh`.
+ */
 export function describeRequest({ method, path }: ApiRequest): string {
   const parts =
     /^\/apis?\/(?:[^/]+\/)?v[^/]+(?:\/namespaces\/([^/]+))?\/([^/?]+)(?:\/([^/?]+))?(?:\/([^/?]+))?/u.exec(

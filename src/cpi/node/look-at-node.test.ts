@@ -34,7 +34,7 @@ test("how long a node has been silent is told by the server's clock, whatever th
   assert.equal(await look(after(121), after(1)), 'answers');
   assert.equal(await look(after(1), after(121)), 'lost');
   assert.equal(await look(after(-3600), after(121)), 'lost');
-  // a server that does not say its time: nothing is decided
+  // a server that sends no time: no node is lost
   assert.equal(await look(after(3600), undefined), 'answers');
 });
 

@@ -9,10 +9,10 @@ import { nodeState } from './node-state.ts';
 const longestPauseMs = 5_000;
 
 /**
- * One GET. Since when the node is silent the cluster says by its own clock, so how long that is counts by the clock of the
- * server that answers, never by this machine's: a laptop two minutes ahead would have a VM removed by force for one second of
- * silence. A server that does not say its time, or a role that may not read nodes, cannot tell that one is lost: then
- * waits end at their deadlines.
+ * Reads the node with one GET. The Ready condition carries a time of the cluster, so it is compared with the
+ * Date header of the API server. With the local clock, a laptop that is two minutes ahead would force-delete
+ * a VM after one second of silence. If the server sends no time, or the role may not read nodes, no node
+ * counts as lost, and waits end at their deadlines.
  */
 export async function lookAtNode(cloud: CallContext, name: string): Promise<NodeState> {
   try {
@@ -28,7 +28,10 @@ export async function lookAtNode(cloud: CallContext, name: string): Promise<Node
 const serverTime = ({ api, clock }: CallContext): number | undefined =>
   api.serverTime === undefined ? clock.now() : api.serverTime();
 
-/** A look of many: an API server that restarts says nothing about the node, and the wait has a deadline. */
+/**
+ * Polls the node again. A failed read is ignored: a restarting API server knows nothing about the node, and
+ * the wait has a deadline.
+ */
 async function lookAgain(cloud: CallContext, name: string): Promise<NodeState> {
   try {
     return await lookAtNode(cloud, name);
@@ -40,17 +43,23 @@ async function lookAgain(cloud: CallContext, name: string): Promise<NodeState> {
 
 export interface NodeWatch<T> {
   readonly nodeName: string;
-  /** The wait; its signal says that nobody needs it any more. */
+  /** The wait. Its signal is aborted when the result is no longer needed. */
   readonly work: (signal: AbortSignal) => Promise<T>;
-  /** Called once when the node is found lost: rejects to end the wait, or does what lets it come to its end. */
+  /**
+   * Called once when the node is found to be lost. It rejects to end the wait, or does what lets the wait
+   * complete.
+   */
   readonly whenLost: (lost: LostNode) => Promise<void>;
-  /** Called once when the node is found given up; absent: waiting goes on, the cluster removes its pods. */
+  /**
+   * Called once when the node is found to be out of service. Default: the wait goes on, because the cluster
+   * removes its pods.
+   */
   readonly whenGivenUp?: () => Promise<void>;
 }
 
 /**
- * Does `work` and looks at the node every few seconds meanwhile, first after some seconds: what ends soon costs no
- * request more.
+ * Runs `work` and polls the node every few seconds. The first poll comes after a pause, so short waits cost
+ * no extra request.
  */
 export async function whileNodeAnswers<T>(cloud: CallContext, watch: NodeWatch<T>): Promise<T> {
   const finished = new AbortController();
@@ -60,7 +69,7 @@ export async function whileNodeAnswers<T>(cloud: CallContext, watch: NodeWatch<T
     return await Promise.race([working, looking.then(() => working)]);
   } finally {
     finished.abort();
-    // what either meets after the end is nobody's concern
+    // errors of either after the end are ignored
     working.catch(() => undefined);
     looking.catch(() => undefined);
   }

@@ -3,16 +3,16 @@ import type { LostNode } from './node-state.ts';
 import { outOfService } from './node-state.ts';
 
 interface NodeLoss {
-  /** What may still be in use on the node: `disk 'disk-1'`. */
+  /** Resources that may still be in use on the node: `disk 'disk-1'`. */
   readonly stakes: readonly string[];
-  /** True if the objects in question are being deleted: Kubernetes then goes on with that by itself. */
+  /** True if the objects in question are being deleted: Kubernetes then completes the deletion by itself. */
   readonly isDeleting: boolean;
 }
 
 /**
  * Returns a NODE_LOST that names what could not be done (`VM 'vm-1' was not removed by force`), why the node
- * counts as lost, what may still be in use there, the command by which an operator declares the node dead, and
- * what to do if the node comes back.
+ * counts as lost, what may still be in use there, the command by which an operator declares the node dead,
+ * and what to do if the node comes back.
  */
 export function lostNodeError(
   what: string,

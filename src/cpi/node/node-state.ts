@@ -5,23 +5,23 @@ export interface LostNode {
   readonly name: string;
   /** RFC 3339. */
   readonly since: string;
-  /** What Kubernetes says about it. */
+  /** The state that Kubernetes reports. */
   readonly words: string;
 }
 
 /**
- * How a node stands to somebody who waits for one of its pods.
- * `answers`: it does, or has been silent for a short time only. `given up`: it was deleted or tainted out-of-service, and
- * the cluster removes its pods by itself. `lost`: it has been silent for long, and nobody has said that it is down:
- * what runs there may still run.
+ * The state of a node for a caller that waits for one of its pods. `answers`: it answers, or has been silent
+ * for a short time only. `given up`: it is out of service (it was deleted or tainted out-of-service), and the
+ * cluster removes its pods by itself. `lost`: it has been silent for long, and no operator has declared it
+ * out of service: its containers may still run.
  */
 export type NodeState = { readonly kind: 'answers' } | { readonly kind: 'given up' } | LostNode;
 
 export const outOfService = 'node.kubernetes.io/out-of-service';
 
 /**
- * Decides on the Node object. Milliseconds; `now` is the cluster's clock, as the times in the object are, undefined where it is
- * not known: then no node is lost. Pure.
+ * Derives the state from the Node object. Times are in milliseconds. `now` is the cluster's clock, like the
+ * times in the object. If it is undefined, no node is lost.
  */
 export function nodeState(node: Node, now: number | undefined, lostAfterMs: number): NodeState {
   if ((node.spec?.taints ?? []).some(({ key }) => key === outOfService)) return { kind: 'given up' };
@@ -29,7 +29,7 @@ export function nodeState(node: Node, now: number | undefined, lostAfterMs: numb
   if (ready === undefined || ready.status === 'True') return { kind: 'answers' };
   const since = ready.lastTransitionTime ?? '';
   const silentMs = (now ?? Number.NaN) - Date.parse(since);
-  // not a number where either time is not known
+  // not a number if either time is not known
   if (!(silentMs >= lostAfterMs)) return { kind: 'answers' };
   return {
     ...{ kind: 'lost', name: node.metadata.name ?? '', since },

@@ -6,7 +6,7 @@ interface BunFile {
   stream(): AsyncIterable<Uint8Array>;
 }
 
-/** The part of Bun's file API that we use (bun.com/docs/api/file-io). */
+/** The part of Bun's file API that the CPI uses (bun.com/docs/api/file-io). */
 interface BunFiles {
   readonly stdin: BunFile;
   readonly stdout: BunFile;
@@ -14,7 +14,10 @@ interface BunFiles {
   write(file: BunFile, text: string): Promise<number>;
 }
 
-/** With Bun's own calls: loading node:fs costs each call of the executable a millisecond (`npm run bench:cpi`). */
+/**
+ * Uses Bun's own calls: loading node:fs costs each call of the executable a millisecond (`npm run
+ * bench:cpi`).
+ */
 export function bunProcess(bun: BunFiles): ProcessIo {
   return {
     readInput: () => readInput(bun.stdin),
@@ -40,7 +43,7 @@ async function readInput(stdin: BunFile): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Bun's API, where this process is Bun. */
+/** Returns Bun's API if this process runs in Bun. */
 export function bunFiles(): BunFiles | undefined {
   return (globalThis as { readonly Bun?: BunFiles }).Bun;
 }

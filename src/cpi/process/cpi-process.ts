@@ -1,15 +1,18 @@
 import { ProductError } from '../../errors/product-error.ts';
 
-/** What the CPI needs of the process that it runs in. */
+/** The functions of the process that the CPI needs. */
 export interface ProcessIo {
-  /** All of stdin; rejects with INVALID_REQUEST where it has more than `maxInputBytes`. */
+  /** Reads all of stdin; rejects with INVALID_REQUEST if it has more than `maxInputBytes`. */
   readInput(): Promise<string>;
   readFile(path: string): Promise<string>;
-  /** Writes all of it to stdout, however small the pipe; a reader that has gone away is nobody's error. */
+  /**
+   * Writes the whole text to stdout, however small the pipe's buffer. A reader that has closed the pipe is
+   * not an error.
+   */
   writeOutput(text: string): Promise<void>;
 }
 
-/** Bytes of a request: a create_vm with all certificates of a VM has some 100 KB. */
+/** The maximum length of a request in bytes: a create_vm with all certificates of a VM has some 100 KB. */
 export const maxInputBytes = 16 * 1024 * 1024;
 
 export function inputTooLargeError(): ProductError {

@@ -1,6 +1,9 @@
 import { readSync, writeSync } from 'node:fs';
 
-/** Everything up to the end of a file descriptor; throws `tooLong` beyond the limit. Synchronous: nothing else is to be done meanwhile. */
+/**
+ * Reads a file descriptor to its end; throws `tooLong` beyond the limit. It is synchronous, because the
+ * process has nothing else to do then.
+ */
 export function readDescriptor(descriptor: number, limit: number, tooLong: () => Error): string {
   const chunks: Buffer[] = [];
   let total = 0;
@@ -16,8 +19,8 @@ export function readDescriptor(descriptor: number, limit: number, tooLong: () =>
 }
 
 /**
- * Writes all of a text, however small the pipe: a plain write followed by the process's end is cut at 64 KiB.
- * A reader that has gone away is nobody's error.
+ * Writes the whole text, however small the pipe's buffer: a plain write before the end of the process is cut
+ * at 64 KiB. A reader that has closed the pipe is not an error.
  */
 export function writeDescriptor(descriptor: number, text: string): void {
   let rest = Buffer.from(text, 'utf8');
@@ -28,7 +31,10 @@ export function writeDescriptor(descriptor: number, text: string): void {
   }
 }
 
-/** Undefined: nothing there yet, which only a descriptor that somebody made non-blocking says. */
+/**
+ * Reads one chunk. Undefined: no data yet, which only happens if another process made the descriptor
+ * non-blocking.
+ */
 function readSome(descriptor: number, chunk: Buffer): number | undefined {
   try {
     return readSync(descriptor, chunk);

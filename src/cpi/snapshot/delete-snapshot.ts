@@ -8,7 +8,10 @@ import { isManaged } from '../labels.ts';
 import { isSnapshotCid } from '../names.ts';
 import { removeSnapshot } from './take-snapshot.ts';
 
-/** delete_snapshot(snapshot_cid): returns when it is gone. Missing, and what is no snapshot of ours, is success. */
+/**
+ * delete_snapshot(snapshot_cid): returns when the snapshot is deleted. A missing one, and an object that is
+ * not a snapshot of the CPI, is success.
+ */
 export async function deleteSnapshot(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_snapshot.snapshot_cid' });
   if (!isSnapshotCid(cid)) return null;

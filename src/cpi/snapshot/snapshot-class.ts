@@ -5,21 +5,24 @@ import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
 import type { CallContext } from '../cloud.ts';
 
 export interface SnapshotClassQuestion {
-  /** `snapshot_class` of the disk's type; absent: the default class of the driver. */
+  /** `snapshot_class` of the disk's type. Undefined: the default class of the driver. */
   readonly named: string | undefined;
-  /** Absent where nothing says it: a static volume. */
+  /** Undefined if no object names it: a static volume. */
   readonly driver: string | undefined;
 }
 
 export type SnapshotClassAnswer =
-  /** Without a name the cluster's snapshot controller chooses: the role may not read classes. */
+  /** Without a name the cluster's snapshot controller chooses the class: the role may not read classes. */
   { readonly className: string | undefined } | { readonly lacking: string };
 
-/** What is said where no VolumeSnapshots are served. */
+/** The message if the cluster does not serve VolumeSnapshots. */
 export const noSnapshotApi =
   'the cluster has no API snapshot.storage.k8s.io/v1; install the snapshot controller (kubernetes-csi/external-snapshotter)';
 
-/** The VolumeSnapshotClass for a disk, or what the cluster lacks. One request; nothing is changed. */
+/**
+ * Finds the VolumeSnapshotClass for a disk, or returns what the cluster lacks. Sends one request; changes
+ * nothing.
+ */
 export async function findSnapshotClass(
   cloud: CallContext,
   question: SnapshotClassQuestion,
@@ -34,7 +37,7 @@ export async function findSnapshotClass(
   }
 }
 
-/** Pure. */
+/** Chooses the class without requests. */
 export function chooseSnapshotClass(
   classes: readonly VolumeSnapshotClass[],
   { named, driver }: SnapshotClassQuestion,

@@ -13,9 +13,10 @@ import { takeSnapshot } from './take-snapshot.ts';
 import { diskNotFoundError } from '../disk/disk-not-found.ts';
 
 /**
- * snapshot_disk(disk_cid, metadata): a VolumeSnapshot of the disk, attached or not, ready before this returns its cid. What the
- * cluster cannot do is NOT_IMPLEMENTED, the one error that the director goes on with. The mark `unclaimed`
- * stays for good: nothing in the contract tells later whether the caller has heard of the cid.
+ * snapshot_disk(disk_cid, metadata): makes a VolumeSnapshot of the disk, attached or not, and returns its cid
+ * when the snapshot is ready. Rejects with NOT_IMPLEMENTED if the cluster has no snapshots: the director
+ * ignores that error only. The label `unclaimed` is never removed, because no later call shows that the
+ * caller got the cid.
  */
 export async function snapshotDisk(cloud: CallContext, args: readonly unknown[]): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'snapshot_disk' };
@@ -59,7 +60,10 @@ function notImplemented(cid: string, whyAndNext: string): ProductError {
   return new ProductError('NOT_IMPLEMENTED', `there can be no snapshot of disk '${cid}': ${whyAndNext}`);
 }
 
-/** Undefined where the class is gone, is none, or may not be read: then the snapshot's own status will tell. */
+/**
+ * Undefined if there is no class, or it is deleted or may not be read: the snapshot's own status reports the
+ * problem then.
+ */
 async function driverOf(cloud: CallContext, name: string): Promise<string | undefined> {
   try {
     return (await cloud.api.get<StorageClass>({ resource: storageClasses, name })).provisioner;
@@ -75,7 +79,7 @@ function definedOnly(labels: Readonly<Record<string, string | null>>): Record<st
   );
 }
 
-/** Of a static volume: null where it has none, undefined where volumes may not be read. */
+/** Returns the driver of a static volume: null if it has none, undefined if volumes may not be read. */
 async function staticDriverOf(cloud: CallContext, name: string): Promise<string | null | undefined> {
   try {
     const { spec } = await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });

@@ -33,7 +33,7 @@ async function boundDisk({ api, cloud }: StorageCloud, type: object = {}): Promi
 const snapshotsOf = async ({ api }: StorageCloud): Promise<VolumeSnapshot[]> =>
   (await api.list<VolumeSnapshot>(volumeSnapshots)).items;
 
-/** A cluster without the snapshot kinds. */
+/** Returns the API of a cluster without the snapshot kinds. */
 function withoutSnapshots(api: KubernetesApi): KubernetesApi {
   const refuse = (group: string): void => {
     if (group !== volumeSnapshots.group) return;

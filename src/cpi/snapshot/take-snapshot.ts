@@ -21,8 +21,8 @@ export interface SnapshotOrder {
 }
 
 /**
- * Makes a VolumeSnapshot and waits until it is ready to use; one of that name that is there already is the one. What it
- * made is taken back when it fails. Rejects with NOT_IMPLEMENTED where the cluster has no such API.
+ * Creates a VolumeSnapshot, or uses the existing one of that name, and waits until it is ready to use. On
+ * failure, deletes it. Rejects with NOT_IMPLEMENTED if the cluster has no such API.
  */
 export async function takeSnapshot(cloud: CallContext, order: SnapshotOrder): Promise<void> {
   await create(cloud, order);
@@ -39,7 +39,7 @@ export async function takeSnapshot(cloud: CallContext, order: SnapshotOrder): Pr
       },
       awaited: `snapshot '${name}' of disk '${order.claimName}' to be ready`,
       deadlineMs: cloud.config.deadlines.snapshotDisk * 1000,
-      // a driver tries again, so an error in the status is no end before the deadline
+      // a driver tries again, so an error in the status is not final before the deadline
       lastWords: async (last) => {
         const said = last?.status?.error?.message;
         const words =
@@ -58,7 +58,7 @@ export async function takeSnapshot(cloud: CallContext, order: SnapshotOrder): Pr
 
 const lookAtDriver = 'see whether the snapshot controller and the snapshotter of its driver run';
 
-/** Deletes that snapshot and waits until it is gone. */
+/** Deletes that snapshot and waits until it is deleted. */
 export async function removeSnapshot(
   cloud: CallContext,
   reference: ObjectReference,
@@ -94,7 +94,10 @@ async function uidOf(cloud: CallContext, reference: ObjectReference): Promise<st
 const deletedMeanwhile = (name: string): ProductError =>
   new ProductError('KUBERNETES_CONFLICT', `snapshot '${name}' was deleted meanwhile; run the call again`);
 
-/** The error to report, after the snapshot is gone; where it does not go, the error says that too. */
+/**
+ * Rolls the snapshot back and returns the error to report; if the snapshot is not deleted, the error reports
+ * that, too.
+ */
 async function takenBack(cloud: CallContext, reference: ObjectReference, error: unknown): Promise<unknown> {
   try {
     const uid = await uidOf(cloud, reference);

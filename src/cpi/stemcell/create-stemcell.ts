@@ -7,13 +7,12 @@ import { refuseOwnAgent } from './refuse-own-agent.ts';
 import { architectureIn, formatStemcellCid } from './stemcell-cid.ts';
 
 /**
- * create_stemcell(image_path, cloud_properties[, env]).
- * Light (`docker-light`, `warden-light`): the image reference, pinned by the digest where one is known, with the
- * architecture where cloud_properties name it (stemcell-cid.ts). Nothing is made:
- * nodes pull the image themselves and check the digest. The same stemcell gives the same cid.
- * Heavy (`warden-tar`): the root file system goes to the configured registry under a manifest of its own, which has the
- * env's tags (push-stemcell.ts).
- * Heavy without a registry: NOT_SUPPORTED. With our agent, for a director: AGENT_NOT_SUPPORTED.
+ * create_stemcell(image_path, cloud_properties[, env]). Light (`docker-light`, `warden-light`): returns the
+ * image reference, pinned by the digest if one is known, with the architecture if cloud_properties name it
+ * (stemcell-cid.ts). It creates nothing: nodes pull the image themselves and check the digest. The same
+ * stemcell gives the same cid. Heavy (`warden-tar`): pushes the root file system to the configured registry
+ * under a manifest of its own, which has the env's tags (push-stemcell.ts). Heavy without a registry:
+ * NOT_SUPPORTED. With this project's agent, for a director: AGENT_NOT_SUPPORTED.
  */
 export async function createStemcell(cloud: CallContext, args: readonly unknown[]): Promise<string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell' };
@@ -33,7 +32,7 @@ export async function createStemcell(cloud: CallContext, args: readonly unknown[
         'stemcell (docker-light), which `bosh-kubernetes stemcell build` makes of this one',
     );
   }
-  // registries and their client are nothing that a light stemcell has to pay for
+  // loaded here, so that a light stemcell does not pay for the registry client
   const { pushStemcell } = await import('./push-stemcell.ts');
   return pushStemcell(cloud, registry, { imagePath, properties, tags });
 }

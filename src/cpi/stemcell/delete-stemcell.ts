@@ -3,10 +3,11 @@ import type { RegistryConfig } from '../config/registry.ts';
 import { stringAt } from '../input.ts';
 
 /**
- * delete_stemcell(cid). Deletes the image of a stemcell that create_stemcell pushed to the configured registry. A light
- * stemcell is a reference to an image that others own, so there is nothing of ours to remove; nodes drop images that no pod
- * uses by themselves. Any other cid succeeds, as the contract asks; with a registry the log says so, because the image may be
- * in the one that was configured before.
+ * delete_stemcell(cid): deletes the image of a stemcell that create_stemcell pushed to the configured
+ * registry. A light stemcell is a reference to an image that the CPI does not manage, so it needs no
+ * deletion; nodes delete images that no pod uses by themselves. Any other cid succeeds, as the contract
+ * requires. If a registry is configured, logs a line: the image may be in a registry that was configured
+ * earlier.
  */
 export async function deleteStemcell(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const cid = stringAt(args[0], { code: 'INVALID_ARGUMENT', path: 'delete_stemcell.stemcell_cid' });
@@ -25,7 +26,7 @@ export async function deleteStemcell(cloud: CallContext, args: readonly unknown[
   return null;
 }
 
-/** The digest of a cid that is in this registry's repository; undefined for any other. */
+/** Returns the digest of a cid that is in this registry's repository; undefined for any other. */
 function digestInRegistry(cid: string, { pullHost, repository }: RegistryConfig): string | undefined {
   const prefix = `${pullHost}/${repository}@`;
   const [image = ''] = cid.split('#');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BlobWriter } from '../../oci/layout/write-blob.ts';
 
-/** Describes blobs and keeps nothing of them: what they are made of is there already. */
+/** A blob writer that computes digests and stores nothing, because the source of the blobs exists already. */
 export const digestOnly: BlobWriter = {
   async add(mediaType, source) {
     const hash = createHash('sha256');

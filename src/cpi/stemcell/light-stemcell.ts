@@ -3,8 +3,8 @@ import type { Json, Location } from '../input.ts';
 import { child, optionalStringAt, invalidValue } from '../input.ts';
 
 /**
- * The image that the cloud_properties of a light stemcell name; undefined for those of a heavy one, which name no image.
- * Other keys (name, version, architecture, …) describe it and are not read.
+ * Returns the image that the cloud_properties of a light stemcell name; undefined for those of a heavy one,
+ * which name no image. Other keys (name, version, architecture, …) describe the image and are not read.
  */
 export function lightImage(properties: Json, place: Location): string | undefined {
   const image = optionalStringAt(properties['image_reference'], child(place, 'image_reference'));
@@ -21,7 +21,7 @@ export function lightImage(properties: Json, place: Location): string | undefine
   return pinned === undefined ? image : `${parts.name}@${pinned}`;
 }
 
-/** Name and digest of an image reference; throws when it is none. */
+/** Returns name and digest of an image reference; throws if the text is not one. */
 export function imageParts(image: string, place: Location): { name: string; digest: string | undefined } {
   const parts = parseImageReference(image);
   if (parts === undefined) throw invalidValue(place, 'is not an image reference such as registry/name:tag');

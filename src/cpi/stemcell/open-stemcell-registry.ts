@@ -3,7 +3,7 @@ import type { RegistryClient } from '../../oci/registry/registry-client.ts';
 import type { CallContext } from '../cloud.ts';
 import type { RegistryConfig } from '../config/registry.ts';
 
-/** Works with the repository of the stemcells, and lets the process end afterwards. */
+/** Runs `work` with the repository of the stemcells, and lets the process end afterwards. */
 export async function withRegistry<T>(
   { clock }: CallContext,
   { origin, repository, credentials, ca }: RegistryConfig,

@@ -17,19 +17,23 @@ import { stemcellTag } from './stemcell-tag.ts';
 import { stemcellTags } from './stemcell-tags.ts';
 
 export interface HeavyStemcell {
-  /** The file `image` of an unpacked stemcell: a root file system as a tar in gzip or zstd, which is one layer as it is. */
+  /**
+   * The file `image` of an unpacked stemcell: a root file system as a tar in gzip or zstd, which becomes a
+   * layer unchanged.
+   */
   readonly imagePath: string;
   /** cloud_properties. */
   readonly properties: Json;
-  /** Of the env, as a director of version 3 sends them. */
+  /** The tags in the env, which a director of version 3 sends. */
   readonly tags: unknown;
 }
 
 /**
- * Publishes a heavy stemcell and resolves with its cid, `<pull host>/<repository>@<digest>#<architecture>`.
- * The archive is checked whole before the registry hears of it, and read again, verified, where its layer is not there
- * yet; the manifest comes last, so that a killed call leaves blobs that nobody sees. Each call makes a manifest of its own:
- * deleting a stemcell never takes the image of another one, be its content the same. No temporary files.
+ * Publishes a heavy stemcell and returns its cid, `<pull host>/<repository>@<digest>#<architecture>`. The
+ * whole archive is checked before the first request to the registry. It is read again, and verified, if its
+ * layer does not exist there yet. The manifest comes last, so that a killed call leaves only blobs that no
+ * manifest names. Each call makes a manifest of its own: deleting a stemcell never deletes the image of
+ * another one, even if the content is the same. No temporary files.
  */
 export async function pushStemcell(
   cloud: CallContext,

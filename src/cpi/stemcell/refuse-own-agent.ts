@@ -4,8 +4,9 @@ import type { AgentConfig } from '../config/agent.ts';
 import type { Json } from '../input.ts';
 
 /**
- * Refuses a stemcell with our agent where VMs are spoken to by NATS, as a director does: our agent answers by
- * HTTPS alone, so a deployment of that stemcell would wait for its first VM in vain. AGENT_NOT_SUPPORTED.
+ * Rejects a stemcell with this project's agent if the agents are reached by NATS, as they are by a director:
+ * this agent answers by HTTPS only, so a deployment of that stemcell would wait in vain for its first VM.
+ * AGENT_NOT_SUPPORTED.
  */
 export function refuseOwnAgent(properties: Json, { mbus = '' }: AgentConfig): void {
   if (!hasEmbeddedAgent(properties) || !/^nats:/iu.test(mbus)) return;

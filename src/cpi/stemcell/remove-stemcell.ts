@@ -7,9 +7,10 @@ import { withRegistry } from './open-stemcell-registry.ts';
 import { isOwnManifest } from './stemcell-annotation.ts';
 
 /**
- * Deletes the manifest of a heavy stemcell; its layers are for the registry's garbage collection, for other images may have
- * them. Gone already is success. A manifest that create_stemcell did not make stays: a light stemcell may name an image
- * of the same repository. REGISTRY_DELETES_NOTHING where the registry allows no deletion, unless that is configured to do.
+ * Deletes the manifest of a heavy stemcell. Its layers are left to the registry's garbage collection, because
+ * other images may have them. A deleted manifest is success. A manifest that create_stemcell did not make
+ * stays: a light stemcell may name an image of the same repository. REGISTRY_DELETES_NOTHING if the registry
+ * does not support deletion, unless the configuration allows that.
  */
 export async function removeStemcell(
   cloud: CallContext,

@@ -1,9 +1,12 @@
 import { isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
 
-/** In the manifest and the config of every image that create_stemcell has pushed, and of no other. */
+/**
+ * An annotation in the manifest and the config of every image that create_stemcell has pushed, and of no
+ * other.
+ */
 export const stemcellAnnotation = 'bosh.cloudfoundry.org/stemcell-id';
 
-/** Whether create_stemcell made the manifest. IMAGE_INVALID where it is none. */
+/** Returns whether create_stemcell made the manifest. IMAGE_INVALID if it is not a manifest. */
 export function isOwnManifest(manifest: Buffer, what: string): boolean {
   const { annotations } = parseObject(manifest, what);
   return isRecord(annotations) && typeof annotations[stemcellAnnotation] === 'string';

@@ -2,12 +2,12 @@ import type { Location } from '../input.ts';
 import { invalidValue } from '../input.ts';
 import { imageParts } from './light-stemcell.ts';
 
-/** As images and the nodes' label kubernetes.io/arch call it. */
+/** The architecture as it is named in images and in the nodes' label kubernetes.io/arch. */
 export type Architecture = 'amd64' | 'arm64';
 
 /**
- * A stemcell's cid: `<image>#<architecture>`, or the image alone where its architecture is not known, as for every stemcell
- * of an earlier CPI. No image reference has a `#`.
+ * A stemcell's cid: `<image>#<architecture>`, or only the image if its architecture is not known, as for
+ * every stemcell of an earlier CPI. No image reference has a `#`.
  */
 export interface StemcellCid {
   readonly image: string;
@@ -17,7 +17,10 @@ export interface StemcellCid {
 export const formatStemcellCid = ({ image, architecture }: StemcellCid): string =>
   architecture === undefined ? image : `${image}#${architecture}`;
 
-/** Throws for a text that is no image reference, or names an architecture that stemcells are not for. */
+/**
+ * Parses a cid. Throws for a text that is not an image reference, or names an architecture that stemcells are
+ * not for.
+ */
 export function parseStemcellCid(cid: string, place: Location): StemcellCid {
   const [image = '', word, ...more] = cid.split('#');
   imageParts(image, place);
@@ -28,7 +31,10 @@ export function parseStemcellCid(cid: string, place: Location): StemcellCid {
   return { image, architecture: word };
 }
 
-/** Of `architecture` in cloud_properties, which stemcells of warden give as x86_64 (bosh-linux-stemcell-builder). */
+/**
+ * Reads `architecture` of cloud_properties, which for warden stemcells is x86_64
+ * (bosh-linux-stemcell-builder).
+ */
 export function architectureIn(value: unknown): Architecture | undefined {
   if (value === 'amd64' || value === 'x86_64') return 'amd64';
   return value === 'arm64' || value === 'aarch64' ? 'arm64' : undefined;

@@ -7,18 +7,19 @@ import { invalidValue } from '../input.ts';
 import type { Architecture } from './stemcell-cid.ts';
 import { architectureIn } from './stemcell-cid.ts';
 
-/** What is known of a heavy stemcell. */
+/** The description of a heavy stemcell. */
 export interface StemcellDescription {
   readonly name: string;
   readonly version: string;
   readonly architecture: Architecture;
-  /** Digest text that stemcell.MF has of the image. */
+  /** The digest of the image in stemcell.MF. */
   readonly digest: string | undefined;
 }
 
 /**
- * From the stemcell.MF beside the image, where both BOSH callers unpack it, and cloud_properties. STEMCELL_INVALID for a manifest that cannot be read,
- * INVALID_ARGUMENT for an architecture that stemcells are not for.
+ * Reads stemcell.MF beside the image, to which both BOSH callers unpack it, and cloud_properties.
+ * STEMCELL_INVALID for a manifest that cannot be read, INVALID_ARGUMENT for an architecture that stemcells
+ * are not for.
  */
 export async function describeStemcell(imagePath: string, properties: Json): Promise<StemcellDescription> {
   const manifestPath = join(dirname(imagePath), 'stemcell.MF');
@@ -31,7 +32,10 @@ export async function describeStemcell(imagePath: string, properties: Json): Pro
   };
 }
 
-/** A heavy stemcell that does not say it is one for x86. The image that we publish says it too, so it has to be true. */
+/**
+ * Returns the architecture. A heavy stemcell that names none is for x86. The image that is published names
+ * it, too, so it must be correct.
+ */
 function architectureOf(value: unknown): Architecture {
   if (value === undefined || value === null) return 'amd64';
   const known = architectureIn(value);

@@ -11,21 +11,21 @@ import type { StemcellDescription } from './stemcell-description.ts';
 export interface NewStemcell {
   readonly layer: Layer;
   readonly description: StemcellDescription;
-  /** Of this stemcell alone: it is what makes the manifest one of its own. */
+  /** Unique for this stemcell, so that it has a manifest of its own. */
   readonly id: string;
   readonly directorUuid: string | undefined;
   readonly imagePath: string;
-  /** Annotations that the director's tags are. */
+  /** Annotations for the director's tags. */
   readonly tags: Readonly<Record<string, string>>;
 }
 
-/** The image of a heavy stemcell: the file that it came in is its one layer, byte for byte. */
+/** Returns the image of a heavy stemcell: its file, unchanged, is the only layer. */
 export function stemcellImage(stemcell: NewStemcell): PushedImage {
   const { layer, description, id, directorUuid, imagePath, tags } = stemcell;
   const config = encode({
     architecture: description.architecture,
     os: 'linux',
-    // kubelets refuse an image without it
+    // kubelets reject an image without a config
     config: { Labels: { [stemcellAnnotation]: id } },
     rootfs: { type: 'layers', diff_ids: [layer.diffId] },
   });

@@ -1,8 +1,9 @@
 import type { StemcellDescription } from './stemcell-description.ts';
 
 /**
- * The tag of a stemcell's manifest: for people, and so that a registry which collects untagged manifests lets it live.
- * Unique by its last part, and a tag by distribution-spec (128 characters of a few kinds).
+ * Returns the tag of a stemcell's manifest. It is for people, and keeps registries that collect untagged
+ * manifests from deleting it. Its last part makes it unique, and it is a valid tag by distribution-spec (128
+ * characters of a few kinds).
  */
 export function stemcellTag({ name, version }: StemcellDescription, id: string): string {
   const words = `${name}-${version}`.replaceAll(/[^A-Za-z0-9_.-]+/gu, '-').replace(/^[.-]+/u, '');

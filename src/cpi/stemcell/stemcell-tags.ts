@@ -4,8 +4,9 @@ import { recordAt } from '../input.ts';
 const domain = 'bosh.cloudfoundry.org/tags.';
 
 /**
- * The annotations of a stemcell's manifest that keep the tags of create_stemcell's env, each under a name that no annotation of
- * ours or of the image format has. Throws INVALID_ARGUMENT for what is no object.
+ * Returns the annotations of a stemcell's manifest that keep the tags of create_stemcell's env. Their names
+ * differ from those of the CPI and of the image format. Throws INVALID_ARGUMENT for a value that is not an
+ * object.
  */
 export function stemcellTags(given: unknown): Record<string, string> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'create_stemcell.env.tags' };

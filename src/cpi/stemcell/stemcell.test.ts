@@ -252,7 +252,7 @@ describe('an image that create_stemcell did not make', () => {
   });
 });
 
-/** A tar of one entry without content. */
+/** Returns a tar of one entry without content. */
 function tarOf(name: string, type = '0'): Buffer {
   const block = Buffer.alloc(512);
   block.write(name, 0);

@@ -24,7 +24,7 @@ export interface KilledCall {
   readonly afterMs: number;
 }
 
-/** The CPI as it is built, a process a call, over HTTPS to the cluster of a test. */
+/** The built CPI, one process per call, over HTTPS to the cluster of a test. */
 export class CpiProcesses {
   readonly #world: EmbeddedWorld;
   readonly #kubeconfig: string;
@@ -34,7 +34,7 @@ export class CpiProcesses {
     this.#kubeconfig = kubeconfig;
   }
 
-  /** kill -9 after that time; undefined: it had not ended by then. */
+  /** Kills the process (SIGKILL) after that time. Returns undefined if it had not ended by then. */
   async killedCall({ method, args, attach, afterMs }: KilledCall): Promise<Outcome | undefined> {
     const config = join(this.#world.directory, `cpi-${attach}.json`);
     const kubernetes = {

@@ -16,7 +16,7 @@ import type { Turnstile } from './turnstile.ts';
 
 export interface EmbeddedRunOptions {
   readonly plan: Plan;
-  /** Tells the VMs of this run from those of others. */
+  /** Distinguishes the VMs of this run from those of other runs. */
   readonly number: number;
   readonly world: EmbeddedWorld;
   readonly turnstile: Turnstile;
@@ -27,7 +27,7 @@ interface CallRecord {
   readonly planned: PlannedCall;
   readonly disk: WrittenDisk;
   hasEnded: boolean;
-  /** Calls that ran while this one did. */
+  /** Calls that overlapped with this one. */
   readonly met: Set<CallRecord>;
 }
 
@@ -39,11 +39,11 @@ interface Subjects {
 const cleaningRounds = 4;
 const notThere = ['DISK_NOT_ATTACHED', 'VM_NOT_FOUND', 'DISK_NOT_FOUND'] as const;
 
-/** One plan on real pods of the embedded cluster, from two new VMs and disks until they are gone. */
+/** One plan on real pods of the embedded cluster, from two new VMs and disks until they are deleted. */
 export class EmbeddedRun {
   readonly violations: string[] = [];
   calls = 0;
-  /** Acknowledged ones. */
+  /** The number of acknowledged writes. */
   get writes(): number {
     return this.#disks.reduce((sum, { acknowledged }) => sum + acknowledged.size, 0);
   }
@@ -54,7 +54,7 @@ export class EmbeddedRun {
   readonly #records: CallRecord[] = [];
   readonly #pending = new Set<Promise<void>>();
   readonly #stopped: { readonly process: KillableProcess; left: number }[] = [];
-  /** Disks whose attachment was deleted by force, by the VM that may have them still. */
+  /** Disks whose attachment pod was force-deleted, with the VM that may still have them. */
   readonly #left = new Map<WrittenDisk, string>();
 
   constructor(options: EmbeddedRunOptions) {
@@ -127,8 +127,8 @@ export class EmbeddedRun {
   }
 
   /**
-   * `ended` settles with the answer, undefined where the call was killed; `goesOn` when its caller no longer
-   * waits.
+   * `ended` resolves with the result, or with undefined if the call was killed; `goesOn` resolves when its
+   * caller stops waiting.
    */
   #send(
     planned: PlannedCall,
@@ -206,7 +206,8 @@ export class EmbeddedRun {
     disk.know(name);
     const wanted = [...disk.acknowledged];
     const outcome = await this.#inVm(vmCid, `[ ! -e ${hint}/log ] || cat ${hint}/log; test -d ${hint}`);
-    // what another call does to the VM or the disk meanwhile is not this one's
+    // another call that runs at the same time may change the VM or the disk, so only a call without overlaps
+    // is judged
     if (outcome === undefined || outcome.exitCode !== 0) {
       const isAlone = [...record.met].every(({ hasEnded }) => hasEnded) && record.met.size === 0;
       if (isAlone && outcome !== undefined)
@@ -231,7 +232,7 @@ export class EmbeddedRun {
     this.#report(`detach_disk of ${disk.cid} answers ${answer}, and ${vmCid} has it: ${outcome.stdout}`);
   }
 
-  /** Undefined where it does not run. */
+  /** Returns undefined if the VM does not run. */
   async #inVm(vmCid: string, script: string): Promise<{ exitCode: number; stdout: string } | undefined> {
     return this.#options.world.exec(vmCid, 'bosh', ['/bin/sh', '-c', script]).catch(() => undefined);
   }
@@ -268,7 +269,8 @@ export class EmbeddedRun {
       case 'delete the pod of the VM':
         return this.#remove(vmCid);
       default:
-        // nodes are not lost here, and what becomes of a claim that others delete is theirs
+        // no node is lost here, and the loss of a claim that another program deletes is not an error of the
+        // CPI
         return undefined;
     }
   }
@@ -295,7 +297,7 @@ export class EmbeddedRun {
     this.#options.turnstile.open();
   }
 
-  /** The same calls again and again come to an end. */
+  /** Repeats the same calls until all succeed. They must succeed in the end. */
   async #cleanUp(): Promise<void> {
     for (const disk of this.#disks) for (const job of [...disk.jobs]) await job.stop();
     let failures: string[] = [];

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EmbeddedWorld } from '../../../src/cpi/testing/embedded-world.ts';
 
-/** What the owner of a disk has written to it, whatever claim stands for it. */
+/** The data that jobs have written to a disk, whatever claim it has. */
 export class WrittenDisk {
-  /** The cids by which callers and nodes know it, the present one last. */
+  /** The cids by which callers and nodes know it; the current one is the last. */
   readonly names: string[];
-  /** Numbers that a job has written and brought to the disk. */
+  /** Numbers that a job has written and synced to the disk. */
   readonly acknowledged = new Set<number>();
   readonly jobs = new Set<Job>();
   isDeleted = false;
@@ -28,14 +28,14 @@ let numbers = 0;
 
 export interface JobPlace {
   readonly vmCid: string;
-  /** Of the disk in the VM. */
+  /** The name of the disk in the VM. */
   readonly name: string;
   readonly disk: WrittenDisk;
 }
 
 /**
- * A job of a VM, which its agent has given a disk: it writes number after number, each brought to the disk,
- * as long as it may.
+ * A job of a VM that got a disk from its agent: it writes one number after the other, each synced to the
+ * disk, until it is stopped.
  */
 export class Job {
   readonly vmCid: string;
@@ -58,12 +58,12 @@ export class Job {
     this.#work = this.#writeOn();
   }
 
-  /** It stops with `stop`. */
+  /** Starts a job; `stop` ends it. */
   static start(world: EmbeddedWorld, place: JobPlace, report: (words: string) => void): Job {
     return new Job(world, place, report);
   }
 
-  /** The job has ended and the agent has unmounted the disk. */
+  /** Ends the job, and unmounts the disk as the agent does. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.disk.jobs.delete(this);
@@ -98,7 +98,7 @@ export class Job {
     return `/var/vcap/data/store-${this.#name}`;
   }
 
-  /** False where it failed, or the VM does not run. */
+  /** Returns false if the script failed, or the VM does not run. */
   async #inVm(script: string): Promise<boolean> {
     return this.#world.exec(this.vmCid, 'bosh', ['/bin/sh', '-c', script]).then(
       ({ exitCode }) => exitCode === 0,

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** SIGKILL to the processes of a disk's attachment: every one that has the script's arguments. */
+/** Sends SIGKILL to the processes of a disk's attachment pod: every one that has the script's arguments. */
 export async function killHolders(diskCid: string): Promise<void> {
   for (const pid of await readdir('/proc')) {
     if (!/^\d+$/u.test(pid)) continue;

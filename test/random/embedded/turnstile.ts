@@ -6,12 +6,12 @@ interface Waiting {
   readonly proceed: () => void;
 }
 
-/** Lets one request after the other through, in an order that a seed chooses among those that are there. */
+/** Lets one request after the other through. A seed chooses the order among the waiting ones. */
 export class Turnstile implements Surroundings {
   readonly trace: string[] = [];
   readonly clock: Surroundings['clock'] = { of: () => systemClock, forget: () => undefined };
   readonly #waiting: Waiting[] = [];
-  /** An integer of [0, bound). */
+  /** Returns an integer of [0, bound). */
   readonly #below: (bound: number) => number;
   #isOpening = false;
 
@@ -32,7 +32,7 @@ export class Turnstile implements Surroundings {
     note: (words) => void this.trace.push(`  ${words}`),
   };
 
-  /** To be called when somebody may be ready who was not. */
+  /** Must be called when a waiting request may have become ready. */
   open(): void {
     if (this.#isOpening) return;
     this.#isOpening = true;

@@ -1,17 +1,17 @@
 import type { PlannedCall } from './plan.ts';
 
-/** What the arguments of a planned call are made from. */
+/** The values from which the arguments of a planned call are made. */
 export interface CallSubjects {
   readonly vmCid: string;
   readonly diskCid: string;
-  /** Those of create_vm for that VM. */
+  /** The arguments of create_vm for that VM. */
   readonly vmArguments: readonly unknown[];
   /** The size of each disk, and the storage class that update_disk moves it to. */
   readonly diskSizeMiB: number;
   readonly storageClass: string;
 }
 
-/** The arguments of a planned call. Pure. */
+/** Returns the arguments of a planned call. */
 export function argumentsOf({ verb, vm }: PlannedCall, subjects: CallSubjects): readonly unknown[] {
   const { vmCid, diskCid } = subjects;
   switch (verb) {

@@ -18,9 +18,9 @@ interface VolumeAttachment extends KubernetesObject {
 }
 
 /**
- * The attach-detach controller with a driver whose volumes one node at a time can have (kubernetes:
- * pkg/controller/volume/attachdetach): a volume is detached when no pod of the node has it and its kubelet
- * does not report it as in use, or the node is out of service.
+ * The attach-detach controller with a driver whose volumes only one node at a time can have (kubernetes:
+ * pkg/controller/volume/attachdetach): a volume is detached if no pod of the node has it and its kubelet does
+ * not report it as in use, or if the node is out of service.
  */
 export class AttachDetach {
   readonly #api: LocalApi;
@@ -83,7 +83,7 @@ export class AttachDetach {
     const stored = this.#api.registry.store.get('nodes', undefined, nodeName) as Node | undefined;
     if (node === undefined || (stored?.spec?.taints ?? []).some(({ key }) => key === outOfService))
       return true;
-    // of a node that does not answer the last report counts
+    // the last report counts for a node that does not answer
     return !node.isCutOff && !node.isDown && !node.isMounted(volume);
   }
 

@@ -21,7 +21,9 @@ const rounds = 4;
 const longestWaitMs = 300_000;
 const notThere = ['DISK_NOT_ATTACHED', 'VM_NOT_FOUND', 'DISK_NOT_FOUND'] as const;
 
-/** When nobody disturbs any more, the same calls again and again come to an end and leave nothing. */
+/**
+ * Repeats the same calls without faults until all succeed. They must succeed in the end and leave no objects.
+ */
 export async function cleanUp(world: SimulatedWorld, options: CleanUpOptions): Promise<void> {
   for (const node of world.nodes) await comeBack(world, node);
   let failures: string[] = [];
@@ -40,7 +42,7 @@ export async function cleanUp(world: SimulatedWorld, options: CleanUpOptions): P
   if (left.length > 0) options.report(`left behind: ${left.join(', ')}`);
 }
 
-/** What failed. */
+/** Returns the failures. */
 async function cleanOnce(world: SimulatedWorld, { oracle, vmCids }: CleanUpOptions): Promise<string[]> {
   const { cloud } = world;
   const failures: string[] = [];
@@ -67,7 +69,7 @@ async function cleanOnce(world: SimulatedWorld, { oracle, vmCids }: CleanUpOptio
   return failures;
 }
 
-/** In words; undefined where it succeeded, or what it was about is not there. */
+/** Returns the failure as text; undefined if the call succeeded, or its object does not exist. */
 async function failureOf(
   world: SimulatedWorld,
   words: string,
@@ -85,7 +87,7 @@ async function failureOf(
   }
 }
 
-/** What an operator does who has lost a claim by his own hand. */
+/** Annotates a lost claim, as an operator does who has deleted it. */
 async function giveUp(world: SimulatedWorld, name: string): Promise<void> {
   const annotations = { [annotation.giveUp]: 'true' };
   try {

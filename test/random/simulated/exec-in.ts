@@ -7,13 +7,13 @@ import type { ScriptOutcome } from './mount-container.ts';
 import type { PodLife } from './pod-life.ts';
 import type { SimulatedNode } from './simulated-node.ts';
 
-/** Where pods are. */
+/** The nodes and the API that a script needs. */
 export interface ExecPlace {
   readonly api: LocalApi;
   readonly nodes: readonly SimulatedNode[];
 }
 
-/** Runs one of the CPI's scripts in a container, which may end meanwhile. */
+/** Runs one of the CPI's scripts in a container, which may end during the run. */
 export async function execIn({ api, nodes }: ExecPlace, command: ExecCommand): Promise<ExecResult> {
   const { namespace = 'bosh', pod: name } = command;
   const pod = api.registry.store.get('pods', namespace, name) as unknown as Pod | undefined;

@@ -53,7 +53,7 @@ const faults: Readonly<Record<FaultName, Fault>> = {
   },
 };
 
-/** Does what others, the kernel or a power cut do to a VM, a disk or a node. */
+/** Does what other programs, the kernel or a power failure do to a VM, a disk or a node. */
 export async function doFault(
   world: SimulatedWorld,
   fault: FaultName,
@@ -67,7 +67,7 @@ async function cutOff(world: SimulatedWorld, node: SimulatedNode): Promise<void>
   await setReady(world, node, 'Unknown');
 }
 
-/** An operator has switched the node off, and says so. */
+/** An operator switches the node off and taints it out-of-service. */
 async function giveUp(world: SimulatedWorld, node: SimulatedNode): Promise<void> {
   node.switchOff();
   const taints = [{ key: outOfService, value: 'nodeshutdown', effect: 'NoExecute' as const }];

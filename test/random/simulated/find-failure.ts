@@ -13,7 +13,7 @@ export interface Search {
   /** `SEED`, or `SEED/PATH` for one run of that seed. */
   readonly seed: string;
   readonly seconds: number;
-  /** How long a failing run is made smaller. */
+  /** For how long a failing run is shrunk. */
   readonly shrinkSeconds: number;
   readonly instead?: RunOptions['instead'];
 }
@@ -21,13 +21,13 @@ export interface Search {
 export interface Found {
   readonly runs: number;
   readonly calls: number;
-  /** The smallest failing run that was found, in words; undefined: none failed. */
+  /** A description of the smallest failing run; undefined: no run failed. */
   readonly failure: string | undefined;
 }
 
 /**
- * One run after the other until the time is over or one fails, which is then made as small as the time
- * allows.
+ * Makes one run after the other until the time is over or one fails. A failing run is then shrunk as far as
+ * the time allows.
  */
 export async function findFailure({ seed, seconds, shrinkSeconds, instead = {} }: Search): Promise<Found> {
   const runner = await startRunner(instead);
@@ -56,7 +56,7 @@ export async function findFailure({ seed, seconds, shrinkSeconds, instead = {} }
   }
 }
 
-/** The traces of some runs, each done twice. */
+/** Returns the traces of some runs, each done twice. */
 export async function tracesOfTwice(seed: number, count: number): Promise<readonly [string, string][]> {
   const runner = await startRunner({});
   const traces: [string, string][] = [];
@@ -77,7 +77,7 @@ interface Runner {
   readonly run: (plan: Plan, scheduler: fc.Scheduler) => Promise<Outcome>;
   readonly runs: number;
   readonly calls: number;
-  /** The last run that failed: while one is made smaller, the smallest. */
+  /** The last run that failed: during shrinking, the smallest. */
   readonly failed: Outcome | undefined;
   stop(): Promise<void>;
 }
@@ -124,7 +124,7 @@ async function startRunner(instead: NonNullable<RunOptions['instead']>): Promise
   };
 }
 
-/** What a reader of a trace need not see. */
+/** Lines that a reader of a trace does not need. */
 const noise = /^time passes|: list events|: get nodes/u;
 
 function describePlan({ callers, ...world }: Plan): string[] {

@@ -3,19 +3,16 @@ import type { KubernetesApi, WatchEvent } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { CallContext } from '../../../src/cpi/cloud.ts';
 
-/**
- * What befalls a process, counted in the requests that it has sent, or in those alone that may change
- * something.
- */
+/** The interruption of a process, at a number of its requests, or only of those that may change an object. */
 export interface Fate {
   readonly counts?: 'requests' | 'writes' | undefined;
-  /** Killed after that many requests, before it sees the answer. */
+  /** Killed after that many requests, before it sees the response. */
   readonly killedAfter?: number | undefined;
   /** Stopped before that request, until it is continued. */
   readonly stoppedBefore?: number | undefined;
 }
 
-/** Who says when a process goes on, and what time it is for it. */
+/** Decides when a process continues, and which time it sees. */
 export interface Surroundings {
   readonly steps: {
     when(label: string, isReady: () => boolean): Promise<void>;
@@ -55,22 +52,22 @@ export class KillableProcess {
     return this.#killed.signal.aborted;
   }
 
-  /** Resolves when it is killed. */
+  /** Resolves when the process is killed. */
   get whenKilled(): Promise<void> {
     return this.#whenKilled.promise;
   }
 
-  /** Resolves when it is stopped. */
+  /** Resolves when the process is stopped. */
   get whenStopped(): Promise<void> {
     return this.#whenStopped.promise;
   }
 
-  /** SIGCONT. */
+  /** Continues the process, like SIGCONT. */
   continue(): void {
     this.#isStopped = false;
   }
 
-  /** What the process works with. */
+  /** Returns the call context of the process. */
   cloudOf(cloud: CallContext): CallContext {
     return {
       ...cloud,
@@ -81,7 +78,7 @@ export class KillableProcess {
     };
   }
 
-  /** Its answer is a step, too; never where it was killed before. */
+  /** Returns the result as a step of its own. Never resolves if the process was killed before. */
   async answer<T>(words: (value: T) => string, work: Promise<T>): Promise<T> {
     try {
       const value = await work;

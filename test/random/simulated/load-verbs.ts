@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const cpi = join(import.meta.dirname, '../../../src/cpi');
 
 /**
- * Loads what verbs load when they need it: the first time would take as long as the machine likes, and steps
- * would come in another order.
+ * Loads the modules that verbs load on demand. Otherwise the duration of the first load would change the
+ * order of the steps.
  */
 export async function loadVerbs(): Promise<void> {
   for (const room of ['disk', 'vm']) {

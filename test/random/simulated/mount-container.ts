@@ -3,37 +3,40 @@ import { releaseExit } from '../../../src/cpi/disk/attach/release-script.ts';
 import { mountFailedExit } from '../../../src/cpi/disk/attach/volume-functions.ts';
 import type { Steps } from './steps.ts';
 
-/** The tmpfs of a VM in which attachments mount disks. */
+/** The tmpfs of a VM in which attachment pods mount disks. */
 export interface Hub {
   readonly vm: string;
   /** The volume that is mounted as that disk. */
   readonly mounts: Map<string, string>;
-  /** Disks that are or were mounted there, until a release has come to its end. */
+  /** Disks that are or were mounted there, until a release has run to its end. */
   readonly directories: Set<string>;
   /** The VM's preStop hook has left its marker. */
   isGoing: boolean;
 }
 
-/** What a mount container sees of its node. */
+/** The view that a mount container has of its node. */
 export interface MountContainerView {
   readonly diskCid: string;
   readonly volume: string;
   readonly steps: Steps;
-  /** That of its VM; undefined: the kubelet has taken it down. */
+  /** The hub of its VM; undefined: the kubelet has removed it. */
   readonly hub: () => Hub | undefined;
   /** Other VMs with processes on the node whose hub has the volume. */
   readonly otherVms: () => readonly string[];
-  /** Who has the volume mounted anywhere but in a hub. */
+  /** The users that have the volume mounted anywhere but in a hub. */
   readonly users: () => readonly string[];
   readonly name: string;
 }
 
-/** What outlives the container in its pod: /scratch. */
+/** The files that outlive the container in its pod: /scratch. */
 export interface Scratch {
   isEnded: boolean;
-  /** detach_disk has released the disk: it is not mounted in this attachment any more. */
+  /** detach_disk has released the disk: it is not mounted in this attachment pod any more. */
   isReleased: boolean;
-  /** The highest mark of an attach_disk that had the disk mounted; 0: taken over from a former attachment; undefined: neither. */
+  /**
+   * The highest mark of an attach_disk that had the disk mounted; 0: adopted from an earlier attachment pod;
+   * undefined: neither.
+   */
   mark: number | undefined;
 }
 
@@ -44,14 +47,17 @@ export interface ScriptOutcome {
 
 const busyExit = 16;
 
-/** The container of an attachment as hold-script.ts, bind-script.ts and release-script.ts have it; a kill ends it between any two steps. */
+/**
+ * The mount container of an attachment pod as in hold-script.ts, bind-script.ts and release-script.ts. A kill
+ * ends it between any two steps.
+ */
 export class MountContainer {
   readonly #view: MountContainerView;
   readonly #scratch: Scratch;
   #hasTrap = false;
   #isEnding = false;
   #isLocked = false;
-  /** It has been through its own bind: scripts of the CPI wait for that. */
+  /** Its own bind has finished: scripts of the CPI wait for that. */
   #isReady = false;
   #exit: ScriptOutcome | undefined;
 
@@ -66,7 +72,7 @@ export class MountContainer {
     return this.#exit;
   }
 
-  /** SIGTERM. Before the shell has its trap that is the end. */
+  /** SIGTERM. It ends the container if the shell has no trap yet. */
   terminate(): void {
     if (this.#hasTrap) this.#isEnding = true;
     else this.#end(143, 'terminated before its trap');
@@ -77,13 +83,13 @@ export class MountContainer {
     this.#end(137, 'killed');
   }
 
-  /** bind-script.ts by exec. Undefined: the container has ended meanwhile. */
+  /** Runs bind-script.ts by exec. Undefined: the container has ended during the run. */
   async bind(mark: number): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     return this.#locked(() => Promise.resolve(this.#bind(mark)));
   }
 
-  /** end-unless-bound-script.ts by exec. Undefined: the container has ended meanwhile. */
+  /** Runs end-unless-bound-script.ts by exec. Undefined: the container has ended during the run. */
   async endUnlessBound(): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     return this.#locked(() => {
@@ -94,7 +100,7 @@ export class MountContainer {
     });
   }
 
-  /** release-script.ts by exec, which tries twice. Undefined: the container has ended meanwhile. */
+  /** Runs release-script.ts by exec, which tries twice. Undefined: the container has ended during the run. */
   async release(seenMark: number): Promise<ScriptOutcome | undefined> {
     await this.#ready();
     for (const isLast of [false, true]) {
@@ -140,7 +146,7 @@ export class MountContainer {
     );
   }
 
-  /** Under the lock that bind and release share; undefined where the container has ended. */
+  /** Runs an action under the lock that bind and release share; undefined if the container has ended. */
   async #locked(action: () => Promise<ScriptOutcome | undefined>): Promise<ScriptOutcome | undefined> {
     const { steps, name } = this.#view;
     if (this.#isLocked)
@@ -152,7 +158,7 @@ export class MountContainer {
     return this.#exit === undefined ? outcome : undefined;
   }
 
-  /** Without a mark it is the container's own start. */
+  /** Mounts the disk. Without a mark it is the container's own start. */
   #bind(mark?: number): ScriptOutcome {
     const { diskCid, volume, hub, otherVms } = this.#view;
     const cannot = (words: string): ScriptOutcome => ({ exitCode: mountFailedExit, words });
@@ -181,7 +187,7 @@ export class MountContainer {
     return done;
   }
 
-  /** `seenMark`: of a detach_disk. */
+  /** Unmounts the disk. `seenMark`: the mark that a detach_disk knows of. */
   async #release(seenMark?: number): Promise<ScriptOutcome | undefined> {
     const { diskCid, volume, hub, users, steps, name } = this.#view;
     const busy = (): ScriptOutcome => ({ exitCode: busyExit, words: users().join('\n') });
@@ -200,7 +206,7 @@ export class MountContainer {
     return busy();
   }
 
-  /** A release of a volume that is not mounted in the hub. */
+  /** Completes a release of a volume that is not mounted in the hub. */
   #endInterrupted(busy: ScriptOutcome, seenMark: number | undefined): ScriptOutcome {
     const { diskCid, volume, hub, users } = this.#view;
     if (hub()?.directories.has(diskCid) !== true || users().length === 0) return this.#letGo(seenMark);

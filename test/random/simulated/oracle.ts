@@ -3,17 +3,17 @@ import { strategyOf } from '../../../src/cpi/disk/attach/strategy.ts';
 import type { PodLife } from './pod-life.ts';
 import type { SimulatedWorld } from './simulated-world.ts';
 
-/** A disk as its owner sees it, whatever claim stands for it. */
+/** A disk as its owner sees it, whatever claim it has. */
 export class Disk {
   /** The cids by which callers and nodes know it. */
   readonly names = new Set<string>();
-  /** The last write that a job has made while it had the disk by right. */
+  /** The last write of a job while it was allowed to use the disk. */
   lastWrite = 0;
-  /** delete_disk has answered success. */
+  /** delete_disk has succeeded. */
   isDeleted = false;
-  /** Others have deleted a claim of it: what happens to its data is theirs. */
+  /** Another program has deleted one of its claims: the loss of its data is not an error of the CPI. */
   isGivenUp = false;
-  /** The VMs that may have it still, since others deleted its attachment by force. */
+  /** The VMs that may still have it since another program force-deleted its attachment pod. */
   readonly leftIn = new Set<string>();
 
   constructor(cid: string) {
@@ -26,16 +26,17 @@ export class Violation extends Error {}
 const writesAtOnce = 2;
 
 /**
- * What the operator may rely on. The agents here do what a director tells them: jobs write to a disk from the
- * success of attach_disk until a detach_disk is about to begin, whenever the VM runs and the disk is mounted
- * in it.
+ * Checks the guarantees for the operator. The agents do what a director requests: jobs write to a disk from
+ * the success of attach_disk until a detach_disk is about to begin, whenever the VM runs and the disk is
+ * mounted in it.
  */
 export class Oracle {
   readonly violations: string[] = [];
   readonly disks: Disk[] = [];
   readonly #world: SimulatedWorld;
   /**
-   * Which disks the agent of a VM has, by the disk's name in the VM; kept where the agent keeps its state.
+   * The disks of each VM's agent, by the disk's name in the VM. The key is the object that keeps the agent's
+   * state.
    */
   readonly #told = new Map<string, { readonly vmCid: string; readonly disks: Map<string, Disk> }>();
   readonly #writesLeft = new Map<string, number>();
@@ -57,7 +58,7 @@ export class Oracle {
     return this.#lives().filter(({ name }) => name === vmCid);
   }
 
-  /** attach_disk has answered: the director tells the agent, if it runs. */
+  /** attach_disk has succeeded: the director informs the agent, if it runs. */
   tell(vmCid: string, diskName: string, disk: Disk): void {
     for (const life of this.livesOf(vmCid).filter(({ isRunning }) => isRunning)) {
       const key = stateOf(life.pod);
@@ -68,7 +69,10 @@ export class Oracle {
     }
   }
 
-  /** The agent of a VM is told that a disk goes: its jobs have stopped, and it has unmounted the disk. */
+  /**
+   * The director informs the agent of a VM that a disk will be detached: its jobs have stopped, and it has
+   * unmounted the disk.
+   */
   untell(vmCid: string, disk: Disk): void {
     for (const name of disk.names) {
       for (const told of this.#told.values()) if (told.vmCid === vmCid) told.disks.delete(name);
@@ -76,14 +80,14 @@ export class Oracle {
     }
   }
 
-  /** Whether a VM that is not on its way out has the disk, or starts again with it. */
+  /** Returns whether a VM that is not terminating has the disk, or will have it after its restart. */
   hasDisk(vmCid: string, disk: Disk): boolean {
     return this.livesOf(vmCid).some(
       (life) => life.stage === 'running' && [...life.disks.keys()].some((name) => disk.names.has(name)),
     );
   }
 
-  /** True at each moment. */
+  /** Checks a condition that must hold at each moment. */
   check(): void {
     const holders = new Map<string, PodLife>();
     for (const life of this.#lives()) {
@@ -145,7 +149,10 @@ export class Oracle {
   }
 }
 
-/** Where the agent's state is: in the pod or, where that is made anew, in claims of the VM. */
+/**
+ * Returns the object that keeps the agent's state: the pod or, if the pod is recreated for disks, the Secret
+ * that owns the VM's claims.
+ */
 function stateOf(pod: Pod): string {
   const { uid = '', ownerReferences = [] } = pod.metadata;
   return strategyOf(pod) === 'recreate' ? (ownerReferences[0]?.uid ?? '') : uid;

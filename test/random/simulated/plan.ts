@@ -35,7 +35,7 @@ export interface PlannedCall {
   /** The director has the agent unmount the disk before detach_disk. */
   readonly isPolite: boolean;
   readonly fate: Fate;
-  /** After how many ends of other calls a stopped one goes on. */
+  /** A stopped call continues after so many other calls have ended. */
   readonly stoppedFor: number;
 }
 
@@ -53,12 +53,12 @@ export interface Plan {
   readonly hasAttacher: boolean;
   /** The first disk is attached to the first VM at the beginning. */
   readonly isAttached: boolean;
-  /** What each caller does, one step after the other; the callers do not know of each other. */
+  /** The steps of each caller, one after the other; the callers do not know of each other. */
   readonly callers: readonly (readonly PlannedStep[])[];
 }
 
 const strategy = fc.constantFrom('hot' as const, 'recreate' as const);
-// a plan is mostly about one of the disks, and a little more about one of the VMs
+// a plan is mostly about one of the disks, and a little more often about one of the VMs
 const vmIndex = fc.constantFrom(0, 0, 0, 1, 1);
 const diskIndex = fc.constantFrom(0, 0, 0, 0, 0, 1);
 
@@ -78,9 +78,9 @@ const write = fc.oneof(
   ...[4, 3, 2, 1, 1].map((weight, index) => ({ arbitrary: fc.constant(index + 1), weight })),
 );
 const counted = fc.oneof(
-  // most calls send no more
+  // most calls send no more requests
   { arbitrary: fc.tuple(fc.constant('requests' as const), fc.integer({ min: 1, max: 18 })), weight: 1 },
-  // between a look and the write that depends on it
+  // between a read and the write that depends on it
   { arbitrary: fc.tuple(fc.constant('writes' as const), write), weight: 3 },
 );
 const stop: fc.Arbitrary<Fate> = counted.map(([counts, stoppedBefore]) => ({ counts, stoppedBefore }));
@@ -102,7 +102,7 @@ const callOf = (verb: fc.Arbitrary<VerbName>, fates: fc.Arbitrary<Fate> = fate):
     stoppedFor: fc.integer({ min: 1, max: 4 }),
   });
 
-/** What callers do in a row. */
+/** A sequence of steps of one caller. */
 type Flow = fc.Arbitrary<readonly PlannedStep[]>;
 
 const one = (verb: VerbName): fc.Arbitrary<PlannedCall> => callOf(fc.constant(verb));
@@ -118,7 +118,7 @@ const attachAndDetach: Flow = fc
 const detachAndAttach: Flow = fc
   .tuple(one('detach_disk'), one('attach_disk'))
   .map(([detach, attach]) => [detach, on(attach, { vm: detach.vm, disk: detach.disk })]);
-/** The caller of a call that goes on much later has long gone on himself. */
+/** A stopped call continues long after its caller has gone on. */
 const outlived: Flow = fc
   .tuple(callOf(fc.constantFrom('attach_disk', 'detach_disk'), stop), one('detach_disk'), one('attach_disk'))
   .map(([first, detach, attach]) => [
@@ -126,7 +126,7 @@ const outlived: Flow = fc
     on(detach, { vm: first.vm, disk: first.disk, isPolite: true }),
     on(attach, { disk: first.disk }),
   ]);
-/** A disk that is being changed or deleted is attached meanwhile. */
+/** A disk is attached while it is being changed or deleted. */
 const meeting: Flow = fc
   .tuple(
     callOf(fc.constantFrom('delete_disk', 'update_disk', 'attach_disk'), interruption),
@@ -139,7 +139,7 @@ const meeting: Flow = fc
     const { disk, vm } = first;
     return [first, on(second, { disk }), ...rest.map((call) => on(call, { disk, vm }))];
   });
-/** A caller whose call was cut short repeats it. */
+/** A caller repeats a call that was interrupted. */
 const again = (verbs: fc.Arbitrary<VerbName>): Flow =>
   callOf(verbs, interruption).map((call) => [call, on(call, { fate: {} })]);
 
@@ -147,8 +147,7 @@ const faultOf = (faults: readonly FaultName[]): fc.Arbitrary<PlannedFault> =>
   fc.record({ fault: fc.constantFrom(...faults), vm: vmIndex, disk: diskIndex });
 
 /**
- * A plan has some of the verbs and of the faults only: what is done often in one run meets itself in all its
- * orders.
+ * A plan uses only some of the verbs and faults: frequent ones then overlap in every order within one run.
  */
 const flowOf: fc.Arbitrary<Flow> = fc
   .tuple(

@@ -7,24 +7,27 @@ import type { Steps } from './steps.ts';
 
 type Stage = 'new' | 'running' | 'ended' | 'gone';
 
-/** What runs in a pod's container, as its kubelet knows it. */
+/** The process of a pod's container, as its kubelet knows it. */
 interface Container {
   readonly id: number;
   readonly mounter: MountContainer | undefined;
-  /** Undefined while it runs. */
+  /** Undefined while the process runs. */
   exit: ScriptOutcome | undefined;
 }
 
-/** What the API wants of a pod that is on the node: that it stays, that it ends with its grace, or that it was gone already. */
+/**
+ * The state in the API of a pod that is on the node: `stay`, `end` (terminating, with its grace period), or
+ * `gone` (deleted).
+ */
 export type PodWish = 'stay' | 'end' | 'gone';
 
-/** What a pod needs of its node. */
+/** The parts of a node that a pod needs. */
 export interface PodPlace {
   readonly name: string;
   readonly steps: Steps;
   readonly isCutOff: boolean;
   readonly lives: ReadonlyMap<string, PodLife>;
-  /** By the uid of the VM's pod. */
+  /** The hubs by the uid of the VM's pod. */
   readonly hubs: Map<string, Hub>;
   wishFor(life: PodLife): PodWish;
   canStart(life: PodLife): boolean;
@@ -38,13 +41,16 @@ export interface PodPlace {
 
 type Action = () => void | Promise<void>;
 
-/** One pod on its node, from its first sync until its kubelet has taken it down: containers, mounts, what is reported of it. */
+/**
+ * One pod on its node, from its first sync until its kubelet has removed it: containers, mounts, reported
+ * status.
+ */
 export class PodLife {
   readonly pod: Pod;
   readonly node: PodPlace;
   /** The volumes that the kubelet has mounted for it, by claim. */
   readonly volumes = new Map<string, string>();
-  /** Volumes that jobs of the VM have mounted at their own place, by the disk's name in the hub. */
+  /** Volumes that jobs of the VM have mounted at their own path, by the disk's name in the hub. */
   readonly uses = new Map<string, string>();
   readonly #scratch = { isEnded: false, isReleased: false, mark: undefined };
   #stage: Stage = 'new';
@@ -88,7 +94,9 @@ export class PodLife {
     return this.#container?.id ?? 0;
   }
 
-  /** SIGKILL to everything in the container, as by the kernel when memory runs out, or its PID 1 ends. */
+  /**
+   * SIGKILL to everything in the container, as by the kernel when memory runs out, or because its PID 1 ends.
+   */
   endContainer(exitCode: number, words: string): void {
     const container = this.#container;
     if (container === undefined || this.#exitOf() !== undefined) return;
@@ -97,14 +105,14 @@ export class PodLife {
     this.uses.clear();
   }
 
-  /** The kubelet ends it for lack of room: Failed, though the pod stays. */
+  /** The kubelet evicts it: Failed, though the pod stays. */
   evict(): void {
     this.endContainer(137, 'evicted');
     this.#isEvicted = true;
     this.#isReported = false;
   }
 
-  /** Lives until it is gone from the node. */
+  /** Runs until the pod is removed from the node. */
   async live(): Promise<void> {
     const { steps, name } = this.node;
     while (this.#stage !== 'gone') {
@@ -113,7 +121,7 @@ export class PodLife {
     }
   }
 
-  /** What the kubelet does with it next; undefined: nothing. */
+  /** Returns what the kubelet does with it next; undefined: nothing. */
   #next(): Action | undefined {
     if (this.node.lives.get(this.uid) !== this) return undefined;
     const wish = this.node.wishFor(this);
@@ -182,7 +190,7 @@ export class PodLife {
     };
   }
 
-  /** What the container of a sweeper does (sweep-script.ts): takes what nobody uses out of the hub. */
+  /** Does what the container of a sweeper does (sweep-script.ts): it unmounts unused volumes from the hub. */
   #sweep(): (() => void) | undefined {
     const { labels = {}, annotations = {} } = this.pod.metadata;
     if (labels[label.kind] !== 'attachment' || this.#container?.mounter !== undefined) return undefined;
@@ -195,13 +203,13 @@ export class PodLife {
     };
   }
 
-  /** The volume of a disk as the VM has it, by the disk's name there. */
+  /** Returns the volume of a disk as the VM has it, by the disk's name there. */
   mountOf(diskName: string): string | undefined {
     const hub = this.node.hubs.get(this.uid);
     return hub === undefined ? this.volumes.get(diskName) : hub.mounts.get(diskName);
   }
 
-  /** All that the VM has of disks, by their names there. */
+  /** All volumes of disks that the VM has, by their names there. */
   get disks(): ReadonlyMap<string, string> {
     const names = [...this.volumes.keys()].filter((name) => isDiskCid(name));
     const own = names.map((name) => [name, this.volumes.get(name) ?? ''] as const);
@@ -251,7 +259,7 @@ export class PodLife {
     );
   }
 
-  /** A tmpfs of the VM in which attachments mount disks; a pod that has its disks as volumes has none. */
+  /** Returns whether the pod has a hub; a pod that has its disks as volumes has none. */
   #mountsHub(): boolean {
     return (this.pod.spec.volumes ?? []).some(({ name }) => name === 'hub');
   }

@@ -23,7 +23,7 @@ export interface Outcome {
   readonly calls: number;
 }
 
-/** What a call was, while and after it ran: two calls meet where their times do. */
+/** A call and its time: two calls overlap if their times do. */
 interface CallRecord {
   readonly planned: PlannedCall;
   readonly begin: number;
@@ -36,11 +36,13 @@ const mostSteps = 40_000;
 export interface RunOptions {
   readonly journal: string;
   readonly tokenKey: TokenKey;
-  /** Verbs in the place of the CPI's own, to see that their faults are found. */
+  /** Verbs that replace those of the CPI, to check that their bugs are found. */
   readonly instead?: Partial<Record<VerbName, Verb>>;
 }
 
-/** One run of a plan from an empty cluster to an empty cluster, in the order that the scheduler chooses. */
+/**
+ * Makes one run of a plan from an empty cluster to an empty cluster, in the order that the scheduler chooses.
+ */
 export async function randomRun(plan: Plan, scheduler: fc.Scheduler, options: RunOptions): Promise<Outcome> {
   const steps = new Steps(scheduler);
   const world = new SimulatedWorld({ ...options, steps, hasAttacher: plan.hasAttacher });
@@ -60,7 +62,7 @@ class RandomRun {
   readonly #instead: NonNullable<RunOptions['instead']>;
   readonly #world: SimulatedWorld;
   readonly #vmCids: string[] = [];
-  /** By the number of the disk in the plan: what its owner would name. */
+  /** The cids by the number of the disk in the plan: the cid that its owner would use. */
   readonly #diskCids: string[] = [];
   readonly #records: CallRecord[] = [];
   readonly #stopped: { readonly process: KillableProcess; left: number }[] = [];
@@ -91,7 +93,7 @@ class RandomRun {
     );
   }
 
-  /** Lets steps happen until that is done. */
+  /** Lets steps happen until the action is done. */
   async #drive(what: string, action: () => Promise<void>): Promise<void> {
     let isOver = false;
     const done = action().finally(() => (isOver = true));
@@ -159,8 +161,8 @@ class RandomRun {
   }
 
   /**
-   * A mount that is left of an attachment that was deleted by force is seen by no call for another VM: the
-   * disk is to be detached there before it is attached elsewhere, as a director does.
+   * Returns whether a step must be skipped. No call for another VM sees the leftover mount of a force-deleted
+   * attachment pod, so the disk must be detached there before it is attached elsewhere, as a director does.
    */
   #isRefused(step: PlannedStep): boolean {
     const { vmCid, disk } = this.#subjects(step);
@@ -183,7 +185,7 @@ class RandomRun {
     return { vmCid: this.#vmCids[vm] ?? '', disk: known, diskCid: this.#diskCids[disk] ?? '' };
   }
 
-  /** Resolves when the caller goes on: after the answer, or when the process was killed or stopped. */
+  /** Resolves when the caller goes on: after the response, or when the process was killed or stopped. */
   async #call(name: string, planned: PlannedCall): Promise<void> {
     this.calls += 1;
     const { vmCid, disk, diskCid } = this.#subjects(planned);
@@ -264,7 +266,7 @@ class RandomRun {
     this.oracle.report(`${planned.verb} fails with ${error instanceof Error ? error.stack : String(error)}`);
   }
 
-  /** The agent hears of it only if its director still waits for the answer. */
+  /** Gives the disk to the agent. It gets the disk only if its director still waits for the response. */
   #attached(vmCid: string, disk: Disk, hint: string): void {
     const name = nameInHint(hint);
     disk.names.add(name);
@@ -303,7 +305,7 @@ class RandomRun {
         this.oracle.report(`delete_disk of ${diskCid} answers success, and ${vmCid} has the disk`);
   }
 
-  /** Whether another call of that kind ran while this one did. */
+  /** Returns whether another call of that kind overlapped with this one. */
   #meets(record: CallRecord, isMeant: (other: CallRecord) => boolean): boolean {
     return this.#records.some(
       (other) => other !== record && other.begin < record.end && other.end > record.begin && isMeant(other),
@@ -329,5 +331,5 @@ class RandomRun {
   }
 }
 
-/** Of the disk in the VM: that of the claim. */
+/** Returns the name of the disk in the VM: that of its claim. */
 const nameInHint = (hint: string): string => hint.split('/').at(-2) ?? '';

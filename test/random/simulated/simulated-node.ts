@@ -14,18 +14,18 @@ export interface NodeParts {
   readonly api: LocalApi;
   readonly steps: Steps;
   readonly newContainerId: () => number;
-  /** Whether the storage of the cluster lets this node mount the volume. */
+  /** Returns whether the storage of the cluster lets this node mount the volume. */
   readonly isAttached: (volume: string, node: string) => boolean;
 }
 
-/** A node whose kubelet mounts and runs as a real one does, a step at a time. */
+/** A node whose kubelet mounts and runs as a real one does, in steps. */
 export class SimulatedNode implements PodPlace {
   readonly name: string;
   readonly steps: Steps;
   readonly lives = new Map<string, PodLife>();
-  /** By the uid of the VM's pod. */
+  /** The hubs by the uid of the VM's pod. */
   readonly hubs = new Map<string, Hub>();
-  /** It runs, and neither sees the API nor is seen. */
+  /** It runs, but it cannot reach the API, and the API cannot reach it. */
   isCutOff = false;
   /** It is switched off. */
   isDown = false;
@@ -38,7 +38,7 @@ export class SimulatedNode implements PodPlace {
     void this.#admit();
   }
 
-  /** Every process and mount is gone. */
+  /** Ends every process and removes every mount. */
   switchOff(): void {
     this.isDown = true;
     for (const life of this.lives.values()) life.endContainer(137, 'switched off');
@@ -50,7 +50,7 @@ export class SimulatedNode implements PodPlace {
     return this.#parts.newContainerId();
   }
 
-  /** What the API says of a pod that is here, as far as the kubelet knows. */
+  /** Returns the state of a pod of this node in the API, as far as the kubelet knows. */
   wishFor({ pod: { metadata } }: PodLife): PodWish {
     if (this.isCutOff) return 'stay';
     const now = this.#stored('pods', metadata.namespace, metadata.name ?? '');
@@ -73,7 +73,8 @@ export class SimulatedNode implements PodPlace {
   }
 
   /**
-   * Those of the pod's claims that are bound and not on their way out: a kubelet starts no pod with another.
+   * Returns the volumes of the pod's claims that are bound and not terminating: a kubelet starts no pod with
+   * another claim.
    */
   volumesOf(pod: Pod): Map<string, string> {
     const names = claimNamesOf(pod).flatMap((name) => {
@@ -87,7 +88,7 @@ export class SimulatedNode implements PodPlace {
     return new Map(names);
   }
 
-  /** Whether a kubelet reports the volume as in use. */
+  /** Returns whether a kubelet reports the volume as in use. */
   isMounted(volume: string): boolean {
     return (
       [...this.hubs.values()].some(({ mounts }) => [...mounts.values()].includes(volume)) ||
@@ -103,7 +104,7 @@ export class SimulatedNode implements PodPlace {
       .map(({ name }) => `a process of ${name} has it mounted`);
   }
 
-  /** Uids of VMs with processes, other than that one, in whose hub the volume is. */
+  /** Returns the uids of other VMs with processes whose hub has the volume. */
   otherVms(volume: string, vmUid: string): string[] {
     return [...this.hubs]
       .filter(([uid, { mounts }]) => uid !== vmUid && [...mounts.values()].includes(volume))
@@ -119,7 +120,7 @@ export class SimulatedNode implements PodPlace {
     );
   }
 
-  /** The kubelet's last word on a pod that it has taken down. */
+  /** Deletes a pod that the kubelet has stopped and removed from the node. */
   async remove(life: PodLife): Promise<void> {
     this.lives.delete(life.uid);
     const { namespace, name = '', uid = '' } = life.pod.metadata;

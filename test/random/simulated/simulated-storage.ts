@@ -1,8 +1,8 @@
 import type { VolumeProvisioner, VolumeSource } from '../../../src/cluster/node/volume-provisioner.ts';
 
-/** What the storage driver has: of the content of a volume no more than the number of the last write. */
+/** The storage of the driver: of each volume it keeps only the number of the last write. */
 export class SimulatedStorage implements VolumeProvisioner {
-  /** Every volume that there is, and its last write. */
+  /** Every existing volume, with its last write. */
   readonly volumes = new Map<string, number>();
   readonly #snapshots = new Map<string, number>();
   readonly #step: (label: string) => Promise<void>;

@@ -59,13 +59,13 @@ export interface WorldOptions {
   readonly steps: Steps;
   readonly journal: string;
   readonly tokenKey: TokenKey;
-  /** Its storage driver has VolumeAttachments: a volume is on one node at a time. */
+  /** Its storage driver uses VolumeAttachments: a volume is on one node at a time. */
   readonly hasAttacher: boolean;
 }
 
 /**
- * API server, controllers, storage and two nodes in this process, each a step at a time; nothing is taken
- * from the machine.
+ * API server, controllers, storage and two nodes in this process, all of which proceed in steps. It uses
+ * nothing else of the machine.
  */
 export class SimulatedWorld {
   readonly api: LocalApi;
@@ -105,7 +105,7 @@ export class SimulatedWorld {
     this.#parts = { cloud: this.#cloud(newUuid), hasAttacher };
   }
 
-  /** As a process that nobody holds sees it. */
+  /** The call context of a process without interruptions. */
   get cloud(): CallContext {
     return this.#parts.cloud;
   }
@@ -163,7 +163,7 @@ export class SimulatedWorld {
     };
   }
 
-  /** What controllers write is a step each; events are news that nobody waits for. */
+  /** Each write of a controller is a step; events are not, because no wait depends on them. */
   #controllersApi(): ControlPlaneApi {
     const { api, steps } = this;
     const written = async <T>(words: string, write: () => Promise<T>): Promise<T> => {
@@ -203,7 +203,7 @@ export class SimulatedWorld {
     };
   }
 
-  /** A volume of a driver with VolumeAttachments is no directory of a node. */
+  /** A volume of a driver with VolumeAttachments is not a directory of a node. */
   #asDriverHasIt<T extends KubernetesObject>(isVolume: boolean, object: T): T {
     if (!isVolume || !this.#parts.hasAttacher) return object;
     const volume = object as unknown as PersistentVolume;
@@ -213,7 +213,7 @@ export class SimulatedWorld {
   }
 }
 
-/** Uuids that say nothing but their number. */
+/** Returns uuids that are consecutive numbers. */
 function countingUuids(): () => string {
   let count = 0;
   return () => {

@@ -8,20 +8,20 @@ interface Waiting {
   isHeld: boolean;
 }
 
-/** One step of so many may be one of time where waits are hasty. */
+/** With hasty waits, time may pass at one of so many steps. */
 const hastyEvery = 8;
 
 /**
- * One thing at a time: requests, kubelets, controllers and jobs ask for their next step, and fast-check's
- * scheduler chooses whose turn it is. Between two steps everything that can run has run, so a run is what its
- * scheduler's seed says.
+ * Serializes all actions: requests, kubelets, controllers and jobs wait for their next step, and fast-check's
+ * scheduler chooses which one is next. Before each step, everything that can run without a step has run, so
+ * the scheduler's seed determines the run.
  */
 export class Steps {
   readonly #scheduler: fc.Scheduler;
   readonly #waiting = new Set<Waiting>();
-  /** What happened, in order: the steps and what others note. */
+  /** The log in order: the steps and the notes. */
   readonly trace: string[] = [];
-  /** Waits may end before all has happened that could. */
+  /** Waits may end before everything has happened that could. */
   isHasty = false;
   #count = 0;
 
@@ -29,13 +29,13 @@ export class Steps {
     this.#scheduler = scheduler;
   }
 
-  /** Resolves when it is this one's turn. */
+  /** Waits for its turn. */
   async step(label: string): Promise<void> {
     await this.#scheduler.schedule(Promise.resolve(), label);
     this.trace.push(label);
   }
 
-  /** Whether time may pass now: as a rule it does when nothing else can happen. */
+  /** Whether time may pass now: normally only if nothing else can happen. */
   get mayTimePass(): boolean {
     return this.#scheduler.count() === 0 || (this.isHasty && this.#count % hastyEvery === 0);
   }
@@ -44,7 +44,7 @@ export class Steps {
     this.trace.push(`  ${words}`);
   }
 
-  /** The same as soon as the condition holds; it holds when this resolves. */
+  /** Waits for its turn once the condition holds. The condition also holds when this resolves. */
   when(label: string, isReady: () => boolean): Promise<void> {
     return new Promise((proceed) => {
       this.#waiting.add({ label, isReady, proceed, isHeld: false });
@@ -52,8 +52,8 @@ export class Steps {
   }
 
   /**
-   * Lets steps happen until the condition holds. False: nothing happens any more, or `limit` steps were not
-   * enough.
+   * Lets steps happen until the condition holds. Returns false if no step is left, or if `limit` steps were
+   * not enough.
    */
   async runUntil(isOver: () => boolean, afterEach: () => void, limit: number): Promise<boolean> {
     for (let left = limit; left > 0; left -= 1) {
@@ -67,7 +67,7 @@ export class Steps {
     return false;
   }
 
-  /** Until everything has run that needs no step, and whoever can go on now asks for one. */
+  /** Waits until everything has run that needs no step, and all that can continue wait for one. */
   async #settle(): Promise<void> {
     await turn();
     for (const waiting of this.#waiting) {
@@ -78,7 +78,7 @@ export class Steps {
     await turn();
   }
 
-  /** What was true when the step was asked for may be so no more. */
+  /** Checks the condition again: it may have changed since the step was requested. */
   #proceed(waiting: Waiting): void {
     waiting.isHeld = false;
     if (!waiting.isReady()) return;

@@ -1,7 +1,7 @@
 import type { Verb } from '../../../src/cpi/cloud.ts';
 import { methods } from '../../../src/cpi/methods.ts';
 
-/** The verb of a CPI method, which is loaded when it is called first. */
+/** Returns the verb of a CPI method, which is loaded at its first call. */
 export const verbOf =
   (method: string): Verb =>
   async (cloud, args) => {

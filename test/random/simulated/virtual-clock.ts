@@ -7,7 +7,7 @@ interface Sleeper {
   readonly owner: object | undefined;
 }
 
-/** Time that passes in steps, each to the next moment that somebody waits for. */
+/** Time that passes in steps, each to the next moment that a sleep waits for. */
 export class VirtualClock implements Clock {
   #now = Date.UTC(2026, 0, 1);
   readonly #sleepers = new Set<Sleeper>();
@@ -24,7 +24,7 @@ export class VirtualClock implements Clock {
     return this.#sleep(milliseconds, signal, undefined);
   }
 
-  /** The same clock for one process, whose sleeps end with `forget`. */
+  /** Returns the same clock for one process, whose sleeps end with `forget`. */
   of(owner: object): Clock {
     return {
       now: () => this.#now,
@@ -32,7 +32,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** A killed process wakes no more. */
+  /** Ends the sleeps of a killed process without resolving them. */
   forget(owner: object): void {
     for (const sleeper of this.#sleepers) if (sleeper.owner === owner) this.#sleepers.delete(sleeper);
   }

@@ -14,16 +14,16 @@ const execTimeoutMs = 40_000;
 
 export type BindOutcome =
   | { readonly kind: 'bound' }
-  /** By a detach_disk. This attachment does not mount the disk any more. */
+  /** A detach_disk has released the disk. This attachment pod does not mount it any more. */
   | { readonly kind: 'released' }
-  /** The script says why. */
+  /** The script reports the reason. */
   | { readonly kind: 'cannot'; readonly reason: string }
-  /** The container is starting, or its node's kubelet is. */
+  /** The container is starting, or the kubelet of its node is. */
   | { readonly kind: 'no answer'; readonly words: string };
 
 /**
- * Has the holder of an attachment see to it that the disk is in the VM: it mounts it only after an attach_disk has marked the claim and
- * asked for it. `mark` is what that has written there. Idempotent.
+ * Runs the bind script in an attachment pod. A mount container mounts the disk only after an attach_disk has
+ * marked the claim and has run this script. `mark` is the mark on the claim. Idempotent.
  */
 export async function runBindScript(cloud: CallContext, attachment: Pod, mark: string): Promise<BindOutcome> {
   const { name = '', uid = '', annotations = {} } = attachment.metadata;

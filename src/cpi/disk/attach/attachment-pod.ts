@@ -8,20 +8,20 @@ import { holdScript } from './hold-script.ts';
 
 export interface AttachmentPlan {
   readonly diskCid: string;
-  /** That of the claim. */
+  /** The namespace of the claim. */
   readonly namespace: string;
-  /** The VM's pod as it is now: scheduled, and what the attachment copies from it. */
+  /** The VM's current pod. It is scheduled, and the attachment pod copies parts of it. */
   readonly vm: Pod;
   readonly nodeName: string;
   readonly kubeletRootDirectory: string;
   readonly directorUuid: string | undefined;
-  /** A former attachment may have left the disk in the VM. */
+  /** The disk may still be mounted in the VM from an earlier attachment pod. */
   readonly adoptsMount?: boolean;
 }
 
 const holdSeconds = 31_536_000;
 
-/** An attachment stays on a cordoned node or one under pressure, where its VM stays too. */
+/** An attachment pod stays on a cordoned node or a node under pressure, because its VM stays there, too. */
 const nodeConditionTaints: readonly Toleration[] = [
   'unschedulable',
   'disk-pressure',
@@ -30,9 +30,11 @@ const nodeConditionTaints: readonly Toleration[] = [
 ].map((condition) => ({ key: `node.kubernetes.io/${condition}`, operator: 'Exists', effect: 'NoSchedule' }));
 
 /**
- * The pod that attaches one disk to one VM: pinned by affinity, not by nodeName, so that the scheduler
- * binds a claim that waits for its first consumer. Its grace is a year, because the grace's end is SIGKILL and a
- * volume pulled from under the VM; the holder leaves by itself once released. It has no owner.
+ * Returns the pod that attaches one disk to one VM. It is pinned by affinity, not by nodeName, so that the
+ * scheduler binds a claim that waits for its first consumer. Its termination grace period is one year: at the
+ * end of the period the kubelet kills the container and unmounts the volume under the VM. The container exits
+ * by itself as soon as nothing uses the disk. The pod has no ownerReference, so deleting the VM does not
+ * delete it.
  */
 export function attachmentPod(plan: AttachmentPlan): Pod {
   const { diskCid, vm } = plan;
@@ -47,7 +49,8 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
     name: mountContainer,
     image,
     command: ['/bin/sh', '-c', holdScript, mountContainer, diskCid, uid],
-    // without a request for the node's disk a kubelet that runs short of it would evict attachments first
+    // without a request for ephemeral storage, a kubelet that runs short of it would evict attachment pods
+    // first
     resources: { requests: { ...cpiContainerRequests, 'ephemeral-storage': '16Mi' } },
     securityContext: { privileged: true, runAsUser: 0 },
     terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -67,7 +70,8 @@ export function attachmentPod(plan: AttachmentPlan): Pod {
         ...baseLabels('attachment', plan.directorUuid),
         [label.diskId]: diskCid,
         [label.vmId]: vm.metadata.name ?? '',
-        // not the group's and the deployment's: a Service that selects those must not meet a pod of the node's network
+        // without the labels of group and deployment: a Service that selects them must not select a pod of
+        // the host network
         ...(agentId !== undefined && { [label.agentId]: agentId }),
       },
       annotations: {
@@ -106,15 +110,18 @@ function volumesOf({ diskCid, kubeletRootDirectory }: AttachmentPlan, vmUid: str
   const hub = `${kubeletRootDirectory}/pods/${vmUid}/volumes/kubernetes.io~empty-dir/${hubVolume}`;
   return [
     { name: 'volume', persistentVolumeClaim: { claimName: diskCid } },
-    // A directory that only the VM's init container makes, inside the tmpfs: without it the pod does not start. It is not
-    // mounted: the VM's root may have a link there, which a kubelet follows.
+    // Only the VM's init container makes this directory, inside the tmpfs: without the directory the pod does
+    // not start. It is not mounted: root of the VM may have put a link there, which a kubelet follows.
     { name: 'disks', hostPath: { path: `${hub}/disks`, type: 'Directory' } },
     { name: 'vm-hub', hostPath: { path: hub, type: 'Directory' } },
     { name: 'scratch', emptyDir: {} },
   ];
 }
 
-/** All that the VM tolerates, except what would keep a volume on a node that an operator declared lost. */
+/**
+ * Returns the VM's tolerations without `out-of-service`, which would keep the volume on a node that an
+ * operator declared lost.
+ */
 function tolerationsOf(vm: Pod): Toleration[] {
   const own = (vm.spec.tolerations ?? []).filter(
     ({ key }) => key !== undefined && key !== 'node.kubernetes.io/out-of-service',

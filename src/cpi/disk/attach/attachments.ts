@@ -13,14 +13,14 @@ import type { DeletionWaitOptions } from '../../remove-object.ts';
 import { requestDeletion, waitForDeletion } from '../../remove-object.ts';
 import { findVm } from '../../vm/find-vm.ts';
 
-/** The pod of that name where attachments live. */
+/** Returns a reference to the pod of that name in the namespace of the attachment pods. */
 export const attachmentReference = (cloud: CallContext, name: string): ObjectReference => ({
   resource: pods,
   namespace: diskNamespaceOf(cloud),
   name,
 });
 
-/** The attachment of a disk, to whatever VM. */
+/** Returns the attachment pod of a disk, of any VM. */
 export async function findAttachment(cloud: CallContext, diskCid: string): Promise<Pod | undefined> {
   const pod = await ignoreNotFound(
     cloud.api.get<Pod>(attachmentReference(cloud, attachmentPodName(diskCid))),
@@ -28,12 +28,15 @@ export async function findAttachment(cloud: CallContext, diskCid: string): Promi
   return pod !== undefined && isManaged(pod, 'attachment') ? pod : undefined;
 }
 
-/** The attachments of a VM's disks, those that are on their way out too. */
+/** Returns the attachment pods of a VM's disks, including terminating ones. */
 export async function listAttachments(cloud: CallContext, vmCid: string): Promise<Pod[]> {
   return (await listHubPods(cloud, vmCid)).filter((pod) => isDiskCid(diskCidOf(pod)));
 }
 
-/** All that works in the hub of a VM: the attachments of its disks, and a sweeper (sweep-hub.ts). */
+/**
+ * Returns all pods that work in the hub of a VM: the attachment pods of its disks, and a sweeper
+ * (sweep-hub.ts).
+ */
 export async function listHubPods(cloud: CallContext, vmCid: string): Promise<Pod[]> {
   const { items } = await cloud.api.list<Pod>(pods, {
     namespace: diskNamespaceOf(cloud),
@@ -45,7 +48,9 @@ export async function listHubPods(cloud: CallContext, vmCid: string): Promise<Po
 export const vmCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.vmId] ?? '';
 export const diskCidOf = (attachment: Pod): string => attachment.metadata.labels?.[label.diskId] ?? '';
 
-/** The VM that it was made for, with its namespace where that is another one than this CPI's. */
+/**
+ * Describes the VM of an attachment pod, with its namespace if that is not the namespace of this CPI's VMs.
+ */
 export function describeVmOf(cloud: CallContext, attachment: Pod): string {
   const namespace = vmNamespaceOf(cloud, attachment);
   return `VM '${vmCidOf(attachment)}'${namespace === cloud.namespace ? '' : ` of namespace ${namespace}`}`;
@@ -55,8 +60,8 @@ const vmNamespaceOf = (cloud: CallContext, { metadata }: Pod): string =>
   metadata.annotations?.[annotation.vmNamespace] ?? cloud.namespace;
 
 /**
- * True while the very VM that it was made for is there, on its way out too. Of a VM in another namespace, which has its disks in
- * the same `disk_namespace`, this CPI may not know: it counts as there.
+ * Returns true while the VM of this attachment pod exists (same uid), also while it is terminating. A VM in
+ * another namespace with the same `disk_namespace` is assumed to exist, because this CPI may not read it.
  */
 export async function vmStillExists(cloud: CallContext, attachment: Pod): Promise<boolean> {
   if (vmNamespaceOf(cloud, attachment) !== cloud.namespace) return true;
@@ -64,13 +69,13 @@ export async function vmStillExists(cloud: CallContext, attachment: Pod): Promis
   return vm !== undefined && vm.metadata.uid === attachment.metadata.annotations?.[annotation.vmUid];
 }
 
-/** Makes a pod that works in a VM's hub; undefined where one of its name is there already. */
+/** Creates a pod that works in a VM's hub; undefined if one of that name exists. */
 export async function createAttachmentPod(cloud: CallContext, pod: Pod): Promise<Pod | undefined> {
   const ensured = await createOrGet(cloud.api, pods, pod);
   return ensured?.isNew === true ? ensured.object : undefined;
 }
 
-/** Where the pods of a VM's hub run, and what they mount. */
+/** Returns where the pods of a VM's hub run, and what they mount. */
 export function attachmentPlanBase(cloud: CallContext, vm: Pod): Omit<AttachmentPlan, 'diskCid'> {
   return {
     namespace: diskNamespaceOf(cloud),
@@ -82,15 +87,18 @@ export function attachmentPlanBase(cloud: CallContext, vm: Pod): Omit<Attachment
 }
 
 /**
- * Asks for the end of an attachment without waiting. Its holder lets go of the disk as soon as nobody uses it, so
- * this never pulls a disk away; asked for first, it cannot be taken back either.
+ * Deletes an attachment pod without waiting. Its container unmounts the disk when nothing uses it, so this
+ * never interrupts a job. A deletion cannot be undone: call it only after the release succeeded.
  */
 export async function deleteAttachmentPod(cloud: CallContext, attachment: Pod): Promise<void> {
   const { name = '', uid = '' } = attachment.metadata;
   await requestDeletion(cloud, attachmentReference(cloud, name), uid);
 }
 
-/** The same for exactly the version that was read. False if it has changed since: its mount container may run by now. */
+/**
+ * Deletes an attachment pod in the version that was read, without waiting. Returns false if it has changed
+ * since: its mount container may run now.
+ */
 export async function requestEndOfSeen(cloud: CallContext, { metadata }: Pod): Promise<boolean> {
   const { name = '', uid = '', resourceVersion = '' } = metadata;
   const options = { preconditions: { uid, resourceVersion }, propagationPolicy: 'Background' } as const;
@@ -105,8 +113,8 @@ export async function requestEndOfSeen(cloud: CallContext, { metadata }: Pod): P
 }
 
 /**
- * Waits until an attachment is gone. It is never removed by force: what it holds may still be written to. On a lost node
- * `whenLost` decides; absent: NODE_LOST.
+ * Waits until an attachment pod is deleted. Never force-deletes it: the disk may still be written to. On a
+ * lost node `whenLost` decides. Default: reject with NODE_LOST.
  */
 export async function waitForAttachmentDeletion(
   cloud: CallContext,

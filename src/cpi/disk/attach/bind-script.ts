@@ -2,19 +2,27 @@ import { hubVolume } from '../../vm/vm-pod.ts';
 import { onlyInAttachment } from './until-ready-script.ts';
 import { mountFailedExit, volumeFunctions } from './volume-functions.ts';
 
-/** How long a VM whose pod was deleted by force may take to be gone from the node: by the clock, shorter than a wait for the lock. */
+/**
+ * How long the processes of a force-deleted VM may take to end on the node, by the clock. Shorter than a wait
+ * for the lock.
+ */
 const otherVmTimeoutSeconds = 20;
 
-/** Exit codes of `bind` besides 0 and `mountFailedExit`. `released`: a detach_disk has released the disk in this attachment. */
+/**
+ * Exit codes of `bind` besides 0 and `mountFailedExit`. `released`: a detach_disk has released the disk in
+ * this attachment pod.
+ */
 export const bindExit = { released: 17 } as const;
 
 /**
- * Puts the volume into the VM's hub, or does nothing where it is there already: run again, in a new container or a new sandbox
- * too, it mounts no second time. The mount container does so at its own start only if an attach_disk has had it do so before, which so
- * has marked the claim. What detach_disk has released is mounted in this attachment no more. It refuses to bind where the hub is no tmpfs of its own: a disk bound below the plain directory would be
- * removed with it by the kubelet, which may itself keep its folder on a tmpfs; once the holder is ending, which would leave it there; and what
- * the node still has in the hub of another VM that has processes there: two VMs would write to one disk. An attachment that was
- * deleted by force leaves its mount behind, and no object tells of it.
+ * Mounts the volume into the VM's hub. Does nothing if it is mounted already, also in a new container or a
+ * new sandbox. The mount container runs it at its own start only if an attach_disk has run it before, which
+ * means that the claim is marked. An attachment pod never mounts a disk again that a detach_disk has released
+ * in it. Refuses in three cases: (1) The hub is not a tmpfs of its own: the kubelet would delete the disk's
+ * data with the plain directory. (The kubelet's own folder may be on a tmpfs.) (2) The container is ending:
+ * the mount would stay. (3) The node has the volume mounted in the hub of another VM with running processes:
+ * two VMs would write to one disk. A force-deleted attachment pod leaves its mount behind, and no object
+ * records it.
  */
 export const bindFunction = `other_hubs() {
   root="\${volume#* }" awk -v device="\${volume%% *}" -v vm="$vm" -v tail="/volumes/kubernetes.io~empty-dir/${hubVolume}/disks/$cid" '
@@ -78,7 +86,10 @@ bind() (
 )
 `;
 
-/** Run in the holder by attach_disk, whose mark is the fourth argument, and which so knows that the disk is in the VM. */
+/**
+ * attach_disk runs this script in the mount container; the fourth argument is its mark. By its success
+ * attach_disk knows that the disk is in the VM.
+ */
 export const bindScript = `${volumeFunctions}${onlyInAttachment}${bindFunction}mark=$4
 bind
 `;

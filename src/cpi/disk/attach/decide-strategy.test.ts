@@ -24,7 +24,10 @@ const auto = { kubernetes: { attach: 'auto' } };
 const violates =
   'pods "attach-x" is forbidden: violates PodSecurity "baseline:latest": host namespaces, hostPath volumes, privileged';
 
-/** An API server whose admission refuses what is privileged and mounts the host, as a namespace's policy does. */
+/**
+ * Returns an API server whose admission refuses privileged pods that mount the host, as a namespace's policy
+ * does.
+ */
 function refusing(api: KubernetesApi, code: number, message: string): KubernetesApi {
   const refused = new ApiError({
     kind: 'Status',

@@ -10,9 +10,10 @@ import { attachmentPod } from './attachment-pod.ts';
 import type { AttachStrategy } from './strategy.ts';
 
 /**
- * How a new VM is to get its disks. `auto` asks the API server, by a create that is not carried out, whether it would
- * admit an attachment where attachments live. Throws NOT_SUPPORTED, before anything was made, where the VM would have to
- * be made anew for disks of another namespace, which no pod can mount.
+ * Decides the attach strategy of a new VM. With `auto`, asks the API server by a dry run whether it would
+ * admit an attachment pod in the namespace of the disks. Creates nothing. Throws NOT_SUPPORTED if the
+ * strategy would be `recreate` and the disks are in another namespace, whose claims no pod of the VM can
+ * mount.
  */
 export async function decideStrategy(cloud: CallContext, plan: VmPlan): Promise<AttachStrategy> {
   const { attach } = cloud.config.kubernetes;
@@ -33,7 +34,7 @@ function recreateOrThrow(cloud: CallContext, { cid }: VmPlan, why: string): Atta
   );
 }
 
-/** Why an attachment would be refused for good; a quota that is full is not that. */
+/** Returns the permanent rejection of an attachment pod. A full quota is not permanent. */
 async function attachmentRejection(cloud: CallContext, plan: VmPlan): Promise<ApiError | undefined> {
   const vm = vmPod(plan, '');
   const uid = cloud.newUuid();

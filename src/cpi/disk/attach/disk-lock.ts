@@ -16,17 +16,17 @@ import { diskDeletedError } from '../disk-not-found.ts';
 const maxAttempts = 5;
 
 /**
- * The strategy `recreate` has no attachment pod whose name only one VM can take, so the claim says which VM
- * has it: the VM's cid, and the uid of its Secret, which tells a later VM of the same name. A VM that is
- * gone holds nothing.
+ * Returns true if that VM has the disk. Under `hot` the unique name of the attachment pod is the lock. Under
+ * `recreate` the claim is the lock: it carries the VM's cid and the uid of its Secret, which distinguishes a
+ * later VM of the same name. A deleted VM holds no lock.
  */
 export const isLockedBy = ({ metadata }: PersistentVolumeClaim, secret: VmSecret): boolean =>
   metadata.labels?.[label.vmId] === secret.metadata.name &&
   metadata.annotations?.[annotation.vmUid] === secret.metadata.uid;
 
 /**
- * The cid of the living VM that a claim names; undefined when there is none. A pod of a VM that is gone may
- * still have the volume: it is waited for. A VM that cannot be looked at counts as living.
+ * Returns the cid of the existing VM that a claim names; undefined if there is none. A pod of a deleted VM
+ * may still have the volume, so this waits for its end. A VM that cannot be read counts as existing.
  */
 export async function lockOwner(
   cloud: CallContext,
@@ -34,7 +34,7 @@ export async function lockOwner(
 ): Promise<string | undefined> {
   const vmCid = claim.metadata.labels?.[label.vmId];
   if (vmCid === undefined) return undefined;
-  // a VM with such a disk is in the namespace of the claim; this CPI's VMs may be in another one
+  // a VM with such a disk is in the namespace of the claim; the VMs of this CPI may be in another one
   const there = { ...cloud, namespace: diskNamespaceOf(cloud) };
   try {
     return await livingVm(there, vmCid, claim);
@@ -65,7 +65,7 @@ async function livingVm(
   return undefined;
 }
 
-/** Rejects with DISK_ATTACHED_ELSEWHERE where a living VM has the disk. */
+/** Rejects with DISK_ATTACHED_ELSEWHERE if an existing VM has the disk. */
 export async function assertNotLocked(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   const holder = await lockOwner(cloud, claim);
   if (holder === undefined) return;
@@ -76,10 +76,10 @@ export async function assertNotLocked(cloud: CallContext, claim: PersistentVolum
 }
 
 /**
- * Gives the disk to that VM; of two VMs at once one gets it. Resolves with the claim as it is now: its lock
- * is another one than before, also if the VM had the disk already, so that no slow call takes away what
- * this one gave. The caller has looked for an attachment of the disk and for a mount that one has left;
- * `look` does that again if the claim was changed meanwhile, and rejects. Model: recreate.pml.
+ * Locks the disk for that VM; if two VMs try at once, one gets it. Returns the claim with the new lock. The
+ * lock gets a new value also if the VM had the disk already, so that a slow detach_disk does not remove what
+ * this call locked. The caller has checked for an attachment pod of the disk and for a leftover mount; `look`
+ * checks again, and rejects, if the claim has changed since. Model: recreate.pml.
  */
 export async function lockDisk(
   cloud: CallContext,
@@ -104,7 +104,7 @@ export async function lockDisk(
     const now = await findClaim(cloud, name);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined)
       throw diskDeletedError(name, 'was deleted meanwhile');
-    // of an update_disk that began meanwhile: what the VM writes would not be in it
+    // an update_disk may have started since; its copy would miss what the VM writes, so discard it
     await discardReplacement(cloud, now);
     await look(now);
     claim = now;
@@ -113,10 +113,11 @@ export async function lockDisk(
 }
 
 /**
- * Takes the disk from that VM if its lock is still the one of `seen`. False if an attach_disk has locked it
- * since: it has the disk, or is about to. A disk that the VM does not have any more is success. The caller
- * has written the VM's record since it read `seen`, and has seen that neither the record nor the pod names
- * the disk. `detached`: the claim says that it was detached from this VM. Idempotent. Model: recreate.pml.
+ * Removes the lock of that VM from the disk if it is still the lock of `seen`. Returns false if an
+ * attach_disk has locked the disk since: the VM has the disk, or is about to get it. Success if the VM does
+ * not have the disk any more. The caller has written the VM's record since it read `seen`, and has checked
+ * that neither the record nor the pod names the disk. `detached`: record on the claim that the disk was
+ * detached from this VM. Idempotent. Model: recreate.pml.
  */
 export async function unlockDisk(
   cloud: CallContext,
@@ -128,14 +129,15 @@ export async function unlockDisk(
     const claim = await findClaim(cloud, name);
     if (claim === undefined || !isLockedBy(claim, secret)) return true;
     if (lockOf(claim) !== lockOf(seen)) return false;
-    // the uid of the Secret is that of the VM: each attach_disk makes another pod; a later VM can have the cid
+    // the uid of the Secret identifies the VM: each attach_disk makes another pod, and a later VM can have
+    // the cid
     if ((await removeLock(cloud, claim, detached ? secret.metadata.uid : undefined)) !== undefined)
       return true;
   }
   throw conflictError('DISK_BUSY', `disk '${name}'`);
 }
 
-/** True if the last detach_disk took the disk from that VM, and no VM has been given it since. */
+/** Returns true if the last detach_disk detached the disk from that VM, and no VM has got it since. */
 export const wasDetachedFrom = (claim: PersistentVolumeClaim | undefined, secret: VmSecret): boolean =>
   claim?.metadata.annotations?.[annotation.detachedFrom] === secret.metadata.uid;
 
@@ -143,8 +145,8 @@ const lockOf = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[annotation.lock];
 
 /**
- * Removes from a claim what a VM that is gone left on it. Rejects with DISK_ATTACHED_ELSEWHERE if a VM was
- * given the disk since `claim` was read.
+ * Removes the lock of a deleted VM from a claim. Rejects with DISK_ATTACHED_ELSEWHERE if a VM got the disk
+ * since `claim` was read.
  */
 export async function clearStaleLock(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   let now: PersistentVolumeClaim | undefined = claim;
@@ -171,7 +173,7 @@ const removeLock = (
     },
   });
 
-/** Undefined if the claim has changed since it was read, or is gone. */
+/** Undefined if the claim has changed since it was read, or is deleted. */
 async function patchSeen(
   cloud: CallContext,
   { metadata: { name = '', resourceVersion } }: PersistentVolumeClaim,

@@ -9,9 +9,10 @@ import { wasDetachedFrom } from './last-vm.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
 
 /**
- * Ends what a former call began: it met its deadline, or was killed, while the storage driver still had the disk on the VM's
- * node, or after it had noted on the claim that it took the disk out. Resolves with whether there was such a thing.
- * DISK_NOT_ATTACHED where the driver has it for a pod that no detach ends. Model: hot.pml
+ * Finishes a detach that an earlier call began: it reached its deadline, or was killed, while the storage
+ * driver still had the volume attached to the VM's node, or after it had recorded the detach on the claim.
+ * Returns whether there was one. DISK_NOT_ATTACHED if the driver has the volume attached for a pod that no
+ * detach ends. Model: hot.pml
  */
 export async function finishDetach(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
   const claim = await findClaim(cloud, diskCid);
@@ -28,7 +29,7 @@ export async function finishDetach(cloud: CallContext, vm: Pod, diskCid: string)
   );
 }
 
-/** A pod on that node that has the claim and is not about to end. */
+/** Returns a pod on that node that uses the claim and is not terminating. */
 async function runningPodUsing(
   cloud: CallContext,
   claimName: string,

@@ -8,10 +8,13 @@ type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses
 const mountContainerStatus = (pod: Pod): ContainerStatus | undefined =>
   pod.status?.containerStatuses?.find(({ name }) => name === mountContainer);
 
-/** True while the holder runs: it can be asked whether the volume is in the VM. */
+/** Returns true while the mount container runs: it can report then whether the volume is in the VM. */
 export const isRunning = (pod: Pod): boolean => mountContainerStatus(pod)?.state?.running !== undefined;
 
-/** Why the holder's last start could not put the volume into the VM; undefined where it could, or has not ended. */
+/**
+ * Returns why the last start of the mount container could not mount the volume in the VM; undefined if it
+ * could, or has not ended.
+ */
 export function mountFailure(pod: Pod): string | undefined {
   const { state, lastState } = mountContainerStatus(pod) ?? {};
   if (state?.running !== undefined) return undefined;
@@ -21,26 +24,29 @@ export function mountFailure(pod: Pod): string | undefined {
 }
 
 /**
- * True for an attachment in which nothing runs or ever will: its kubelet ended it for lack of room or at the node's shutdown, or refused
- * it after its own restart, and then it may tell of no container at all (kubernetes: pkg/kubelet eviction, nodeshutdown, rejectPod).
- * What it mounted may be in the VM still.
+ * Returns true if the pod is terminal (Failed or Succeeded): evicted, shut down with its node, or rejected by
+ * the kubelet after its restart. Its status may list no container (kubernetes: pkg/kubelet eviction,
+ * nodeshutdown, rejectPod). Its mount may still be in the VM.
  */
 export const isTerminal = ({ status }: Pod): boolean =>
   status?.phase === 'Failed' || status?.phase === 'Succeeded';
 
-/** True for an attachment that was made where a former one may have left the disk in the VM. */
+/**
+ * Returns true for an attachment pod that was made when the disk may still have been mounted from an earlier
+ * one.
+ */
 export const takesOver = ({ metadata }: Pod): boolean =>
   metadata.annotations?.[annotation.takesOver] === 'true';
 
-/** True where a holder ever ran. */
+/** Returns true if the mount container ever ran. */
 export function hasStarted(pod: Pod): boolean {
   const { state, lastState } = mountContainerStatus(pod) ?? {};
   return [state?.running, state?.terminated, lastState?.terminated].some((one) => one !== undefined);
 }
 
 /**
- * True where a holder ever ran, or takes the disk over from a former one, and did not say that it could not mount: the volume may be in
- * the VM whatever it does now.
+ * Returns true if the disk may be mounted in the VM: the mount container has run (or adopted an existing
+ * mount) and did not report a mount failure.
  */
 export const mayBeMounted = (pod: Pod): boolean =>
   (hasStarted(pod) || takesOver(pod)) && mountFailure(pod) === undefined;

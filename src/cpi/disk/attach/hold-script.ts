@@ -3,14 +3,16 @@ import { readyLock } from './until-ready-script.ts';
 import { mountFailedExit, volumeFunctions } from './volume-functions.ts';
 
 /**
- * The container of an attachment: mounts the volume at each of its starts, once attach_disk has had it mounted (bind-script.ts), holds
- * the mount until it is to be released, then lets go as soon as nobody uses the volume, and idles until it is deleted. One process mounts and is told to end, so no
- * deletion comes between. It is to be released when
- * - TERM comes: then it also leaves, once released;
+ * The mount container of an attachment pod. It mounts the volume at each of its starts, once attach_disk has
+ * had it mounted (bind-script.ts), and keeps the mount until it is to be released. Then it unmounts as soon
+ * as nothing uses the volume, and idles until it is deleted. The process that mounts is also the one that
+ * gets SIGTERM, so no deletion can fall between mount and hold. The volume is to be released when
+ * - TERM arrives: then the process also exits after the release;
  * - the VM's preStop hook has left its marker in the hub, a directory of root;
- * - no process of the VM's pod, its pause included, has been on the node for 30 s. Processes are told by the pod's
- *   uid in their cgroup, so this holds only where our own uid shows in our own cgroup; elsewhere (the embedded node
- *   has no cgroups) a container that waits for its restart would pass for a VM that is gone.
+ * - no process of the VM's pod, its pause container included, has been on the node for 30 s. Processes are
+ *   identified by the pod's uid in their cgroup, so this applies only if the container's own cgroup shows its
+ *   own uid; otherwise (the embedded node has no cgroups) a container that waits for its restart would look
+ *   like a deleted VM.
  */
 export const holdScript = `${volumeFunctions}${bindFunction}trap 'ending=1' TERM INT
 # of a life before: a sandbox that is made again ends the holder too

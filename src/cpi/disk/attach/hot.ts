@@ -31,15 +31,17 @@ import {
   waitForAttachmentDeletion,
 } from './attachments.ts';
 
-/** How often a name may be taken by another between our look and our create. */
+/** The number of attempts if another call creates the attachment pod between the read and the create. */
 const tries = 5;
 const pauseMs = 500;
 
 /**
- * Strategy `hot`: makes the attachment pod, marks the claim and has the holder mount the volume in the VM. Resolves with
- * the hint. What it made is taken back when it fails, and what a killed call left; a disk that may be in the VM stays there: a job may
- * be writing to it, and a deletion cannot be taken back (take-back.ts). An attachment that a detach_disk has released, which that call
- * deletes unless it was killed, is replaced by another one. Model: hot.pml
+ * Attaches a disk under the strategy `hot`: creates the attachment pod, records it on the claim and has its
+ * mount container mount the volume in the VM. Returns the disk hint. On failure, deletes the attachment pod,
+ * also one that an interrupted call left. Exception: if the disk may be mounted in the VM, the pod stays,
+ * because a job may be writing and a deletion cannot be undone (take-back.ts). An attachment pod that a
+ * detach_disk has released, and did not delete because it was killed, is replaced by a new one.
+ * Model: hot.pml
  */
 export async function attachHot(cloud: CallContext, vm: Pod, claim: PersistentVolumeClaim): Promise<string> {
   const diskCid = claim.metadata.name ?? '';
@@ -57,24 +59,27 @@ export async function attachHot(cloud: CallContext, vm: Pod, claim: PersistentVo
   throw madeByOthers(diskCid);
 }
 
-/** What is to become of a disk in a VM. */
+/** How `hold` finds or creates the attachment pod of a disk. */
 interface Holding {
-  /** A former attachment may have left the disk in the VM. */
+  /** The disk may still be mounted in the VM from an earlier attachment pod. */
   readonly takesOver: boolean;
-  /** Looks at the claim again if it has changed since the caller has read it; an error ends the call. */
+  /** Checks the claim again if it has changed since the caller read it; an error ends the call. */
   readonly look: (now: PersistentVolumeClaim) => Promise<void>;
-  /** Asked of the holder when it runs. */
+  /** Runs the bind script when the mount container runs. */
   readonly ask: (cloud: CallContext, attachment: Pod, mark: string) => Promise<BindOutcome>;
 }
 
 interface Held {
   readonly attachment: Pod;
-  /** What was written on the claim (mark-attached.ts). */
+  /** The mark that was written to the claim (mark-attached.ts). */
   readonly mark: string;
   readonly outcome: 'bound' | 'released';
 }
 
-/** The attachment of the disk to the VM, found or made, after its holder has answered. Model: hot.pml */
+/**
+ * Finds or creates the attachment pod of the disk and the VM, and returns it after its mount container has
+ * answered. Model: hot.pml
+ */
 export async function hold(
   cloud: CallContext,
   vm: Pod,
@@ -96,17 +101,23 @@ export async function hold(
   }
 }
 
-/** An attachment that was deleted by force while its holder was asked has let another call find the VM without the disk. */
+/**
+ * Rejects if the attachment pod was force-deleted while the bind script ran in it: another call may then have
+ * found the VM without the disk.
+ */
 async function requireThere(cloud: CallContext, { metadata }: Pod, diskCid: string): Promise<void> {
   const now = await findAttachment(cloud, diskCid);
   if (now?.metadata.uid !== metadata.uid || now?.metadata.deletionTimestamp !== undefined)
     throw deletedMeanwhile(diskCid);
 }
 
-/** `ended`: ours, and nothing runs in it any more; a new one takes over what it left (bind-script.ts). */
+/**
+ * `ours`: of this VM. `ended`: of this VM, but terminal; a new one adopts its mount (bind-script.ts).
+ * `ending`: terminating.
+ */
 type AttachmentState = 'none' | 'ours' | 'ended' | 'ending' | 'of another pod';
 
-/** How an attachment that is there stands to the VM that the disk is wanted on. Pure. */
+/** Returns the state of an existing attachment pod, seen from the VM that requests the disk. */
 function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
   if (existing === undefined) return 'none';
   if (existing.metadata.deletionTimestamp !== undefined) return 'ending';
@@ -137,7 +148,7 @@ async function ensureAttachment(
   throw madeByOthers(diskCid);
 }
 
-/** Rejects with DISK_ATTACHED_ELSEWHERE if another VM than this one has the disk mounted without an attachment. */
+/** Rejects with DISK_ATTACHED_ELSEWHERE if another VM has the disk mounted without an attachment pod. */
 export async function refuseMountElsewhere(
   cloud: CallContext,
   claim: PersistentVolumeClaim,
@@ -146,7 +157,10 @@ export async function refuseMountElsewhere(
   if (!wasGivenTo(claim, vm)) await refuseLeftMount(cloud, claim);
 }
 
-/** Rejects with DISK_ATTACHED_ELSEWHERE if another VM has the disk mounted though its attachment was deleted by others. */
+/**
+ * Rejects with DISK_ATTACHED_ELSEWHERE if another VM has the disk mounted although another program deleted
+ * its attachment pod.
+ */
 export async function refuseLeftMount(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   if (lastVm(claim) === undefined) return;
   const { vmWithLeftMount } = await import('./left-mount.ts');
@@ -159,8 +173,10 @@ export async function refuseLeftMount(cloud: CallContext, claim: PersistentVolum
 }
 
 /**
- * Rejects where the successor of an ended attachment would be refused, whose room in a quota may be another's by now: without
- * either nothing would tell that the disk is in the VM. A server says so before it says that the name is taken.
+ * Checks by dry run that the successor of a terminal attachment pod would be admitted, before the terminal
+ * one is deleted: another pod may use its quota now. If the old pod were deleted and the new one refused, no
+ * object would record that the disk is mounted. AlreadyExists means admitted: the server checks admission
+ * first.
  */
 async function assertAdmitted(cloud: CallContext, successor: Pod): Promise<void> {
   try {
@@ -170,7 +186,7 @@ async function assertAdmitted(cloud: CallContext, successor: Pod): Promise<void>
   }
 }
 
-/** Ends what is left of an attachment of the disk; DISK_ATTACHED_ELSEWHERE where a living VM has it. */
+/** Removes a leftover attachment pod of the disk; DISK_ATTACHED_ELSEWHERE if an existing VM has the disk. */
 export async function clearAttachment(cloud: CallContext, diskCid: string): Promise<void> {
   const existing = await findAttachment(cloud, diskCid);
   if (existing === undefined) return;
@@ -181,7 +197,7 @@ export async function clearAttachment(cloud: CallContext, diskCid: string): Prom
   );
 }
 
-/** An attachment to a VM that is no more is ended; one to a living VM is not ours to end. */
+/** Deletes an attachment pod of a deleted VM. Never deletes one of an existing VM. */
 async function clear(cloud: CallContext, existing: Pod, state: AttachmentState): Promise<void> {
   if (state === 'of another pod' && (await vmStillExists(cloud, existing))) {
     throw new ProductError(
@@ -222,12 +238,15 @@ interface Asking {
 }
 
 interface Mounting extends Asking {
-  /** The error where the attachment was deleted meanwhile. */
+  /** Returns the error for an attachment pod that was deleted during the call. */
   readonly gone: () => ProductError;
   readonly signal: AbortSignal;
 }
 
-/** A holder that does not answer is starting again, or its kubelet is: it is asked until the deadline. */
+/**
+ * Waits until the disk is mounted. A mount container that does not answer is restarting, or its kubelet is,
+ * so the script is retried until the deadline.
+ */
 async function waitUntilMounted(
   cloud: CallContext,
   placed: Pod,
@@ -270,7 +289,7 @@ async function waitUntilContainerRuns(
     condition: (pod) => {
       if (pod === undefined || pod.metadata.uid !== uid || pod.metadata.deletionTimestamp !== undefined)
         throw gone();
-      // said once; the kubelet would start it again for ever
+      // one failure is enough: the kubelet would restart it for ever
       const problem = mountFailure(pod) ?? startProblem(pod);
       if (problem !== undefined) throw notAttachableError(diskCid, problem);
       return isRunning(pod) ? true : undefined;

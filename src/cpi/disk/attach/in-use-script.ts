@@ -1,13 +1,14 @@
-/** Exit codes of the command; anything else means that it did not run to its end. */
+/** Exit codes of the script; any other code means that it did not run to its end. */
 export const inUseExit = { free: 0, busy: 16 } as const;
 
 /**
- * Run in the VM's container before its pod is made anew without disk $1: tells, trying for $2 seconds, whether the disk
- * is used there, and by whom on stdout. Changes nothing. A disk is used while
- * - it, or a folder of it, is mounted anywhere but at its own place (the agent's /var/vcap/store), or
+ * Runs in the VM's container before its pod is recreated without disk $1. It checks for $2 seconds whether
+ * the disk is used there, and writes the processes that use it to stdout. Changes nothing. A disk is used
+ * while
+ * - it, or a folder of it, is mounted anywhere but at its own path (the agent's /var/vcap/store), or
  * - a process has a file or folder of it open, mapped, or as its directory.
- * A process of another user may be closed to root without CAP_SYS_PTRACE: it is looked at as that user. One that cannot
- * be looked at counts as a user of the disk.
+ * Without CAP_SYS_PTRACE root cannot read /proc of other users' processes, so the script checks them as that
+ * user. A process that cannot be checked counts as using the disk.
  */
 export const inUseScript = `set -u
 place=/warden-cpi-dev/disks/$1

@@ -11,8 +11,8 @@ const pauseMs = 500;
 const graceSeconds = 40;
 
 /**
- * Rejects with DISK_BUSY while something in the VM uses one of its own volumes, or while the VM cannot be asked. A
- * container that does not run uses nothing.
+ * Rejects with DISK_BUSY while a process in the VM uses one of its own volumes, or while the VM cannot be
+ * checked. A container that does not run uses nothing.
  */
 export async function assertNotInUse(cloud: CallContext, pod: Pod, diskCid: string): Promise<void> {
   const { name = '', uid } = pod.metadata;
@@ -31,7 +31,10 @@ export async function assertNotInUse(cloud: CallContext, pod: Pod, diskCid: stri
   }
 }
 
-/** Undefined: nobody; `in use: ...`: those; anything else is why the VM could not be asked. */
+/**
+ * Undefined: no process uses the disk. `in use: ...`: these processes use it. Any other text is the reason
+ * why the VM could not be checked.
+ */
 async function findUsers(
   cloud: CallContext,
   pod: string,

@@ -11,27 +11,38 @@ import { isTerminal } from './has-bound.ts';
 
 const checkTimeoutSeconds = 20;
 const pauseMs = 500;
-/** The directory alone is a release that has not come to its end (volume-functions.ts): a job may use the volume without a mount there. */
+/**
+ * A directory without a mount means that a release did not run to its end (volume-functions.ts): a job may
+ * use the volume without a mount there.
+ */
 const isMountedScript =
   '[ -d "/warden-cpi-dev/disks/$1" ] || grep -qF " /warden-cpi-dev/disks/$1 " /proc/self/mountinfo';
 
-/** `comes back`: the VM's container waits for its restart. It cannot be asked, and starts with whatever is mounted. */
+/**
+ * `comes back`: the VM's container waits for its restart. It cannot be checked, and will start with whatever
+ * is mounted.
+ */
 type Look = 'mounted' | 'not mounted' | 'comes back';
 
 /**
- * Whether a disk is mounted in a living VM, as the VM itself sees it; nothing uses it where the container does not run or its
- * node was given up. Rejects with DISK_BUSY or NODE_LOST where the VM cannot be asked: a job of it may use the disk. Model: hot.pml
+ * Returns whether a disk is mounted in an existing VM, as the VM itself sees it. False if the container does
+ * not run or its node is out of service: nothing uses the disk then. Rejects with DISK_BUSY or NODE_LOST if
+ * the VM cannot be checked: one of its jobs may use the disk. Model: hot.pml
  */
 export async function isMountedInVm(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
   return (await lookIntoVm(cloud, vm, diskCid)) === 'mounted';
 }
 
-/** The same for a disk that was not released: true as well while the VM's container waits for its restart. Model: hot.pml */
+/**
+ * Returns whether a disk that was not released is mounted in an existing VM. Also true while the VM's
+ * container waits for a restart: it cannot be checked then, and it will start with the disk mounted.
+ * Model: hot.pml
+ */
 export async function isMountedOrRestarting(cloud: CallContext, vm: Pod, diskCid: string): Promise<boolean> {
   return (await lookIntoVm(cloud, vm, diskCid)) !== 'not mounted';
 }
 
-/** One look answers both questions: between two looks the container could start. */
+/** A single check answers both questions: between two checks the container could start. */
 async function lookIntoVm(cloud: CallContext, vm: Pod, diskCid: string): Promise<Look> {
   const seconds = cloud.config.deadlines.release;
   const end = cloud.clock.now() + seconds * 1000;
@@ -50,7 +61,7 @@ async function lookIntoVm(cloud: CallContext, vm: Pod, diskCid: string): Promise
   }
 }
 
-/** Whether the VM has it, or why it could not be asked. */
+/** Returns whether the VM has the disk mounted, or why it could not be checked. */
 async function checkMount(
   cloud: CallContext,
   { metadata: { name = '' } }: Pod,
@@ -65,7 +76,7 @@ async function checkMount(
     });
     return exitCode === 0 || exitCode === 1 ? exitCode === 0 : `exit code ${exitCode}: ${stderr.trim()}`;
   } catch (error) {
-    // of a role that may not exec, no other try goes better
+    // if the role may not exec, a retry does not help
     if (isApiError(error, 403) || !(isApiError(error) || isProductError(error))) throw error;
     return error.message;
   }

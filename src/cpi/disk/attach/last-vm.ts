@@ -3,15 +3,17 @@ import { annotation, label } from '../../labels.ts';
 import type { PersistentVolumeClaim } from '../claim.ts';
 import { vmCidOf } from './attachments.ts';
 
-/** The VM of the strategy `hot` that the last attach_disk gave a disk to. */
+/** The VM of the strategy `hot` that the last attach_disk attached a disk to. */
 export interface LastVm {
   readonly namespace: string;
   readonly cid: string;
-  /** Of its pod. */
+  /** The uid of its pod. */
   readonly uid: string;
 }
 
-/** The annotation of a claim that has this attachment. Neither a namespace nor a cid nor a uid contains a slash. */
+/**
+ * Returns the claim's annotation for this attachment pod. Namespaces, cids and uids do not contain slashes.
+ */
 export const lastVmWords = (attachment: Pod): string =>
   [
     attachment.metadata.annotations?.[annotation.vmNamespace] ?? '',
@@ -20,9 +22,9 @@ export const lastVmWords = (attachment: Pod): string =>
   ].join('/');
 
 /**
- * The VM that may have a disk mounted even if the disk has no attachment: the last attach_disk gave it the disk, and no
- * detach_disk has taken it out since. Undefined also for a disk that an earlier version attached, and for one that a VM of the strategy
- * `recreate` was given since. Pure. Model: hot.pml
+ * Returns the VM that may have a disk mounted even if the disk has no attachment pod: the last attach_disk
+ * attached it there, and no detach_disk has detached it since. Undefined also for a disk that an earlier
+ * version attached, and for one that a VM of the strategy `recreate` got since. Model: hot.pml
  */
 export function lastVm({ metadata }: PersistentVolumeClaim): LastVm | undefined {
   const { annotations = {}, labels = {} } = metadata;
@@ -33,22 +35,25 @@ export function lastVm({ metadata }: PersistentVolumeClaim): LastVm | undefined 
   return { namespace, cid, uid };
 }
 
-/** True if that VM is `lastVm`. Pure. */
+/** Returns true if that VM is `lastVm`. */
 export const wasGivenTo = (claim: PersistentVolumeClaim, vm: Pod): boolean =>
   lastVm(claim)?.uid === vm.metadata.uid;
 
-/** True if the last detach_disk took the disk out of that VM, and no attach_disk came after it. Pure. */
+/** Returns true if the last detach_disk detached the disk from that VM, and no attach_disk came after it. */
 export const wasDetachedFrom = ({ metadata }: PersistentVolumeClaim, vm: Pod): boolean =>
   vm.metadata.uid !== undefined && metadata.annotations?.[annotation.detachedFrom] === vm.metadata.uid;
 
-/** True if an attach_disk has given that VM the disk after the one with that mark, and no detach_disk has taken it out since. Pure. */
+/**
+ * Returns true if an attach_disk after the one with that mark has attached the disk to that VM, and no
+ * detach_disk has detached it since.
+ */
 export const wasGivenAgain = (
   claim: PersistentVolumeClaim,
   vmUid: string | undefined,
   mark: number,
 ): boolean => markOf(claim) !== mark && lastVm(claim)?.uid === vmUid;
 
-/** The mark of the last attach_disk under this strategy; 0 without one. Pure. */
+/** Returns the mark of the last attach_disk under this strategy; 0 if there was none. */
 export function markOf(claim: PersistentVolumeClaim | undefined): number {
   const words = claim?.metadata.annotations?.[annotation.attachment] ?? '';
   return /^\d{1,15}$/u.test(words) ? Number(words) : 0;

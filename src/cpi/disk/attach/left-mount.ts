@@ -4,9 +4,10 @@ import type { PersistentVolumeClaim } from '../claim.ts';
 import { lastVm } from './last-vm.ts';
 
 /**
- * For a disk without an attachment: the cid of the VM that was given it last, while that has it mounted or waits for its restart and
- * comes back with it. A VM in another namespace, which shares the `disk_namespace`, cannot be asked. No request if a detach_disk has
- * taken the disk out. Rejects as `isMountedOrRestarting` does. Model: hot.pml
+ * For a disk without an attachment pod, returns the cid of the VM that it was last attached to, if that VM
+ * has it mounted, or waits for its restart and will have it mounted then. A VM in another namespace with the
+ * same `disk_namespace` cannot be checked. Sends no request if a detach_disk has detached the disk. Rejects
+ * as `isMountedOrRestarting` does. Model: hot.pml
  */
 export async function vmWithLeftMount(
   cloud: CallContext,

@@ -5,11 +5,11 @@ import { isTerminal } from './has-bound.ts';
 import { claimsOf, wouldDeleteData } from './refuse-loss.ts';
 
 /**
- * Ends the attachments of a VM that is being deleted; does nothing for any other. Its pod cannot go before them, and
- * they notice its end by themselves only where its preStop hook could run, so every verb that meets it does this. One
- * whose claim was deleted by somebody keeps it: the holder has let go of the disk, and the data would go with the pod. So does
- * one that its kubelet has ended: no holder is left that waits for the jobs, and the disk would be free at once for another VM.
- * Model: hot.pml
+ * Deletes the attachment pods of a terminating VM; does nothing for any other VM. The VM's pod cannot end
+ * before them, and without a preStop hook they do not notice, so every verb that sees such a VM calls this.
+ * Keeps two kinds: (1) the claim was deleted by another program: the container has unmounted the disk, and
+ * the volume would be deleted with the pod; (2) the attachment pod is terminal: no container is left that
+ * waits for the jobs, so the disk would become free for another VM too early. Model: hot.pml
  */
 export async function deleteAttachmentsOfTerminatingVm(cloud: CallContext, vm: Pod): Promise<void> {
   const { deletionTimestamp, name = '' } = vm.metadata;

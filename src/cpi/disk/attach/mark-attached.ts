@@ -11,24 +11,26 @@ import { clearStaleLock, assertNotLocked } from './disk-lock.ts';
 import { lastVmWords, markOf } from './last-vm.ts';
 
 const tries = 5;
-/** Controllers write on a claim that gets its volume a few times at once. */
+/** Several controllers write to a claim in the moment in which it gets its volume. */
 const markTries = 10;
 
-/** An error of `look` ends the call. */
+/** The claim to mark. An error of `look` ends the call. */
 export interface Marking {
-  /** As it was when the caller last looked whether another VM has the disk mounted. */
+  /** The claim as it was when the caller last checked whether another VM has the disk mounted. */
   readonly claim: PersistentVolumeClaim;
-  /** Looks at that again, if the claim has changed since. */
+  /** Checks that again, if the claim has changed since. */
   readonly look: (now: PersistentVolumeClaim) => Promise<void>;
 }
 
 /**
- * Writes on the claim that the disk has that attachment, which is there by now. Whoever deletes the claim, or gives it to a VM
- * of the strategy `recreate`, does so on exactly a state that was read before it looked for attachments: either this write is a
- * conflict for it and it looks again, or it was first and is seen here: so is the copy of an update_disk that began after this call had
- * read the claim, and goes. It is written on the version that was looked at: the VM that another attach_disk has given the disk
- * meanwhile may have it mounted though its attachment was deleted by force. Resolves with the mark, a number in decimal: each
- * attach_disk writes a higher one. Rejects if the disk is being deleted, and with DISK_ATTACHED_ELSEWHERE if a living VM has it.
+ * Records the attachment on the claim. The attachment pod exists already. delete_disk and `recreate` read the
+ * claim first, then look for attachment pods, then write with the resourceVersion that they read. So either
+ * this patch makes their write conflict and they check again, or this patch comes later and this call sees
+ * the result of their write. An update_disk that began after this call had read the claim is seen in the same
+ * way, and its replacement is discarded. The patch has the resourceVersion of the claim that `look` checked:
+ * another attach_disk may have attached the disk to its VM since, which may have it mounted although its
+ * attachment pod was force-deleted. Returns the mark, a decimal number; each attach_disk writes a higher one.
+ * Rejects if the disk is being deleted, and with DISK_ATTACHED_ELSEWHERE if an existing VM has it.
  * Model: hot.pml
  */
 export async function recordAttachment(
@@ -45,7 +47,10 @@ export async function recordAttachment(
   return String(markOf(first));
 }
 
-/** The scheduler and the volume binder write on the claim, too, as soon as the attachment is there. */
+/**
+ * Retries on conflicts: the scheduler and the volume binder write to the claim, too, as soon as the
+ * attachment pod exists.
+ */
 async function patchSeen(
   cloud: CallContext,
   attachment: Pod,
@@ -76,9 +81,10 @@ async function patchSeen(
 }
 
 /**
- * A delete_disk that was killed, or that has seen the attachment in time, leaves its mark on the claim. It goes before attach_disk
- * answers: a later deletion by another program would pass for one of delete_disk's. It goes on exactly the version that was read,
- * for a claim that delete_disk has deleted keeps it. Resolves with the claim without it.
+ * Removes the annotation `deleting`, which a delete_disk leaves on the claim if it was killed, or has seen
+ * the attachment pod in time. It must be removed before attach_disk returns: otherwise a later deletion by
+ * another program would look like one of delete_disk. It is removed only in the version that was read,
+ * because a claim that delete_disk has deleted keeps it. Returns the claim without it.
  */
 async function removeDeletionMark(
   cloud: CallContext,
@@ -104,15 +110,16 @@ async function removeDeletionMark(
 }
 
 /**
- * Takes back what `recordAttachment` wrote, of an attachment that has gone and never had the disk in the VM: else the claim says that
- * the disk may be there. Does nothing if another call has marked the claim since. Model: hot.pml
+ * Reverts `recordAttachment` for an attachment pod that is deleted and never mounted the disk in the VM:
+ * otherwise the claim says that the disk may be mounted there. Does nothing if another call has marked the
+ * claim since. Model: hot.pml
  */
 export async function unmarkAttached(cloud: CallContext, diskCid: string, mark: string): Promise<void> {
   for (let left = tries; left > 0; left -= 1) {
     const claim = await findClaim(cloud, diskCid);
     if (claim?.metadata.annotations?.[annotation.attachment] !== mark) return;
     const { resourceVersion } = claim.metadata;
-    // the mark stays: the next one has to be higher
+    // the mark stays: the next one must be higher
     const annotations = { [annotation.attachedTo]: null };
     try {
       await cloud.api.patch(claimReference(cloud, diskCid), { metadata: { resourceVersion, annotations } });

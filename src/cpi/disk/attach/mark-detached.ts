@@ -13,9 +13,10 @@ import { assertClaimsRetained } from './refuse-loss.ts';
 const tries = 5;
 
 /**
- * Writes on the claim that the disk was taken out of the VM of that attachment: a detach_disk that is killed after this is then
- * finished by the same call again. `first` was read before the disk was released. Writes nothing if an attach_disk has come since;
- * rejects with DISK_BUSY if that one has given this VM the disk again, and with DISK_WOULD_BE_LOST if the claim was deleted meanwhile. Model: hot.pml
+ * Records on the claim that the disk was detached from the VM of that attachment pod: if the detach_disk is
+ * killed after this, the same call again finishes it. `first` was read before the disk was released. Writes
+ * nothing if an attach_disk has run since. Rejects with DISK_BUSY if that one has attached the disk to this
+ * VM again, and with DISK_WOULD_BE_LOST if the claim was deleted since. Model: hot.pml
  */
 export async function markDetached(
   cloud: CallContext,
@@ -45,7 +46,7 @@ export async function markDetached(
   throw conflictError('DISK_BUSY', `disk '${name}'`);
 }
 
-/** Of a detach_disk that meets an attach_disk which came after it. */
+/** The error of a detach_disk if an attach_disk came after it. */
 export const attachedAgain = (attachment: Pod): ProductError =>
   new ProductError(
     'DISK_BUSY',

@@ -22,16 +22,19 @@ import { claimsOfRecreatedVm, assertClaimsRetained } from './refuse-loss.ts';
 import { strategyOf } from './strategy.ts';
 import { waitUntilOffNode } from './volume-attachments.ts';
 
-/** How often the VM's record, or the lock of the disk, may be changed by other calls. */
+/** The number of attempts if other calls change the VM's record or the lock of the disk. */
 const tries = 5;
 
-/** A VM whose pod is made anew for its disks. Between the former pod and the next it has none. */
+/** A VM with the strategy `recreate`. Its pod is undefined between the old one and the new one. */
 export interface RecreatedVm {
   readonly secret: VmSecret;
   readonly pod: Pod | undefined;
 }
 
-/** That VM, given its pod if it has one; undefined for a VM of another strategy and for none. */
+/**
+ * Returns a VM of the strategy `recreate`, given its pod if it has one; undefined for a VM of another
+ * strategy, and if there is no VM.
+ */
 export async function findRecreatedVm(
   cloud: CallContext,
   cid: string,
@@ -43,19 +46,19 @@ export async function findRecreatedVm(
   return { secret, pod };
 }
 
-/** The disks that the VM is to have. */
+/** Returns the disks in the VM's record. */
 export function disksOfRecreatedVm({ secret }: RecreatedVm): string[] {
   const recorded = recordedPod(secret);
   return recorded === undefined ? [] : recordedDiskCids(recorded);
 }
 
 /**
- * Strategy `recreate`: the claim is given to the VM, the VM's disks are recorded, then its pod is made anew
- * with the volume. Killed at any point it is finished by the next call. The record is written on the
- * version that was read before the disk was locked: a detach_disk between the two has changed it, and all
- * is read and locked again. If the new pod does not start the VM gets its former disks back, unless another
- * call may have attached the disk (`takenBack`). Resolves with the hint, the same as under `hot`.
- * Model: recreate.pml.
+ * Attaches a disk under the strategy `recreate`: locks the claim for the VM, records the VM's disks, then
+ * recreates its pod with the volume. If the call is killed at any point, the next one finishes it. The record
+ * is written with the resourceVersion that was read before the disk was locked: if a detach_disk has changed
+ * the record in between, everything is read and locked again. If the new pod does not start, the VM gets its
+ * previous disks back, unless another call may have attached the disk (`takenBack`). Returns the disk hint,
+ * the same as under `hot`. Model: recreate.pml.
  */
 export async function attachByRecreate(
   cloud: CallContext,
@@ -81,7 +84,7 @@ export async function attachByRecreate(
   throw conflictError('DISK_NOT_ATTACHABLE', `VM '${vmCid}'`);
 }
 
-/** False if the VM's Secret has changed since it was read: nothing is recorded then. */
+/** Returns false if the VM's Secret has changed since it was read: nothing is recorded then. */
 async function recordAndSettle(
   cloud: CallContext,
   vm: RecreatedVm,
@@ -100,7 +103,7 @@ async function recordAndSettle(
   throw notAttachable(vm, diskCid, detachedMeanwhile);
 
   async function attempt(): Promise<Pod | undefined> {
-    // a VM of the strategy `hot` may have got the disk between our look and the lock (mark-attached.ts)
+    // a VM of the strategy `hot` may have got the disk between the read and the lock (mark-attached.ts)
     if (isNew) await clearAttachment(cloud, diskCid);
     const recorded = await recordDisks(cloud, secret, vm.pod, isNew ? [...cids, diskCid] : cids);
     if (recorded === undefined) return undefined;
@@ -111,11 +114,11 @@ async function recordAndSettle(
 }
 
 /**
- * Detaches by making the pod anew without the volume, and waits for its agent, which a director speaks to
- * at once. DISK_BUSY while something in the VM uses it: nothing was changed then. DISK_NOT_ATTACHED if
- * neither the record, nor the pod, nor the claim says that it is attached, and the claim does not say
- * either that it was detached from this very VM last: then an earlier call did all that this one is for.
- * DISK_BUSY, too, if an attach_disk has given the VM the disk again meanwhile. Model: recreate.pml.
+ * Detaches by recreating the pod without the volume. Waits for the agent, because a director contacts it
+ * immediately. DISK_BUSY, without changes, if a process in the VM uses the disk. DISK_BUSY also if an
+ * attach_disk has attached the disk to the VM again since. DISK_NOT_ATTACHED if neither the record, nor the
+ * pod, nor the claim names the attachment, and the claim does not say that the disk was last detached from
+ * this very VM: in that case an earlier call has done the work, and this call succeeds. Model: recreate.pml.
  */
 export async function detachByRecreate(cloud: CallContext, vm: RecreatedVm, diskCid: string): Promise<void> {
   let now = vm;
@@ -131,14 +134,14 @@ export async function detachByRecreate(cloud: CallContext, vm: RecreatedVm, disk
 
 interface Detaching {
   readonly diskCid: string;
-  /** This call has taken the disk from the record before. */
+  /** An earlier attempt of this call has removed the disk from the record. */
   readonly isAgain: boolean;
 }
 
 /**
- * The claim is read first. Then the record is written, if only with the disks that it has: an attach_disk
- * that had locked the disk before that and has not recorded it cannot do so any more. One that locks it
- * later has replaced the lock that was read.
+ * Makes one attempt. Reads the claim first, then writes the record, even if the disks in it do not change: an
+ * attach_disk that locked the disk before and has not recorded it yet then gets a conflict. One that locks
+ * the disk later replaces the lock that was read.
  */
 async function detachOnce(
   cloud: CallContext,
@@ -165,8 +168,8 @@ async function detachOnce(
   const recorded = await recordDisks(cloud, secret, pod, others);
   if (recorded === undefined) return 'record changed';
   await settleWithout(cloud, { ...vm, secret: recorded }, diskCid);
-  // before the unlock: a call that met its deadline here is finished by the next one, which does not see the
-  // pod that had the disk, nor its node
+  // before the unlock: if the call reaches its deadline here, the next call finishes it, and that one sees
+  // neither the pod that had the disk nor its node
   if (claim !== undefined) await waitUntilOffNode(cloud, claim, podWithDisk?.spec.nodeName);
   if (!isHeld || (await unlockDisk(cloud, claim, { secret, detached: true }))) return 'detached';
   return 'locked again';
@@ -175,7 +178,7 @@ async function detachOnce(
 const podWith = ({ pod }: RecreatedVm, diskCid: string): Pod | undefined =>
   pod !== undefined && recordedDiskCids(pod).includes(diskCid) ? pod : undefined;
 
-/** Rejects before anything was changed. */
+/** Rejects before any change. */
 async function refuseDetach(
   cloud: CallContext,
   vm: RecreatedVm,
@@ -215,8 +218,8 @@ async function readAgain(cloud: CallContext, vmCid: string): Promise<RecreatedVm
 }
 
 /**
- * A pod does not end while its node does not answer, and no other can take its name: NODE_LOST, nothing
- * changed.
+ * Rejects with NODE_LOST, without changes, if the node is lost: a pod does not end while its node does not
+ * answer, and no other pod can take its name.
  */
 async function assertNodeReachable(cloud: CallContext, { secret, pod }: RecreatedVm): Promise<void> {
   const nodeName = pod?.spec.nodeName;
@@ -230,7 +233,7 @@ async function assertNodeReachable(cloud: CallContext, { secret, pod }: Recreate
   });
 }
 
-/** A pod mounts claims of its own namespace alone. */
+/** Rejects a disk of another namespace: a pod can only mount claims of its own namespace. */
 function assertSameNamespace(cloud: CallContext, vmCid: string, diskCid: string): void {
   const disks = diskNamespaceOf(cloud);
   if (disks === cloud.namespace) return;
@@ -241,25 +244,25 @@ function assertSameNamespace(cloud: CallContext, vmCid: string, diskCid: string)
 }
 
 interface Attempt {
-  /** With the Secret as this call wrote it, or read it if it has not. */
+  /** The VM with the Secret as this call wrote it or, if it did not write it, read it. */
   readonly vm: RecreatedVm;
-  /** As this call locked it. */
+  /** The claim as this call locked it. */
   readonly claim: PersistentVolumeClaim;
-  /** The record did not name the disk before this call. */
+  /** True if the record did not name the disk before this call. */
   readonly isNew: boolean;
 }
 
 /**
- * The error to report, after the VM has its former disks again; if it has not, the error says that too.
- * Only a disk that this call has added to a record which nobody has written since is taken back: each
- * attach_disk writes the record, so no other call can have answered that the disk is attached.
+ * Rolls the attach back and returns the error to report. If the VM does not get its previous disks back, the
+ * error reports that, too. Removes only a disk that this call has added to a record which no call has written
+ * since: each attach_disk writes the record, so no other call can have reported success for the disk.
  */
 async function takenBack(
   cloud: CallContext,
   { vm, claim, isNew }: Attempt,
   error: ProductError | ApiError,
 ): Promise<ProductError | ApiError> {
-  // a VM that is gone has nothing
+  // a deleted VM has no disks
   if (isProductError(error, 'VM_NOT_FOUND')) return error;
   const diskCid = claim.metadata.name ?? '';
   const failure = (rest: string): ProductError =>

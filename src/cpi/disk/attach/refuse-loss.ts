@@ -6,19 +6,23 @@ import type { PersistentVolumeClaim } from '../claim.ts';
 import { findClaim } from '../claim.ts';
 
 /**
- * True for a claim that somebody deleted while a pod used it: Kubernetes lets it go, and its volume with it, with that
- * pod, and nothing takes the deletion back (kubernetes: pkg/controller/volume/pvcprotection). A claim that was never
- * bound holds nothing; one that its owner gave up may go, and so may one that delete_disk has deleted. Model: hot.pml
+ * Returns true if detaching would delete the data. The claim has a deletionTimestamp: when the last pod that
+ * uses it ends, Kubernetes deletes the claim and its volume, and nothing cancels that (kubernetes:
+ * pkg/controller/volume/pvcprotection). False if the claim was never bound, has the annotation give-up, or
+ * was deleted by delete_disk. Model: hot.pml
  */
 export const wouldDeleteData = ({ metadata, spec }: PersistentVolumeClaim): boolean =>
   metadata.deletionTimestamp !== undefined &&
   spec.volumeName !== undefined &&
-  // update_disk deleted it, and its copy has the data
+  // update_disk deleted it, and its replacement has the data
   metadata.annotations?.[annotation.replaced] !== 'true' &&
   metadata.annotations?.[annotation.giveUp] !== 'true' &&
   metadata.annotations?.[annotation.deleting] !== 'true';
 
-/** Rejects with DISK_WOULD_BE_LOST, which says what to do, for the first claim that would go with the VM's pod. */
+/**
+ * Rejects with DISK_WOULD_BE_LOST, which names the next step, for the first claim that would be deleted with
+ * the VM's pod.
+ */
 export function assertClaimsRetained(
   vmCid: string,
   claims: readonly (PersistentVolumeClaim | undefined)[],
@@ -36,14 +40,14 @@ export function assertClaimsRetained(
   );
 }
 
-/** The claims of those disks, where they are. */
+/** Returns the existing claims of those disks. */
 export const claimsOf = (
   cloud: CallContext,
   diskCids: readonly string[],
 ): Promise<(PersistentVolumeClaim | undefined)[]> =>
   Promise.all(diskCids.map((cid) => findClaim(cloud, cid)));
 
-/** The claims that name a VM: its own, and the disks of one whose pod is made anew. */
+/** Returns the claims of a VM: its own volume and, under the strategy `recreate`, its disks. */
 export async function claimsOfRecreatedVm(
   cloud: CallContext,
   vmCid: string,

@@ -17,14 +17,18 @@ import { untilReadyIn } from './until-ready-script.ts';
 const pauseMs = 500;
 const graceSeconds = 40;
 
-/** `gone`: nothing has confirmed it. A pod: the attachment as it was when it could not have the disk in the VM. */
+/**
+ * `gone`: the attachment pod is deleted, and the release is not confirmed. A pod: the version of the
+ * attachment pod for which it is certain that the disk is not mounted.
+ */
 export type Release = 'released' | 'gone' | Pod;
 
 /**
- * Has the holder of an attachment take the disk out of the VM, while it runs and nobody uses the disk.
- * Resolves with `released` when the disk is out, or its node was given up; with `gone` if the attachment is; with the attachment if, by a
- * killed attach, the disk was never in: it may be deleted on that version alone. Rejects with DISK_BUSY, the disk still attached, also
- * if an attach_disk that the caller does not know of has had it mounted (`mark`: of the last one it knows of), and with NODE_LOST.
+ * Has the mount container of an attachment pod unmount the disk in the VM, if it runs and nothing uses the
+ * disk. Returns `released` if the disk is unmounted, or its node is out of service; `gone` if the attachment
+ * pod is deleted; the attachment pod if a killed attach_disk never mounted the disk: only this version of it
+ * may be deleted. Rejects with DISK_BUSY, the disk still attached, also if an attach_disk that the caller
+ * does not know of has had it mounted (`mark`: that of the last one it knows of), and with NODE_LOST.
  * Model: hot.pml
  */
 export async function unmountFromVm(cloud: CallContext, attachment: Pod, mark: number): Promise<Release> {
@@ -38,7 +42,7 @@ export async function unmountFromVm(cloud: CallContext, attachment: Pod, mark: n
       if (outcome.exitCode === releaseExit.released) return 'released';
       if (outcome.exitCode === releaseExit.busy) throw diskBusyError(attachment, outcome.stdout, seconds);
       if (outcome.exitCode === releaseExit.attachedAgain) throw attachedAgain(attachment);
-      // the script did not run: the name may be another attachment's by now
+      // the script did not run: another attachment pod may have the name now
       if ((await presentOf(cloud, attachment)) === undefined) return 'gone';
     }
     if (cloud.clock.now() >= end) {
@@ -60,8 +64,8 @@ export async function unmountFromVm(cloud: CallContext, attachment: Pod, mark: n
 }
 
 /**
- * True where the node was deleted or tainted out-of-service: nothing writes there any more, an operator said so.
- * NODE_LOST where it is lost and nobody has said that.
+ * Returns true if the node was deleted or tainted out-of-service: by this an operator declares that nothing
+ * writes there any more. Rejects with NODE_LOST if the node is lost without that.
  */
 async function isGivenUp(cloud: CallContext, attachment: Pod): Promise<boolean> {
   const { nodeName } = attachment.spec;
@@ -76,20 +80,25 @@ async function isGivenUp(cloud: CallContext, attachment: Pod): Promise<boolean> 
   return state?.kind === 'given up';
 }
 
-/** The attachment as it is now; undefined if it is gone. */
+/** Returns the current version of the attachment pod; undefined if it is deleted. */
 async function presentOf(cloud: CallContext, attachment: Pod): Promise<Pod | undefined> {
   const now = await findAttachment(cloud, diskCidOf(attachment));
   return now?.metadata.uid === attachment.metadata.uid ? now : undefined;
 }
 
-/** False for an attachment that never got as far as the VM's hub: its image, its node or its volume did not come. */
+/**
+ * Returns false for an attachment pod that never reached the VM's hub: it got no image, no node or no volume.
+ */
 async function mayBeBound(cloud: CallContext, now: Pod): Promise<boolean> {
-  // one that was ended meanwhile is no witness: the next detach asks the VM
+  // a pod that ended during the call proves nothing: the next detach checks the VM
   if (isTerminal(now)) return true;
   return takesOver(now) && !hasStarted(now) ? isLeftoverInVm(cloud, now) : mayBeMounted(now);
 }
 
-/** Of an attachment that never ran and has a mount to take over only the VM knows. */
+/**
+ * Checks the VM itself: only the VM knows whether an attachment pod that adopts a mount, and never ran, has
+ * one to adopt.
+ */
 async function isLeftoverInVm(cloud: CallContext, attachment: Pod): Promise<boolean> {
   const vm = await findVm(cloud, vmCidOf(attachment));
   if (vm === undefined || vm.metadata.uid !== attachment.metadata.annotations?.[annotation.vmUid])
@@ -98,7 +107,7 @@ async function isLeftoverInVm(cloud: CallContext, attachment: Pod): Promise<bool
   return isMountedOrRestarting(cloud, vm, diskCidOf(attachment));
 }
 
-/** The error where the container cannot be reached now; it may be starting again. */
+/** Returns the error if the container cannot be reached now; it may be restarting. */
 async function runReleaseScript(
   cloud: CallContext,
   attachment: Pod,
@@ -117,7 +126,7 @@ async function runReleaseScript(
         'release',
         ...[diskCidOf(attachment), annotations[annotation.vmUid] ?? '', uid, String(seconds), String(mark)],
       ],
-      // one look through the node's processes may take its time
+      // a single search through the node's processes may take long
       deadlineMs: (seconds + graceSeconds) * 1000,
     });
   } catch (error) {

@@ -9,9 +9,10 @@ import type { TakenOver } from './take-over.ts';
 import { adoptMount } from './take-over.ts';
 
 /**
- * For an attachment that cannot be asked any more, because nothing runs in it (`isEnded`) or because it is gone: a new one, which has
- * taken over what is mounted in the VM and can be asked for it. `mark`: that of the last attach_disk that the caller knows of. Undefined if the VM has nothing mounted any more. Rejects as
- * `importRecord` and `refuseMounted` do. Model: hot.pml
+ * Replaces an attachment pod that cannot be reached, because it is terminal (`isTerminal`) or deleted, by a
+ * running one that adopts the existing mount. `mark`: that of the last attach_disk that the caller knows of.
+ * Returns undefined if the VM has nothing mounted any more. Rejects as `adoptMount` and `refuseMounted` do.
+ * Model: hot.pml
  */
 export async function replaceTerminalAttachment(
   cloud: CallContext,
@@ -27,7 +28,10 @@ export async function replaceTerminalAttachment(
   return undefined;
 }
 
-/** Rejects with DISK_BUSY if a VM that is being deleted has the disk mounted without an attachment that runs. Model: hot.pml */
+/**
+ * Rejects with DISK_BUSY if a terminating VM has the disk mounted without an attachment pod that runs.
+ * Model: hot.pml
+ */
 export async function refuseMounted(cloud: CallContext, vm: Pod, diskCid: string): Promise<void> {
   if (!(await isMountedInVm(cloud, vm, diskCid))) return;
   throw new ProductError(

@@ -11,14 +11,15 @@ import {
 } from './attachments.ts';
 import { sweeperPod } from './sweeper-pod.ts';
 
-/** A kubelet takes about a second to take a pod down that nothing holds. */
+/** A kubelet takes about a second to remove a pod that nothing keeps. */
 const startGraceMs = 5000;
 
 /**
- * Sees to it that a VM's pod, whose deletion was asked for and whose attachments are gone, can go. An attachment that was
- * deleted while its holder could not run, or by force, has left its mount in the hub, and a kubelet never unmounts the hub
- * under it. Where the pod stays though its containers have ended, a sweeper is made, and
- * ended again when `gone` has settled. Resolves without any request where `gone` comes in time. Model: hot.pml
+ * Unblocks the deletion of a VM's pod that hangs on leftover mounts in its hub. An attachment pod that was
+ * deleted while its container could not run, or was force-deleted, leaves its mount in the hub, and a kubelet
+ * never unmounts the hub under a mount. If the pod stays although its containers have ended, creates a
+ * sweeper, and deletes it when `gone` has settled. Sends no request if `gone` resolves in time.
+ * Model: hot.pml
  */
 export async function cleanUpHub(cloud: CallContext, vm: Pod, gone: Promise<unknown>): Promise<void> {
   const over = new AbortController();
@@ -33,7 +34,7 @@ export async function cleanUpHub(cloud: CallContext, vm: Pod, gone: Promise<unkn
     const now = await findVm(cloud, vm.metadata.name);
     if (now === undefined || now.metadata.uid !== vm.metadata.uid) return;
     if (!isTerminal(now)) continue;
-    // one that is there already is another call's, and does the same
+    // an existing sweeper was made by another call, and does the same
     await createAttachmentPod(cloud, sweeperPod(attachmentPlanBase(cloud, now)));
     isMade = true;
   }
@@ -44,7 +45,10 @@ export async function cleanUpHub(cloud: CallContext, vm: Pod, gone: Promise<unkn
   await waitForAttachmentDeletion(cloud, sweeper, cloud.config.deadlines.deleteVm);
 }
 
-/** True where the VM's container, which alone has the hub mounted, has ended and will not run again. */
+/**
+ * Returns true if the VM's container, the only one that has the hub mounted, has ended and will not run
+ * again.
+ */
 function isTerminal({ metadata, spec, status }: Pod): boolean {
   return (
     metadata.deletionTimestamp !== undefined &&

@@ -1,8 +1,9 @@
 import { volumeFunctions } from './volume-functions.ts';
 
 /**
- * The container of a sweeper: unmounts every volume in the hub of a VM whose containers have ended that nobody uses, again and
- * again until it is deleted. It has no volume itself: what is mounted in the hub says which it is, wherever the VM has moved it.
+ * The container of a sweeper. While it runs it keeps unmounting every unused volume in the hub of a VM whose
+ * containers have ended. It has no volume itself: it identifies a volume by what is mounted in the hub,
+ * wherever the VM has moved the mount.
  */
 export const sweepScript = `${volumeFunctions}
 trap 'exit 0' TERM INT

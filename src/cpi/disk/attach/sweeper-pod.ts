@@ -4,8 +4,8 @@ import { attachmentPod } from './attachment-pod.ts';
 import { sweepScript } from './sweep-script.ts';
 
 /**
- * The pod that takes what attachments left out of a VM's hub: an attachment of no disk, named after the VM, so that
- * whatever admits and ends attachments does so with it.
+ * Returns the pod that removes leftover mounts from a VM's hub: an attachment pod without a disk, named after
+ * the VM, so that policies and controllers treat it like the VM's attachment pods.
  */
 export function sweeperPod(plan: Omit<AttachmentPlan, 'diskCid'>): Pod {
   const pod = attachmentPod({ ...plan, diskCid: plan.vm.metadata.name ?? '' });

@@ -24,14 +24,14 @@ const deadlineMs = 40_000;
 
 export interface Failure {
   readonly error: unknown;
-  /** What the call wrote on the claim (mark-attached.ts), if it came that far. */
+  /** The mark that the call wrote to the claim (mark-attached.ts), if it got that far. */
   readonly mark: string | undefined;
 }
 
 /**
- * The error of an attach_disk that failed, after its attachment is gone. The attachment stays if the disk may be in the VM: another
- * call for the same pair may have answered success, and a job may be writing. The error then says so, as it does if the
- * attachment does not go. Model: hot.pml
+ * Rolls a failed attach_disk back and returns its error after the attachment pod is deleted. The attachment
+ * pod stays if the disk may be in the VM: another call for the same pair may have succeeded, and a job may be
+ * writing. The error then reports this, and also if the attachment pod is not deleted in time. Model: hot.pml
  */
 export async function takenBack(
   cloud: CallContext,
@@ -61,12 +61,15 @@ async function withWords(error: unknown, words: string): Promise<unknown> {
   return new ProductError(error.code, `${error.message}; ${words}`, { cause: error });
 }
 
-/** `gone`: others have deleted it, or no call can have succeeded; what its mount container did is not known. */
+/**
+ * `gone`: another program has deleted it, or no call can have succeeded; what its mount container did is not
+ * known.
+ */
 type End = 'stays' | 'never bound' | 'gone';
 
 /**
- * Ends an attachment that cannot have the disk in the VM, and waits for that: judged by its present state, and deleted on exactly
- * the version that was judged.
+ * Deletes an attachment pod that cannot have the disk in the VM, and waits until it is deleted. Judges its
+ * current state, and deletes only the version that it judged.
  */
 async function endUnlessBound(cloud: CallContext, attachment: Pod): Promise<End> {
   const isVain = await cannotSucceed(cloud, attachment);
@@ -83,9 +86,10 @@ async function endUnlessBound(cloud: CallContext, attachment: Pod): Promise<End>
 }
 
 /**
- * True if no attach_disk to a VM of this strategy can have answered success: the disk is gone, delete_disk deletes it, update_disk has
- * replaced it, or a VM of the strategy `recreate` has it; also if the VM of the attachment is gone. The mount container then releases
- * what it has mounted as soon as nothing uses it.
+ * Returns true if no attach_disk to a VM of this strategy can have succeeded: the disk is deleted,
+ * delete_disk is deleting it, update_disk has replaced it, or a VM of the strategy `recreate` has it; also if
+ * the VM of the attachment pod is deleted. The mount container then unmounts the volume as soon as nothing
+ * uses it.
  */
 async function cannotSucceed(cloud: CallContext, attachment: Pod): Promise<boolean> {
   const claim = await findClaim(cloud, diskCidOf(attachment));
@@ -101,7 +105,7 @@ async function mayBeInVm(cloud: CallContext, now: Pod): Promise<boolean> {
   return takesOver(now) || !isRunning(now) || !(await isEndedByHolder(cloud, now));
 }
 
-/** True if the mount container has not mounted the disk, and will not do so any more. */
+/** Returns true if the mount container has not mounted the disk, and will not do so any more. */
 async function isEndedByHolder(cloud: CallContext, now: Pod): Promise<boolean> {
   const { name = '', uid = '', annotations = {} } = now.metadata;
   const vmUid = annotations[annotation.vmUid] ?? '';
@@ -117,7 +121,7 @@ async function isEndedByHolder(cloud: CallContext, now: Pod): Promise<boolean> {
     return exitCode === endUnlessBoundExit.ended;
   } catch (error) {
     if (!isApiError(error) && !isProductError(error)) throw error;
-    // it cannot be asked
+    // the container cannot be reached
     return false;
   }
 }

@@ -11,24 +11,30 @@ import { isMountedInVm, isMountedOrRestarting } from './is-mounted.ts';
 import { attachedAgain } from './mark-detached.ts';
 import { wasDetachedFrom, wasGivenAgain, wasGivenTo } from './last-vm.ts';
 
-/** An attachment that has taken over what is mounted in the VM. */
+/** An attachment pod that has adopted the existing mount in the VM. */
 export interface TakenOver {
   readonly attachment: Pod;
-  /** What the claim says of it (mark-attached.ts). */
+  /** Its mark on the claim (mark-attached.ts). */
   readonly mark: number;
 }
 
 export interface TakeOver {
   readonly diskCid: string;
-  /** The call has seen an attachment of the disk to that VM; absent: none. `mark`: that of the last attach_disk it knows of. */
+  /**
+   * An attachment pod of the disk and that VM, which the call has seen; undefined: none. `mark`: that of the
+   * last attach_disk that the call knows of.
+   */
   readonly former?: { readonly attachment: Pod; readonly mark: number };
 }
 
 /**
- * An attachment of a disk that is mounted in a living VM though it has none: it was deleted while its holder could not
- * run, or by force. A new one, which mounts nothing, can let go of the mount. Undefined if the disk is not there, or gone. A VM whose container waits for its restart has the disk if the claim says that the VM was given it last, or if
- * there is a `former` one and no detach_disk has noted its release; a disk that was never on the VM is not attached to it. Rejects as
- * `isMountedInVm` does, and with DISK_BUSY if an attach_disk has given the VM the disk since `former`. Model: hot.pml
+ * Creates an attachment pod for a disk that is mounted in an existing VM without one, because the pod was
+ * force-deleted, or deleted while its container could not run. The new pod mounts nothing, and can unmount
+ * the existing mount. Returns undefined if the disk is not mounted there, or is deleted. A VM whose container
+ * waits for its restart counts as having the disk if the claim says that the disk was last attached to it, or
+ * if there is a `former` pod and no detach_disk has recorded its release. A disk that was never on the VM is
+ * not attached to it. Rejects as `isMountedInVm` does, and with DISK_BUSY if an attach_disk has attached the
+ * disk to the VM since `former`. Model: hot.pml
  */
 export async function adoptMount(
   cloud: CallContext,
@@ -46,7 +52,7 @@ export async function adoptMount(
     if (former !== undefined) refuseLater(now, former);
     return refuseMountElsewhere(cloud, now, vm);
   };
-  // it is in the VM: another detach_disk that releases it meanwhile must not find it mounted again
+  // the disk is mounted: if another detach_disk releases it now, it must not be mounted again
   const ask = (): Promise<BindOutcome> => Promise.resolve({ kind: 'bound' });
   const { mark } = await hold(cloud, vm, claim, { takesOver: true, look, ask });
   const attachment = await findAttachment(cloud, diskCid);

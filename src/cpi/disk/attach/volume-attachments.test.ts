@@ -22,13 +22,13 @@ const attachment = (attachmentName: string, nodeName: string): KubernetesObject 
 
 interface World {
   readonly cloud: CallContext;
-  /** What was asked of the VolumeAttachments, in order. */
+  /** The queries for VolumeAttachments, in order. */
   readonly asked: ListQuery[];
 }
 
 /**
- * A cluster with these VolumeAttachments, which go when they are watched. `volume` undefined: it may not be
- * read.
+ * Makes a cluster with these VolumeAttachments, which are deleted when they are watched. `volume` undefined:
+ * it may not be read.
  */
 async function world(
   t: TestContext,

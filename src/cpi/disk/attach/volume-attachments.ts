@@ -19,9 +19,9 @@ interface VolumeAttachment extends KubernetesObject {
 }
 
 /**
- * Waits until the storage driver has detached the disk's volume from the node it was on: before that an attach on
- * another node stalls. `node` undefined: any node. Resolves with whether it had it there at all. Nothing is waited for where the cluster has no
- * VolumeAttachments, or the CPI's role may not list them (manifests/rbac/cluster.yaml).
+ * Waits until the storage driver has detached the disk's volume from the node. Otherwise an attach on another
+ * node hangs. `node` undefined: any node. Returns whether the volume was attached there. Does not wait if the
+ * cluster has no VolumeAttachments, or if the CPI's role may not list them (manifests/rbac/cluster.yaml).
  */
 export async function waitUntilOffNode(
   cloud: CallContext,
@@ -44,14 +44,15 @@ export async function waitUntilOffNode(
 }
 
 /**
- * The same for whatever node: a disk that no VM has may still be mounted there, where its attachment was deleted by
- * force, or by a pod that is not ours. A kubelet keeps a volume attached that is mounted anywhere on its node.
+ * Waits until the storage driver has detached the volume from every node. A disk that no VM has may still be
+ * mounted on a node if its attachment pod was force-deleted, or by a pod that the CPI does not manage. A
+ * kubelet keeps a volume attached that is mounted anywhere on its node.
  */
 export async function waitUntilOnNoNode(cloud: CallContext, claim: PersistentVolumeClaim): Promise<void> {
   await waitUntilOffNode(cloud, claim, undefined);
 }
 
-/** All VolumeAttachments of the cluster are read only where the name of the wanted one is not known. */
+/** Reads all VolumeAttachments of the cluster only if the name of the needed one is not known. */
 async function volumeAttachmentsOf(
   cloud: CallContext,
   volumeName: string,
@@ -70,7 +71,7 @@ async function volumeAttachmentsOf(
   );
 }
 
-/** Undefined where the role may not read it, or it is gone. */
+/** Undefined if the role may not read the volume, or if it is deleted. */
 async function readVolume(cloud: CallContext, name: string): Promise<PersistentVolume | undefined> {
   try {
     return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
@@ -80,13 +81,17 @@ async function readVolume(cloud: CallContext, name: string): Promise<PersistentV
   }
 }
 
-/** Their plugins have no attacher (kubernetes: pkg/volume, FindAttachablePluginBySpec). */
+/**
+ * Returns true for a volume whose plugin has no attacher (kubernetes: pkg/volume,
+ * FindAttachablePluginBySpec).
+ */
 const driverSkipsAttach = ({ spec: { hostPath, local, nfs } }: PersistentVolume): boolean =>
   (hostPath ?? local ?? nfs) !== undefined;
 
 /**
- * The name that the attach-detach controller gives a VolumeAttachment (kubernetes: pkg/volume/csi, getAttachmentName).
- * Undefined for a volume of a former in-tree plugin, whose handle the controller makes of its source (csi-translation-lib).
+ * Returns the name that the attach-detach controller gives a VolumeAttachment (kubernetes: pkg/volume/csi,
+ * getAttachmentName). Undefined for a volume of a former in-tree plugin: the controller derives its handle
+ * from its source (csi-translation-lib).
  */
 function csiAttachmentName(volume: PersistentVolume | undefined, node: string): string | undefined {
   const { driver, volumeHandle } = volume?.spec.csi ?? {};

@@ -10,9 +10,12 @@ import { runCommand } from '../../../cluster/node/command.ts';
 import { describeInNamespace } from '../../../cluster/node/testing/in-namespace.ts';
 import { volumeFunctions } from './volume-functions.ts';
 
-/** What of the attachments' scripts needs mounts alone: the sh that is PID 1 here stands for the node's init. */
+/**
+ * The functions of the attachment pods' scripts that need nothing but mounts: the sh that is PID 1 here
+ * stands for the node's init.
+ */
 describeInNamespace(import.meta.filename, () => {
-  /** A node that has a file system, the source of a static volume, at `place` too. */
+  /** Makes a node that has a file system, the source of a static volume, at `place`, too. */
   async function nodeWithOwn(t: TestContext): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-volume-'));
     t.after(async () => {
@@ -28,7 +31,7 @@ describeInNamespace(import.meta.filename, () => {
     return folder;
   }
 
-  /** A process in a mount namespace of its own, after what it mounted there. */
+  /** Starts a process in a mount namespace of its own, after it has run `mounting` there. */
   async function beside(t: TestContext, folder: string, mounting: string): Promise<void> {
     const script = `cd "$1" && ${mounting} && echo ready && exec sleep 1000`;
     const apart = ['--mount', '--propagation', 'private', 'sh', '-c', script, 'beside', folder];

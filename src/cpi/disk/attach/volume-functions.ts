@@ -1,24 +1,26 @@
-/** Exit code of a script that says why it cannot: what it was to mount is not mounted. */
+/** Exit code of a script that could not mount the volume. stderr has the reason. */
 export const mountFailedExit = 64;
 
 /**
- * Shell functions of an attachment's scripts. $1 is the disk's cid (of a sweeper: the VM's), $2 the uid of the VM's pod; the volume is at
- * /volume, the VM's hub at /hub, and /scratch is the attachment's own. Attachments of version 0.1.0 have the hub's folder `disks` at
- * /hub and the whole hub at /vm/hub; the CPI runs these scripts in them, too.
+ * Shell functions of an attachment pod's scripts. $1 is the disk's cid (of a sweeper: the VM's), $2 the uid
+ * of the VM's pod; the volume is at /volume, the VM's hub at /hub, and /scratch belongs to the attachment
+ * pod. Attachment pods of version 0.1.0 have the hub's folder `disks` at /hub and the whole hub at /vm/hub;
+ * the CPI runs these scripts in them, too.
  *
- * Root of the VM writes in the hub as it likes, at any moment. So nothing is mounted on a path below it: `stand_in` makes a directory
- * the working directory, looks at what that is (a directory of root in the hub's own file system, at its own path, so no link led
- * there), and the mount goes onto `.`, which no rename and no link changes any more. At worst it is elsewhere in the same hub.
- * umount(8) has no such way: a path that is changed at that moment can name another mount of this container, but none of the node
- * (mount(2) and umount(2) refuse what is in another mount namespace), and the checks that follow then find no volume and fail.
+ * Root of the VM can change the hub at any moment. So nothing is mounted on a path below it: `stand_in` makes
+ * a directory the working directory and checks it there (a directory of root in the hub's own file system, at
+ * its own path, so no link led to it). Then the volume is mounted onto `.`, which no rename and no link can
+ * change. At worst it is elsewhere in the same hub. umount(8) has no such way: a path that is changed at that
+ * moment can name another mount of this container, but none of the node (mount(2) and umount(2) refuse a
+ * mount of another mount namespace), and the checks that follow then find no volume and fail.
  *
- * A volume is known by device and root (mountinfo fields 3 and 4). It is in use while some mount namespace of the node
- * (hostPID) has it, or a folder of it, mounted anywhere but at
- * - the hub entry, after any prefix, in whoever sees the hub,
- * - the volume plugin's own paths: the attachment's volumes and globalmount,
- * - a place where the node's own init sees the same root of it: the source of a static local volume. The node may have that at a
- *   path that VMs use, too, but not the folder `store` in it.
- * No answer from the search is an answer too: the volume counts as used unless the search ran to its end.
+ * A volume is identified by device and root (mountinfo fields 3 and 4). It is in use while some mount
+ * namespace of the node (hostPID) has it, or a folder of it, mounted anywhere but at
+ * - the hub entry, after any prefix, in a mount namespace that contains the hub,
+ * - the volume plugin's own paths: the attachment pod's volumes and globalmount,
+ * - a path where the node's own init sees the same root of it: the source of a static local volume. The node
+ *   may have that at a path that VMs use, too, but not the folder `store` in it.
+ * If the search does not finish, the volume counts as in use.
  */
 export const volumeFunctions = `set -u
 cid=$1

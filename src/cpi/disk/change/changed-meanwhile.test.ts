@@ -17,7 +17,10 @@ import { resizeDisk } from '../resize-disk.ts';
 import { setDiskMetadata } from '../set-disk-metadata.ts';
 import { updateDisk } from '../update-disk.ts';
 
-/** What a call says of the disk, or makes of it, while update_disk copies it must be true of the copy, too. */
+/**
+ * If a call describes or changes the disk while update_disk copies it, the change must apply to the
+ * replacement, too.
+ */
 
 const other = { storage_class: 'other' };
 const before = { deployment: 'before', instance_group: 'router', id: '1' };
@@ -30,7 +33,10 @@ async function describedDisk(t: TestContext): Promise<StorageCloud & { disk: str
   return { ...world, disk };
 }
 
-/** A cloud that does something else before its n-th write of the disk's claim: 1 marks the copy, 2 replaces the disk. */
+/**
+ * Returns a context that does something else before its n-th write of the disk's claim: 1 marks the
+ * replacement, 2 replaces the disk.
+ */
 const beforeWrite = (
   cloud: CallContext,
   { disk, count }: { disk: string; count: number },
@@ -72,7 +78,7 @@ test('metadata that set_disk_metadata gives a disk while update_disk copies it i
 test('… and so is what it got when an update_disk had been killed, which the next one finishes', async (t) => {
   const world = await describedDisk(t);
   const { cloud, disk } = world;
-  // mark, snapshot, copy
+  // mark, snapshot, replacement
   const killed = { ...cloud, api: crashingApi(cloud.api, 3, 'after') };
   await assert.rejects(updateDisk(killed, [disk, 64, other]), (error) => error instanceof Crash);
   const made = (await claimOf(world, disk)).metadata.annotations?.[annotation.copy];
@@ -109,7 +115,7 @@ test('… and set_disk_metadata answers no success for a claim that was replaced
     `get persistentvolumeclaims ${disk}`,
     async () => {
       const copy = await updateDisk(cloud, [disk, 64, other]);
-      // the caller has heard of the copy: its former cid is forgotten
+      // the caller knows the replacement: its previous cid is dropped
       await attachDisk(cloud, [vmCid, copy]);
     },
     2,

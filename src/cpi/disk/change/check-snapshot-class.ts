@@ -6,8 +6,9 @@ import type { CallContext } from '../../cloud.ts';
 import { noSnapshotApi } from '../../snapshot/snapshot-class.ts';
 
 /**
- * Rejects where no snapshot of a disk of that driver can have the class: NOT_IMPLEMENTED without the API, NOT_SUPPORTED without
- * the class or for another driver's. A role that may not read it goes on. Changes nothing.
+ * Rejects if no snapshot of a disk of that driver can have the class: NOT_IMPLEMENTED without the API,
+ * NOT_SUPPORTED if the class does not exist or is of another driver. If the role may not read it, the class
+ * is accepted. Changes nothing.
  */
 export async function checkSnapshotClass(
   cloud: CallContext,

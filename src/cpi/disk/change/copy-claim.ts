@@ -7,18 +7,21 @@ import { parseBytes, requestedBytes } from '../claim-size.ts';
 import { formerCids, isFormerCid } from '../former-cids.ts';
 
 export interface ReplacementSpec {
-  /** The cid that the caller knows the disk by. */
+  /** The cid by which the caller knows the disk. */
   readonly cid: string;
   readonly claim: PersistentVolumeClaim;
   readonly sizeMiB: number;
   readonly properties: DiskProperties;
   readonly source: StorageClass;
   readonly target: StorageClass;
-  /** The class of the snapshot through which the copy is made; absent: a clone. */
+  /** The class of the snapshot through which the data is copied. Undefined: a clone. */
   readonly snapshotClass: string | undefined;
 }
 
-/** The claim of a copy: the disk's labels and metadata, and the cid that it may stand for. Pure. */
+/**
+ * Returns the claim of a replacement: it has the disk's labels and metadata, and the cid that it may stand
+ * for.
+ */
 export function buildReplacementClaim(
   order: ReplacementSpec,
   name: string,
@@ -56,8 +59,8 @@ export function buildReplacementClaim(
 }
 
 /**
- * The patch by which a copy takes the place of a disk. The copy then says of the disk what the disk's claim says by now, which may be
- * something else than when the copy was made. Pure. Model: update.pml
+ * Returns the patch by which a replacement takes the place of a disk. It copies the metadata that the disk's
+ * claim has now, which may have changed since the replacement was made.
  */
 export function standingCopy({ metadata: { labels = {}, annotations = {} } }: PersistentVolumeClaim): {
   labels: Record<string, string | null>;
@@ -74,7 +77,7 @@ export function standingCopy({ metadata: { labels = {}, annotations = {} } }: Pe
   };
 }
 
-/** True for a claim that is what `buildReplacementClaim` would make. Pure. */
+/** Returns true for a claim that `buildReplacementClaim` would make. */
 export function matchesSpec(order: ReplacementSpec, { spec, metadata }: PersistentVolumeClaim): boolean {
   const kind = order.snapshotClass === undefined ? 'PersistentVolumeClaim' : 'VolumeSnapshot';
   return (
@@ -86,14 +89,14 @@ export function matchesSpec(order: ReplacementSpec, { spec, metadata }: Persiste
   );
 }
 
-/** Without the names of the disk. A VM that is gone may have left its name on it, too. */
+/** Returns the labels without the cids of the disk. A deleted VM may have left its cid there, too. */
 function ofDisk(labels: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(labels).filter(([key]) => key !== label.vmId && key !== label.diskId && !isFormerCid(key)),
   );
 }
 
-/** What says something about the disk's own claim, and not about the disk. */
+/** Annotations that describe the old claim and not the disk, so a replacement does not get them. */
 const ofClaim: readonly string[] = [
   annotation.attachment,
   annotation.attachedTo,
@@ -109,7 +112,7 @@ const ofClaim: readonly string[] = [
   annotation.vmUid,
 ];
 
-/** Without what is the binder's, the provisioner's and the former type's. */
+/** Returns the annotations without those of the binder, of the provisioner and of the previous type. */
 function preservedAnnotations(annotations: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(annotations).filter(

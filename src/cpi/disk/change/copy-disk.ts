@@ -33,10 +33,11 @@ import { isReplaced } from '../claim.ts';
 import { diskDeletedError } from '../disk-not-found.ts';
 
 /**
- * Puts a copy of another class or size in the place of a detached disk, and resolves with its cid (docs/decisions/0010). The
- * disk is marked with the copy's name, the copy made and bound, its helpers removed; then the disk's claim says that it is replaced,
- * the copy stands for it, and only then the disk is deleted. Killed anywhere and called again it goes on. Resolves only if the
- * disk was replaced by this very copy.
+ * Replaces a detached disk by a copy of another class or size, and returns the cid of the replacement
+ * (docs/decisions/0010). Order: the disk is marked with the replacement's name; the replacement is made and
+ * bound, its helpers removed; the disk's claim records that it is replaced; the replacement stands for it;
+ * only then is the old claim deleted. Can be interrupted anywhere and repeated. Returns only if the disk was
+ * replaced by this very replacement.
  *
  * Model: update.pml
  */
@@ -64,7 +65,9 @@ export async function copyDisk(cloud: CallContext, order: ReplacementSpec): Prom
   return copyName;
 }
 
-/** The disk with the name of its copy on it; what an earlier call made of other wishes is gone. */
+/**
+ * Marks the disk with the name of its replacement. Discards what an earlier call made for another request.
+ */
 async function prepareReplacement(
   cloud: CallContext,
   order: ReplacementSpec,
@@ -78,7 +81,7 @@ async function prepareReplacement(
     return { claim: await recordReplacement(cloud, claim, copyName, recheck), copyName };
   const found = await findClaim(cloud, namespace, previousReplacement);
   if (!isDiscarded(claim) && (found === undefined || matchesSpec(order, found))) {
-    // once more: an attach_disk may have taken the mark and that copy away
+    // again, because an attach_disk may have removed the mark and that replacement
     return {
       claim: await recordReplacement(cloud, claim, previousReplacement, recheck),
       copyName: previousReplacement,
@@ -98,9 +101,9 @@ async function createReplacement(
 ): Promise<void> {
   const { namespace = '' } = order.claim.metadata;
   const dataSource = await dataSourceFor(cloud, order, copyName);
-  // what is there already was made by an earlier try: only such a one has the name
+  // an existing claim was made by an earlier attempt: no other has the name
   await createOrGet(cloud.api, persistentVolumeClaims, buildReplacementClaim(order, copyName, dataSource));
-  // an attach_disk that came before this claim took its snapshot away, and without that it is never bound
+  // an attach_disk that came before this claim has removed its snapshot, and without that it is never bound
   await assertStillPlanned(cloud, order.claim, copyName);
   const waits = order.target.volumeBindingMode === 'WaitForFirstConsumer';
   if (waits) await ensureConsumer(cloud, order.claim, copyName);
@@ -121,7 +124,7 @@ async function createReplacement(
     lastWords: (last) => describeReplacement(cloud, { namespace, name: copyName, waits }, last),
     onProgress: cloud.reportProgress,
   });
-  // it may be that of a killed call, whose type named other classes
+  // it may be the replacement of a killed call whose type named other classes
   await annotateDiskType(cloud, copy, order.properties);
 }
 
@@ -136,7 +139,7 @@ async function ensureConsumer(
   try {
     await createOrGet(cloud.api, pods, pod);
   } catch (error) {
-    // a policy of the namespace: the copy is taken back, and the director has its own way
+    // a policy of the namespace: the replacement is rolled back, and the director copies the disk itself
     if (isAdmissionRejection(error))
       throw new ProductError('NOT_SUPPORTED', `${error.message}; ${directorFallbackHint}`, { cause: error });
     throw error;
@@ -167,7 +170,7 @@ async function findClaim(
   );
 }
 
-/** Undefined where the role may not read volumes: the copy is then made wherever the scheduler likes. */
+/** Undefined if the role may not read volumes: the scheduler then chooses any node for the replacement. */
 async function findVolume(cloud: CallContext, name: string): Promise<PersistentVolume | undefined> {
   try {
     return await cloud.api.get<PersistentVolume>({ resource: persistentVolumes, name });
@@ -178,8 +181,9 @@ async function findVolume(cloud: CallContext, name: string): Promise<PersistentV
 }
 
 /**
- * The error to report, after the copy is gone and the disk as before; if it does not go, the error says that too. Nothing in
- * Kubernetes tells whether a driver can copy: one that cannot is tried until the deadline, and then the director has its own way.
+ * Rolls the copy back and returns the error to report, after the replacement is deleted and the disk is as
+ * before; if this fails, the error reports that, too. No Kubernetes API shows whether a driver can copy. So a
+ * driver that cannot is tried until the deadline, and then the director copies the disk itself.
  */
 async function takenBack(cloud: CallContext, claim: PersistentVolumeClaim, error: unknown): Promise<unknown> {
   try {
@@ -204,8 +208,9 @@ async function takenBack(cloud: CallContext, claim: PersistentVolumeClaim, error
 }
 
 /**
- * Removes the copy of a call that failed, and the disk's mark of it. False if another call has come between: what that did may be
- * before or after this call made the copy, so this call removes it, unless it has taken the disk's place.
+ * Removes the replacement of a failed call, and its mark on the disk. Returns false if another call has
+ * changed the disk: the change may have come before or after this call made the replacement, so this call
+ * removes the replacement unless it has taken the disk's place.
  */
 async function isTakenBack(cloud: CallContext, first: PersistentVolumeClaim): Promise<boolean> {
   const copyName = replacementName(first) ?? '';
@@ -221,7 +226,7 @@ async function isTakenBack(cloud: CallContext, first: PersistentVolumeClaim): Pr
       await discardReplacement(cloud, now);
       return true;
     } catch (error) {
-      // the disk was changed between this look and the first write
+      // the disk was changed between this read and the first write
       if (!isProductError(error, 'DISK_BUSY')) throw error;
     }
   }

@@ -6,22 +6,23 @@ import type { CallContext } from '../../cloud.ts';
 import { annotation } from '../../labels.ts';
 import { claimReference, isReplaced } from '../claim.ts';
 
-/** How often a claim may be changed by others, controllers too, between our look and our write. */
+/** The number of attempts if other calls or controllers change the claim between the read and the write. */
 export const tries = 10;
 
 export const replacementName = ({ metadata }: PersistentVolumeClaim): string | undefined =>
   metadata.annotations?.[annotation.copy];
 
-/** True for a disk whose copy is being removed: that copy never takes the disk's place. */
+/** Returns true for a disk whose replacement is being removed: that one never takes the disk's place. */
 export const isDiscarded = ({ metadata }: PersistentVolumeClaim): boolean =>
   metadata.annotations?.[annotation.copyDropped] === 'true';
 
-/** Rejects if a disk that others have changed must not be marked any more. */
+/** Checks a disk that other calls have changed. Rejects if it must not be marked any more. */
 type Recheck = (now: PersistentVolumeClaim) => Promise<unknown>;
 
 /**
- * Marks the disk with the name of its copy; of two calls at once one does. Rejects with DISK_BUSY, and as `look` does, which sees the
- * disk again if it was changed meanwhile: an attach_disk that comes before the mark does not know of the copy.
+ * Marks the disk with the name of its replacement; if two calls try at once, one succeeds. Rejects with
+ * DISK_BUSY, and as `look` does, which checks the disk again if it has changed: an attach_disk that comes
+ * before the mark does not know of the replacement.
  *
  * Model: update.pml
  */
@@ -41,8 +42,8 @@ export async function recordReplacement(
 }
 
 /**
- * Says that the copy of a disk is removed, before it is: from here on no call replaces the disk by it. Rejects with
- * DISK_BUSY if the disk does not name that copy any more, or was replaced by it.
+ * Marks the replacement of a disk as discarded before it is deleted. From then on no call replaces the disk
+ * by it. Rejects with DISK_BUSY if the disk does not name that replacement any more, or was replaced by it.
  *
  * Model: update.pml
  */
@@ -56,7 +57,8 @@ export async function markDiscarded(
 }
 
 /**
- * Takes the mark off a disk whose copy was removed. A mark that names another copy is that of another call and stays.
+ * Removes the mark from a disk whose replacement was removed. A mark that names another replacement belongs
+ * to another call and stays.
  *
  * Model: update.pml
  */
@@ -68,8 +70,8 @@ export async function unmarkCopy(cloud: CallContext, forsaken: PersistentVolumeC
 }
 
 /**
- * Rejects with DISK_BUSY if the disk is not marked with that copy any more, or the copy is being dropped. A disk that is gone
- * passes: another call may have put the copy in its place.
+ * Rejects with DISK_BUSY if the disk is not marked with that replacement any more, or the replacement is
+ * being discarded. A deleted disk is accepted: another call may have put the replacement in its place.
  *
  * Model: update.pml
  */
@@ -83,7 +85,7 @@ export async function assertStillPlanned(
     throw concurrentChangeError(disk);
 }
 
-/** Undefined if the claim is gone, or another one has its name. */
+/** Undefined if the claim is deleted, or another one has its name. */
 export async function readAgain(
   cloud: CallContext,
   { metadata: { name = '', uid } }: PersistentVolumeClaim,
@@ -92,13 +94,16 @@ export async function readAgain(
   return now?.metadata.uid === uid ? now : undefined;
 }
 
-/** What a patch changes of a claim's labels and annotations; null removes one. */
+/** The labels and annotations of a claim that a patch changes; null removes one. */
 interface Marks {
   readonly labels?: Readonly<Record<string, string | null>>;
   readonly annotations: Readonly<Record<string, string | null>>;
 }
 
-/** Writes on exactly the state that was seen. Undefined, nothing written, if another call changed or deleted the claim. */
+/**
+ * Writes to exactly the version that was read. Returns undefined, without writing, if another call changed or
+ * deleted the claim.
+ */
 export async function writeSeen(
   cloud: CallContext,
   { metadata: { name = '', resourceVersion = '' } }: PersistentVolumeClaim,
@@ -113,7 +118,10 @@ export async function writeSeen(
   }
 }
 
-/** Undefined, nothing written, once the disk has another mark than `first`, is replaced, going or gone. */
+/**
+ * Returns undefined, without writing, if the disk has another mark than `first`, or is replaced, terminating
+ * or deleted.
+ */
 async function updateReplacementAnnotation(
   cloud: CallContext,
   first: PersistentVolumeClaim,

@@ -13,7 +13,10 @@ const provisionerHint = 'see whether the provisioner of its driver runs';
 const schedulingHint =
   "give room to its pod on a node that reaches the disk's volume and that the copy's storage class serves";
 
-/** Why a copy is not bound: the events of its claim and, where its class waits for a consumer, the state of that pod. */
+/**
+ * Describes why a replacement is not bound: the events of its claim and, if its class waits for a consumer,
+ * the state of that pod.
+ */
 export async function describeReplacement(
   cloud: CallContext,
   copy: { readonly namespace: string; readonly name: string; readonly waits: boolean },
@@ -23,7 +26,7 @@ export async function describeReplacement(
   const consumer = { namespace: copy.namespace, name: consumerName(copy.name) };
   const pod = await ignoreNotFound(cloud.api.get<Pod>({ resource: pods, ...consumer }));
   const words = await describePodAndEvents(cloud.api, consumer, pod);
-  // before that no provisioner is asked
+  // before that the provisioner does nothing
   const isPlaced = last?.metadata.annotations?.[volumeAnnotations.selectedNode] !== undefined;
   const onClaim = await describeClaim(cloud, copy, isPlaced ? provisionerHint : schedulingHint);
   return { state: `its pod ${consumer.name}: ${words}; the copy: ${onClaim.state}`, next: onClaim.next };

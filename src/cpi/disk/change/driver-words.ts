@@ -1,8 +1,9 @@
 import type { PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 
 /**
- * Why the driver refused, as its resizer wrote it on the claim together with the refusal: its event comes later, or never
- * (kubernetes-csi/external-resizer pkg/modifycontroller/modify_status.go). Undefined where it wrote nothing.
+ * Returns why the driver refused. Its resizer writes the reason on the claim together with the refusal, while
+ * its event comes later, or never (kubernetes-csi/external-resizer pkg/modifycontroller/modify_status.go).
+ * Undefined if it wrote no reason.
  */
 export function claimConditionMessage(
   { status }: PersistentVolumeClaim,

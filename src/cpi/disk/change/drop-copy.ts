@@ -10,14 +10,15 @@ import { isProvisional, isReplaced } from '../claim.ts';
 import { consumerName } from './consumer-pod.ts';
 import { concurrentChangeError, replacementName, markDiscarded, unmarkCopy } from './copy-mark.ts';
 
-/** The snapshot through which a copy is made. */
+/** The snapshot through which a replacement is made. */
 export const copySnapshotName = (copyName: string): string => `copy-${copyName}`;
 
 /**
- * Removes the copy that an update_disk made, or makes, of a disk, and then the disk's mark of it: what is written to the disk from
- * now on would not be in it. The disk says so first, for an update_disk that is still at work would replace the disk by a copy that
- * goes. Does nothing without a mark. Idempotent. Rejects with DISK_BUSY if the disk, as it was read, was changed by another
- * call since: its copy may be the disk then.
+ * Discards the replacement that an update_disk made, or makes, of a disk, and then its mark on the disk: the
+ * replacement would miss everything that is written to the disk from now on. Marks it as discarded first, so
+ * that a running update_disk does not replace the disk by it. Does nothing without a mark. Idempotent.
+ * Rejects with DISK_BUSY if another call has changed the disk since it was read: its replacement may be the
+ * disk then.
  *
  * Model: update.pml
  */
@@ -31,8 +32,8 @@ export async function discardReplacement(cloud: CallContext, claim: PersistentVo
 }
 
 /**
- * Removes a copy that no disk names, with what it needed, unless it has taken the disk's place. Only a disk that names it could
- * still give it that place. Idempotent.
+ * Removes a replacement that no disk names, with its helper objects, unless it has taken the disk's place.
+ * Only a disk that names it could still give it that place. Idempotent.
  *
  * Model: update.pml
  */
@@ -46,9 +47,9 @@ export async function removeProvisionalCopy(
   if (copy === undefined || isProvisional(copy)) await deleteReplacement(cloud, namespace, copyName);
 }
 
-/** Removes a copy with what it needed. Idempotent. */
+/** Removes a replacement with its helper objects. Idempotent. */
 async function deleteReplacement(cloud: CallContext, namespace: string, copyName: string): Promise<void> {
-  // a pod holds its claim, and a claim that waits for its volume the snapshot
+  // a pod blocks the deletion of its claim, and a claim that waits for its volume that of the snapshot
   await removeConsumer(cloud, namespace, copyName);
   await deleteIf(
     cloud,
@@ -58,7 +59,10 @@ async function deleteReplacement(cloud: CallContext, namespace: string, copyName
   await removeCopySnapshot(cloud, namespace, copyName);
 }
 
-/** Removes what a copy needed while it was made. A missing one, or a missing API, is success. */
+/**
+ * Removes the objects that a replacement needed while it was made. A missing one, or a missing API, is
+ * success.
+ */
 export async function removeHelpers(cloud: CallContext, namespace: string, copyName: string): Promise<void> {
   await removeConsumer(cloud, namespace, copyName);
   await removeCopySnapshot(cloud, namespace, copyName);

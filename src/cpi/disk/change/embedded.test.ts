@@ -105,7 +105,7 @@ describeInOneNamespace(import.meta.filename, () => {
     await detachDisk(world.cloud, [vm, disk]);
     await deleteDisk(world.cloud, [disk]);
 
-    // nobody but an operator restores a snapshot: the contract has no verb for it
+    // only an operator restores a snapshot: the contract has no verb for it
     const restored = await createDisk(world.cloud, [16, {}, null]);
     const claim = await claimOf(restored);
     await deleteDisk(world.cloud, [restored]);
@@ -125,11 +125,11 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [restored]);
     assert.deepEqual(await names(), [vm]);
     assert.deepEqual(await readdir(join(world.directory, 'volumes', '.snapshots')), []);
-    // a volume goes a moment after its claim; the test's own deadline bounds this
+    // a volume is deleted a moment after its claim; the test's own deadline limits this
     while ((await volumesLeft()).length > 0) await world.cloud.clock.sleep(50);
   });
 
-  /** Of disks: a VM may have one of its own. */
+  /** Returns the volumes of disks; a VM may have a volume of its own. */
   const volumesLeft = async (): Promise<string[]> => {
     const { items } = await world.cloud.api.list<
       KubernetesObject & { spec: { claimRef?: { name?: string } } }

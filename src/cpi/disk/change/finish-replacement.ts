@@ -9,9 +9,10 @@ import { standingCopy } from './copy-claim.ts';
 import { concurrentChangeError, replacementName, tries, writeSeen } from './copy-mark.ts';
 
 /**
- * Finishes what `replaceDisk` began: the copy gets the disk's metadata and stands for its cid from now on, and the disk is asked to go.
- * Any call that meets such a disk does this; idempotent. False if somebody deleted the copy meanwhile: the disk, which still has the
- * data, is then the disk again.
+ * Finishes what `replaceDisk` began: the replacement gets the disk's metadata and stands for its cid from now
+ * on, and the deletion of the disk is requested. Any call that finds such a disk does this. Idempotent.
+ * Returns false if another program deleted the replacement: the old claim, which still has the data, is then
+ * the disk again.
  *
  * Model: update.pml
  */
@@ -23,7 +24,8 @@ export async function finishReplacement(cloud: CallContext, disk: PersistentVolu
     if (deletionTimestamp === undefined) await writeSeen(cloud, disk, { annotations });
     return false;
   }
-  // of an attach_disk that was killed: one that runs sees that the disk is replaced, and takes its attachment back
+  // left by a killed attach_disk; a running one sees that the disk is replaced, and deletes its attachment
+  // pod
   const attachment = await findAttachment(cloud, name);
   if (attachment !== undefined) await deleteAttachmentPod(cloud, attachment);
   await requestDeletion(cloud, claimReference(cloud, name), uid);
@@ -31,8 +33,8 @@ export async function finishReplacement(cloud: CallContext, disk: PersistentVolu
 }
 
 /**
- * False if the copy is gone or going. A copy that stands for the disk already is left alone: what it says by now is about the disk,
- * and newer than what the disk's claim says.
+ * Returns false if the replacement is deleted or terminating. Does not change a replacement that stands for
+ * the disk already: its metadata is about the disk, and newer than that on the old claim.
  */
 async function putInPlace(cloud: CallContext, disk: PersistentVolumeClaim): Promise<boolean> {
   const reference = claimReference(cloud, replacementName(disk) ?? '');

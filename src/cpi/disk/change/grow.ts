@@ -12,9 +12,9 @@ import { claimConditionMessage } from './driver-words.ts';
 import { directorFallbackHint } from './own-way.ts';
 
 /**
- * Asks for a larger volume and waits until the driver has made it. Idempotent. Rejects with NOT_SUPPORTED, nothing changed,
- * where the API refuses, with DISK_UPDATE_FAILED where the driver says that it never will, and with DISK_BUSY if another call has
- * put a copy in the place of the disk. Model: update.pml
+ * Requests a larger volume and waits until the driver has grown it. Idempotent. Rejects with NOT_SUPPORTED,
+ * without changes, if the API refuses; with DISK_UPDATE_FAILED if the driver reports a permanent failure; and
+ * with DISK_BUSY if another call has replaced the disk.
  */
 export async function expandVolume(
   cloud: CallContext,
@@ -30,7 +30,7 @@ export async function expandVolume(
     clock: cloud.clock,
     reference,
     condition: (now) => {
-      // the copy that stands for a replaced disk was made before, and may be smaller
+      // the replacement of this disk was made before, and may be smaller
       if (now === undefined || isReplaced(now)) throw concurrentChangeError(claim);
       const state = now.status?.allocatedResourceStatuses?.['storage'] ?? '';
       if (state.endsWith('Infeasible')) throw infeasibleSizeError(now, wanted, state);
@@ -49,7 +49,7 @@ async function requestSize(cloud: CallContext, claim: PersistentVolumeClaim, siz
   try {
     await cloud.api.patch({ resource: persistentVolumeClaims, namespace, name }, { spec });
   } catch (error) {
-    // admission's words for a class without allowVolumeExpansion; another 403 is a quota or a role
+    // the message of admission for a class without allowVolumeExpansion; another 403 is a quota or a role
     if (isApiError(error, 403) && /can be (resized|expanded)/u.test(error.message)) {
       throw new ProductError(
         'NOT_SUPPORTED',

@@ -60,7 +60,7 @@ const stories: Story[] = [
       return killed;
     },
   },
-  // the other three ways to a copy: copies.crash.test.ts
+  // the other three kinds of copy: copies.crash.test.ts
   ...copies('a snapshot', 'other'),
 ];
 

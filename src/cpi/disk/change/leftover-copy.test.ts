@@ -17,7 +17,9 @@ import { detachDisk } from '../detach-disk.ts';
 import { hasDisk } from '../has-disk.ts';
 import { updateDisk } from '../update-disk.ts';
 
-/** A copy that no disk names may be older than what is on the disk. It must never pass for the disk. */
+/**
+ * A replacement that no disk names may be older than the disk's content. It must never be taken for the disk.
+ */
 
 const busy = rejection('DISK_BUSY');
 const other = { storage_class: 'other' };
@@ -33,7 +35,7 @@ async function vmAndDisk(t: TestContext): Promise<StorageCloud & { disk: string 
   return { ...world, disk: await boundDisk(world) };
 }
 
-/** Resolves when `reached` was called; the call that does so goes on when the test says `release`. */
+/** `reached` resolves when `pass` is called; the call of `pass` returns when the test calls `release`. */
 function gate(): { reached: Promise<void>; release: () => void; pass: () => Promise<void> } {
   const [arrived, opened] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   return {
@@ -59,7 +61,7 @@ test('a copy that update_disk makes after attach_disk looked for it, and before 
   const updating = updateDisk(
     seen(cloud, async (request) => {
       if (request.startsWith('create persistentvolumeclaims')) await update.pass();
-      // the mark, and then the write that takes it back
+      // the mark, and then the write that removes it
       if (request === `patch persistentvolumeclaims ${disk}`) patches += 1;
       if (request === `patch persistentvolumeclaims ${disk}` && patches === 2) {
         attach.release();
@@ -88,8 +90,8 @@ test('a copy that update_disk makes after attach_disk looked for it, and before 
 });
 
 /**
- * Kills an update_disk when its copy is bound, which an attach_disk that drops the copy does not see: it looked for it before.
- * Resolves with the name of the copy, which nothing removes.
+ * Kills an update_disk when its replacement is bound. An attach_disk that discards the replacement does not
+ * see it, because it checked before. Returns the name of the replacement, which nothing removes.
  */
 async function leaveCopy(world: StorageCloud, disk: string): Promise<string> {
   const { cloud } = world;
@@ -113,7 +115,7 @@ async function leaveCopy(world: StorageCloud, disk: string): Promise<string> {
   attach.release();
   await attaching;
   await detachDisk(cloud, [vmCid, disk]);
-  // the server says when something was made in whole seconds
+  // the server reports creation times in whole seconds
   const createdAt = Date.parse((await claimOf(world, copy)).metadata.creationTimestamp ?? '');
   while (Date.now() < createdAt + 1000) await cloud.clock.sleep(5);
   return copy;
@@ -137,7 +139,7 @@ test('a copy that a killed update_disk left is not the answer of the next: what 
   const left = await leaveCopy(world, disk);
   const copy = await updateDisk(cloud, [disk, 64, other]);
   assert.ok(copy !== null && copy !== left);
-  // as after a kill before the answer
+  // as after a kill before the response
   assert.equal(await updateDisk(cloud, [disk, 64, other]), copy);
   assert.equal(await attachDisk(cloud, [vmCid, disk]), `/warden-cpi-dev/disks/${copy}/store`);
 });
@@ -146,7 +148,7 @@ test('update_disk that finds the disk replaced by the copy of another call answe
   const world = await vmAndDisk(t);
   const { cloud, disk } = world;
   let copy: string | null = null;
-  // its last look at the disk
+  // its last read of the disk
   const slow = seen(
     cloud,
     atRequest(
@@ -195,7 +197,7 @@ test("attach_disk that drops a copy takes away that copy's mark, and not the mar
     return isDead ? Promise.reject(new Error('killed')) : Promise.resolve();
   });
   await assert.rejects(updateDisk(killed, [disk, 64, other]), /killed/u);
-  // the snapshot's controller has nothing more to write on the claim
+  // the snapshot's controller has nothing more to write to the claim
   while (
     (await claimOf(world, disk)).metadata.finalizers?.some((name) => name.startsWith('snapshot.')) === true
   )

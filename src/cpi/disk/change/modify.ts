@@ -11,8 +11,9 @@ import { directorFallbackHint } from './own-way.ts';
 import { diskDeletedError } from '../disk-not-found.ts';
 
 /**
- * Rejects where a volume of that driver can never have the class: NOT_IMPLEMENTED without the API, NOT_SUPPORTED without the
- * class or for another driver's. A role that may not read it goes on. Changes nothing.
+ * Rejects if a volume of that driver can never have the class: NOT_IMPLEMENTED without the API, NOT_SUPPORTED
+ * if the class does not exist or is of another driver. If the role may not read it, the class is accepted.
+ * Changes nothing.
  */
 export async function checkAttributesClass(
   cloud: CallContext,
@@ -45,8 +46,8 @@ export async function checkAttributesClass(
 }
 
 /**
- * Brings a volume to another VolumeAttributesClass, null for none, and waits until its driver has done it. Where the driver says
- * that it never will, the wish is taken back: NOT_SUPPORTED. Idempotent.
+ * Changes the VolumeAttributesClass of a volume, null for none, and waits until its driver has done it. If
+ * the driver reports Infeasible, restores the previous class and rejects with NOT_SUPPORTED. Idempotent.
  */
 export async function changeAttributesClass(
   cloud: CallContext,
@@ -82,7 +83,7 @@ export async function changeAttributesClass(
 interface DriverRejection {
   readonly claim: PersistentVolumeClaim;
   readonly wanted: string;
-  /** The driver's. */
+  /** The message of the driver. */
   readonly words: string;
 }
 
@@ -97,7 +98,7 @@ async function takenBack(
     await setAttributesClass(cloud, { resource: persistentVolumeClaims, namespace, name }, before);
     return new ProductError('NOT_SUPPORTED', `${why}; ${directorFallbackHint}`);
   } catch (error) {
-    // servers before Kubernetes 1.34 do not let a class go, in effect or not
+    // servers before Kubernetes 1.34 do not allow the removal of a class, in effect or not
     if (!isApiError(error, 422)) throw error;
     return new ProductError('DISK_UPDATE_FAILED', `${why}; taking it back failed: ${error.message}`);
   }

@@ -11,7 +11,7 @@ import { storageCloud } from '../../testing/storage-cloud.ts';
 import { updateDisk } from '../update-disk.ts';
 
 const words = 'pods "bind-x" is forbidden: ';
-/** What API servers say where a pod is not made, and what becomes of update_disk. */
+/** The responses of API servers that refuse a pod, and the outcome of update_disk. */
 const refusals: readonly (readonly [string, number, string, ErrorCode, RegExp])[] = [
   [
     'Pod Security',

@@ -20,7 +20,7 @@ import { updateDisk } from '../update-disk.ts';
 import { kill } from './testing/killed-changes.ts';
 import type { Moment } from './testing/killed-changes.ts';
 
-/** `name`: is it the class of claims that name none? */
+/** Marks whether class `name` is the default for claims that name none. */
 async function isDefault({ api }: StorageCloud, name: string, value: 'true' | 'false'): Promise<void> {
   const annotations = { [volumeAnnotations.defaultClass]: value };
   await api.patch({ resource: storageClasses, name }, { metadata: { annotations } });
@@ -107,8 +107,9 @@ test('a snapshot_class that no snapshot of the disk could have is refused, and n
 });
 
 /**
- * An update_disk that is killed around its n-th write, then one of a type that names nothing, killed around its m-th (0: not
- * killed), and once more; both numbers as far as there are so many writes.
+ * Runs an update_disk that is killed around its n-th write, then one of a type that names no class, killed
+ * around its m-th write (0: not killed), and the latter once more. A call
+ * with fewer writes is not killed.
  */
 async function copyTwiceKilled(
   t: TestContext,

@@ -4,7 +4,10 @@ import { annotation } from '../../labels.ts';
 import type { DiskProperties } from '../claim.ts';
 import { claimReference, diskTypeAnnotations } from '../claim.ts';
 
-/** Notes on a claim what of its disk's type no field of it has; no write where that is what it says. */
+/**
+ * Records on a claim those properties of its disk type that it has no field for. Does not write if the record
+ * is up to date.
+ */
 export async function annotateDiskType(
   cloud: CallContext,
   { metadata: { name = '', annotations = {} } }: PersistentVolumeClaim,

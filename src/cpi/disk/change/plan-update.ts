@@ -10,21 +10,21 @@ export interface UpdateInput {
   readonly claim: PersistentVolumeClaim;
   readonly sizeMiB: number;
   readonly properties: DiskProperties;
-  /** Undefined where the role may not list them. */
+  /** Undefined if the role may not list them. */
   readonly classes: readonly StorageClass[] | undefined;
 }
 
 export type UpdatePlan =
   | { readonly kind: 'keep' }
-  /** In place; null takes back a class that never came into effect. */
+  /** A change in place. `null` removes a class that never came into effect. */
   | { readonly kind: 'change'; readonly grows: boolean; readonly attributesClass?: string | null }
   | { readonly kind: 'copy'; readonly source: StorageClass; readonly target: StorageClass };
 
 const noProvisioner = 'kubernetes.io/no-provisioner';
 
 /**
- * How a disk becomes what its type says now. Throws NOT_SUPPORTED for what no storage driver can do; the director then copies
- * file by file. Pure.
+ * Decides how a disk becomes what its type requires now. Throws NOT_SUPPORTED for a change that no storage
+ * driver can do; the director then copies file by file.
  */
 export function planUpdate(question: UpdateInput): UpdatePlan {
   assertChangeable(question);
@@ -34,7 +34,7 @@ export function planUpdate(question: UpdateInput): UpdatePlan {
   if (claim.status?.phase !== 'Bound')
     throw notSupported(claim, 'it was never attached, so it has no volume yet');
   if (classes === undefined && grows && attributes !== undefined) {
-    // the one would be done before the other is refused
+    // otherwise one change would be done before the other is refused
     throw notSupported(
       claim,
       'storage classes cannot be listed with this role, so nobody knows whether it can grow beside another change',
@@ -55,7 +55,7 @@ export function refuseShrinking(claim: PersistentVolumeClaim, sizeMiB: number): 
   }
 }
 
-/** What no volume does, in place or as a copy. */
+/** Throws NOT_SUPPORTED for changes that no volume supports, in place or by a copy. */
 function assertChangeable({ claim, sizeMiB, properties }: UpdateInput): void {
   refuseShrinking(claim, sizeMiB);
   if (!(claim.spec.accessModes ?? []).includes(properties.accessMode)) {
@@ -64,7 +64,7 @@ function assertChangeable({ claim, sizeMiB, properties }: UpdateInput): void {
 }
 
 interface Differences {
-  /** Storage classes: the claim's, and the one that is wanted. */
+  /** The storage class of the claim; `target` is the requested one. */
   readonly present: string;
   readonly target: string;
   readonly grows: boolean;
@@ -81,19 +81,19 @@ function differencesOf({ claim, sizeMiB, properties, classes }: UpdateInput): Di
   };
 }
 
-/** Also where an earlier call asked and was killed before the driver had done it. */
+/** Also true if an interrupted call requested the size and the driver has not finished. */
 function needsExpansion(claim: PersistentVolumeClaim, wanted: bigint): boolean {
   return (
     wanted > requestedBytes(claim) || (claim.status?.phase === 'Bound' && !hasReachedSize(claim, wanted))
   );
 }
 
-/** Where nobody may read the class, the API knows. */
+/** If the role may not read the class, the API decides. */
 function isExpandable(classes: readonly StorageClass[] | undefined, name: string): boolean {
   return classes === undefined || findStorageClass(classes, name)?.allowVolumeExpansion === true;
 }
 
-/** A driver can copy its own volumes only. */
+/** Throws NOT_SUPPORTED unless both classes have the same driver: a driver can only copy its own volumes. */
 function copyPlan({ claim, classes }: UpdateInput, present: string, target: string): UpdatePlan {
   if (classes === undefined) {
     throw notSupported(
@@ -119,8 +119,9 @@ function copyPlan({ claim, classes }: UpdateInput, present: string, target: stri
 }
 
 /**
- * Undefined: what it is now. A type that names none any more asks for today's default class; one that never did asks for
- * nothing, whatever has become the default since.
+ * Returns the name of the requested class. Undefined: no change. A type that names no class any more requests
+ * today's default class. A type that never named one requests no change, even if the default has changed
+ * since.
  */
 function targetName(
   { metadata: { annotations = {} } }: PersistentVolumeClaim,
@@ -137,7 +138,7 @@ function attributesChange(
   wanted: string | undefined,
 ): 'another' | 'none any more' | undefined {
   const effective = status?.currentVolumeAttributesClassName;
-  // Kubernetes lets go of a class only while it is not in effect
+  // Kubernetes allows the removal of a class only while the class is not in effect
   if (wanted === undefined && effective !== undefined) return 'none any more';
   const isResolved = wanted === undefined || status?.phase !== 'Bound' || effective === wanted;
   return spec.volumeAttributesClassName === wanted && isResolved ? undefined : 'another';

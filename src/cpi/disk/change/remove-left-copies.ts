@@ -7,8 +7,9 @@ import { hasFormerCid } from '../former-cids.ts';
 import { removeProvisionalCopy } from './drop-copy.ts';
 
 /**
- * Removes the copies of a deleted disk that no disk names: an update_disk that was killed just after it had made a copy, when another
- * call had already taken the disk's mark of it away, leaves one. Idempotent.
+ * Removes the replacements of a deleted disk that no disk names. An update_disk leaves one if it was killed
+ * just after it had made the replacement, and another call had already removed the mark from the disk.
+ * Idempotent.
  */
 export async function removeLeftCopies(cloud: CallContext, cid: string): Promise<void> {
   const { namespace = '' } = claimReference(cloud, cid);

@@ -16,11 +16,12 @@ import {
 import { refuseShrinking } from './plan-update.ts';
 
 /**
- * Writes on a disk that the copy which it is marked with has taken its place. It writes on exactly the state that was read before
- * attachments were looked for, so an attach_disk either makes it look again or sees that the disk is replaced. Resolves with the
- * claim, for `finishReplacement`, or with undefined if another call has replaced the disk by this very copy and deleted it.
- * Rejects, nothing changed, with DISK_BUSY if the disk is attached, has another mark or is gone, with DISK_NOT_FOUND while
- * somebody deletes it, and with NOT_SUPPORTED if it is larger than the copy by now.
+ * Records on a disk that the replacement which it is marked with has taken its place. Writes to exactly the
+ * version that was read before the check for attachment pods, so an attach_disk either makes this call check
+ * again or sees that the disk is replaced. Returns the claim, for `finishReplacement`, or undefined if
+ * another call has replaced the disk by this very replacement and deleted it. Rejects, without changes, with
+ * DISK_BUSY if the disk is attached, has another mark or is deleted; with DISK_NOT_FOUND while another
+ * program deletes it; and with NOT_SUPPORTED if it is now larger than the replacement.
  *
  * Model: update.pml
  */

@@ -37,7 +37,10 @@ interface Replaced extends StorageCloud {
   readonly copy: string;
 }
 
-/** A disk whose claim says that it is replaced, as update_disk leaves it when it is killed after its n-th write. */
+/**
+ * Makes a disk whose claim is marked as replaced, as update_disk leaves it when it is killed after its n-th
+ * write.
+ */
 async function replacedDisk(t: TestContext, killedAfter: number, attach: string): Promise<Replaced> {
   const world = await storageCloud(t, { kubernetes: { attach } });
   await createVm(world.cloud, createVmArguments());
@@ -160,8 +163,8 @@ test('update_disk whose disk somebody deletes answers no success, and its copy d
 });
 
 /**
- * An attach_disk that has read the claim and waits before it makes its attachment. `goOn` lets it do that, and kills it then: it does
- * not see what the claim says by now.
+ * Starts an attach_disk that has read the claim and pauses before it creates its attachment pod. `goOn` lets
+ * it do that, and then kills it: it does not see the current state of the claim.
  */
 async function waitingAttach(cloud: CallContext, disk: string): Promise<{ goOn: () => Promise<void> }> {
   const [arrived, opened] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
@@ -216,7 +219,7 @@ for (const [name, end] of [
     const { cloud, node } = world;
     await createVm(cloud, createVmArguments());
     const disk = await boundDisk(world);
-    // the attachment uses the claim
+    // the attachment pod uses the claim
     node.keepsClaims = true;
     const attach = await waitingAttach(cloud, disk);
     const meanwhile = atRequest(`delete persistentvolumeclaims ${disk}`, attach.goOn);

@@ -5,11 +5,11 @@ import { packArchive } from '../../../bosh/archive/pack-archive.ts';
 
 export interface UnpackedStemcell {
   readonly imagePath: string;
-  /** Of the image. */
+  /** The content of the image. */
   readonly bytes: Buffer;
 }
 
-/** A heavy stemcell as both callers of the CPI unpack it: `image`, and stemcell.MF beside it. */
+/** Writes a heavy stemcell as both callers of the CPI unpack it: `image`, and stemcell.MF beside it. */
 export async function unpackedStemcell(
   directory: string,
   content = 'the root file system',

@@ -28,7 +28,7 @@ async function names({ api }: StorageCloud): Promise<string[]> {
   return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
 }
 
-/** Where the data of a disk was copied from in the end: the volume that was filled by its owner. */
+/** Returns the volume that the data of a disk was first copied from: the one that its owner filled. */
 async function originOf(world: StorageCloud, disk: string): Promise<string> {
   let name = (await claimOf(world, disk)).spec.volumeName ?? '';
   for (let from = world.provisioner.sources.get(name); from !== undefined;) {
@@ -38,7 +38,10 @@ async function originOf(world: StorageCloud, disk: string): Promise<string> {
   return name;
 }
 
-/** What a director may do after an update_disk that was killed: call it again, go on without it, delete the disk. */
+/**
+ * The calls that a director may make after a killed update_disk: the same again, others without it, or the
+ * deletion of the disk.
+ */
 export function copies(means: 'a snapshot' | 'a clone', target: 'other' | 'later'): Story[] {
   const type = { storage_class: target };
   const writes = 5 + (means === 'a snapshot' ? 2 : 0) + (target === 'later' ? 2 : 0);
@@ -88,7 +91,7 @@ export function copies(means: 'a snapshot' | 'a clone', target: 'other' | 'later
         await detachDisk(world.cloud, [vmCid, disk]);
         const copy = (await updateDisk(world.cloud, [disk, 128, type])) ?? disk;
         const volume = (await claimOf(world, copy)).spec.volumeName ?? '';
-        // either the copy is what was written to, or it was made after the writing
+        // either the replacement is the volume that was written to, or it was made after the write
         assert.ok(volume === written.spec.volumeName || !before.has(volume));
         return killed;
       },

@@ -9,11 +9,11 @@ import type { StorageCloud } from '../../../testing/storage-cloud.ts';
 import { namespace } from '../../../testing/test-cloud.ts';
 import { createDisk } from '../../create-disk.ts';
 
-/** The claim of a disk. */
+/** Returns the claim of a disk. */
 export const claimOf = ({ api }: StorageCloud, name: string): Promise<PersistentVolumeClaim> =>
   api.get({ resource: persistentVolumeClaims, namespace, name });
 
-/** A disk that has its volume, beside a class of attributes, `open`. */
+/** Makes a disk with a bound volume, and a VolumeAttributesClass `open`. */
 export async function boundDisk(world: StorageCloud): Promise<string> {
   const cid = await createDisk(world.cloud, [64, { storage_class: 'now' }, null]);
   while ((await claimOf(world, cid)).status?.phase !== 'Bound') await world.cloud.clock.sleep(5);
@@ -25,7 +25,7 @@ export async function boundDisk(world: StorageCloud): Promise<string> {
   return cid;
 }
 
-/** Kills a verb around its n-th write; false where it has fewer. */
+/** Kills a verb around its n-th write. Returns false if it has fewer writes. */
 export async function kill(
   world: StorageCloud,
   verb: Verb,
@@ -42,21 +42,21 @@ export async function kill(
   }
 }
 
-/** Around which write of a verb its process dies. */
+/** The write of a verb around which its process is killed. */
 export interface Moment {
   readonly write: number;
   readonly when: 'before' | 'after';
 }
 
-/** What an operator sees of one verb, whenever its process dies. */
+/** The result of one verb for an operator, whenever its process is killed. */
 export interface Story {
   readonly name: string;
-  /** How many writes one call makes. */
+  /** The number of writes of one call. */
   readonly writes: number;
   readonly run: (world: StorageCloud, moment: Moment) => Promise<boolean>;
 }
 
-/** Each story, killed before and after each of its writes. */
+/** Kills each story before and after each of its writes. */
 export function testKilled(stories: readonly Story[]): void {
   for (const { name, writes, run } of stories) {
     test(`${name}: killed before and after each of its ${writes} writes`, async (t) => {
