@@ -58,7 +58,7 @@ export function changeContract(makeSubject: () => Promise<Subject>): void {
     const { api, namespace } = subject;
     const pod = await api.create<Pod>(pods, unschedulablePod(namespace, 'frozen'));
     await assert.rejects(
-      // without a version: a scheduler may have written meanwhile
+      // without a version: a scheduler may have written the pod since then
       api.replace(pods, {
         ...pod,
         metadata: { namespace, name: 'frozen' },
@@ -128,7 +128,7 @@ export function changeContract(makeSubject: () => Promise<Subject>): void {
         { type },
       )
       .catch((error: unknown) => error);
-    // a slash cannot be in a key of a ConfigMap: nothing of the patch may stay
+    // a key of a ConfigMap cannot have a slash: no part of the patch may be stored
     assert(isApiError(patched, 422));
     const failing = [
       { op: 'add', path: '/data/b', value: '2' },

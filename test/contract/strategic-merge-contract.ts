@@ -87,7 +87,7 @@ export function strategicMergeContract(makeSubject: () => Promise<WireSubject>):
   test('custom resources have none: 415', async () => {
     const { api, namespace } = subject;
     await api.create<VolumeSnapshot>(volumeSnapshots, {
-      // a custom resource names its kind, also to kinds that a server has built in
+      // a custom resource needs its kind, even if a server has that kind built in
       apiVersion: 'snapshot.storage.k8s.io/v1',
       kind: 'VolumeSnapshot',
       metadata: { namespace, name: 'unmerged' },
