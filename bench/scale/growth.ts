@@ -108,7 +108,10 @@ async function provisionedDisk({ api, call, timed }: Round): Promise<void> {
   await call('delete_disk', [copy]);
 }
 
-/** Creates classes like `local`, whose volumes however are provisioned before a pod uses them. */
+/**
+ * Creates classes like `local`, but with immediate binding: their volumes are provisioned before a pod uses
+ * them.
+ */
 async function addClasses(api: KubernetesApi): Promise<void> {
   for (const name of ['now', 'other']) {
     await api.create<StorageClass>(storageClasses, {

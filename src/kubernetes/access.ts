@@ -3,7 +3,7 @@ import { readTextFile } from './read-text-file.ts';
 import type { Credentials, CredentialSource } from './credentials.ts';
 import type { Headers } from './impersonation.ts';
 
-/** How to reach one Kubernetes API and as whom. Holds secrets: never log it. */
+/** The address of one Kubernetes API and the credentials for it. Contains secrets: never log it. */
 export interface Access {
   /** https URL, a path prefix allowed, no slash at the end. */
   readonly server: string;

@@ -1,6 +1,9 @@
 import type { KubernetesObject } from './object.ts';
 
-/** The parts of snapshot.storage.k8s.io/v1 that we write or read (kubernetes-csi/external-snapshotter client/apis). */
+/**
+ * The parts of snapshot.storage.k8s.io/v1 that we write or read (kubernetes-csi/external-snapshotter
+ * client/apis).
+ */
 export interface VolumeSnapshot extends KubernetesObject {
   spec: {
     source: { persistentVolumeClaimName?: string; volumeSnapshotContentName?: string };

@@ -99,7 +99,9 @@ export interface VolumeAttributesClass extends KubernetesObject {
   parameters?: Record<string, string>;
 }
 
-/** Annotations and finalizers of claims and volumes (kubernetes: pkg/controller/volume/persistentvolume/util). */
+/**
+ * Annotations and finalizers of claims and volumes (kubernetes: pkg/controller/volume/persistentvolume/util).
+ */
 export const volumeAnnotations = {
   bindCompleted: 'pv.kubernetes.io/bind-completed',
   boundByController: 'pv.kubernetes.io/bound-by-controller',

@@ -21,7 +21,7 @@ export function parsePathSegment(text: string): PathSegment | undefined {
   return isSegment(text) ? text : undefined;
 }
 
-// eslint-disable-next-line no-control-regex -- control characters are what is refused
+// eslint-disable-next-line no-control-regex -- the function rejects control characters
 const isSegment = (text: string): text is PathSegment => !/[/\\\u0000-\u001f\u007f]/u.test(text);
 
 /**

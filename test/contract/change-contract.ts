@@ -8,9 +8,9 @@ import type { ConfigMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * replace and patch (api-conventions.md, concurrency control and consistency, spec and status; apiserver: pkg/endpoints/handlers/update.go
- * and patch.go, pkg/registry/rest/update.go, pkg/storage/etcd3/store.go; kubernetes: pkg/apis/core/validation/validation.go,
- * ValidatePodUpdate; RFC 7386, RFC 6902).
+ * replace and patch (api-conventions.md, concurrency control and consistency, spec and status; apiserver:
+ * pkg/endpoints/handlers/update.go and patch.go, pkg/registry/rest/update.go, pkg/storage/etcd3/store.go;
+ * kubernetes: pkg/apis/core/validation/validation.go, ValidatePodUpdate; RFC 7386, RFC 6902).
  */
 export function changeContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;

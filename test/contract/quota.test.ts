@@ -10,7 +10,10 @@ import { made, makePolicySubject } from './policy-subject.ts';
 import type { PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 
-/** ResourceQuota (kubernetes: pkg/quota/v1, apiserver pkg/admission/plugin/resourcequota, pkg/controller/resourcequota). */
+/**
+ * ResourceQuota (kubernetes: pkg/quota/v1, apiserver pkg/admission/plugin/resourcequota,
+ * pkg/controller/resourcequota).
+ */
 let subject: PolicySubject;
 before(async () => {
   subject = await makePolicySubject();
@@ -155,7 +158,8 @@ test('any kind by its count', async () => {
   await lift('objects');
 });
 
-// apiserver: pkg/registry/generic/registry/store.go create calls createValidation, which is admission, before Storage.Create
+// apiserver: pkg/registry/generic/registry/store.go create calls createValidation, which is admission, before
+// Storage.Create
 test('a full quota refuses what is there already, before anybody sees that it is', async () => {
   const { admin, namespace } = subject;
   const there = configMap(namespace, 'there');

@@ -170,7 +170,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
       labels,
     );
     assert.equal(await world.placeOf('third'), 'spread-a');
-    // only the zone that the pod's own selector allows counts, and it has no other pod of the group
+    // only the zones that the pod's own selector allows count: with one zone there is no skew
     await world.addPod('spread', 'fourth', full, labels);
     assert.equal(await world.placeOf('fourth'), 'spread-a');
     await world.addPod('spread', 'fifth', constraint('DoNotSchedule'), labels);

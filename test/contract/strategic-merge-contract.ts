@@ -11,7 +11,9 @@ import type { Answer } from './wire.ts';
 
 const contentType = 'application/strategic-merge-patch+json';
 
-/** Strategic merge patch (kubernetes.io: Update API Objects in Place; apimachinery pkg/util/strategicpatch). */
+/**
+ * Strategic merge patch (kubernetes.io: Update API Objects in Place; apimachinery pkg/util/strategicpatch).
+ */
 export function strategicMergeContract(makeSubject: () => Promise<WireSubject>): void {
   let subject: WireSubject;
   before(async () => {

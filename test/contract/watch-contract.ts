@@ -7,8 +7,9 @@ import { configMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * Watches (kubernetes.io: Kubernetes API Concepts, efficient detection of changes; apiserver: pkg/endpoints/handlers/watch.go,
- * pkg/storage/cacher). Each test waits for the events it caused, never for time to pass.
+ * Watches (kubernetes.io: Kubernetes API Concepts, efficient detection of changes; apiserver:
+ * pkg/endpoints/handlers/watch.go, pkg/storage/cacher). Each test waits for the events it caused, never for
+ * time to pass.
  */
 export function watchContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;

@@ -135,7 +135,7 @@ export const transportConformance: readonly ConformanceCase[] = [
           credentials: { current, issued: async () => [await current()], refused: () => undefined },
         }),
         async (transport) => {
-          // a transport that connects ahead has asked for credentials before
+          // a transport that connects ahead has requested credentials before
           const before = asked;
           for (const next of [before + 1, before + 2]) {
             const echo = parseEcho(await transport.request({ method: 'GET', path: '/echo' }));
