@@ -23,8 +23,8 @@ export interface InstallArguments {
   readonly command: 'install' | 'guard' | 'installed' | 'uninstall' | 'help';
   readonly place: CniPaths;
   /**
-   * The DaemonSet that owns this pod. Absent: the pod has no DaemonSet, and a signal leaves the plugin
-   * installed.
+   * Name of the DaemonSet that owns this pod, in the pod's namespace. Absent: the pod has no DaemonSet, and a
+   * signal leaves the plugin installed.
    */
   readonly daemonSet: string | undefined;
   /** For `uninstall`: wait for SIGTERM before exiting, as a container of a DaemonSet must. */
