@@ -14,8 +14,8 @@ const header = `# The parameters of attachments-only.yaml: which accounts make p
 `;
 
 /**
- * The text of manifests/admission/parameters.yaml. The scripts of the version before are files in manifests/admission/before:
- * a release that changes a script puts the released text there first.
+ * Returns the text of manifests/admission/parameters.yaml. The scripts of the previous version are files in
+ * manifests/admission/before: a release that changes a script first copies the released text there.
  */
 export async function admissionParameters(): Promise<string> {
   const namespace = 'bosh-admission';

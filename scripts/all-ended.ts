@@ -1,4 +1,7 @@
-/** As Promise.all, but nothing goes on when one fails: a compiler would outlive the build. */
+/**
+ * Works like Promise.all, but waits for the other parts when one fails: otherwise a compiler would outlive
+ * the build.
+ */
 export async function allEnded<T extends readonly unknown[]>(parts: {
   readonly [K in keyof T]: Promise<T[K]>;
 }): Promise<T> {

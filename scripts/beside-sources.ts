@@ -3,8 +3,8 @@ import { dirname, relative } from 'node:path';
 import type { Plugin } from 'esbuild';
 
 /**
- * For a bundle that stays in the checkout: sources go on to find the scripts that lie beside them, from wherever the checkout is.
- * `outFile`: where the bundle will be.
+ * Returns a plugin for a bundle that stays in the checkout: its sources still find the scripts beside them,
+ * wherever the checkout is. `outFile` is the path of the bundle.
  */
 export const besideSources = (sources: string, outFile: string): Plugin => ({
   name: 'beside-sources',

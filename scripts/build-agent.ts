@@ -8,8 +8,8 @@ import { runtimes, writeNotices } from './write-notices.ts';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Builds the agent into one executable, `outFile`, with LICENSE and NOTICE of what it holds beside it; undefined where Bun cannot be run
- * to make it.
+ * Builds the agent into one executable, `outFile`, with LICENSE and NOTICE of its content beside it. Returns
+ * undefined if Bun cannot run here to build it.
  */
 async function buildAgent(outFile: string): Promise<string | undefined> {
   const entry = join(root, 'src', 'agent', 'main.ts');
@@ -20,7 +20,8 @@ async function buildAgent(outFile: string): Promise<string | undefined> {
 }
 
 if (import.meta.main) {
-  // who ends this ends the compiler, too (src/cli/stemcell/build-agent.ts): what that left is removed first
+  // a caller that stops the build also stops the compiler (src/cli/stemcell/build-agent.ts): this process
+  // then removes the compiler's temporary files
   process.on('SIGTERM', () => undefined);
   const built = await buildAgent(process.argv[2] ?? join(root, 'dist', 'agent', 'bosh-agent'));
   process.stdout.write(`${built ?? 'no executable: Bun is for Linux on x86-64'}\n`);

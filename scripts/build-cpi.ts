@@ -10,27 +10,27 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const entry = join(root, 'src', 'cpi', 'main.ts');
 
 export interface CpiArtefacts {
-  /** For Node 24 or newer on any platform: one CommonJS file. */
+  /** One CommonJS file for Node 24 or newer on any platform. */
   readonly bundle: string;
-  /** For Linux on x86-64 with glibc: a Bun executable; undefined where Bun cannot be run to make it. */
+  /** A Bun executable for Linux on x86-64 with glibc; undefined if Bun cannot run here to build it. */
   readonly executable: string | undefined;
 }
 
 /**
- * What the job's bin/cpi sets for the executable: a call is over before code that is compiled for it pays,
- * and what is set up for the compiler costs a call a millisecond (docs/decisions/0002).
+ * The environment that the job's bin/cpi sets for the executable. A call ends before compiled code pays off,
+ * and setting up the compiler costs a call a millisecond (docs/decisions/0002).
  */
 export const executableSetting = 'BUN_JSC_useJIT=0';
 
 /**
  * Builds both artefacts of the CPI into `outDirectory`, as `cpi.cjs` and `cpi`, with LICENSE and NOTICE of
- * what is in them. Replaces what is there atomically.
+ * their content. Replaces existing files atomically.
  */
 export async function buildCpi({ outDirectory }: { readonly outDirectory: string }): Promise<CpiArtefacts> {
   await mkdir(outDirectory, { recursive: true });
   const bundle = join(outDirectory, 'cpi.cjs');
   const [packages, executable] = await allEnded([
-    // optional natives of ws, which it does without
+    // optional native modules that ws does not need
     bundleForNode(entry, bundle, { minify: true, external: ['bufferutil', 'utf-8-validate'] }),
     buildExecutable(entry, join(outDirectory, 'cpi')),
   ]);

@@ -6,21 +6,21 @@ import { fileURLToPath } from 'node:url';
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
- * Compiles a program into one Bun executable for Linux on x86-64 with glibc, and replaces `outFile` atomically. Undefined
- * where Bun cannot be run to make it. Without the two autoloads a compiled program reads .env and runs bunfig.toml's
- * preloads from the working directory.
+ * Compiles a program into one Bun executable for Linux on x86-64 with glibc, and replaces `outFile`
+ * atomically. Returns undefined if Bun cannot run here to build it. The two autoload options are off;
+ * otherwise a compiled program reads .env and runs bunfig.toml's preloads from the working directory.
  */
 export async function buildExecutable(entry: string, outFile: string): Promise<string | undefined> {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
   const bun = join(root, 'node_modules', '@oven', 'bun-linux-x64', 'bin', 'bun');
-  // beside the result, for the rename; the file's name goes into its bytes
+  // beside the result, so that it can be renamed; the name of the file is part of the executable's bytes
   const scratch = await mkdtemp(join(dirname(outFile), '.build-'));
   try {
     const unfinished = join(scratch, basename(outFile));
     await run(
       bun,
       [
-        // split: a run loads the bytecode of what it needs alone
+        // split: a run loads only the bytecode that it needs
         ...['build', entry, '--compile', '--minify', '--bytecode', '--format=esm', '--splitting'],
         `--outfile=${unfinished}`,
         ...['--target=bun-linux-x64', `--compile-executable-path=${bun}`],

@@ -8,12 +8,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
  * Builds the CNI plugin and its installer into one executable, `static-ip` in `outDirectory`, with LICENSE
- * and NOTICE; undefined where Bun is not for.
+ * and NOTICE. Returns undefined on platforms that Bun does not support.
  */
 export async function buildStaticIp(outDirectory: string): Promise<string | undefined> {
   await mkdir(outDirectory, { recursive: true });
   const built = await buildExecutable(join(root, 'src', 'cni', 'main.ts'), join(outDirectory, 'static-ip'));
-  // it holds no package
+  // it contains no package
   if (built !== undefined) await writeNotices(outDirectory, [runtimes.bun]);
   return built;
 }

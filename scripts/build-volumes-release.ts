@@ -5,8 +5,8 @@ import { packRelease } from '../src/bosh/release/pack-release.ts';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-// npm run build:volumes-release [FILE]: packs the volume drivers and broker (release/volumes), with this Node
-// in it.
+// npm run build:volumes-release [FILE]: packs the volume drivers and broker (release/volumes) together with
+// this Node.
 const [, , outFile = join(root, 'dist', 'bosh-kubernetes-volumes-release.tgz')] = process.argv;
 const staging = join(root, 'dist', 'volumes-release');
 await rm(staging, { recursive: true, force: true });

@@ -23,20 +23,21 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const dist = join(root, 'dist');
 const asModules = {
   format: 'esm',
-  // a dependency in CommonJS asks for Node's own modules
+  // a dependency in CommonJS requires Node's own modules
   banner: {
     js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
   },
 } as const;
 
-// esbuild is written in Go, which collects garbage more often than a short build needs
+// esbuild is written in Go, whose default garbage collection is more frequent than a short build needs
 process.env['GOGC'] ??= '400';
-// users of a VM read what is built, whatever the umask of the shell
+// users of a VM must be able to read the output, whatever the umask of the shell
 process.umask(0o022);
 
 /**
- * Everything that leaves the repository, into `dist/`. Run again it makes the same bytes. `beside` are words
- * for `bosh-kubernetes`, which runs with them as soon as it is built, while the rest is; none: it does not.
+ * Builds everything that leaves the repository, into `dist/`. A second run makes the same bytes. `beside` are
+ * arguments for `bosh-kubernetes`, which runs with them as soon as it is built, during the rest of the build;
+ * without arguments it does not run.
  */
 async function buildAll(beside: readonly string[]): Promise<void> {
   await mkdir(dist, { recursive: true });
@@ -63,7 +64,10 @@ async function buildAll(beside: readonly string[]): Promise<void> {
   ]);
 }
 
-/** What it cannot do the command that the build is for meets again, and says. */
+/**
+ * Runs the command early. Its errors are ignored: the command for which this build runs has the same errors
+ * later and reports them.
+ */
 async function runBeside(words: readonly string[]): Promise<void> {
   if (words.length === 0) return;
   const child = spawn(process.execPath, [mainModulePath(root), ...words], {
@@ -74,7 +78,7 @@ async function runBeside(words: readonly string[]): Promise<void> {
   if (code === 0) process.stderr.write(await said);
 }
 
-/** What a build that was killed left; builds run one at a time (ensure-built.mjs). */
+/** Removes the temporary files of a killed build. Only one build runs at a time (ensure-built.mjs). */
 async function removeScratch(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   for (const name of await readdir(directory)) {
@@ -82,7 +86,7 @@ async function removeScratch(directory: string): Promise<void> {
   }
 }
 
-/** The release directory with the CPI's artefacts among its sources, packed. */
+/** Packs the release directory, with the CPI's artefacts among its sources. */
 async function packCpiRelease({ bundle, executable }: CpiArtefacts): Promise<void> {
   const staging = join(dist, 'release');
   await rm(staging, { recursive: true, force: true });
@@ -94,7 +98,7 @@ async function packCpiRelease({ bundle, executable }: CpiArtefacts): Promise<voi
     if (file !== undefined) await linkOrCopy(file, join(sources, basename(file)));
   }
   for (const name of ['LICENSE', 'NOTICE']) await cp(join(dirname(bundle), name), join(staging, name));
-  // it stays on this machine, where packing 100 MB takes longer than all else of the build
+  // the release stays on this machine, and compressing 100 MB would take longer than the rest of the build
   await appendFile(join(staging, 'packages', 'bosh_kubernetes_cpi', 'spec'), 'no_compression: true\n');
   await packWithContentVersion(staging, join(dist, 'bosh-kubernetes-release.tgz'));
 }
@@ -103,7 +107,10 @@ async function packExample(name: string): Promise<void> {
   await packWithContentVersion(join(root, 'examples', name, 'release'), join(dist, `${name}-release.tgz`));
 }
 
-/** The version tells the content, so that a deployer sees a changed release without anybody counting. */
+/**
+ * Packs a release whose version depends on its content, so that a deployer recognizes a changed release
+ * without manual version numbers.
+ */
 async function packWithContentVersion(directory: string, outFile: string): Promise<void> {
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
   const contentOf = (fingerprints: readonly string[]): string =>
@@ -116,21 +123,21 @@ async function packWithContentVersion(directory: string, outFile: string): Promi
 }
 
 /**
- * What the VMs of the embedded cluster find in /opt/bosh-kubernetes: Node and the agent in one file. A
- * running cluster has this folder bound into its VMs, so it stays the same folder and its files are replaced
- * whole.
+ * Builds the content of /opt/bosh-kubernetes in the VMs of the embedded cluster: Node, and the agent in one
+ * file. A running cluster has this folder bound into its VMs, so the folder itself stays, and its files are
+ * replaced atomically.
  */
 async function buildRuntime(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
-  // of an earlier build, perhaps with another umask
+  // an earlier build may have created it with another umask
   await chmod(directory, 0o755);
   await bundleForNode(join(root, 'src', 'agent', 'main.ts'), join(directory, 'agent.cjs'), { minify: true });
   await placeNode(join(directory, 'node'));
 }
 
 /**
- * The embedded cluster in one file, and what comes before it in another, since its sources take longer to
- * load than a cluster to start, with the scripts that both find beside themselves.
+ * Bundles the embedded cluster into one file, and the program that runs before it into another, with the
+ * scripts that both need beside them: loading the sources would take longer than starting a cluster.
  */
 async function buildCluster(main: string): Promise<void> {
   const sources = join(root, 'src', 'cluster', 'node', 'runtime');
@@ -146,7 +153,10 @@ async function buildCluster(main: string): Promise<void> {
   await bundleForNode(join(root, 'src', 'cluster', 'main.ts'), main, options);
 }
 
-/** A short command takes a third of what it takes from its sources, hundreds of files. */
+/**
+ * Bundles the command line: a short command takes a third of the time that it takes from the sources, which
+ * are hundreds of files.
+ */
 async function buildCommandLine(main: string): Promise<void> {
   await mkdir(dirname(main), { recursive: true });
   await bundleForNode(join(root, 'src', 'cli', 'main.ts'), main, {
@@ -156,8 +166,8 @@ async function buildCommandLine(main: string): Promise<void> {
 }
 
 /**
- * Each in one file of its own: Cloud Foundry can run the broker as an app, and cells the driver. The cell
- * starts a source of its own in an app's namespaces.
+ * Bundles each volume service into one file: Cloud Foundry can run the broker as an app, and cells the
+ * driver. The cell starts another program in an app's namespaces.
  */
 async function buildVolumeServices(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
@@ -176,7 +186,7 @@ async function buildVolumeServices(directory: string): Promise<void> {
       })),
     );
   }
-  // their release brings Node
+  // the release of these services includes Node
   await writeNotices(directory, [...packages, runtimes.node]);
 }
 
@@ -184,7 +194,8 @@ async function placeNode(path: string): Promise<void> {
   const partial = `${path}.partial`;
   await rm(partial, { force: true });
   await linkOrCopy(process.execPath, partial);
-  // Renaming one link of a file onto another does nothing, and leaves the first.
+  // rename(2) of one link of a file onto another link of the same file does nothing, so the first link
+  // remains.
   await rename(partial, path);
   await rm(partial, { force: true });
 }

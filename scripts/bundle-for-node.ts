@@ -2,12 +2,12 @@ import { rename } from 'node:fs/promises';
 import { build, type BuildOptions, type Metafile } from 'esbuild';
 import { packagesAmong } from './write-notices.ts';
 
-/** What differs from one bundle to another; absent: CommonJS, as it stands. */
+/** Options that differ between bundles. Default: CommonJS without changes. */
 export type BundleOptions = Pick<BuildOptions, 'format' | 'minify' | 'external' | 'banner' | 'plugins'>;
 
 /**
- * Makes one file for the pinned Node of a program's sources, and replaces `outFile` whole, as one may start
- * meanwhile. Resolves with the packages that are in it.
+ * Bundles a program's sources into one file for the pinned Node, and replaces `outFile` atomically, because
+ * the program may start during the build. Returns the packages in the bundle.
  */
 export async function bundleForNode(
   entry: string,
@@ -19,7 +19,7 @@ export async function bundleForNode(
   return packagesIn(metafile);
 }
 
-/** The packages that a program's sources bring into what is made of them by another bundler. Writes nothing. */
+/** Returns the packages that a program's sources use, for a bundle of another bundler. Writes nothing. */
 export async function packagesOf(entry: string): Promise<readonly string[]> {
   const { metafile } = await build({ ...asBundle(entry), write: false });
   return packagesIn(metafile);

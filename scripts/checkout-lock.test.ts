@@ -12,7 +12,7 @@ const steps = [
   ['ensureBuilt', 'node', 'dist/.built-from'],
 ] as const;
 
-/** The program of a step waits until it is released. */
+/** Replaces the program of a step by one that waits until it is released. */
 async function makeSlow(checkout: SmallCheckout): Promise<void> {
   const { directory, pinnedNode, slowly } = checkout;
   await checkout.place(pinnedNode, slowly);
@@ -76,13 +76,13 @@ async function locks({ directory }: SmallCheckout): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name.startsWith('.installing'));
 }
 
-/** Whether a process has ended, or is a zombie that nobody waits for. */
+/** Returns whether a process has ended; a zombie counts as ended. */
 async function hasEnded(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z ');
   return stat.includes(') Z ');
 }
 
-/** Waits, a minute at the longest. */
+/** Waits for at most one minute. */
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
   const wait = { clock: systemClock, signal: undefined, timeoutMs: 60_000, maxDelayMs: 100 };
   const seen = await poll(async () => ((await isSo()) ? true : undefined), wait);

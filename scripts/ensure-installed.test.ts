@@ -7,7 +7,10 @@ import { smallCheckout, type SmallCheckout } from './testing/small-checkout.ts';
 
 const stampOf = ({ directory }: SmallCheckout): string => join(directory, 'node_modules', '.installed-from');
 
-/** Installed and built from former sources, with a cluster; npm refuses before it removes anything. */
+/**
+ * Creates a checkout that was installed and built from previous sources, with a cluster; npm fails before it
+ * removes anything.
+ */
 async function formerCheckout(t: TestContext): Promise<SmallCheckout> {
   const checkout = await smallCheckout(t);
   const { directory, pinnedNode } = checkout;

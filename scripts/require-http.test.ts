@@ -26,6 +26,6 @@ test('a bundle in modules that imports node:http has all of it, and does not loa
     return JSON.parse((await promisify(execFile)(process.execPath, [bundle])).stdout) as unknown;
   };
   assert.deepEqual(await said('with.mjs', [requireHttp]), [0, 'Not Found', 'function']);
-  // where Node does not load it any more the plugin can go
+  // if a newer Node no longer loads it without the plugin, the plugin can be removed
   assert.notDeepEqual(await said('without.mjs', []), [0, 'Not Found', 'function']);
 });

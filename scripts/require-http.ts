@@ -3,8 +3,9 @@ import type { Plugin } from 'esbuild';
 const name = 'node:http';
 
 /**
- * For a bundle in ECMAScript modules, which has `require`: an import of node:http makes Node 24 read all that it exports, and its
- * WebSocket is a library of its own (undici), which each short command would load. What is required is not read.
+ * Replaces `import` of node:http by `require` in a bundle of ECMAScript modules that has `require`. An import
+ * makes Node 24 evaluate all exports, among them WebSocket, which loads a separate library (undici) for each
+ * short command. `require` does not.
  */
 export const requireHttp: Plugin = {
   name: 'require-http',

@@ -36,7 +36,7 @@ const credhub = {
   'credhub.ca_certificate': 'CERTIFICATE of CredHub',
 };
 
-/** The app of a rendered manifest, and the configuration that the broker reads there. */
+/** Returns the app of a rendered manifest, and the broker configuration in it. */
 async function appOf(job: string, properties: Record<string, unknown>, links?: Links) {
   const { applications } = parse(await rendered(job, 'manifest.yml.erb', properties, links)) as {
     applications: { env: { BROKER_CONFIG: string }; services: string[] }[];
@@ -88,9 +88,7 @@ test('the broker of an errand keeps its records in CredHub, as the old one did, 
   await assert.rejects(appOf('smbbrokerpush', { ...smbBroker, volume_id_key: 'short' }), /at least 20 char/u);
 });
 
-/**
- * Runs an errand with a cf that writes down its arguments, and the names of the passwords in its environment.
- */
+/** Runs an errand with a cf that records its arguments and the names of the passwords in its environment. */
 async function runErrand(t: TestContext, job: string, properties: Record<string, unknown>, brokers = '') {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-errand-'));
   t.after(() => rm(directory, { recursive: true }));

@@ -89,7 +89,7 @@ test('signed volumes and secrets that they name: properties of both jobs', async
       [signatures, signatureKeys, secretFiles, file],
       ['require', `${config}/signature_keys.pem`, '/var/vcap/secrets', `${config}/credhub.json`],
     );
-    // YAML reads a bare off as false
+    // YAML parses an unquoted off as false
     assert.equal((await configOf(job, unset)).signatures, 'off');
     assert.equal(await rendered(job, 'signature_keys.pem.erb', properties), 'KEYS\n');
     assert.equal(await rendered(job, 'credhub_ca.crt.erb', properties), 'CA\n');
@@ -120,7 +120,7 @@ test("ctl starts rpcbind where none answers, and hands the directory's propertie
     .replaceAll('/var/vcap/jobs/nfsv3driver/config', jobs)
     .replaceAll('/var/vcap/sys', jobs)
     .replace(/exec .*driver\.mjs "\$\{flags\[@\]\}"/u, 'exec env -0');
-  // no machine's rpcbind is asked or started: the first time nothing answers
+  // does not use this machine's rpcbind: the first call finds none running
   const programs = { rpcinfo: `test -e ${jobs}/runs`, rpcbind: `echo start >> ${jobs}/runs` };
   for (const [name, line] of Object.entries(programs))
     await writeFile(join(jobs, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
@@ -153,11 +153,11 @@ interface Machine {
   readonly programs: readonly string[];
   /** The mode of the folder above the mount folder. */
   readonly mode?: number;
-  /** The device that stands for /dev/fuse. */
+  /** The device that replaces /dev/fuse. */
   readonly fuse?: string;
 }
 
-/** A rendered pre-start on such a machine. */
+/** Renders and runs a pre-start on such a machine. */
 async function preStart(
   t: TestContext,
   job: string,
@@ -167,8 +167,8 @@ async function preStart(
   t.after(() => rm(directory, { recursive: true }));
   const [bin, host] = [join(directory, 'bin'), join(directory, 'host')];
   for (const folder of [bin, host, join(directory, 'config')]) await mkdir(folder);
-  // grep: no file system is known to the kernel, so that each module has to be loaded. As in a pod mount(2)
-  // has it loaded although it fails
+  // grep: the kernel knows no file system, so that each module must be loaded. As in a pod, mount(2) loads
+  // the module although it fails
   const known = join(directory, 'known');
   const lines: Record<string, string> = { grep: `test -e ${known}`, mount: `: > ${known}; exit 32` };
   for (const name of [...programs, 'grep'])

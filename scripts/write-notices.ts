@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Texts of packages that bring none, one file each; `/` in a name is `+`. */
+/** The directory of licence texts of packages that contain none, one file each; `/` in a name becomes `+`. */
 const committed = join(root, 'release', 'notices');
 
-/** Which of the pinned runtimes goes along with the bundles. */
+/** The packages of the pinned runtimes that are shipped with the bundles. */
 export const runtimes = { bun: '@oven/bun-linux-x64', node: `node-linux-${process.arch}` } as const;
 
 /**
- * The packages among the files that were bundled, by their paths below node_modules: a package may bring another version of one in a
- * node_modules of its own.
+ * Returns the packages among the bundled files, as paths below node_modules: a package may have another
+ * version of a package in its own node_modules.
  */
 export function packagesAmong(inputs: Iterable<string>): readonly string[] {
   const found = new Set<string>();
@@ -23,9 +23,9 @@ export function packagesAmong(inputs: Iterable<string>): readonly string[] {
 }
 
 /**
- * Writes `LICENSE`, this repository's, and `NOTICE`, the licences and notices of those packages as they are
- * installed, into a folder that is made if needed. Rejects if one of the packages has no such text, neither
- * of its own nor in release/notices, or if the text in release/notices is of another version.
+ * Writes `LICENSE`, this repository's licence, and `NOTICE`, the licences and notices of the installed
+ * packages, into a folder that is created if needed. Rejects if one of the packages has no such text, neither
+ * its own nor in release/notices, or if the text in release/notices is for another version.
  */
 export async function writeNotices(directory: string, packages: Iterable<string>): Promise<void> {
   const notices: string[] = [];
@@ -39,7 +39,7 @@ export async function writeNotices(directory: string, packages: Iterable<string>
   await rename(join(directory, 'NOTICE.partial'), join(directory, 'NOTICE'));
 }
 
-/** The licence text of one installed package, below its name, version and kind of licence. */
+/** Returns the licence text of one installed package, below its name, version and kind of licence. */
 export async function noticeOf(directory: string, name: string): Promise<string> {
   const { version, license = 'see below' } = JSON.parse(
     await readFile(join(directory, 'package.json'), 'utf8'),
@@ -66,14 +66,14 @@ async function textsOf(directory: string, name: string, version: string): Promis
   const given = `${name.replace('/', '+')}.md`;
   if (!(await readdir(committed)).includes(given)) return [];
   const text = await readFile(join(committed, given), 'utf8');
-  // an update may change the licence as well
+  // a new version may have another licence
   if (text.includes(`${name} ${version}`)) return [text];
   throw new Error(
     `release/notices/${given} does not say that it is of ${name} ${version}: compare its text with that version's licence, then name the version in it`,
   );
 }
 
-/** The licence itself in a readme, which more than its name or a link is. */
+/** Returns the licence section of a readme if it contains the text itself, not only a name or a link. */
 function sectionOf(readme: string): string | undefined {
   const [section] = /^#+ *licen[cs]e *$[\s\S]*/imu.exec(readme) ?? [];
   return section?.includes('Permission is hereby granted') === true ? section : undefined;

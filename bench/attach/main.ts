@@ -15,9 +15,9 @@ import { attachStages, detachStages } from './stages.ts';
 import { kubeletMoments, watchVolume } from './volume-moments.ts';
 
 /**
- * attach_disk and detach_disk on real kubelets, in milliseconds, beside a plain pod that mounts and leaves a volume of the
- * same class on the same node in the same run: what the volume plugin itself takes. `npm run bench:attach -- [runs]`; it fails
- * where the VM has restarted.
+ * Measures attach_disk and detach_disk on real kubelets, in milliseconds, compared with a plain pod that
+ * mounts and unmounts a volume of the same class on the same node in the same run: that is the time of the
+ * volume plugin itself. `npm run bench:attach -- [runs]`; fails if the VM restarted.
  */
 const runs = Number(process.argv[2] ?? 10);
 if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);
@@ -49,14 +49,14 @@ try {
   const restarts = (await world.pod(vm)).status?.containerStatuses?.[0]?.restartCount ?? 0;
   process.stdout.write(`${formatTable([`${runs} runs, ms`, 'median', 'worst'], rows)}\n`);
   process.stdout.write(`restarts of the VM: ${restarts}\n`);
-  // the target is none: disks come and go while jobs run
+  // the target is no restart: disks are attached and detached while jobs run
   if (restarts > 0) process.exitCode = 1;
   await deleteVm(world.cloud, [vm]);
 } finally {
   await world.close();
 }
 
-/** A disk that has its volume already: making one is no part of an attach. */
+/** Creates a disk whose volume is already provisioned, because provisioning is not part of an attach. */
 async function withDisk<T>(action: (disk: string, volume: string) => Promise<T>): Promise<T> {
   const disk = await world.newDisk('loop');
   const reference = { resource: persistentVolumeClaims, namespace: world.namespace, name: disk };

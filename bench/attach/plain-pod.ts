@@ -5,8 +5,8 @@ import { watchPod } from './pod-moments.ts';
 import { watchVolume } from './volume-moments.ts';
 
 /**
- * A pod with nothing but that disk, on that node, from its creation to the end of the volume's attachment. It ends at once
- * when it is told to: what is measured is the volume plugin.
+ * Measures a pod that has only that disk, on that node, from its creation until the volume is detached. The
+ * pod ends at once on SIGTERM: only the volume plugin is measured.
  */
 export async function plainPod(
   world: ClusterWorld,
@@ -26,7 +26,7 @@ export async function plainPod(
         {
           name: 'plain',
           image: world.cluster.stemcell.image,
-          // without a trap PID 1 does not end before its grace does
+          // without a trap PID 1 runs until the end of its grace period
           command: ['/bin/sh', '-c', 'trap "exit 0" TERM; while :; do sleep 100000 & wait; done'],
           volumeMounts: [{ name: 'volume', mountPath: '/volume' }],
         },

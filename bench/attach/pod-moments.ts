@@ -2,28 +2,28 @@ import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { pods } from '../../src/kubernetes/resources.ts';
 
-/** When the API first told of each stage of a pod, in milliseconds of `performance.now`. */
+/** The time at which the API first reported each stage of a pod, in milliseconds of `performance.now`. */
 export interface PodMoments {
   readonly created?: number;
   readonly scheduled?: number;
-  /** Volumes and network are there, the sandbox runs. */
+  /** Volumes and network are ready, and the sandbox runs. */
   readonly sandbox?: number;
   readonly running?: number;
-  /** Its deletion was asked for. */
+  /** Its deletion was requested. */
   readonly asked?: number;
-  /** Its containers have ended. */
+  /** Its containers have terminated. */
   readonly ended?: number;
   readonly gone?: number;
 }
 
 export interface PodWatch {
   readonly moments: PodMoments;
-  /** Resolves when that moment has come. */
+  /** Resolves when that stage is reached. */
   reached(moment: keyof PodMoments): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Follows the pod of that name, which need not be there yet. */
+/** Watches the pod of that name, which may not exist yet. */
 export function watchPod(api: KubernetesApi, namespace: string, name: string): PodWatch {
   const moments: { -readonly [Key in keyof PodMoments]: number } = {};
   const waiting: { moment: keyof PodMoments; resolve: () => void }[] = [];

@@ -26,11 +26,11 @@ test('a stage that nobody saw counts for the next one', () => {
 });
 
 test('a stage that was over before the former took nothing, and none takes less', () => {
-  // the volume came to the node before the pod was seen to be scheduled
+  // the volume was attached to the node before the watch reported the scheduling of the pod
   const stages = attachStages({ ...attached, scheduled: 1120 }, 1000, 1500);
   assert.deepEqual(Object.values(stages), [10, 110, 0, 30, 250, 50, 50]);
   assert.equal(sum(stages), 500);
-  // the watch told of the holder after the verb had returned
+  // the watch reported the running mount container after the verb had returned
   const late = attachStages({ ...attached, running: 1510 }, 1000, 1500);
   assert.deepEqual(Object.values(late), [10, 20, 70, 50, 250, 110, 0]);
 });

@@ -3,7 +3,7 @@ import type { KubeletMoments, VolumeMoments } from './volume-moments.ts';
 
 export type Moments = PodMoments & VolumeMoments & KubeletMoments & { readonly released?: number };
 
-/** Parts of attach_disk, which add up to it. */
+/** Returns the duration of each part of attach_disk; their sum is the duration of the whole. */
 export function attachStages(moments: Moments, start: number, end: number): Record<string, number> {
   return between(start, [
     ['API, until the pod is there', moments.created],
@@ -16,7 +16,7 @@ export function attachStages(moments: Moments, start: number, end: number): Reco
   ]);
 }
 
-/** Parts of detach_disk, which add up to it. */
+/** Returns the duration of each part of detach_disk; their sum is the duration of the whole. */
 export function detachStages(moments: Moments, start: number, end: number): Record<string, number> {
   return between(start, [
     ['release by the holder', moments.released],
@@ -29,8 +29,8 @@ export function detachStages(moments: Moments, start: number, end: number): Reco
 }
 
 /**
- * How long each stage took. Two that run beside each other may be seen the other way round: the later then took nothing.
- * A stage that nobody saw counts for the next one.
+ * Returns the duration of each stage. Two concurrent stages may be observed in the opposite order: the later
+ * one then has the duration 0. A stage that was not observed counts as part of the next one.
  */
 function between(
   start: number,

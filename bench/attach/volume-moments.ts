@@ -9,9 +9,12 @@ interface VolumeAttachment extends KubernetesObject {
   status?: { attached?: boolean };
 }
 
-/** When a volume came to its node and left it, in milliseconds of `performance.now`. */
+/**
+ * The time at which a volume was attached to its node and detached from it, in milliseconds of
+ * `performance.now`.
+ */
 export interface VolumeMoments {
-  /** The attach-detach controller and the driver's controller have done their part. */
+  /** The attach-detach controller and the driver's controller have finished. */
   readonly attached?: number;
   readonly detached?: number;
 }
@@ -22,7 +25,7 @@ export interface VolumeWatch {
   stop(): Promise<void>;
 }
 
-/** Follows the VolumeAttachments of that volume. */
+/** Watches the VolumeAttachments of that volume. */
 export function watchVolume(api: KubernetesApi, volume: string): VolumeWatch {
   const moments: { -readonly [Key in keyof VolumeMoments]: number } = {};
   const waiting: { moment: keyof VolumeMoments; resolve: () => void }[] = [];
@@ -60,7 +63,10 @@ export interface KubeletMoments {
   readonly unstaged?: number;
 }
 
-/** What only the kubelet's log tells of a volume; `directory` is the node's of the cluster's state. */
+/**
+ * Reads the moments of a volume that only the kubelet's log shows. `directory` is the node's directory in the
+ * cluster's state.
+ */
 export async function kubeletMoments(directory: string, volume: string): Promise<KubeletMoments> {
   const lines = (await readFile(join(directory, 'kubelet.log'), 'utf8')).split('\n');
   const moment = (words: string): number | undefined => {
@@ -71,7 +77,7 @@ export async function kubeletMoments(directory: string, volume: string): Promise
   return { ...(staged !== undefined && { staged }), ...(unstaged !== undefined && { unstaged }) };
 }
 
-/** `I1122 13:55:10.382423`: local time without a year, which is this one. */
+/** Parses `I1122 13:55:10.382423`: local time without a year; the current year is assumed. */
 function klogTime(line: string): number | undefined {
   const [, month, day, time = '', micro = ''] = /^\w(\d\d)(\d\d) ([\d:]{8})\.(\d{6}) /u.exec(line) ?? [];
   if (month === undefined || day === undefined) return undefined;

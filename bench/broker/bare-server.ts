@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A Node that answers everything with the bytes of a file, or, without one, is idle. */
+/** A Node server that responds to every request with the bytes of a file; without a file it is idle. */
 const [path] = process.argv.slice(2);
 const body = path === undefined ? '' : await readFile(path);
 const server = createServer((_request, response) => {

@@ -4,15 +4,15 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 
-/** A server in a Node of its own. */
+/** A server in its own Node process. */
 export interface ChildServer {
   readonly url: string;
-  /** MiB resident. */
+  /** Returns the resident memory in MiB. */
   memory(): Promise<number>;
   stop(): Promise<void>;
 }
 
-/** Starts a Node whose output names its port as `http://127.0.0.1:PORT`. */
+/** Starts a Node process whose output names its port as `http://127.0.0.1:PORT`. */
 export async function startChildServer(words: readonly string[]): Promise<ChildServer> {
   const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   for await (const line of createInterface({ input: child.stdout })) {

@@ -8,7 +8,7 @@ const headers = {
   'content-type': 'application/json',
 };
 
-/** Sends one request, and resolves with the body of an answer 200 or 201. */
+/** Sends one request and returns the body of a response with 200 or 201. */
 export function send(method: string, url: string, body?: object): Promise<string> {
   return new Promise((resolve, reject) => {
     const sending = request(url, { agent, method, headers }, (response) => {
@@ -27,8 +27,8 @@ export function send(method: string, url: string, body?: object): Promise<string
 }
 
 /**
- * Requests in a second: `clients` do `work` again and again for a while. A run of `work` makes `requests`
- * of them.
+ * Returns the requests per second of `clients` that repeat `work` for some seconds. Each run of `work` makes
+ * `requests` requests.
  */
 export async function rate(
   clients: number,
@@ -52,7 +52,7 @@ let lives = 0;
 
 export const lifeRequests = 4;
 
-/** Provision, bind, unbind and deprovision, as a Cloud Controller sends them. */
+/** Sends provision, bind, unbind and deprovision as a Cloud Controller does. */
 export async function life(url: string): Promise<void> {
   lives += 1;
   const instance = `${url}/v2/service_instances/i-${lives}`;
@@ -63,7 +63,7 @@ export async function life(url: string): Promise<void> {
   await send('DELETE', `${instance}${nfsQuery}`);
 }
 
-/** A bind that is there already. */
+/** Creates a binding and returns a function that repeats the bind. */
 export async function bound(url: string): Promise<() => Promise<unknown>> {
   const instance = `${url}/v2/service_instances/bound`;
   await send('PUT', instance, provisionBody);

@@ -12,10 +12,10 @@ import { startChildServer } from './child-server.ts';
 import { bound, life, lifeRequests, rate, send } from './load.ts';
 
 /**
- * Requests in a second that the volume broker answers, on each store: lives of bindings at 1, 8 and 32
- * clients, a bind repeated, the catalog beside a bare Node that answers its bytes, and memory beside an
- * idle Node. The broker is the bundle, in a process of its own; clients and the stub of CredHub share this
- * one. `npm run bench:broker [-- --seconds N]`
+ * Measures the requests per second of the volume broker on each store: complete lifecycles of bindings at 1,
+ * 8 and 32 clients, a repeated bind, the catalog compared with a bare Node server that returns the same
+ * bytes, and memory compared with an idle Node process. The broker is the bundle in its own process; clients
+ * and the stub of CredHub share this process. `npm run bench:broker [-- --seconds N]`
  */
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '3' } } });
 const seconds = Number(values.seconds);
@@ -89,7 +89,7 @@ async function catalog(url: string): Promise<void> {
   const bare = await startChildServer([bareServer, body]);
   try {
     const measured = { ours: 0, bare: 0 };
-    // in turn, as the machine is not equally fast all the time
+    // in turn, because the speed of the machine varies
     for (let round = 0; round < 3; round += 1) {
       measured.bare +=
         (await rate(8, { seconds: seconds / 3, requests: 1 }, () => send('GET', bare.url))) / 3;

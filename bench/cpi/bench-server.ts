@@ -6,14 +6,15 @@ import { fileURLToPath } from 'node:url';
 import { startTlsServer } from '../../src/kubernetes/testing/tls-server.ts';
 
 export interface BenchServer {
-  /** A CPI configuration that speaks to the server with a client certificate. */
+  /** A CPI configuration for the server, with a client certificate. */
   readonly config: object;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Answers a StorageClass and takes claims, over TLS with client certificates, at once: the client is what is measured.
- * In a process of its own, so that starting the measured ones does not keep it from answering.
+ * Starts a server that returns a StorageClass and accepts claims at once, over TLS with client certificates,
+ * because the client is measured. It runs in its own process, so that starting the measured programs does not
+ * delay its responses.
  */
 export async function startBenchServer(): Promise<BenchServer> {
   const child = fork(fileURLToPath(import.meta.url), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -72,7 +73,7 @@ const claim = {
 };
 
 async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // read to its end and not looked at: client-go sends it as protobuf
+  // reads the body to its end without parsing it: client-go sends protobuf
   await buffer(request);
   const isWrite = request.method === 'POST';
   response.writeHead(isWrite ? 201 : 200, { 'content-type': 'application/json' });

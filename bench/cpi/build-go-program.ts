@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** A Go program that was built, or why it cannot be built on this machine. */
+/** The path of a built Go program, or why it cannot be built on this machine. */
 export type GoProgram = { readonly path: string } | { readonly path?: undefined; readonly missing: string };
 
 /**
- * Builds the Go program of a folder beside this file. No Go, one that is too old or modules that cannot be had make it
- * missing; a build that fails is an error.
+ * Builds the Go program of a folder beside this file. Returns the reason if Go is missing or too old, or if
+ * modules cannot be downloaded; rejects if the build itself fails.
  */
 export async function buildGoProgram(folder: string, outFile: string): Promise<GoProgram> {
   const directory = new URL(`./${folder}/`, import.meta.url).pathname;

@@ -9,7 +9,7 @@ import { measure, type Contestant, type Times } from './measure.ts';
 
 const runs = Number(process.argv[2] ?? 60);
 
-/** What each program is given on stdin: `info`, and a call that does one GET and one POST. */
+/** The input of each program on stdin: `info`, and a call that does one GET and one POST. */
 const calls: Readonly<Record<string, object>> = {
   info: { method: 'info', arguments: [], context: {} },
   'GET + POST': {
@@ -59,8 +59,8 @@ async function prepare(scratch: string, config: string): Promise<Contestant[]> {
 }
 
 /**
- * With a program as an installation leaves it, which copies it: how a file was written decides by up to a sixth how soon it
- * starts, since its pages are then in the kernel's cache in large pieces or in small ones.
+ * Copies the program, as an installation does. How a file was written changes its start-up time by up to a
+ * sixth, because its pages are then in the kernel's cache in large or in small pieces.
  */
 async function asInstalled(contestant: Contestant, copy: string): Promise<Contestant> {
   const [program = '', ...words] = contestant.command;
@@ -68,7 +68,7 @@ async function asInstalled(contestant: Contestant, copy: string): Promise<Contes
   return { ...contestant, command: [copy, ...words] };
 }
 
-/** Ratios are against the first line: client-go where it was built. */
+/** Formats the table. Ratios refer to the first line: client-go if it was built. */
 function table(times: readonly Times[]): string {
   const [first] = times;
   const figure = (value: number): string => value.toFixed(1);

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 export interface Contestant {
   readonly name: string;
   readonly command: readonly string[];
-  /** `NAME=value`, beside the PATH that a director leaves to a CPI. */
+  /** `NAME=value`, in addition to the PATH that a director passes to a CPI. */
   readonly environment: readonly string[];
 }
 
@@ -26,8 +26,9 @@ interface Sample {
 }
 
 /**
- * Runs all contestants in turn, `runs` times, after one warm-up each. An answer that is an error ends the benchmark.
- * `stopwatch` is the program of the folder of that name; without it Node starts them, which adds about 2 ms to each.
+ * Runs all contestants in turn, `runs` times, after one warm-up each. Rejects if a response is an error.
+ * `stopwatch` is the program of the folder of that name; without it Node starts the contestants, which adds
+ * about 2 ms to each.
  */
 export async function measure(
   contestants: readonly Contestant[],

@@ -13,13 +13,13 @@ const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 
 interface Run {
   readonly total: number;
-  /** From the deployer's first line to its last. */
+  /** Milliseconds from the deployer's first line to its last. */
   readonly createEnv: number;
-  /** Where the total went. */
+  /** The parts of the total. */
   readonly parts: readonly StageTime[];
 }
 
-/** A clone of HEAD with the dependencies in place, as after `npm ci`. */
+/** Clones HEAD and adds the dependencies, as after `npm ci`. */
 async function preparedClone(top: string): Promise<string> {
   const clone = join(top, 'clone');
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', root, clone]);
@@ -63,7 +63,7 @@ function npm(clone: string, words: readonly string[]): Promise<Run> {
   });
 }
 
-/** When the last build ended, by the stamp that it leaves, on the clock of performance.now(). */
+/** Returns when the last build ended, from the time of its stamp, on the clock of performance.now(). */
 async function builtAt(clone: string): Promise<number> {
   const { mtimeMs } = await stat(join(clone, 'dist', '.built-from'));
   return mtimeMs - performance.timeOrigin;
@@ -71,7 +71,10 @@ async function builtAt(clone: string): Promise<number> {
 
 const seconds = (milliseconds: number): string => `${(milliseconds / 1000).toFixed(2)} s`;
 
-/** Milliseconds that this machine takes for something fixed, since hosts differ, and one host from hour to hour. */
+/**
+ * Returns the milliseconds that this machine takes for a fixed amount of work: speed differs between hosts,
+ * and on one host over time.
+ */
 function hashing(mebibytes: number): number {
   const piece = Buffer.alloc(1 << 20);
   const hash = createHash('sha256');
@@ -81,7 +84,10 @@ function hashing(mebibytes: number): number {
   return performance.now() - began;
 }
 
-/** Two starts and what ends them. A cluster whose deployment failed is stopped: it would hold the example's address. */
+/**
+ * Runs the start twice, and then destroy. If a deployment fails, the cluster is stopped: otherwise it would
+ * keep the example's address.
+ */
 async function startTwice(clone: string): Promise<{ first: Run; second: Run }> {
   try {
     const first = await npm(clone, ['start']);

@@ -4,8 +4,8 @@ export interface StageTime {
 }
 
 /**
- * Times a deploy by its output: a stage's line is printed in two parts, when it begins and when it ends.
- * Feed it every chunk with the moment it arrived.
+ * Measures the stages of a deploy by its output: the line of a stage is printed in two parts, at its begin
+ * and at its end. The caller passes every chunk with its arrival time.
  */
 export class StageClock {
   readonly times: StageTime[] = [];

@@ -1,6 +1,6 @@
 import type { StageTime } from './stage-clock.ts';
 
-/** Moments of an `npm start` in milliseconds of one clock; `building` and `built` where it built. */
+/** Moments of an `npm start` in milliseconds of one clock; `building` and `built` only if it built. */
 export interface Moments {
   readonly began: number;
   readonly building?: number | undefined;
@@ -10,7 +10,10 @@ export interface Moments {
   readonly ended: number;
 }
 
-/** The stages of a start with what comes before, between and after them, so that all together take what the start took. */
+/**
+ * Returns the stages of a start together with the times before, between and after them, so that the sum is
+ * the duration of the start.
+ */
 export function wholeStart(moments: Moments, stages: readonly StageTime[]): readonly StageTime[] {
   const { began, building, built, deploying, ended } = moments;
   const before =

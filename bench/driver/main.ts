@@ -11,11 +11,10 @@ import { rate } from '../broker/load.ts';
 import { createVolume, measuredDriver, mountAndUnmount } from './measured-driver.ts';
 
 /**
- * Ratios of the volume driver, each within one run: Mount and Unmount over mount(8) and umount(8) spawned by
- * Node, 8 clients over 1, the recovery of 1,000 volumes over parsing the same mountinfo, and CPU over wall
- * time while a mount waits. Local folders are bound in place of shares, in a mount namespace of its own.
- * Needs root.
- * `npm run bench:driver [-- --seconds N]`
+ * Measures ratios of the volume driver, each within one run: Mount and Unmount compared with mount(8) and
+ * umount(8) spawned by Node, 8 clients with 1, the recovery of 1,000 volumes with parsing the same mountinfo,
+ * and CPU time with wall time while a mount waits. Bind mounts of local folders replace shares, in a separate
+ * mount namespace. Needs root. `npm run bench:driver [-- --seconds N]`
  */
 const { values } = parseArgs({
   options: { seconds: { type: 'string', default: '3' }, folder: { type: 'string' } },
@@ -24,7 +23,7 @@ const seconds = Number(values.seconds);
 const run = promisify(execFile);
 const volumeCount = 1000;
 
-/** Runs this program in a mount namespace of its own, whose mounts end with it. */
+/** Runs this program in a separate mount namespace, whose mounts end with it. */
 async function inOwnNamespace(): Promise<number> {
   if (process.getuid?.() !== 0) throw new Error('bench:driver mounts: run it as root');
   const folder = await mkdtemp(join(tmpdir(), 'driver-bench-'));
@@ -60,7 +59,7 @@ async function measure(folder: string): Promise<void> {
   const ours: number[] = [];
   const bare: number[] = [];
   const end = performance.now() + seconds * 1000;
-  // in turn, as the machine is not equally fast all the time
+  // in turn, because the speed of the machine varies
   while (performance.now() < end) {
     bare.push(
       await timed(async () => {

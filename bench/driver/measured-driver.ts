@@ -5,9 +5,9 @@ import { startDriver } from '../../src/volumes/driver/start-driver.ts';
 
 /** A driver in this process. */
 export interface MeasuredDriver {
-  /** Sends a verb, and rejects where the driver answers with an error. */
+  /** Sends a verb. Rejects if the driver responds with an error. */
   readonly call: CallDriver;
-  /** Leaves the mounts. */
+  /** Stops the driver; mounts stay. */
   stop(): Promise<void>;
 }
 
@@ -26,14 +26,14 @@ export async function measuredDriver(folder: string, mounter: Mounter): Promise<
 
 let volumes = 0;
 
-/** Creates a volume of the share `/export`; resolves with the body that names it. */
+/** Creates a volume of the share `/export`; returns the body that names it. */
 export async function createVolume({ call }: MeasuredDriver): Promise<{ readonly Name: string }> {
   const Name = `volume-${(volumes += 1)}`;
   await call('VolumeDriver.Create', { Name, Opts: { source: 'nfs://server/export' } });
   return { Name };
 }
 
-/** Mounts a volume of its own and unmounts it. */
+/** Mounts and unmounts a new volume. */
 export async function mountAndUnmount(driver: MeasuredDriver): Promise<void> {
   const volume = await createVolume(driver);
   await driver.call('VolumeDriver.Mount', volume);

@@ -8,13 +8,13 @@ import { formatTable } from '../../src/cli/table.ts';
 import { childrenOf } from '../../test/support/machine.ts';
 
 /**
- * Ratios of ruby.wasm over an installed ruby, in one run and in turn: until it can render, per template of
- * 100, and the most memory that the process had. `npm run bench:render [-- --rounds N]`
+ * Measures ratios of ruby.wasm to an installed ruby, in one run and in turn: the time until it can render,
+ * the time per template of 100, and the peak memory of the process. `npm run bench:render [-- --rounds N]`
  */
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });
 const templateCount = 100;
 
-/** As published jobs have them: a start script, a YAML and a JSON of nested properties. */
+/** Templates like those of published jobs: a start script, a YAML and a JSON file of nested properties. */
 const sources = [
   `#!/bin/bash
 <% if_p('web.log_level') do |level| %>export LOG_LEVEL=<%= level %><% end.else do %>export LOG_LEVEL=info<% end %>
@@ -82,7 +82,10 @@ async function measure(command: RubyCommand): Promise<Sample> {
   }
 }
 
-/** The most resident memory that a process below this one has had, in KiB: the others only start the ruby. */
+/**
+ * Returns the largest peak of resident memory among the descendants of a process, in KiB: the other processes
+ * only start the ruby.
+ */
 async function largestDescendant(pid: number): Promise<number> {
   const sizes = (await childrenOf(pid)).map(async (child) => {
     const status = await readFile(`/proc/${child}/status`, 'utf8');
@@ -96,7 +99,7 @@ const ruby = await findRuby(process.env['PATH']);
 if (ruby === undefined) throw new Error('There is no ruby on PATH to compare ruby.wasm with: install one');
 const commands = { ruby: withNamespaces(nativeRuby(ruby)), 'ruby.wasm': withNamespaces(wasmRuby()) };
 const samples: Record<keyof typeof commands, Sample[]> = { ruby: [], 'ruby.wasm': [] };
-// in turn, as the machine is not equally fast all the time; the first round fills caches
+// in turn, because the speed of the machine varies; the first round fills caches
 for (let round = 0; round <= Number(values.rounds); round += 1)
   for (const name of ['ruby', 'ruby.wasm'] as const) {
     const sample = await measure(commands[name]);

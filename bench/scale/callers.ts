@@ -3,10 +3,10 @@ import { methods } from '../../src/cpi/methods.ts';
 import type { CpiResponse } from '../../src/cpi/protocol.ts';
 import { openCall } from '../../src/cpi/session.ts';
 
-/** One CPI call; rejects where the CPI answers with an error. */
+/** Makes one CPI call. Rejects if the CPI responds with an error. */
 export type Caller = (method: string, args: readonly unknown[]) => Promise<unknown>;
 
-/** The verbs in this process, each call with a connection of its own as a CPI process has. */
+/** Runs the verbs in this process, each call with its own connection, as in a CPI process. */
 export function inProcess(config: object): Caller {
   return async (method, args) => {
     const verb = await methods.get(method)?.();
@@ -27,7 +27,7 @@ export function inProcess(config: object): Caller {
   };
 }
 
-/** A process for each call, as a director starts them. */
+/** Starts a process for each call, as a director does. */
 export function byProcesses(command: readonly string[], configPath: string): Caller {
   return async (method, args) => {
     const request = JSON.stringify({ method, arguments: args, context: {}, api_version: 2 });

@@ -16,15 +16,15 @@ export interface Growth {
   readonly server: ScaleServer;
   readonly api: KubernetesApi;
   readonly call: Caller;
-  /** The table's columns: how many pods, claims, volumes and VolumeAttachments of others there are. */
+  /** The table's columns: how many pods, claims, volumes and VolumeAttachments of others exist. */
   readonly counts: readonly number[];
-  /** Each method is called this often at each count. */
+  /** The number of calls of each method at each count. */
   readonly rounds: number;
 }
 
 /**
- * Times every method that asks the API, one call at a time, and resolves with the table: the quickest call
- * of each, which other work on the machine disturbs least, and its ratio to that at the first count.
+ * Measures every method that uses the API, one call at a time, and returns the table: the fastest call of
+ * each, which other load on the machine disturbs least, and its ratio to the one at the first count.
  */
 export async function measureGrowth({ server, api, call, counts, rounds }: Growth): Promise<string> {
   await addClasses(api);
@@ -38,7 +38,7 @@ export async function measureGrowth({ server, api, call, counts, rounds }: Growt
       taken.set(method, [...(taken.get(method) ?? []), performance.now() - began]);
       return result;
     };
-    // the first round warms up
+    // the first round is a warm-up
     await oneRound({ api, call, timed: call }, `warm-${count}`);
     for (let round = 0; round < rounds; round += 1) {
       await oneRound({ api, call, timed }, `${count}-${round}`);
@@ -64,8 +64,8 @@ interface Round {
 }
 
 /**
- * The life of one VM, of a disk on a volume that a driver attaches, of one that a class provisions, and of
- * a network.
+ * Calls all methods for one VM, for a disk on a volume that a driver attaches, for a disk that a class
+ * provisions, and for a network.
  */
 async function oneRound(round: Round, name: string): Promise<void> {
   const { timed } = round;
@@ -108,7 +108,10 @@ async function provisionedDisk({ api, call, timed }: Round): Promise<void> {
   await call('delete_disk', [copy]);
 }
 
-/** As `local`, but of volumes that are there before a pod wants them. */
+/**
+ * Creates classes like `local`, but with immediate binding: their volumes are provisioned before a pod uses
+ * them.
+ */
 async function addClasses(api: KubernetesApi): Promise<void> {
   for (const name of ['now', 'other']) {
     await api.create<StorageClass>(storageClasses, {

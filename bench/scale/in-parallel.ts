@@ -1,4 +1,4 @@
-/** Milliseconds. */
+/** Durations in milliseconds. */
 export interface Spread {
   readonly wall: number;
   readonly median: number;
@@ -6,7 +6,7 @@ export interface Spread {
   readonly max: number;
 }
 
-/** Does all of it, `workers` at a time, and says how long each took. The first failure ends it. */
+/** Processes all items, `workers` at a time, and returns the durations. The first failure ends it. */
 export async function inParallel<T>(
   items: readonly T[],
   workers: number,

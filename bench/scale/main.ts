@@ -19,11 +19,11 @@ const workers = 32;
 const { values } = parseArgs({
   options: {
     vms: { type: 'string', default: '1000' },
-    /** A CPI process for each call instead of the verbs in this process. */
+    /** Start a CPI process for each call instead of running the verbs in this process. */
     processes: { type: 'boolean', default: false },
-    /** How many pods, claims, volumes and VolumeAttachments of others there are in the end. */
+    /** How many pods, claims, volumes and VolumeAttachments of others exist at the end. */
     others: { type: 'string', default: '10000' },
-    /** How often each method is called beside them. */
+    /** How often each method is called at each of these counts. */
     rounds: { type: 'string', default: '20' },
   },
 });
@@ -56,7 +56,7 @@ async function callerOf(config: object): Promise<Caller> {
   return byProcesses(executable === undefined ? [process.execPath, bundle] : [executable], path);
 }
 
-/** The life of each VM. */
+/** Runs the whole lifecycle of each VM. */
 async function lives(call: Caller, count: number): Promise<void> {
   const agents = Array.from({ length: count }, (_, index) => `scale-${index}`);
   const vms: string[] = [];
@@ -90,7 +90,7 @@ async function lives(call: Caller, count: number): Promise<void> {
   process.stdout.write(`${formatTable(['', 'wall s', 'calls/s', 'median ms', 'p95 ms', 'max ms'], cells)}\n`);
 }
 
-/** Every method, one call at a time, in a namespace that fills with what others have. */
+/** Calls every method, one call at a time, in a namespace with a growing number of other objects. */
 async function growth(config: object): Promise<void> {
   const transport = await openTransport(await loadAccess(server.kubeconfig));
   const api = new RestApi({ transport });

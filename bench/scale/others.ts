@@ -15,8 +15,8 @@ const driver = 'driver.example';
 const image = 'embedded.bosh-kubernetes/host-root:1';
 
 /**
- * The embedded cluster has no driver that attaches volumes and enforces no policies, and so not these
- * kinds.
+ * Adds kinds that the embedded cluster does not serve, because it has no driver that attaches volumes and
+ * enforces no policies.
  */
 export function serveForeignKinds({ registry }: LocalApi): void {
   const kinds = registry.kinds as Map<string, Kind>;
@@ -24,7 +24,7 @@ export function serveForeignKinds({ registry }: LocalApi): void {
 }
 
 /**
- * Makes the pods `from` to `to` of others, each with a claim and a volume that is attached to its node, and
+ * Creates the pods `from` to `to` of others, each with a claim and a volume that is attached to its node, and
  * waits until all run.
  */
 export async function addOthers(
@@ -46,7 +46,7 @@ export async function addOthers(
   await untilAll(api, persistentVolumeClaims, 'Bound');
 }
 
-/** Bound from the start: the binder looks through all volumes for each claim. */
+/** Creates a claim that is bound from the start: the binder would search all volumes for each claim. */
 async function addBoundClaim(api: LocalApi, name: string): Promise<void> {
   const { store } = api.registry;
   const made = [
@@ -80,7 +80,7 @@ interface VolumeAttachment extends KubernetesObject {
   status: { attached: boolean };
 }
 
-/** A volume of a driver that attaches; for the claim of that name, or for any. */
+/** Returns a volume of a driver that attaches; for the claim of that name, or for any claim. */
 export const volumeOf = (name: string, claimName?: string): PersistentVolume => ({
   metadata: { name },
   spec: {
@@ -113,7 +113,7 @@ const podOf = (name: string, nodeName: string): Pod => ({
   },
 });
 
-/** Waits for what the cluster has to do for new objects, which is no part of a call. */
+/** Waits for the cluster's work on new objects, which is not part of a call. */
 async function untilAll({ registry }: LocalApi, { plural }: Resource, phase: string): Promise<void> {
   const isReady = (object: KubernetesObject & { status?: unknown }): boolean =>
     (object.status as { phase?: string } | undefined)?.phase === phase;

@@ -13,18 +13,20 @@ import { pods } from '../../src/kubernetes/resources.ts';
 import { addOthers, serveForeignKinds } from './others.ts';
 
 export interface ScaleServer {
-  /** Of the cluster's administrator. */
+  /** The kubeconfig of the cluster's administrator. */
   readonly kubeconfig: string;
-  /** MiB that the whole cluster has resident now. */
+  /** Returns the resident memory of the whole cluster in MiB. */
   readonly memory: () => Promise<number>;
-  /** Brings the pods, claims, volumes and VolumeAttachments of others to that number; never fewer than before. */
+  /**
+   * Increases the pods, claims, volumes and VolumeAttachments of others to that number; it must not decrease.
+   */
   readonly fill: (count: number) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * The embedded cluster with simulated nodes in three zones, in a process of its own. The console of the suites answers
- * for the holders of attachments, since nothing runs on such nodes.
+ * Starts the embedded cluster with simulated nodes in three zones, in its own process. The suites' console
+ * responds for the mount containers, because nothing runs on such nodes.
  */
 export async function startScaleServer(nodeCount: number): Promise<ScaleServer> {
   const child = fork(fileURLToPath(import.meta.url), [String(nodeCount)], {
@@ -82,7 +84,7 @@ async function serve(nodeCount: number): Promise<void> {
   process.once('disconnect', () => void cluster.stop());
 }
 
-/** Answers reboot_vm too: a container that is asked to end is followed by another. */
+/** Also responds to reboot_vm: a container that is told to end is followed by another one. */
 class RestartingConsole extends HolderConsole {
   api: LocalApi | undefined;
 

@@ -10,8 +10,9 @@ import { PodWorld } from '../../test/cluster/pod-world.ts';
 import { testCluster } from '../../test/cluster/test-cluster.ts';
 
 /**
- * The tunnel beside kubectl port-forward, to the same pod in the same run: time to the first byte of a new
- * connection, and throughput of one. `npm run bench:tunnel -- [runs]` prints medians and their ratios.
+ * Compares the tunnel with kubectl port-forward, to the same pod in the same run: the time to the first byte
+ * of a new connection, and the throughput of one. `npm run bench:tunnel -- [runs]` prints medians and their
+ * ratios.
  */
 const runs = Number(process.argv[2] ?? 10);
 if (!Number.isInteger(runs) || runs < 1) throw new Error(`"${process.argv[2]}" is no number of runs`);
@@ -20,7 +21,7 @@ if (kubeconfig === '') throw new Error('needs a real cluster: npm run bench:tunn
 const size = 64 * 1024 * 1024;
 const ports = { greeting: 7000, large: 7001 };
 
-/** A program of a pod, on both ports. */
+/** The program of the pod; it serves both ports. */
 const script = `
 dd if=/dev/zero of=/large bs=1M count=${size / 1024 / 1024}
 nc -ll -p ${ports.greeting} -e echo hello &
@@ -89,7 +90,7 @@ async function openPortForward(): Promise<Open> {
   };
 }
 
-/** Starts a program and resolves with the port that it prints. */
+/** Starts a program and returns the port that it prints. */
 async function start([program = '', ...words]: readonly string[], announced: RegExp): Promise<number> {
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
@@ -111,7 +112,7 @@ async function untilFirstByte(open: Open): Promise<number> {
   return took;
 }
 
-/** From the first byte to the last, without what an end takes. */
+/** Measures from the first byte to the last, without the time to close the connection. */
 async function throughput(open: Open): Promise<number> {
   const socket = await open(ports.large);
   let length = 0;

@@ -18,9 +18,9 @@ import type { Measured } from './run-measured.ts';
 import { runMeasured } from './run-measured.ts';
 
 /**
- * Requests, wall and CPU of every verb when all is well: a real process against the embedded API over TLS,
- * with a node that says at once that it runs pods. Each run has a cluster of its own. `npm run bench:verbs
- * [runs]`
+ * Measures requests, wall time and CPU time of every verb without failures: a real process against the
+ * embedded API over TLS, with a node that reports at once that it runs pods. Each run has a new cluster. `npm
+ * run bench:verbs [runs]`
  */
 const runs = Number(process.argv[2] ?? 10);
 

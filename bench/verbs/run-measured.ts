@@ -8,10 +8,10 @@ export interface Measured {
   readonly cpuMs: number;
 }
 
-/** bash has a clock and the times of its children at hand; Node knows neither of a process that has ended. */
+/** bash has a clock and the CPU times of its children; Node has no CPU times of a process that has ended. */
 const script = 'began=$EPOCHREALTIME; "$@"; ended=$EPOCHREALTIME; echo "$began $ended" >&2; times >&2';
 
-/** Runs one program with that stdin, in the environment that a director leaves to a CPI. */
+/** Runs one program with that stdin, in the environment that a director passes to a CPI. */
 export async function runMeasured(command: readonly string[], stdin: string): Promise<Measured> {
   const child = spawn('bash', ['-c', script, 'measured', ...command], {
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },

@@ -24,7 +24,7 @@ export interface ComparedFingerprints {
   readonly note?: string;
 }
 
-/** Fingerprints of an archive's content beside those that its release.MF names. */
+/** Compares the fingerprints of an archive's content with those in its release.MF. */
 export async function fingerprintsOfArchive(
   { jobs, packages }: OpenedRelease,
   scratch: string,
@@ -32,7 +32,7 @@ export async function fingerprintsOfArchive(
   const differences: Difference[] = [];
   let compared = 0;
   const compare = (what: string, found: string, named: string): void => {
-    // before 2019 they were SHA-1 of something else
+    // before 2019 fingerprints were SHA-1 sums of other input
     if (!/^[0-9a-f]{64}$/u.test(named)) return;
     compared += 1;
     if (found !== named) differences.push({ what, how: `fingerprint ${found}, in release.MF ${named}` });
@@ -63,8 +63,9 @@ async function filesOf(directory: string, ignoreMode: readonly string[]): Promis
 }
 
 /**
- * Fingerprints of a directory by our packer beside those of `boshCli create-release`, in a copy of it. Blobs
- * and vendored packages, which a source repository lacks, are stood in for, the same for both.
+ * Compares the fingerprints of a directory by our packer with those of `boshCli create-release`, in a copy of
+ * it. Both get the same placeholders for blobs and vendored packages, which a source repository does not
+ * have.
  */
 export async function fingerprintsOfDirectory(
   path: string,
@@ -72,7 +73,7 @@ export async function fingerprintsOfDirectory(
 ): Promise<ComparedFingerprints> {
   const copy = join(scratch, 'copy');
   await cp(path, copy, { recursive: true, verbatimSymlinks: true });
-  // what was built before would be downloaded
+  // earlier builds would be downloaded
   for (const built of ['.final_builds', '.dev_builds'])
     await rm(join(copy, built), { recursive: true, force: true });
   await standInForBlobs(copy);
@@ -94,7 +95,10 @@ export async function fingerprintsOfDirectory(
   return { compared: theirs.size, differences };
 }
 
-/** A source repository without its submodules has a line for each file of them. */
+/**
+ * Shortens a long text: for a source repository without its submodules there is a line for each of their
+ * files.
+ */
 function firstLine(text: string): string {
   const [first = '', ...more] = text.split('\n');
   return more.length === 0 ? first : `${first} (and ${more.length} more)`;
@@ -102,7 +106,7 @@ function firstLine(text: string): string {
 
 type Parts = ReadonlyMap<string, string>;
 
-/** Or what is wrong with the directory. */
+/** Returns the parts of the packed release, or the error of the directory. */
 async function packedParts(directory: string, outFile: string): Promise<Parts | string> {
   try {
     return partsOf(await packRelease({ directory, version: '0', outFile }));
@@ -149,7 +153,8 @@ const partsOf = ({ jobs, packages }: { jobs: readonly Named[]; packages: readonl
   ]);
 
 /**
- * A source repository has no blobs: a line in the place of each that is missing, and an index that says so.
+ * Creates placeholders for missing blobs, which a source repository does not have, and an index that names
+ * them.
  */
 async function standInForBlobs(directory: string): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
@@ -168,7 +173,7 @@ async function standInForBlobs(directory: string): Promise<void> {
   await writeFile(index, stringify(blobs));
 }
 
-/** They are in the blobstore alone: a package of nothing in the place of each. */
+/** Creates an empty package for each vendored package, because those exist only in the blobstore. */
 async function standInForVendoredPackages(directory: string): Promise<void> {
   if (!(await exists(directory))) return;
   for (const name of await readdir(directory)) {

@@ -24,12 +24,12 @@ export interface ComparedRelease {
 
 export interface Comparison {
   readonly engines: readonly Engine[];
-  /** A folder that is emptied for each release. */
+  /** A folder that is emptied before each release. */
   readonly scratch: string;
   readonly boshCli?: string | undefined;
 }
 
-/** Undefined for an archive that is no release. */
+/** Compares one release. Returns undefined for an archive that is not a release. */
 export async function compareRelease(
   found: FoundRelease,
   { engines, scratch, boshCli }: Comparison,

@@ -68,14 +68,14 @@ test('a directory and an archive of which nothing differs', { skip }, async (t) 
   await writeFiles(join(releases, 'plain'), plain);
   await writeReleaseFixture(join(directory, 'fixture'));
   const fixture = { directory: join(directory, 'fixture'), outFile: join(releases, 'fixture.tgz') };
-  // its monit file is not one
+  // a template for monit that is not a valid monit file
   await writeFile(join(fixture.directory, 'jobs/web/monit'), monit);
   await packRelease({ ...fixture, version: '7' });
 
   const { code, stdout, stderr } = await compare(releases);
 
   assert.deepEqual([code, stderr], [0, ''], stdout);
-  // jobs, templates, of them rendered, monit files, fingerprints, differences
+  // jobs, templates, rendered templates, monit files, fingerprints, differences
   assert.match(stdout, /^plain\/directory +1 +4 +3 +1 +0 +0$/mu);
   assert.match(stdout, /^fixture\/7 +2 +5 +5 +2 +5 +0$/mu);
   assert.match(stdout, /^Nothing differs\.$/mu);

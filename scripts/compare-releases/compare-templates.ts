@@ -10,16 +10,17 @@ import { plausibleProperties } from './plausible-properties.ts';
 
 export interface ComparedTemplates {
   readonly templates: number;
-  /** With the properties of at least one of the two sets, by every engine. */
+  /** The number of templates that every engine rendered with at least one of the two sets of properties. */
   readonly rendered: number;
   readonly monitFiles: number;
   readonly differences: readonly Difference[];
 }
 
 /**
- * Renders the templates and monit files of a job with the defaults alone and with plausible properties, by
- * each engine, and reads the rendered monit files as our agent does. What differs by itself, as a random
- * number, and what no engine renders, as what wants a link, is no difference.
+ * Renders the templates and monit files of a job with each engine, once with only the defaults and once with
+ * plausible properties, and parses the rendered monit files as our agent does. Output that always differs,
+ * such as a random number, and templates that no engine renders, such as those that need a link, are not
+ * differences.
  */
 export async function compareTemplates(
   job: JobToCompare,
@@ -87,7 +88,7 @@ async function renderByEach(
   return { texts, how: describe(first, reference.name, { other, name: engine.name }) };
 }
 
-/** Why a template cannot be rendered is told in each engine's own words. */
+/** Ignores the text of errors: each engine describes a failed template differently. */
 const isSame = (one: Rendered, other: Rendered): boolean =>
   'text' in one ? 'text' in other && one.text === other.text : 'error' in other;
 

@@ -1,6 +1,6 @@
-/** What is not the same of a release. */
+/** One difference of a release. */
 export interface Difference {
-  /** `job web`, `web/templates/ctl.erb`. */
+  /** The differing part: `job web`, `web/templates/ctl.erb`. */
   readonly what: string;
   readonly how: string;
 }

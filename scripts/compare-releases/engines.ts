@@ -9,7 +9,7 @@ import { isProductError } from '../../src/errors/product-error.ts';
 
 const run = promisify(execFile);
 
-/** A template's text, or why there is none. */
+/** The rendered text of a template, or the error. */
 export type Rendered = { readonly text: string } | { readonly error: string };
 
 export interface Engine {
@@ -18,7 +18,7 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Our renderer by an installed ruby, which has to be one that can be confined. */
+/** Returns our renderer with an installed ruby, which must be one that can be confined. */
 export const nativeEngine = (rubyPath: string): Engine =>
   engineOf('ruby', rendererOf([withNamespaces(nativeRuby(rubyPath))], {}));
 
@@ -35,7 +35,7 @@ function engineOf(name: string, renderer: TemplateRenderer): Engine {
         return { text };
       } catch (error) {
         if (isProductError(error, 'TEMPLATE_INVALID')) return { error: error.message };
-        // a template that ends ruby; the next one starts another
+        // this template ended ruby; the next one starts another ruby
         if (isProductError(error, 'RUBY_FAILED') && error.message.includes(template.name))
           return { error: error.message };
         throw error;
@@ -45,7 +45,8 @@ function engineOf(name: string, renderer: TemplateRenderer): Engine {
 }
 
 /**
- * The bosh CLI's erb_renderer.rb. It runs as the CLI runs it: a template can do what this user can do.
+ * Returns an engine that runs the bosh CLI's erb_renderer.rb. It runs without confinement, as in the CLI: a
+ * template has all rights of this user.
  */
 export function upstreamEngine(script: string, { ruby, scratch }: { ruby: string; scratch: string }): Engine {
   const [context, source, target] = ['context.json', 'source.erb', 'rendered'].map((name) =>
@@ -71,7 +72,7 @@ export function upstreamEngine(script: string, { ruby, scratch }: { ruby: string
   };
 }
 
-/** As Go writes maps, which templates see in the order of their keys. */
+/** Sorts maps by their keys as Go does when it writes them; templates see that order. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

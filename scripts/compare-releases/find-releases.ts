@@ -1,15 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A release to compare: an archive, or a directory as `bosh create-release` takes it. */
+/** A release to compare: an archive, or a directory that `bosh create-release` accepts. */
 export interface FoundRelease {
   readonly kind: 'archive' | 'directory';
   readonly path: string;
 }
 
-/**
- * Every release at or below a folder; links are not followed, and nothing inside of a release is looked at.
- */
+/** Finds every release at or below a folder. Does not follow links, and does not search inside releases. */
 export async function findReleases(directory: string): Promise<readonly FoundRelease[]> {
   const entries = (await readdir(directory, { withFileTypes: true })).toSorted((a, b) =>
     a.name < b.name ? -1 : 1,

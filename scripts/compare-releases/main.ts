@@ -9,11 +9,11 @@ import { nativeEngine, upstreamEngine, wasmEngine } from './engines.ts';
 import { findReleases } from './find-releases.ts';
 
 /**
- * Compares what we make of releases with what others make of them: templates by an installed ruby and by
- * ruby.wasm, and by the bosh CLI's renderer where BOSH_ERB_RENDERER names its erb_renderer.rb; fingerprints
- * with those of release.MF, and of a directory with BOSH_CLI's; monit files with what our agent takes. Exits
- * with 1 where something differs, and with 2 where nothing could be compared.
- * `npm run compare:releases -- DIRECTORY`
+ * Compares our output for releases with the output of other programs: templates rendered by an installed
+ * ruby, by ruby.wasm and, if BOSH_ERB_RENDERER names erb_renderer.rb, by the bosh CLI's renderer;
+ * fingerprints with those in release.MF, and those of a directory with BOSH_CLI's; monit files with the
+ * parser of our agent. Exits with 1 if something differs, and with 2 if nothing could be compared. `npm run
+ * compare:releases -- DIRECTORY`
  */
 const [directory, ...more] = process.argv.slice(2);
 const { BOSH_CLI: boshCli, BOSH_ERB_RENDERER: script, PATH: path } = process.env;

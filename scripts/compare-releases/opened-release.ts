@@ -14,11 +14,11 @@ import type { Definitions } from './plausible-properties.ts';
 
 export interface JobToCompare {
   readonly name: string;
-  /** With `monit` and `templates/`. */
+  /** The directory with `monit` and `templates/`. */
   readonly directory: string;
   readonly spec: JobSpec;
   readonly definitions: Definitions;
-  /** Of an archive: what release.MF says. */
+  /** The fingerprint in release.MF; only for an archive. */
   readonly fingerprint?: string;
 }
 
@@ -26,13 +26,16 @@ export interface OpenedRelease {
   readonly name: string;
   readonly version: string;
   readonly jobs: readonly JobToCompare[];
-  /** Of an archive. */
+  /** The packages; only for an archive. */
   readonly packages: readonly ReleasePackage[];
-  /** Jobs that we cannot read, and why. */
+  /** Jobs that our code rejects, with the reason. */
   readonly refused: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** Opens an archive below `scratch`, and a directory where it is: its packages may lack their blobs. */
+/**
+ * Opens an archive below `scratch`, or a directory in place: the packages of a directory may lack their
+ * blobs.
+ */
 export async function openFound({ kind, path }: FoundRelease, scratch: string): Promise<OpenedRelease> {
   if (kind === 'directory') return openDirectory(path);
   const directory = join(scratch, 'release');
@@ -59,7 +62,7 @@ async function openDirectory(path: string): Promise<OpenedRelease> {
       jobs.push({ name: spec.name, directory, spec, definitions });
     } catch (error) {
       if (!isProductError(error)) throw error;
-      // a file beside the jobs
+      // a file among the job directories
       if (error.code !== 'FILE_NOT_FOUND') refused.push({ name, reason: error.message });
     }
   }

@@ -2,7 +2,7 @@ import { isProductError } from '../../src/errors/product-error.ts';
 import { parseYaml } from '../../src/bosh/yaml/parse-yaml.ts';
 import { toValue } from '../../src/bosh/yaml/yaml-node.ts';
 
-/** Of a job's spec. */
+/** A property in a job's spec. */
 export interface PropertyDefinition {
   readonly default?: unknown;
   readonly example?: unknown;
@@ -11,7 +11,7 @@ export interface PropertyDefinition {
 
 export type Definitions = Readonly<Record<string, PropertyDefinition>>;
 
-/** By the last part of a dotted name; the first that matches counts. */
+/** Values by the last part of a dotted name; the first match counts. */
 const byName: readonly (readonly [RegExp, unknown])[] = [
   [/(^|_)ports?$/u, 8080],
   [/(ips|hosts|addresses|machines|servers|nodes|urls|endpoints|zones|domains|names)$/u, ['10.0.0.1']],
@@ -33,8 +33,8 @@ const byName: readonly (readonly [RegExp, unknown])[] = [
 ];
 
 /**
- * Values for every property of a job: its default, else the example of its spec, else what its name suggests.
- * They are nested as a manifest has them.
+ * Returns values for every property of a job: its default, else the example of its spec, else a value that
+ * its name suggests. They are nested as in a manifest.
  */
 export function plausibleProperties(definitions: Definitions): Readonly<Record<string, unknown>> {
   const properties: Record<string, unknown> = {};
@@ -50,7 +50,7 @@ function suggested(name: string): unknown {
   return byName.find(([pattern]) => pattern.test(last))?.[1] ?? `plausible-${last}`;
 }
 
-/** Examples of lists and maps are often YAML in a text. */
+/** Returns the example; for a list or map the example is often YAML in a text. */
 function exampleOf({ example }: PropertyDefinition): unknown {
   if (typeof example !== 'string' || !example.includes('\n')) return example;
   try {
@@ -62,7 +62,10 @@ function exampleOf({ example }: PropertyDefinition): unknown {
   }
 }
 
-/** A property of which another one is a part loses: templates ask for the parts. */
+/**
+ * Sets a nested value. A value at a key that is also the parent of other properties is dropped: templates use
+ * the nested ones.
+ */
 function place(target: Record<string, unknown>, keys: readonly string[], value: unknown): void {
   const [key = '', ...rest] = keys;
   const there = target[key];

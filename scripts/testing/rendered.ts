@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { createTemplateRenderer } from '../../src/bosh/template/create-template-renderer.ts';
 
 export const release = join(import.meta.dirname, '../../release/volumes');
-/** Its user closes it. */
+/** The test file that uses it must close it. */
 export const renderer = createTemplateRenderer();
 
 export interface Spec {
@@ -16,7 +16,8 @@ export interface Spec {
 export type Links = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
- * In front of a template: what a director has for its links. The renderer is create-env's, which has none.
+ * Returns code in front of a template that provides the links a director would: the renderer is create-env's,
+ * which has no links.
  */
 function linksOf(links: Links): string {
   const json = JSON.stringify(JSON.stringify(links));
@@ -29,7 +30,7 @@ function linksOf(links: Links): string {
   end -%>\n`;
 }
 
-/** A template of a job, as a director renders it. */
+/** Renders a template of a job as a director does. */
 export async function rendered(
   job: string,
   file: string,

@@ -16,17 +16,20 @@ interface Start {
   }>;
 }
 
-/** A checkout of the scripts that install and build, where npm and the pinned Node are programs of the test's. */
+/** A checkout with the scripts that install and build; npm and the pinned Node are programs of the test. */
 export interface SmallCheckout {
   readonly directory: string;
   readonly pinnedNode: string;
-  /** What installs or builds: it notes its pid in `running/`, and ends when it is released or the checkout is removed. */
+  /**
+   * The program that installs or builds: it writes its pid to `running/`, and ends when it is released or the
+   * checkout is removed.
+   */
   readonly slowly: string;
   place(path: string, script: string): Promise<void>;
   start(step: Step): Start;
   /** Runs `bosh-kubernetes`. */
   command(words: readonly string[]): Start;
-  /** Pids of the programs that began so far. */
+  /** Returns the pids of the programs that have started so far. */
   running(): Promise<number[]>;
   release(): Promise<void>;
 }
@@ -77,7 +80,7 @@ function start(directory: string, words: readonly string[]): Start {
     child.on('error', reject);
     child.on('exit', resolve);
   });
-  // what it started may outlive it, and has its stderr
+  // processes that it started may outlive it, and they have its stderr
   const ended = exited.then(async (exitCode) => {
     const [stdout, stderr] = exitCode === null ? ['', ''] : await said;
     return { exitCode, stdout, stderr };

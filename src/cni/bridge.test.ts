@@ -24,7 +24,7 @@ function whatIsMissing(): string | false {
 describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing() }, () => {
   let built: BuiltExecutable;
   let scratch: string;
-  /** Processes whose network namespaces are the node's and the pods'. */
+  /** Processes whose network namespaces are those of the node and the pods. */
   const holders = new Map<string, ChildProcess>();
 
   before(async () => {
@@ -68,7 +68,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
       },
     });
 
-  /** A call of the plugin in the node's namespace. */
+  /** Calls the plugin in the node's namespace. */
   const run = (verb: string, pod: string, input: string): Promise<ProcessOutcome> =>
     runExecutable('/usr/bin/nsenter', {
       words: [`--net=${namespaceOf('node')}`, built.path],
@@ -108,7 +108,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
     const taken = await run('ADD', 'two', config('10.88.0.7'));
     assert.equal(taken.code, 1);
     assert.match(taken.stdout, /'bridge' did not give the fixed address 10\.88\.0\.7: .*not available/u);
-    // as a runtime does after an ADD that failed; the holder's reservation is not touched
+    // as a runtime does after a failed ADD; the reservation of the first pod stays
     assert.equal((await run('DEL', 'two', config('10.88.0.7'))).code, 0);
     assert.deepEqual(ip('two', 'link', 'show', 'eth0'), []);
     assert.equal((await run('ADD', 'two', config('10.88.0.7'))).code, 1);
@@ -187,7 +187,7 @@ describe("before Debian's bridge and ptp with host-local", { skip: whatIsMissing
   });
 });
 
-/** Resolves when the process is in a network namespace of its own. */
+/** Resolves when the process is in its own network namespace. */
 async function holdNamespace(): Promise<ChildProcess> {
   const child = spawn(
     'unshare',

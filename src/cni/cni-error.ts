@@ -1,6 +1,6 @@
 /**
- * The codes of error objects that this plugin prints (CNI spec 1.1, section 5: below 100 they are the spec's own).
- * docs/static-ip.md lists them; a test holds it.
+ * The codes of the error objects that this plugin prints (CNI spec 1.1, section 5: codes below 100 belong to
+ * the spec). docs/static-ip.md lists them; a test checks that.
  */
 export const cniErrorCode = {
   incompatibleVersion: 1,
@@ -16,7 +16,7 @@ export const cniErrorCode = {
   namespaceNotAllowed: 104,
 } as const;
 
-/** What a runtime reads when a plugin fails. Codes of delegates are passed on as they are. */
+/** The error that a runtime gets from a failed plugin. Codes of delegates are passed on unchanged. */
 export class CniError extends Error {
   readonly code: number;
   readonly details: string;
@@ -29,7 +29,7 @@ export class CniError extends Error {
   }
 }
 
-/** The error object as text, with a newline; `details` only where there are some. Pure. */
+/** Returns the error object as text, with a newline; `details` only if they are not empty. */
 export function errorObject(cniVersion: string, { code, message, details }: CniError): string {
   return `${JSON.stringify({ cniVersion, code, msg: message, ...(details !== '' && { details }) })}\n`;
 }

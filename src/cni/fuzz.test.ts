@@ -41,7 +41,7 @@ describe('as processes', { skip: executableIsMissing }, () => {
         assert.equal(assertCniError(outcome.stdout), missing, `${name} was ${left}`);
         assert.deepEqual([outcome.code, outcome.stderr], [1, '']);
       }
-      // a shell, as Node's own environments are text
+      // uses a shell, because environments in Node are text
       const script = 'export "$1=$(printf "$2")"; exec "$0"';
       const words = ['-c', script, built.path, name, String.raw`c1\377\300x`];
       const outcome = await runExecutable('/bin/sh', { words, environment: others, input });

@@ -5,7 +5,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of a JSON text; undefined where it is none, or nested deeper than the runtime's stack. */
+/** Parses a JSON text; undefined if it is invalid, or nested more deeply than the runtime's stack allows. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

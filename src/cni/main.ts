@@ -2,9 +2,12 @@ import { text } from 'node:stream/consumers';
 import { runPlugin } from './delegate/run-process.ts';
 import { answerCall } from './plugin/plugin.ts';
 
-/** Called by a container runtime without arguments: one call of the CNI plugin. With arguments: the installer. */
+/**
+ * Without arguments, handles one call of the CNI plugin for a container runtime. With arguments, runs the
+ * installer.
+ */
 async function main(words: readonly string[]): Promise<void> {
-  // a reader that has gone away is nobody's error, and no reason to leave work half done
+  // a closed output is not an error, and must not interrupt the work
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;

@@ -3,29 +3,29 @@ import type { AccessMode } from './director-file.ts';
 import { accountName, clusterNamespace } from './director-facts.ts';
 import { shellWord } from '../platform/shell-word.ts';
 
-/** What the operator brings the cluster up with. */
+/** The kind of cluster that the operator starts. */
 export const targets = ['minikube', 'kind', 'any'] as const;
 export type Target = (typeof targets)[number];
 
-/** What commands.sh is made of. All paths are absolute. */
+/** The input of commands.sh. All paths are absolute. */
 export interface ScriptParts {
   readonly directory: string;
-  /** The package's own folder. */
+  /** The folder of this package. */
   readonly root: string;
   readonly target: Target;
   readonly way: AccessMode;
   readonly kubeconfig: string;
   readonly context: string | undefined;
   readonly namespace: string;
-  /** Of the VMs that the director makes; undefined: none that they may have is known. */
+  /** The stemcell of the VMs that the director creates; undefined if no suitable one is known. */
   readonly vmStemcell: string | undefined;
-  /** Folders that `stemcell build` made, whose images have to come to the nodes. */
+  /** Output folders of `stemcell build`, whose images must be loaded onto the nodes. */
   readonly stemcellFolders: readonly string[];
-  /** Paths in the folder, in order. */
+  /** Paths in the folder, in the order of their use. */
   readonly opsFiles: readonly string[];
 }
 
-/** The text of commands.sh: a command a line, from the cluster to a first deployment. Pure. */
+/** Returns the text of commands.sh, one command per line, from the cluster to a first deployment. */
 export function commandsScript(parts: ScriptParts): string {
   const { directory, root, kubeconfig, namespace } = parts;
   const line: Line = (...words) => words.map(shellWord).join(' ');
@@ -46,7 +46,7 @@ export function commandsScript(parts: ScriptParts): string {
   ];
   const through = parts.way === 'tunnel' ? [...ours, 'tunnel', '--directory', '.', '--'] : [];
   const token = ['create', 'token', accountName, '-n', namespace, '--duration', '8h'];
-  // an account in another namespace is an administrator's work, before init
+  // an administrator creates an account in another namespace, before init
   const manifestLines =
     namespace === clusterNamespace
       ? [line(...kubectl, 'apply', '-k', join(root, 'manifests', 'cluster'))]
@@ -78,7 +78,7 @@ ${deploymentLines(parts, line).join('\n')}
 }
 
 function clusterLines(target: Target): string[] {
-  // containerd: docker in minikube knows no digest of an image that was loaded
+  // containerd: docker in minikube does not keep the digest of a loaded image
   if (target === 'minikube') return ['minikube start --container-runtime=containerd'];
   if (target === 'kind') return ['kind get clusters | grep -qx kind || kind create cluster'];
   return [];

@@ -20,7 +20,8 @@ import type { StorageClass } from '../kubernetes/volume.ts';
 import type { Permission } from './needed-rights.ts';
 
 /**
- * The verbs of the API that `director init` uses: it reads, asks for reviews and creates in dry runs only.
+ * The verbs of the API that `director init` uses: it reads, creates reviews, and otherwise creates only in
+ * dry runs.
  */
 export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'groups'> & {
   version(): Promise<string>;
@@ -29,25 +30,26 @@ export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'group
 /** The name of the CPI's service account in manifests/rbac. */
 export const accountName = 'bosh-cpi';
 
-/** The namespace of VMs that manifests/cluster makes. */
+/** The namespace of VMs that manifests/cluster creates. */
 export const clusterNamespace = 'bosh';
 
-/** What a cluster says of itself. A part that this user may not read is undefined. */
+/** Facts about the cluster. Undefined: the user may not read it. */
 export interface DirectorFacts {
   /** As `v1.36.3`. */
   readonly version: string;
-  /** The director's; it need not be there yet. */
+  /** The namespace of the director; it may not exist yet. */
   readonly namespace: string;
   readonly hasNamespace: boolean;
   readonly hasAccount: boolean;
   /**
-   * What admission says to a privileged pod; '' where it admits one; undefined: the user may not create pods.
+   * The message with which admission rejects a privileged pod; '' if it admits one; undefined if the user may
+   * not create pods.
    */
   readonly privilegedRefusal: string | undefined;
   readonly classes: readonly StorageClass[] | undefined;
   readonly pinning: PinningNetwork | 'static-ip' | undefined;
   readonly nodes: readonly Node[] | undefined;
-  /** Of all namespaces. */
+  /** The pods of all namespaces. */
   readonly pods: readonly Pod[] | undefined;
   readonly services: readonly Service[] | undefined;
 }
@@ -68,8 +70,8 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
   return {
     version,
     namespace,
-    // one whom the cluster does not let look is told so by the rights; the account cannot be without its
-    // namespace
+    // if the user may not read the namespace, the check of rights reports that; the account cannot exist
+    // without its namespace
     hasNamespace: hasNamespace ?? true,
     hasAccount: hasAccount ?? false,
     privilegedRefusal: (hasNamespace ?? true) ? await privilegedPodRejection(api, namespace) : '',
@@ -81,7 +83,7 @@ export async function readDirectorFacts(api: DirectorApi, namespace: string): Pr
   };
 }
 
-/** The rights among these that the user does not have. */
+/** Returns those of the rights that the user does not have. */
 export async function readDeniedRights(
   api: DirectorApi,
   rights: readonly Permission[],
@@ -103,8 +105,8 @@ export async function readDeniedRights(
 }
 
 /**
- * What the API says to a Service with that address; '' where it takes one, or one has it already, as the
- * facts show.
+ * Returns the message with which the API rejects a Service with that address; '' if it accepts one, or if the
+ * facts show that a Service has the address already.
  */
 export async function clusterIpRejection(
   api: DirectorApi,
@@ -126,7 +128,10 @@ export async function clusterIpRejection(
   }
 }
 
-/** A pod of the CPI's profile `privileged`, with the folder of the node that an attachment mounts. */
+/**
+ * Creates, in a dry run, a pod of the CPI's profile `privileged` with the host path that an attachment pod
+ * mounts. Returns the rejection as in `privilegedRefusal`.
+ */
 async function privilegedPodRejection(api: DirectorApi, namespace: string): Promise<string | undefined> {
   const pod: Pod = {
     ...{ apiVersion: 'v1', kind: 'Pod' },
@@ -142,7 +147,7 @@ async function privilegedPodRejection(api: DirectorApi, namespace: string): Prom
     return '';
   } catch (error) {
     if (!isApiError(error)) throw error;
-    // the sentence of the authorizer, before any admission
+    // the message of the authorizer, which comes before admission
     return /cannot create resource "pods"/u.test(error.message) ? undefined : error.message;
   }
 }
@@ -166,7 +171,7 @@ async function exists(
   }
 }
 
-/** Undefined where the user may not. */
+/** Returns the result of a request; undefined if the user may not make it (403). */
 async function isAllowed<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

@@ -9,22 +9,27 @@ import { isObject } from '../platform/fields.ts';
 export const accessModes = ['tunnel', 'nodeport', 'loadbalancer', 'direct'] as const;
 export type AccessMode = (typeof accessModes)[number];
 
-/** What `director.json` in the folder of a director says: where it is and what `director init` wrote. */
+/**
+ * The content of `director.json` in the folder of a director: how to reach the director, and what `director
+ * init` wrote.
+ */
 export interface DirectorFile {
-  /** The cluster that init looked at; its `kubeconfig` is an absolute path. */
+  /** The cluster that init has checked; its `kubeconfig` is an absolute path. */
   readonly cluster: ClusterIdentity;
-  /** Context of that kubeconfig; absent: its current one. */
+  /** The context of that kubeconfig. Default: the current one. */
   readonly context?: string;
   readonly way: AccessMode;
-  /** The director's own namespace first, then those of its VMs and disks. */
+  /** The namespace of the director first, then those of its VMs and disks. */
   readonly namespaces: readonly string[];
   /** CIDRs of the manual networks of the director and its cloud-config. */
   readonly networks: readonly string[];
   /** Address of the director: an address of `networks`, or the name or ClusterIP of its Service. */
   readonly address: string;
-  /** Host and ports by which the operator reaches the API and CredHub; absent: `address`, 25555 and 8844. */
+  /**
+   * The host and ports at which the operator reaches the API and CredHub. Default: `address`, 25555 and 8844.
+   */
   readonly outside?: { readonly host: string; readonly director: number; readonly credhub: number };
-  /** SHA-256 in hex of each file as init wrote it, by its path in the folder. */
+  /** The SHA-256 in hex of each file as init wrote it, by its path in the folder. */
   readonly written: Readonly<Record<string, string>>;
 }
 
@@ -33,8 +38,8 @@ export function directorFilePath(directory: string): string {
 }
 
 /**
- * Undefined where the folder has none. Throws FILE_NOT_TRUSTED for a link or another user's file,
- * DIRECTORY_INVALID for one that `director init` did not write.
+ * Reads `director.json`; undefined if the folder has none. Rejects with FILE_NOT_TRUSTED for a link or
+ * another user's file, and with DIRECTORY_INVALID for a file that `director init` did not write.
  */
 export function readDirectorFile(directory: string): Promise<DirectorFile | undefined> {
   const path = directorFilePath(directory);
@@ -44,7 +49,7 @@ export function readDirectorFile(directory: string): Promise<DirectorFile | unde
   });
 }
 
-/** Writes it whole or leaves the former one, mode 0600. */
+/** Writes the file atomically, with mode 0600. */
 export async function writeDirectorFile(directory: string, file: DirectorFile): Promise<void> {
   await writeDurably(directorFilePath(directory), `${JSON.stringify(file, null, 2)}\n`);
 }

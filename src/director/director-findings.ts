@@ -13,45 +13,48 @@ import { describePermission, type Permission } from './needed-rights.ts';
 /** One line of the table that `director init` prints. */
 export interface Check {
   readonly check: string;
-  /** `unknown`: this user may not look. */
+  /** `unknown`: this user may not read it. */
   readonly result: 'ok' | 'missing' | 'unknown';
-  /** What was found; where something is missing, with the remedy. */
+  /** The details; if something is missing, also the remedy. */
   readonly detail: string;
-  /** A director cannot be without it. */
+  /** Present if a director cannot work without it. */
   readonly isNeeded?: true;
 }
 
-/** The director that the operator wants. */
+/** The requested director. */
 export interface DirectorSpec {
   readonly way: AccessMode;
   readonly namespace: string;
   readonly hasStaticVolumes: boolean;
-  /** The operator says that the plugin static-ip is there. */
+  /** The operator declares that the nodes have the plugin static-ip. */
   readonly hasStaticIp: boolean;
-  /** What the director's VM asks of its node, in thousandths. */
+  /** The resources that the director's VM requests of its node, in thousandths. */
   readonly requests: { readonly cpu: bigint; readonly memory: bigint };
-  /** Its address in the cluster: of its own, or of its Service. */
+  /** The director's address in the cluster: its own, or that of its Service. */
   readonly internalIp: string;
   readonly nodePorts: readonly number[];
-  /** Of the VMs that the director makes, and whether the operator named it for them. */
+  /** The stemcell of the VMs that the director creates, and whether the operator named it for them. */
   readonly vmStemcell: Pick<DirectorStemcell, 'path' | 'title' | 'hasOurAgent'> & {
     readonly isNamed: boolean;
   };
-  /** The cid of the director's VM, once create-env made it: what it has is not taken by another. */
+  /**
+   * The cid of the director's VM, once create-env has created it. Its own address and ports do not count as
+   * taken.
+   */
   readonly ownVm: string | undefined;
 }
 
-/** What was asked of the API beside the facts. */
+/** The results of further requests to the API. */
 export interface DirectorOptions {
   readonly denied: readonly Permission[];
-  /** What the API says to a Service with the address; '' where it takes one. */
+  /** The message with which the API rejects a Service with the address; '' if it accepts one. */
   readonly clusterIpRefusal: string;
 }
 
-/** ValidatingAdmissionPolicy of manifests/admission is in v1 since then. */
+/** The Kubernetes minor version with ValidatingAdmissionPolicy (manifests/admission) in v1. */
 const oldestMinor = 30;
 
-/** All findings about a director in a cluster, in the order of the table. Pure. */
+/** Returns all findings about a director in a cluster, in the order of the table. */
 export function directorFindings(
   wish: DirectorSpec,
   facts: DirectorFacts,
@@ -79,7 +82,7 @@ function kubernetesFinding(version: string): Check {
   return { check, result: 'missing', detail, isNeeded: true };
 }
 
-/** More names help nobody. */
+/** A message with more names would not help. */
 const shownRights = 3;
 
 function rightsFinding(denied: readonly Permission[]): Check {
@@ -94,7 +97,7 @@ function rightsFinding(denied: readonly Permission[]): Check {
   return { check, result: 'missing', detail, isNeeded: true };
 }
 
-/** manifests/cluster makes the account in one namespace alone. */
+/** manifests/cluster creates the account in only one namespace. */
 function accountFindings({ namespace }: DirectorSpec, { hasAccount }: DirectorFacts): Check[] {
   if (hasAccount || namespace === clusterNamespace) return [];
   const detail =
@@ -242,7 +245,10 @@ function nodePortFinding({ nodePorts, ownVm }: DirectorSpec, { services }: Direc
   return { check, result: 'ok', detail: `${nodePorts.join(', ')} are free` };
 }
 
-/** The director itself may have a stemcell with our agent, as create-env speaks to it by HTTPS. */
+/**
+ * Checks the stemcell of the VMs. The director's own VM may have our agent, because create-env uses HTTPS for
+ * it.
+ */
 function vmStemcellFinding({ vmStemcell }: DirectorSpec): Check {
   const check = 'Stemcell of VMs';
   const { path, title, hasOurAgent, isNamed } = vmStemcell;
@@ -265,9 +271,9 @@ function ownerOf(check: string, address: string, by: string, flag: string): Chec
 }
 
 /**
- * Returns the lowest address from the eleventh of the range that no Service has: the API server gives the first
- * 16 addresses of a range (more in one larger than /24) by itself only if all others are taken. Undefined if the
- * Services may not be seen or all are taken. Pure.
+ * Returns the lowest address from the eleventh of the range that no Service has: the API server gives the
+ * first 16 addresses of a range (more in one larger than /24) by itself only if all others are taken.
+ * Undefined if the user may not list Services or all addresses are taken.
  */
 export function freeClusterIp(services: readonly Service[] | undefined): string | undefined {
   const first = services?.find(
@@ -276,7 +282,7 @@ export function freeClusterIp(services: readonly Service[] | undefined): string 
   const [, start, last] = /^(\d+\.\d+\.\d+\.)(\d+)$/u.exec(first ?? '') ?? [];
   if (services === undefined || start === undefined) return undefined;
   const taken = new Set(services.map(({ spec }) => spec.clusterIP));
-  // the tenth is the cluster's DNS nearly everywhere, perhaps soon
+  // the tenth is, or may become, the cluster's DNS nearly everywhere
   const offsets = [...Array(244).keys()].map((index) => index + 11);
   return offsets
     .filter((offset) => Number(last) + offset < 255)

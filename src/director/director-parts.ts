@@ -13,38 +13,41 @@ import type { AccessMode } from './director-file.ts';
 import { readDirectorStemcell, type DirectorStemcell } from './director-stemcell.ts';
 
 export interface ArtifactOptions {
-  /** The package's own folder. */
+  /** The folder of this package. */
   readonly root: string;
   readonly target: Target;
   readonly way: AccessMode;
   readonly hasStaticVolumes: boolean;
-  /** VMs keep the certificate of NATS that they begin with. */
+  /** VMs keep their first NATS certificate. */
   readonly hasLastingNatsCredentials: boolean;
-  /** Of the director's own VM. */
+  /** The stemcell of the director's own VM. */
   readonly stemcell: string;
-  /** Of the VMs that the director makes; undefined: the same. */
+  /** The stemcell of the VMs that the director creates; undefined: the same. */
   readonly vmStemcell: string | undefined;
   readonly release: string;
 }
 
-/** What a director is made of on this machine. */
+/** The parts of a director that are on this machine. */
 export interface Artifacts {
-  /** Texts of the ops files by their paths in the folder, in the order of their use. */
+  /** The texts of the ops files by their paths in the folder, in the order of their use. */
   readonly opsFiles: Readonly<Record<string, string>>;
   readonly cloudConfig: string;
-  /** Of the ways by a node's port, with UAA and CredHub too: ports of the director's VM and of nodes. */
+  /**
+   * The node port for each port of the director's VM, for access through a node's port; UAA and CredHub
+   * included.
+   */
   readonly nodePorts: Readonly<Record<number, number>>;
-  /** For the variables of cpi.yml and the deployment. */
+  /** Values for the variables of cpi.yml and of the deployment. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Of the VMs that the director makes. */
+  /** The stemcell of the VMs that the director creates. */
   readonly vmStemcell: DirectorStemcell;
-  /** What `stemcell build` made the stemcells in, with the images. */
+  /** The output folders of `stemcell build` with the stemcells and their images. */
   readonly stemcellFolders: readonly string[];
 }
 
 /**
- * Reads and checks them. FILE_NOT_FOUND, STEMCELL_INVALID, RELEASE_INVALID or ARCHIVE_INVALID name the file
- * that is wrong.
+ * Reads and checks the parts. Rejects with FILE_NOT_FOUND, STEMCELL_INVALID, RELEASE_INVALID or
+ * ARCHIVE_INVALID, which name the file.
  */
 export async function readParts(request: ArtifactOptions): Promise<Artifacts> {
   const { root, stemcell, release, target } = request;
@@ -83,7 +86,7 @@ export async function readParts(request: ArtifactOptions): Promise<Artifacts> {
   }
 }
 
-/** Files of manifests/bosh-deployment in the order in which they are used. Pure. */
+/** Returns the files of manifests/bosh-deployment in the order of their use. */
 export function opsFileNames(
   {
     way,
@@ -104,7 +107,7 @@ export function opsFileNames(
   ];
 }
 
-/** What the VM of cpi.yml asks of its node, in thousandths. Pure. */
+/** Returns the resources that the VM of cpi.yml requests of its node, in thousandths. */
 export function requestsIn(text: string): { cpu: bigint; memory: bigint } {
   const found = valuesIn(parse(text)).find((value) => 'cpu' in value && 'memory' in value);
   const { cpu = 0, memory = 0 } = found ?? {};
@@ -112,7 +115,7 @@ export function requestsIn(text: string): { cpu: bigint; memory: bigint } {
   return { cpu: parseMilli(String(cpu)) ?? 0n, memory: parseMilli(bytes) ?? 0n };
 }
 
-/** The node_port of each port that has one in ops files. Pure. */
+/** Returns the node_port of each port that has one in the ops files. */
 export function nodePortsIn(texts: readonly string[]): Record<number, number> {
   const pairs = texts
     .flatMap((text) => valuesIn(parse(text)))
@@ -122,7 +125,7 @@ export function nodePortsIn(texts: readonly string[]): Record<number, number> {
   return Object.fromEntries(pairs);
 }
 
-/** All mappings in a document, at any depth. */
+/** Returns all mappings in a document, at any depth. */
 function valuesIn(node: unknown): Record<string, unknown>[] {
   if (Array.isArray(node)) return node.flatMap(valuesIn);
   if (!isObject(node)) return [];

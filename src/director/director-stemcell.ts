@@ -3,19 +3,25 @@ import { basename, dirname, join } from 'node:path';
 import { hasEmbeddedAgent } from '../bosh/stemcell/embedded-agent.ts';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 
-/** A stemcell of the director's own VM, or of the VMs that the director makes. */
+/** A stemcell of the director's own VM, or of the VMs that the director creates. */
 export interface DirectorStemcell {
   readonly path: string;
-  /** As `name/version`. */
+  /** `name/version`. */
   readonly title: string;
   readonly operatingSystem: string;
-  /** Our agent speaks no NATS, and a director speaks nothing else to its VMs. */
+  /** True for our agent, which does not support NATS. A director uses only NATS for its VMs. */
   readonly hasOurAgent: boolean;
-  /** What `stemcell build` made it in, with its image, which has to come to the nodes; else undefined. */
+  /**
+   * The output folder of `stemcell build` with the stemcell and its image, which must be loaded onto the
+   * nodes; undefined for another stemcell.
+   */
   readonly folder: string | undefined;
 }
 
-/** Reads a stemcell's archive. FILE_NOT_FOUND, STEMCELL_INVALID and ARCHIVE_INVALID name it. */
+/**
+ * Reads the archive of a stemcell. Rejects with FILE_NOT_FOUND, STEMCELL_INVALID or ARCHIVE_INVALID, which
+ * name it.
+ */
 export async function readDirectorStemcell(path: string, scratch: string): Promise<DirectorStemcell> {
   const opened = await openStemcell({
     ...{ archivePath: path, directory: join(scratch, 'stemcell'), within: scratch },

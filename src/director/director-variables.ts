@@ -12,10 +12,10 @@ export type Variables = Readonly<Record<string, string>>;
 const varsStorePath = (directory: string): string => join(directory, 'creds.yml');
 
 /**
- * What the bosh CLI and the credhub CLI want to know of the director at that address, by bosh-deployment's
- * names in the vars store of its folder: BOSH_*, and CREDHUB_* where it has CredHub. These are secrets.
- * Rejects with FILE_NOT_FOUND before the director is created, with VARS_STORE_INVALID, which quotes no value,
- * where something is missing.
+ * Returns the environment variables for the bosh CLI and the credhub CLI to use the director at that address:
+ * BOSH_*, and CREDHUB_* if it has CredHub. Reads them by bosh-deployment's names from the vars store of its
+ * folder. They are secret. Rejects with FILE_NOT_FOUND before the director is created, and with
+ * VARS_STORE_INVALID, which quotes no value, if something is missing.
  */
 export async function readDirectorVariables(
   directory: string,
@@ -37,7 +37,7 @@ async function readStore(path: string): Promise<JsonObject> {
   return isObject(store) ? store : {};
 }
 
-/** Pure. `path` is for errors. */
+/** Returns the variables of `readDirectorVariables` from a vars store. `path` is for errors. */
 export function directorVariables(
   store: JsonObject,
   place: NonNullable<DirectorFile['outside']>,
@@ -57,14 +57,14 @@ export function directorVariables(
     CREDHUB_SERVER: `https://${host}:${place.credhub}/api`,
     CREDHUB_CLIENT: 'credhub-admin',
     CREDHUB_SECRET: need('credhub_admin_client_secret'),
-    // CredHub sends its clients to the UAA
+    // CredHub redirects its clients to the UAA
     CREDHUB_CA_CERT: `${need('credhub_tls', 'ca').trimEnd()}\n${need('uaa_ssl', 'ca')}`,
   };
 }
 
 /**
- * How the agent of the director's VM is called, by bosh-deployment's names in the vars store. The mbus and
- * the password are secrets. Rejects as readDirectorVariables does.
+ * Returns the access to the agent of the director's VM, read by bosh-deployment's names from the vars store.
+ * The mbus and the password are secret. Rejects as readDirectorVariables does.
  */
 export async function readDirectorAgent(
   directory: string,
@@ -89,7 +89,7 @@ function requireVariable(store: JsonObject, names: readonly string[], path: stri
       'VARS_STORE_INVALID',
       `Vars store '${path}' has no ${place}; name the vars store of bosh-deployment's director as creds.yml of that folder`,
     );
-  // a shell and a terminal would not hand it on as it is
+  // a shell or a terminal would change the value
   if (/[^\P{Cc}\n]/u.test(value))
     throw new ProductError(
       'VARS_STORE_INVALID',

@@ -15,7 +15,7 @@ export interface Permission {
 export interface RightsQuestion {
   readonly namespace: string;
   readonly way: AccessMode;
-  /** The account and its roles are there: an administrator made them. */
+  /** The account and its roles exist: an administrator created them. */
   readonly hasAccount: boolean;
 }
 
@@ -26,9 +26,9 @@ interface RoleDocument {
 
 /** The roles in manifests/rbac. */
 export interface Roles {
-  /** Those of the CPI's account. */
+  /** The roles of the CPI's account. */
   readonly account: readonly RoleDocument[];
-  /** What an operator needs for a tunnel. */
+  /** The roles that an operator needs for a tunnel. */
   readonly tunnel: readonly RoleDocument[];
 }
 
@@ -43,9 +43,9 @@ export async function readRoles(root: string): Promise<Roles> {
 }
 
 /**
- * What the operator has to be allowed: a token of the account, what the tunnel does, and, where the account
- * is not there yet, to make it, its roles and each right in them, since nobody may grant what they do not
- * have. Pure.
+ * Returns the rights that the operator needs: creating a token of the account, the requests of the tunnel,
+ * and, if the account does not exist yet, creating it and its roles. For that the operator also needs each
+ * right in the roles, because Kubernetes lets no user grant more rights than they have.
  */
 export function neededRights(
   { namespace, way, hasAccount }: RightsQuestion,
@@ -93,7 +93,7 @@ function rightsOf(namespace: string, roles: readonly RoleDocument[]): Permission
   );
 }
 
-/** As an error names it: `create pods/exec in 'bosh'`. */
+/** Describes a right for an error: `create pods/exec in 'bosh'`. */
 export function describePermission({ verb, resource, subresource, namespace }: Permission): string {
   const name = subresource === undefined ? resource : `${resource}/${subresource}`;
   return `${verb} ${name}${namespace === undefined ? '' : ` in '${namespace}'`}`;

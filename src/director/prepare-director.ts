@@ -17,25 +17,25 @@ import { directorFindings, freeClusterIp, type DirectorSpec, type Check } from '
 import { readParts, requestsIn, type Artifacts, type ArtifactOptions } from './director-parts.ts';
 import { neededRights, readRoles } from './needed-rights.ts';
 
-/** What the operator asks for, checked as far as it can be without a cluster. All paths are absolute. */
+/** The request of the operator, checked as far as possible without a cluster. All paths are absolute. */
 export interface DirectorRequest extends ArtifactOptions {
   readonly directory: string;
   readonly context: string | undefined;
   readonly namespace: string;
-  /** The operator says that the plugin static-ip is there. */
+  /** The operator declares that the nodes have the plugin static-ip. */
   readonly hasStaticIp: boolean;
-  /** Of the director in the cluster; undefined: a free one of a Service. */
+  /** The director's address in the cluster; undefined: a free address of a Service. */
   readonly internalIp: string | undefined;
-  /** With the way `direct`: the network of the pods. */
+  /** The network of the pods, for the way `direct`. */
   readonly network: { readonly range: string; readonly gateway: string } | undefined;
-  /** Of the node or the load balancer, by which the operator comes in. */
+  /** The address of the node or load balancer at which the operator reaches the director. */
   readonly outsideAddress: string | undefined;
 }
 
 export interface DirectorCluster {
   readonly api: DirectorApi;
   readonly identity: ClusterIdentity;
-  /** PEM; undefined: roots that this machine trusts. */
+  /** PEM; undefined: the roots that this machine trusts. */
   readonly ca: string | undefined;
 }
 
@@ -43,15 +43,15 @@ type Variables = Readonly<Record<string, string | null | undefined>>;
 
 export interface PreparedDirector {
   readonly findings: readonly Check[];
-  /** Texts of the files of the folder, by their paths in it. */
+  /** The texts of the files of the folder, by their paths in it. */
   readonly files: Readonly<Record<string, string>>;
   readonly file: Omit<DirectorFile, 'written'>;
 }
 
 /**
- * Looks at the cluster and works out what the folder of a director has. Writes nothing, in the folder and in
- * the cluster. OTHER_CLUSTER where the folder is of another cluster; the codes of a file that is missing or
- * wrong.
+ * Checks the cluster and computes the content of a director's folder. Writes nothing, neither in the folder
+ * nor in the cluster. Rejects with OTHER_CLUSTER if the folder belongs to another cluster, and with the code
+ * of a file that is missing or wrong.
  */
 export async function prepareDirector(
   request: DirectorRequest,
@@ -136,7 +136,7 @@ const accessVariables = (
   kubernetes_ca: ca ?? null,
 });
 
-/** Where a Service of NodePort or LoadBalancer has the director and CredHub. */
+/** Returns the address of the director and CredHub at a Service of type NodePort or LoadBalancer. */
 function externalAddress(
   { way }: DirectorRequest,
   { outside }: Addresses,
@@ -166,7 +166,7 @@ const noAddress = (whose: string, flag: string): ProductError =>
     `No address of ${whose} was found in the cluster: give one by ${flag}`,
   );
 
-/** Of a node that is ready, as the operator's machine may reach it. */
+/** Returns the address of a ready node at which the operator's machine may reach it. */
 function nodeAddress({ nodes = [] }: DirectorFacts): string | undefined {
   const ready = nodes.filter(({ status }) =>
     status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True'),
@@ -194,7 +194,7 @@ function directorFiles(
   };
 }
 
-/** The ranges of the manual networks of a cloud-config. */
+/** Returns the ranges of the manual networks of a cloud-config. */
 function rangesIn(cloudConfig: string): string[] {
   const root: unknown = parse(cloudConfig);
   const networks = isObject(root) && Array.isArray(root['networks']) ? root['networks'] : [];

@@ -16,7 +16,7 @@ const filesOf = (run: string): Record<string, string> => ({
   'commands.sh': `echo ${run}\n`,
 });
 
-/** Writes a folder and is killed before or after its n-th rename. */
+/** A script that writes a folder and is killed before or after its n-th rename. */
 const killed = `
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -44,7 +44,7 @@ async function runKilled(t: TestContext, directory: string, count: number, when:
 
 test('a run that is killed at any write leaves a folder that the next run completes', async (t) => {
   for (const hasFormer of [false, true])
-    // the note of what is to come, three files, director.json
+    // the journal, three files, director.json
     for (const [count, when] of [
       ...[1, 2, 3, 4, 5].map((each) => [each, 'before'] as const),
       [5, 'after'] as const,

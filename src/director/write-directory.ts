@@ -8,21 +8,21 @@ import { ensurePrivateDirectory } from '../platform/own-folder.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { readDirectorFile, writeDirectorFile, type DirectorFile } from './director-file.ts';
 
-/** By path, each digest that a killed run may have left. */
+/** For each path, the digests that a killed run may have left. */
 type WriteJournal = Readonly<Record<string, readonly string[]>>;
 
-/** What became of the files of a folder, by their paths in it. */
+/** The result for the files of a folder, by their paths in it. */
 export interface WrittenDirectory {
   readonly written: readonly string[];
-  /** The operator edited them; they are as they were. */
+  /** Files that the operator edited. They are unchanged. */
   readonly keptFiles: readonly string[];
 }
 
 /**
- * Writes the files of a director's folder, 0600 each, director.json last. A file that is neither there as a
- * former run wrote it nor as this one would is the operator's and stays. Killed at any point, the next run
- * completes the folder: what this run is about to write is noted first. FILE_NOT_TRUSTED where others can
- * write in the folder, or in one below it, or that is a link.
+ * Writes the files of a director's folder with mode 0600, director.json last. Keeps files that the operator
+ * edited: content that neither an earlier run nor this run wrote. After a kill at any point the next run
+ * completes the folder, because a journal records the intended files first. Rejects with FILE_NOT_TRUSTED if
+ * others can write in the folder or in one below it, or if one is a link.
  */
 export async function writeDirectory(
   directory: string,
@@ -48,7 +48,7 @@ export async function writeDirectory(
   ]);
   await writeDurably(intentPath(folder), `${JSON.stringify(intent, null, 2)}\n`);
   for (const [path, text] of fresh) await writeDurably(join(folder, path), text);
-  // a kept file stays known as edited: its digest is still that of what init wrote
+  // a kept file still counts as edited: the record keeps the digest of the file that init wrote
   const written = mapValues(digests, (digest, path) =>
     isKept(path) ? (previousDigests?.written[path] ?? digest) : digest,
   );
@@ -65,7 +65,10 @@ const mapValues = <A, B>(
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Digests of what a run was about to write; there only while one is at it, or after a killed one. */
+/**
+ * The path of the journal: digests of the files that a run is about to write. It exists only during a run or
+ * after a killed one.
+ */
 const intentPath = (folder: string): string => join(folder, 'director.json.intent');
 
 async function readIntent(folder: string): Promise<WriteJournal> {

@@ -1,6 +1,9 @@
 import { errorTable } from './error-table.ts';
 
-/** docs/errors.md, made from the table: `node scripts/write-error-docs.ts` writes it, a test holds it. */
+/**
+ * Returns docs/errors.md, generated from the table. `node scripts/write-error-docs.ts` writes the page; a
+ * test checks that it is current.
+ */
 export function errorDocs(): string {
   const rows = Object.entries(errorTable).map(
     ([code, { boshType, okToRetry, meaning }]) =>

@@ -1,7 +1,6 @@
 /**
- * Every error a user can meet, in one table. A code is stable: scripts may match on it.
- * `boshType` and `okToRetry` are what a BOSH caller of the CPI reads (bosh:
- * src/bosh-director/lib/clouds/errors.rb); `meaning` is the line that docs/errors.md shows.
+ * All errors that a user can get. A code is stable: scripts may match on it. A BOSH caller of the CPI reads
+ * `boshType` and `okToRetry` (bosh: src/bosh-director/lib/clouds/errors.rb). docs/errors.md shows `meaning`.
  */
 export interface ErrorEntry {
   readonly boshType: string;
@@ -10,8 +9,8 @@ export interface ErrorEntry {
 }
 
 /**
- * Part of the message of a create_vm that could not remove everything that it made. The errors of BOSH have no code
- * for that, so the deployer recognises VM_LEFT_BEHIND by this text.
+ * Part of the message of a create_vm that could not remove everything that it created. BOSH has no error for
+ * that, so the deployer recognises VM_LEFT_BEHIND by this text.
  */
 export const notAllRemoved = 'not everything of it could be removed';
 
@@ -22,7 +21,7 @@ const cloudError = (meaning: string): ErrorEntry => ({
 });
 
 export const errorTable = {
-  // input at a border
+  // input from outside
   INVALID_REQUEST: cloudError('the CPI request is not one JSON object with method and arguments'),
   INVALID_ARGUMENT: cloudError('an argument of a CPI call has the wrong shape'),
   INVALID_CONFIG: cloudError('the CPI configuration or a kubeconfig lacks something or has the wrong shape'),
@@ -198,7 +197,7 @@ export const errorTable = {
   STEMCELL_BUILD_FAILED: cloudError('a stemcell could not be made; nothing was published'),
   STEMCELL_LOAD_FAILED: cloudError('an image could not be given to a node; it may have been before'),
   IMAGE_INVALID: cloudError('an OCI image, or a layout of one, is wrong'),
-  // a director and the way to it
+  // a director and the tunnel to it
   DIRECTORY_INVALID: cloudError('a file of the folder that `director init` writes is wrong'),
   DIRECTOR_NOT_POSSIBLE: cloudError('a cluster lacks what a BOSH director needs; nothing was written'),
   TUNNEL_REFUSED: cloudError('the tunnel leads to no pod there; nothing was dialled'),

@@ -3,11 +3,11 @@ import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 
-// What an operator of the CPI meets is made in these two rooms.
+// These two rooms create the errors that an operator of the CPI gets.
 const rooms = ['src/cpi', 'src/kubernetes'];
 const root = new URL('../../', import.meta.url);
 
-/** A clause that says what to do, or what a value has to be. */
+/** Matches a clause with the next step, or with the rule for a value. */
 const verbs =
   'add|ask|attach|bring|check|choose|correct|create|delete|detach|download|give|have|install|leave|let|look|make|' +
   'mend|name|put|raise|recreate|remove|rename|run|see|set|stop|switch|try|update|upgrade|use|write';
@@ -15,11 +15,14 @@ const step = new RegExp(
   `(?:[;,:.] |\\bor )(?:then )?(?:${verbs})\\b|\\b(?:has|have) to\\b|\\bneeds? (?:a|both)\\b|\\blists those\\b|\\bnothing to detach\\b`,
   'u',
 );
-/** Text that ends with a step of its own: another error's, what a wait last saw (wait.ts), what a kubelet said (start-problem.ts). */
+/**
+ * Text that already ends with a next step: another error's, the last state of a wait (wait.ts), a kubelet's
+ * message (start-problem.ts).
+ */
 const passedOn =
   /\$\{(?:error\.message|whyAndNext|next|expected|words|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|mayPass[^,]*),\s*(?:message|error\.message|noSnapshotApi|words\.join\('; '\)|ended\(.*|events === '' \? message.*)/su;
 
-/** The arguments of each `new ProductError(` in a source text. */
+/** Returns the arguments of each `new ProductError(` in a source text. */
 function errorsIn(source: string): string[] {
   const opening = 'new ProductError(';
   return source

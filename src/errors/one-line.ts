@@ -1,9 +1,9 @@
-/** C0, DEL, C1, marks that turn the direction of text, and the two line ends of Unicode. */
+/** C0, DEL, C1, marks that change the direction of text, and the two line ends of Unicode. */
 const controls = /[\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]/gu;
 
 /**
- * A value of others as it may stand in a line of ours, control characters as `\u001b`, line ends among them: a terminal would obey
- * them, and a new line would be taken for ours.
+ * Escapes untrusted text for one line of output: control characters, line ends among them, become `\u001b`
+ * and so on. Otherwise a terminal would execute them, and a new line would look like a line of ours.
  */
 export function oneLine(value: string): string {
   return value.replaceAll(controls, (character) => {

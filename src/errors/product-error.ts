@@ -1,8 +1,8 @@
 import type { ErrorCode } from './error-table.ts';
 
 /**
- * The one error class for what a user can meet. Programmer errors stay plain `Error`.
- * `message` names the object, the cause and the next step, and never holds a secret.
+ * The error class for everything that a user can get. Programming errors stay plain `Error`. `message` names
+ * the object, the cause and the next step, and never contains a secret.
  */
 export class ProductError extends Error {
   readonly code: ErrorCode;
@@ -14,7 +14,10 @@ export class ProductError extends Error {
   }
 }
 
-/** True for a ProductError, of that code when one is given; each bundle has its own copy of the class. */
+/**
+ * True for a ProductError, of that code if one is given. Compares by name, because each bundle has its own
+ * copy of the class.
+ */
 export function isProductError(error: unknown, code?: ErrorCode): error is ProductError {
   return (
     error instanceof Error &&

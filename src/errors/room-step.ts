@@ -1,4 +1,4 @@
-/** What to do about a file system that is full, as a part of a sentence; undefined for any other error. */
+/** Returns the next step for a full file system, as a part of a sentence; undefined for any other error. */
 export function roomStep(error: unknown): string | undefined {
   if (!(error instanceof Error && 'code' in error && 'path' in error)) return undefined;
   if (error.code === 'ENOSPC') return 'make room on the file system of that path';

@@ -3,11 +3,11 @@ import { readTextFile } from './read-text-file.ts';
 import type { Credentials, CredentialSource } from './credentials.ts';
 import type { Headers } from './impersonation.ts';
 
-/** How to reach one Kubernetes API and as whom. Holds secrets: never log it. */
+/** The address of one Kubernetes API and the credentials for it. Contains secrets: never log it. */
 export interface Access {
   /** https URL, a path prefix allowed, no slash at the end. */
   readonly server: string;
-  /** PEM; absent: the roots that the runtime trusts. */
+  /** PEM. Default: the roots that the runtime trusts. */
   readonly ca?: string;
   /** PEM; always together with `key`. */
   readonly certificate?: string;
@@ -15,23 +15,23 @@ export interface Access {
   readonly token?: string;
   /** Read again for each request, because mounted tokens rotate. Wins over `token`. */
   readonly tokenFile?: string;
-  /** Asked for each request; wins over all of the above. */
+  /** Called for each request. Wins over all fields above. */
   readonly credentials?: CredentialSource;
-  /** Sent with each request: as whom the holder of the credentials acts. Absent: as itself. */
+  /** Headers that name the user to act as, sent with each request. Default: the credentials' own user. */
   readonly impersonation?: Headers;
   /** URL of the HTTP proxy that tunnels to the server. Secret: may carry a password. */
   readonly proxy?: string;
-  /** The name that the server's certificate is checked against, when it is not the URL's host. */
+  /** The name that the server's certificate is checked against, if it is not the host of the URL. */
   readonly tlsServerName?: string;
-  /** Where objects go when nothing else is said. */
+  /** The namespace of objects that name none. */
   readonly namespace: string;
 }
 
-/** Of a server's URL that is none. */
+/** The problem text for a server URL that is not https. */
 export const httpsRequired =
   'must be an https URL: over plain http anyone on the way reads the credentials; where that is a kubectl proxy, name the server behind it';
 
-/** Who the next request speaks as. Rejects with INVALID_CONFIG where that cannot be found out. */
+/** Returns the credentials for the next request. Rejects with INVALID_CONFIG if they cannot be read. */
 export async function credentialsOf(access: Access): Promise<Credentials> {
   if (access.credentials !== undefined) return access.credentials.current();
   const { certificate, key, tokenFile } = access;
@@ -40,8 +40,9 @@ export async function credentialsOf(access: Access): Promise<Credentials> {
 }
 
 /**
- * What requests were sent with so far, to be cut out of messages: tokens of files and plugins, too. Asks no plugin; empty where the
- * credentials cannot be had, since no request was sent with them then.
+ * Returns the secrets that requests were sent with so far, so that they can be redacted from messages.
+ * Includes tokens of files and plugins. Runs no plugin. Returns an empty list if the credentials cannot be
+ * read, because no request was sent with them then.
  */
 export async function issuedCredentials(access: Access): Promise<Pick<Credentials, 'token' | 'key'>[]> {
   try {
@@ -54,8 +55,8 @@ export async function issuedCredentials(access: Access): Promise<Pick<Credential
 }
 
 /**
- * The headers that say who we are and as whom we act; every request carries them, whatever sends it. Throws INVALID_CONFIG for
- * a token that no header can hold: a line break in it would begin another header.
+ * Returns the headers for authentication and impersonation; every request carries them, on every transport.
+ * Throws INVALID_CONFIG for a token that no header can carry: a line break in it would begin another header.
  */
 export function identityHeaders({ impersonation }: Access, { token }: Credentials): Headers {
   if (token === undefined) return { ...impersonation };
@@ -68,8 +69,9 @@ export function identityHeaders({ impersonation }: Access, { token }: Credential
 }
 
 /**
- * The same for Bun, whose fetch and WebSocket join lines of one name into one: two groups would arrive as one group of
- * another name. Throws INVALID_CONFIG for those.
+ * Returns the headers of `identityHeaders` for Bun, whose fetch and WebSocket join header lines of one name
+ * into one: two groups would arrive as one group of another name. Throws INVALID_CONFIG for headers with
+ * several values.
  */
 export function identityHeadersInBun(access: Access, credentials: Credentials): Record<string, string> {
   const headers = Object.entries(identityHeaders(access, credentials));
@@ -84,7 +86,7 @@ function assertHeaderValue(value: string | string[]): string {
   );
 }
 
-/** Whether this process is Bun. */
+/** True if this process is Bun. */
 export const isBun = (): boolean => 'Bun' in globalThis;
 
 function readTokenFile(path: string): string {
@@ -101,7 +103,10 @@ function readTokenFile(path: string): string {
   }
 }
 
-/** `host:port` of the server, and the proxy's where there is one, as errors name it. */
+/**
+ * Returns `host:port` of the server, followed by the address of the proxy if there is one, for error
+ * messages.
+ */
 export function serverAddress(access: Access): string {
   const server = hostAndPort(new URL(access.server), '443');
   if (access.proxy === undefined) return server;

@@ -1,15 +1,15 @@
 import type { Status } from './object.ts';
 
-/** What was asked: the method and the path below the server's URL, without its query. */
+/** The request: its method, and its path below the server's URL without the query. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
 }
 
-/** An answer of the Kubernetes API that is a Status failure. `code` is the HTTP status. */
+/** A response of the Kubernetes API that is a Status failure. `code` is the HTTP status. */
 export class ApiError extends Error {
   readonly status: Status;
-  /** Absent where no request was made: the embedded API in the same process. */
+  /** Absent if no request was made: the embedded API in the same process. */
   readonly request: ApiRequest | undefined;
 
   constructor(status: Status, request?: ApiRequest) {
@@ -28,7 +28,7 @@ export class ApiError extends Error {
   }
 }
 
-/** True for an ApiError of that HTTP code (and that reason, where two reasons share a code). */
+/** True for an ApiError of that HTTP code (and of that reason, if two reasons share a code). */
 export function isApiError(error: unknown, code?: number, reason?: string): error is ApiError {
   return (
     error instanceof ApiError &&
@@ -37,7 +37,10 @@ export function isApiError(error: unknown, code?: number, reason?: string): erro
   );
 }
 
-/** True where the server does not know the resource at all: a 404 that names no object (apiserver, NotFoundHandler). */
+/**
+ * True if the server does not know the resource at all: a 404 that names no object (apiserver,
+ * NotFoundHandler).
+ */
 export function isMissingResource(error: unknown): boolean {
   return isApiError(error, 404) && (error.status.details?.name ?? '') === '';
 }

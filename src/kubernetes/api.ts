@@ -22,7 +22,7 @@ export interface ListQuery {
 }
 
 export interface WatchQuery extends ListQuery {
-  /** Events after this version; absent: the present state as ADDED events first. */
+  /** The watch starts after this version. Absent: it starts with the existing objects as ADDED events. */
   readonly resourceVersion?: string | undefined;
   /** Ends the iteration. */
   readonly signal?: AbortSignal | undefined;
@@ -35,46 +35,55 @@ export type WatchEvent<T extends KubernetesObject> =
 
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number;
-  /** Dependents go after their owner. The embedded cluster refuses the other policies. */
+  /** Dependents are deleted after their owner. The embedded cluster rejects the other policies. */
   readonly propagationPolicy?: 'Background';
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
 
 export interface CreateOptions {
-  /** Everything but the write itself: defaults, admission, validation. */
+  /** Runs everything except the write: defaults, admission, validation. */
   readonly dryRun?: boolean;
 }
 
 export type PatchType = 'application/merge-patch+json' | 'application/json-patch+json';
 
 /**
- * The verbs of a Kubernetes API, whoever serves them.
+ * The verbs of a Kubernetes API, independent of the server.
  *
- * Adapters: `rest-api.ts` (HTTPS) and `cluster/api/local-api.ts` (the embedded server's registry, same process).
- * Both pass `test/contract`. Every verb rejects with `ApiError` where the server answers with a Status;
- * a missing object is an `ApiError` with code 404, never `undefined`.
+ * Adapters: `rest-api.ts` (HTTPS) and `cluster/api/local-api.ts` (the embedded server's registry, same
+ * process). Both pass `test/contract`. Every verb rejects with `ApiError` if the server responds with a
+ * Status failure; a missing object is an `ApiError` with code 404, never `undefined`.
  */
 export interface KubernetesApi {
   get<T extends KubernetesObject>(reference: ObjectReference): Promise<T>;
   list<T extends KubernetesObject>(resource: Resource, query?: ListQuery): Promise<ObjectList<T>>;
-  /** POST; `object.metadata.namespace` says where. */
+  /** Sends a POST to the namespace in `object.metadata.namespace`. */
   create<T extends KubernetesObject>(resource: Resource, object: T, options?: CreateOptions): Promise<T>;
-  /** PUT, on the status subresource when asked; conditional where the object carries a resourceVersion. */
+  /**
+   * Sends a PUT, to the status subresource if requested. The write is conditional if the object has a
+   * resourceVersion.
+   */
   replace<T extends KubernetesObject>(resource: Resource, object: T, subresource?: 'status'): Promise<T>;
   patch<T extends KubernetesObject>(
     reference: ObjectReference,
     patch: unknown,
     options?: { readonly type?: PatchType; readonly subresource?: 'status' },
   ): Promise<T>;
-  /** Resolves when the server took the deletion, which for pods and finalized objects is not the end of it. */
+  /**
+   * Resolves when the server has accepted the deletion. Pods and objects with finalizers may still exist
+   * then.
+   */
   delete(reference: ObjectReference, options?: DeleteOptions): Promise<void>;
-  /** Names of the API groups that are served, the core group left out: what is installed in the cluster. */
+  /**
+   * Returns the names of the served API groups without the core group. They show what is installed in the
+   * cluster.
+   */
   groups(): Promise<readonly string[]>;
   /**
-   * The server's clock when it sent its latest answer, in milliseconds since the epoch; undefined where that did not say it.
-   * Without this verb the server is in the caller's process and has its clock.
+   * Returns the server's time at its latest response, in milliseconds since the epoch; undefined if that
+   * response had no time. A server without this method is in the caller's process and shares its clock.
    */
   serverTime?(): number | undefined;
-  /** Events as they come; ends with the signal or when the server closes it. */
+  /** Yields events as they arrive. Ends with the signal, or when the server closes the watch. */
   watch<T extends KubernetesObject>(resource: Resource, query?: WatchQuery): AsyncIterable<WatchEvent<T>>;
 }

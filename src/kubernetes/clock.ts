@@ -1,4 +1,4 @@
-/** Time as a dependency, so that deadlines and back-offs are tested without waiting for them. */
+/** Time as a dependency, so that tests of deadlines and back-offs do not have to wait. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

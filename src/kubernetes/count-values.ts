@@ -1,9 +1,9 @@
-/** Of one answer or one list; 500 large pods have some hundred thousand. */
+/** The limit for one response or one list. 500 large pods have some hundred thousand values. */
 export const maxJsonValues = 4 * 1024 * 1024;
 
 /**
- * How many values a JSON text may have, without parsing it: `{}` takes thirty times its text's memory, so that the length of a
- * text alone does not limit what it becomes.
+ * Returns an upper bound of the number of values in a JSON text, without parsing it. An empty object takes 30
+ * times the memory of its text, so a limit on the length is not enough.
  */
 export function countValues(text: string): number {
   let count = 0;

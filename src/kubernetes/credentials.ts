@@ -1,4 +1,4 @@
-/** What one request says who we are by. Secret. */
+/** The credentials of one request. Secret. */
 export interface Credentials {
   readonly token?: string | undefined;
   /** PEM; always together with `key`. */
@@ -6,12 +6,17 @@ export interface Credentials {
   readonly key?: string | undefined;
 }
 
-/** Credentials that a program gives and that may expire within the life of this process. */
+/** Credentials from a program. They may expire while this process runs. */
 export interface CredentialSource {
-  /** Those at hand where they have not expired, else new ones. Rejects with INVALID_CONFIG. */
+  /** Returns the cached credentials if they have not expired, else new ones. Rejects with INVALID_CONFIG. */
   readonly current: () => Promise<Credentials>;
-  /** All that the program has given so far, without asking it: those that have expired are secret, too. */
+  /**
+   * Returns all credentials that the program has issued so far, without running it. Expired ones are secret,
+   * too.
+   */
   readonly issued: () => Promise<readonly Credentials[]>;
-  /** The server did not accept the present ones (401): `current` gets others. */
+  /**
+   * Reports that the server rejected the current credentials (401). The next call of `current` gets new ones.
+   */
   readonly refused: () => void;
 }

@@ -4,7 +4,7 @@ import type { LabelSelector } from './pod.ts';
 /** policy/v1 PodDisruptionBudget. */
 export interface PodDisruptionBudget extends KubernetesObject {
   spec: {
-    /** A number, or `50%` of what the pods' controllers want. */
+    /** A number, or a percentage of the replicas that the pods' controllers desire, as `50%`. */
     minAvailable?: number | string;
     maxUnavailable?: number | string;
     selector?: LabelSelector;
@@ -15,7 +15,10 @@ export interface PodDisruptionBudget extends KubernetesObject {
 
 export interface DisruptionBudgetStatus {
   observedGeneration?: number;
-  /** Evictions that the server allowed and that have not happened yet, with their time. */
+  /**
+   * Evictions that the server allowed and that have not happened yet: the pod's name and the time of the
+   * eviction.
+   */
   disruptedPods?: Record<string, string>;
   disruptionsAllowed: number;
   currentHealthy: number;

@@ -4,22 +4,27 @@ import { invalidKubeconfig, optionalString } from './kubeconfig.ts';
 
 /** `users[].user.exec` of a kubeconfig (client-go: tools/clientcmd/api/v1 types.go, ExecConfig). */
 export interface ExecPlugin {
-  /** Its place in the kubeconfig, for errors. */
+  /** Its path in the kubeconfig, for errors. */
   readonly key: string;
   readonly apiVersion: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Over the environment of this process. Secret: may carry credentials. */
+  /** Overrides the environment of this process. Secret: may carry credentials. */
   readonly environment: Readonly<Record<string, string>>;
   readonly installHint: string | undefined;
-  /** What the plugin is told of the cluster; undefined: it did not ask. */
+  /**
+   * The cluster information for the plugin; undefined if the kubeconfig does not set `provideClusterInfo`.
+   */
   readonly cluster: object | undefined;
 }
 
 const apiVersions = ['client.authentication.k8s.io/v1', 'client.authentication.k8s.io/v1beta1'];
 const extensionName = 'client.authentication.k8s.io/exec';
 
-/** The exec plugin of a user; a relative path starts from the kubeconfig's directory. Throws INVALID_CONFIG. */
+/**
+ * Parses the exec plugin of a user. A relative path starts from the directory of the kubeconfig. Throws
+ * INVALID_CONFIG.
+ */
 export function parseExecPlugin(
   user: NamedEntry,
   cluster: NamedEntry,
@@ -52,7 +57,10 @@ export function parseExecPlugin(
   };
 }
 
-/** client-go looks a bare word up in the PATH and takes anything else as a path. */
+/**
+ * Resolves the command as client-go does: a name without a slash is searched for in PATH, anything else is a
+ * path.
+ */
 function commandPath(command: string | undefined, key: string, directory: string | undefined): string {
   if (command === undefined) throw invalidKubeconfig(key, 'is missing');
   if (isAbsolute(command) || !command.includes('/')) return command;

@@ -19,11 +19,11 @@ const credential = (status: object): string => JSON.stringify({ apiVersion, kind
 interface Plugin {
   readonly directory: string;
   readonly access: (exec?: object, now?: () => number) => Promise<Access>;
-  /** How often it was run. */
+  /** Returns how often the plugin was run. */
   readonly runs: () => Promise<number>;
 }
 
-/** A plugin that is a shell script; each run leaves a line in `runs`. */
+/** Creates a plugin that is a shell script; each run appends a line to `runs`. */
 async function plugin(t: TestContext, script: string): Promise<Plugin> {
   const directory = await mkdtemp(join(tmpdir(), 'exec-plugin-'));
   t.after(() => rm(directory, { recursive: true }));
@@ -115,7 +115,7 @@ test('a token that the server refuses is asked for anew, and the request is sent
   const stream = await transport.stream({ method: 'GET', path: '/' });
   assert.equal(stream.status, 200);
   assert.deepEqual(seen, ['Bearer old', 'Bearer new', 'Bearer new']);
-  // both are to be cut out of messages
+  // both must be redacted from messages
   const used = await issuedCredentials(accessed);
   assert.deepEqual(
     used.map(({ token }) => token),
@@ -130,7 +130,7 @@ test('a plugin that fails says why, and what it printed is not quoted', async (t
       {},
       /exec\.command .* failed with exit code 3; it said: log in first; run it by hand/u,
     ],
-    // what is looked for whole would not be found in half
+    // the redactor looks for whole secrets and would miss a half one
     [`echo 'bad: s3cret${'x'.repeat(200)}' >&2; exit 3`, {}, /exit code 3; it said: bad:; run it by hand/u],
     ['exit 1', { installHint: 'install it' }, /exit code 1; install it$/u],
     [

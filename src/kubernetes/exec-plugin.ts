@@ -6,23 +6,27 @@ import { pemProblem } from './pem.ts';
 import { runPlugin } from './run-plugin.ts';
 
 export interface PluginContext {
-  /** Of the plugin's process, under its own variables. */
+  /** The environment of the plugin's process; the variables of the plugin itself override it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
 }
 
 interface IssuedCredentials {
   readonly credentials: Credentials;
-  /** Milliseconds since the epoch; undefined: as long as this process lives. */
+  /** Milliseconds since the epoch; undefined: valid as long as this process runs. */
   readonly expiresAt: number | undefined;
 }
 
-/** A token that ends during a request is refused, so it is renewed a little before. */
+/**
+ * The server rejects a token that expires during a request, so credentials are renewed this long before they
+ * expire.
+ */
 const expiryMarginMs = 10_000;
 
 /**
- * The credentials of an exec plugin (client-go: plugin/pkg/client/auth/exec): run when the first request needs them,
- * and again when they have expired or were refused. One run serves all that wait for it.
+ * Returns the credentials of an exec plugin (client-go: plugin/pkg/client/auth/exec). The plugin runs when
+ * the first request needs credentials, and again after they have expired or were rejected. Concurrent callers
+ * share one run.
  */
 export function pluginCredentials(
   plugin: ExecPlugin,
@@ -51,7 +55,7 @@ export function pluginCredentials(
       return (await (issued === undefined || issued === former ? issue() : issued)).credentials;
     },
     issued: async () => {
-      // why a run failed, the caller of `current` is told
+      // the caller of `current` gets the reason of a failed run
       await issued?.catch(() => undefined);
       return all;
     },
@@ -61,7 +65,10 @@ export function pluginCredentials(
   };
 }
 
-/** The ExecCredential that a plugin printed. It is never quoted: it holds the credentials. */
+/**
+ * Parses the ExecCredential that a plugin printed. Errors never quote the output, because it contains the
+ * credentials.
+ */
 function readIssued(plugin: ExecPlugin, output: string): IssuedCredentials {
   const { apiVersion, kind, status } = parseObject(plugin, output);
   if (kind !== 'ExecCredential' || apiVersion !== plugin.apiVersion) {

@@ -5,7 +5,7 @@ import { answerTooLong, unreachableError } from './transport-failure.ts';
 import { longestMessage, openWebSocket } from './web-socket.ts';
 
 export interface ExecSocket {
-  /** Rejects with ApiError where the server answers without an upgrade. */
+  /** Rejects with ApiError if the server responds without an upgrade. */
   readonly opened: Promise<void>;
   /** Ends when the server closes; rejects when the connection breaks. */
   readonly messages: AsyncIterable<Uint8Array>;
@@ -13,10 +13,13 @@ export interface ExecSocket {
   terminate(): void;
 }
 
-/** Of all messages together: a command's output is limited to 4 MiB (pod-exec.ts), and what comes is kept until it is read. */
+/**
+ * The limit for all messages together. A command's output is limited to 4 MiB (pod-exec.ts), and messages are
+ * kept until they are read.
+ */
 const longestOutput = longestMessage;
 
-/** A WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL. */
+/** Opens a WebSocket of subprotocol v5.channel.k8s.io to the API server; `path` is below the server's URL. */
 export async function openExecSocket(access: Access, path: string): Promise<ExecSocket> {
   const { socket, opened } = await openWebSocket(access, path, 'v5.channel.k8s.io');
   const messages = new Readable({ objectMode: true, read: () => undefined });

@@ -13,7 +13,9 @@ import type {
 } from './transport.ts';
 import { defaultTimeoutMs, requestUrl } from './transport.ts';
 
-/** Bun's own fetch options; Node's fetch has nothing like them, so this transport is for Bun alone. */
+/**
+ * The fetch options that only Bun has. Node's fetch has no such options, so this transport is only for Bun.
+ */
 interface BunInit extends RequestInit {
   readonly tls: {
     readonly ca?: string;
@@ -22,18 +24,18 @@ interface BunInit extends RequestInit {
     readonly serverName?: string;
     readonly rejectUnauthorized: true;
   };
-  /** False: not even the one that the environment names. */
+  /** False: no proxy, not even that of the environment. */
   readonly proxy: string | false;
   readonly decompress: false;
 }
 
-/** The transport for Bun: its `fetch`, which keeps connections alive by itself, one for each client certificate. */
+/** The transport for Bun: its `fetch`, which keeps connections alive itself, one per client certificate. */
 export class FetchTransport implements Transport {
   readonly #access: Access;
   readonly #address: string;
   readonly #timeoutMs: number;
   readonly #closed = new AbortController();
-  /** Of the latest request. */
+  /** The credentials of the latest request. */
   #credentials: Credentials = {};
 
   constructor(access: Access, options: TransportOptions = {}) {
@@ -78,7 +80,7 @@ export class FetchTransport implements Transport {
     const init: BunInit = {
       method: request.method,
       redirect: 'manual',
-      // a small answer must not become a large one
+      // a small response must not expand into a large one
       decompress: false,
       headers: {
         accept: 'application/json',
@@ -131,7 +133,10 @@ export class FetchTransport implements Transport {
   }
 }
 
-/** Bun's only word for a client certificate that it cannot use; it has others for a server that is not there. */
+/**
+ * True for the error with which Bun reports an unusable client certificate. It reports an unreachable server
+ * with other codes.
+ */
 const isUnopened = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'FailedToOpenSocket';
 

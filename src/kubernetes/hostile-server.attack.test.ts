@@ -13,7 +13,7 @@ import { transportAttacks } from './testing/transport-attacks.ts';
 
 const timeout = 120_000;
 
-// Bun's transport meets the same in fetch-transport.test.ts
+// fetch-transport.test.ts tests the same for Bun's transport
 suite('node:https transport', { timeout }, () => {
   let servers: Awaited<ReturnType<typeof startHostileServers>>;
   before(async () => {
@@ -95,11 +95,11 @@ test(
     const many = '{},'.repeat(3 << 20) + '{}';
     const refusal = answers(`{"kind":"Status","code":403,"message":"read","details":[${many}]}`, 403);
     await assert.rejects(refusal.api.list(pods), ({ message }: Error) => !message.includes('read'));
-    // page by page
+    // many pages
     const pieces = answers(page('{},'.repeat(1 << 20) + '{}'));
     await assert.rejects(pieces.api.list(pods), given);
     assert.ok(pieces.asked() < 5, `${pieces.asked()} pages`);
-    // long texts in few objects
+    // few objects with long texts
     const long = answers(page(`{"a":"${'x'.repeat(16 << 20)}"}`));
     await assert.rejects(long.api.list(pods), given);
     assert.ok(long.asked() < 6, `${long.asked()} pages`);

@@ -13,7 +13,10 @@ import { startTlsServer } from './testing/tls-server.ts';
 import { transportFailure } from './transport-failure.ts';
 
 interface Subject {
-  /** Of a server that is not this machine, so that the proxy counts; its certificate is of no matter to these tests. */
+  /**
+   * The access to a server that is not this machine, so that the proxy is used. Its certificate does not
+   * matter in these tests.
+   */
   readonly parts: ServerAccess;
   /** Its certificate is signed by the authority of the cluster. */
   readonly ofCluster: TlsProxy;
@@ -58,7 +61,7 @@ test('an https proxy that the machine trusts is not shown the client certificate
   const access = { ...serverAccess(parts, { HTTPS_PROXY: ofOther.url }), namespace: 'default' };
   const transport = await openTransport(access);
   t.after(() => transport.close());
-  // behind the proxy is a server of yet another authority
+  // the server behind the proxy has a certificate of a third authority
   await assert.rejects(
     transport.request({ method: 'GET', path: '/' }),
     (error) => transportFailure(error) === 'tls',

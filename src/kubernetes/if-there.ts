@@ -1,6 +1,6 @@
 import { isApiError } from './api-error.ts';
 
-/** What a request for one object resolves with; undefined where the object is not there (404). */
+/** Returns the result of a request for one object; undefined if the object does not exist (404). */
 export async function ignoreNotFound<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;

@@ -21,7 +21,7 @@ import { bunIsMissing, runInBun } from './testing/run-in-bun.ts';
 
 const base64 = (pem = ''): string => Buffer.from(pem).toString('base64');
 
-/** The administrator's kubeconfig for an access, with what else its user says. */
+/** Returns the administrator's kubeconfig for an access, with further fields of its user. */
 function kubeconfigOf({ server, ca, certificate, key, tlsServerName, proxy }: Access, user: object): object {
   return {
     'current-context': 'main',

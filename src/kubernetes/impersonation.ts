@@ -1,16 +1,17 @@
 import type { NamedEntry } from './kubeconfig.ts';
 import { invalidKubeconfig, optionalString } from './kubeconfig.ts';
 
-/** Headers by name in lower case; a list is one line for each value. */
+/** Headers by name in lower case. A list has one header line per value. */
 export type Headers = Readonly<Record<string, string | string[]>>;
 
 const user = 'as';
 const userRequired = ['as-groups', 'as-uid', 'as-user-extra'] as const;
 
 /**
- * The headers that say as whom a kubeconfig's user acts: `as`, `as-groups`, `as-uid`, `as-user-extra` (client-go:
- * transport/round_trippers.go, impersonatingRoundTripper). The others without `as` are refused as by client-go
- * (tools/clientcmd/validation.go): the API would answer them with the rights of the credentials.
+ * Returns the impersonation headers of a kubeconfig's user: `as`, `as-groups`, `as-uid`, `as-user-extra`
+ * (client-go: transport/round_trippers.go, impersonatingRoundTripper). Like client-go
+ * (tools/clientcmd/validation.go), rejects the other keys without `as`: the API would use the rights of the
+ * credentials themselves.
  */
 export function impersonationHeaders({ key, fields }: NamedEntry): Headers {
   const name = optionalString(fields, user, `${key}.${user}`);
@@ -35,7 +36,7 @@ function isEmpty(value: unknown): boolean {
   return Object.keys(value).length === 0;
 }
 
-/** A server reads the names without regard to case, so that two keys may be one. */
+/** Header names are case-insensitive, so two keys may name the same header; their values are combined. */
 function extraHeaders(value: unknown, place: string): Headers {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw invalidKubeconfig(place, 'must be a mapping of lists');
@@ -49,7 +50,7 @@ function extraHeaders(value: unknown, place: string): Headers {
   return Object.fromEntries(sent.map(([name, values]) => [name, lines(values)]));
 }
 
-/** Bytes that have no place in a header's name, and `%`, as %XX (client-go: headerKeyEscape). */
+/** Escapes `%`, and bytes that a header name cannot have, as %XX (client-go: headerKeyEscape). */
 function escapedKey(key: string): string {
   let text = '';
   for (const byte of new TextEncoder().encode(key)) {
@@ -69,7 +70,10 @@ function textsOf(value: unknown, place: string): string[] {
   });
 }
 
-/** A line break would begin another header; blanks at the ends get lost on the way, and make it another name. */
+/**
+ * Rejects values that would change in transit: a line break would begin another header, and blanks at either
+ * end are stripped, which makes it another name.
+ */
 function headerValue(text: string, place: string): string {
   if (/^[\x21-\x7E](?:[\x20-\x7E]*[\x21-\x7E])?$/u.test(text)) return text;
   throw invalidKubeconfig(

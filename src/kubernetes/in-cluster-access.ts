@@ -3,25 +3,32 @@ import { join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import type { Access } from './access.ts';
 
-/** Where a pod finds its service account (kubernetes: plugin/pkg/admission/serviceaccount). */
+/** The directory of a pod's service account (kubernetes: plugin/pkg/admission/serviceaccount). */
 const serviceAccountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** Written by the entry of a VM's container (src/cpi/vm/entry-script.ts): host and port, a line each. */
+/**
+ * Written by the entry script of a VM's container (src/cpi/vm/entry-script.ts): the host and the port, one
+ * per line.
+ */
 const apiServerFile = '/etc/bosh-kubernetes/api-server';
 
 export interface InClusterOptions {
-  /** The process's environment: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are read. */
+  /** The environment of the process: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are read. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** https URL; absent: what the environment says, else the file, else the name that the cluster's DNS has for it. */
+  /**
+   * https URL. Default: the address in the environment, else that in the file, else the cluster's DNS name
+   * for the API server.
+   */
   readonly server?: string | undefined;
   readonly directory?: string;
   readonly apiServerFile?: string;
 }
 
 /**
- * Access as the service account of the pod that this process runs in (client-go rest.InClusterConfig). The token is read
- * again for each request, because it rotates. A director takes out of the environment who the server is, and a VM whose
- * network has name servers of its own cannot ask the cluster's: so the VM's entry writes it down.
+ * Returns access as the service account of the pod that this process runs in (client-go
+ * rest.InClusterConfig). The token is read again for each request, because it rotates. A director removes the
+ * server's address from the environment of its processes, and a VM whose network has its own name servers
+ * cannot query the cluster's DNS. Therefore the VM's entry script writes the address to a file.
  */
 export function inClusterAccess(options: InClusterOptions): Access {
   const directory = options.directory ?? serviceAccountDirectory;

@@ -1,11 +1,11 @@
 import { ProductError } from '../errors/product-error.ts';
 
-/** An object has 1.5 MiB at most, as etcd takes it, in JSON some more. */
+/** An object has at most 1.5 MiB in etcd, and somewhat more as JSON. */
 const maxLineChars = 16 * 1024 * 1024;
 
 /**
- * The JSON value of each line of a stream; a last line without its end is dropped, since it was cut. KUBERNETES_API for a line
- * that is longer than that of any object.
+ * Yields the JSON value of each line of a stream. Drops a last line without a line break, because it was cut
+ * off. Throws KUBERNETES_API for a line that is longer than any object.
  */
 export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator {
   const decoder = new TextDecoder();

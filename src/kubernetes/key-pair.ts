@@ -2,12 +2,13 @@ import { ProductError } from '../errors/product-error.ts';
 import type { Credentials } from './credentials.ts';
 
 /**
- * INVALID_CONFIG where a client certificate and its key are no pair, or one of them cannot be read; else
- * undefined. No runtime opens a connection with such ones, and each has other words for it.
+ * Returns an INVALID_CONFIG error if a client certificate and its key do not match, or if one of them cannot
+ * be read; else undefined. No runtime opens a connection with such a pair, and each reports it with another
+ * message.
  */
 export function checkKeyPair({ certificate, key }: Credentials): ProductError | undefined {
   if (certificate === undefined || key === undefined) return undefined;
-  // not imported: it costs the CPI's executable six milliseconds
+  // not imported: an import costs the CPI's executable six milliseconds
   const { X509Certificate, createPrivateKey } = process.getBuiltinModule('node:crypto');
   const read = <T>(what: string, make: () => T): T | ProductError => {
     try {
@@ -24,7 +25,7 @@ export function checkKeyPair({ certificate, key }: Credentials): ProductError | 
   return x509.checkPrivateKey(parsed) ? undefined : unusable('the client certificate is of another key');
 }
 
-/** A kubeconfig, the properties or a plugin may have given them. */
+/** The hint names all sources: the pair may come from a kubeconfig, from the properties or from a plugin. */
 function unusable(problem: string, cause?: Error): ProductError {
   return new ProductError(
     'INVALID_CONFIG',

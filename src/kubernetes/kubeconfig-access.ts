@@ -12,17 +12,17 @@ export interface AccessOptions {
   readonly context?: string | undefined;
   /** Default: the context's namespace, then `default`. */
   readonly namespace?: string | undefined;
-  /** Where neither `namespace` nor the context say one; default: `default`. */
+  /** Used if neither `namespace` nor the context sets a namespace. Default: `default`. */
   readonly defaultNamespace?: string | undefined;
-  /** For exec plugins and for the proxy to the server; absent: empty. */
+  /** The environment for exec plugins and for the proxy to the server. Default: empty. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Says when a plugin's credentials have expired. */
+  /** Decides when a plugin's credentials have expired. */
   readonly clock?: Clock | undefined;
-  /** What relative file references start from; without it they are refused. */
+  /** The base directory of relative file references; without it they are rejected. */
   readonly directory?: string | undefined;
 }
 
-/** Settings that would weaken TLS or need a program or a secret form that we do not speak. */
+/** Settings that would weaken TLS, or that need a program or a form of secret that is not supported. */
 const unsupportedClusterKeys = {
   'insecure-skip-tls-verify': 'is not accepted: TLS is always verified; give certificate-authority-data',
 };
@@ -35,8 +35,9 @@ const unsupportedUserKeys = {
 const impersonationKeys = ['as', 'as-groups', 'as-uid', 'as-user-extra'];
 
 /**
- * What a kubeconfig says about one context, with file references read (a token file stays a reference).
- * INVALID_CONFIG names the key that is missing, unreadable or refused.
+ * Returns the access that one context of a kubeconfig describes. Referenced files are read, except that a
+ * token file stays a reference. Rejects with INVALID_CONFIG, which names the key that is missing, unreadable
+ * or rejected.
  */
 export async function resolveAccess(kubeconfig: Kubeconfig, choice: AccessOptions = {}): Promise<Access> {
   const context = pick(
@@ -79,8 +80,8 @@ function clusterPart(
 }
 
 /**
- * As in client-go a plugin stands alone: a second way in would be used or not, depending on the plugin's
- * answer.
+ * Rejects other credentials beside a plugin, as client-go does: whether they were used would depend on the
+ * plugin's output.
  */
 async function pluginPart(
   user: NamedEntry,
@@ -123,7 +124,7 @@ function userPart(
   };
 }
 
-/** Loaded by those alone who act as another. */
+/** Loads the impersonation module only for a user that impersonates another. */
 async function impersonationPart(user: NamedEntry): Promise<Pick<Access, 'impersonation'>> {
   if (!impersonationKeys.some((name) => isSet(user.fields[name]))) return {};
   const { impersonationHeaders } = await import('./impersonation.ts');
@@ -151,7 +152,10 @@ function serverUrl(cluster: NamedEntry): string {
   return text;
 }
 
-/** `<name>-data` in base64, else the file that `<name>` names; the data wins, as in client-go. */
+/**
+ * Returns `<name>-data` decoded from base64, else the content of the file that `<name>` names. The data wins,
+ * as in client-go.
+ */
 function dataOrFile(entry: NamedEntry, name: string, directory: string | undefined): string | undefined {
   const data = field(entry, `${name}-data`);
   const path = field(entry, name);
@@ -172,7 +176,7 @@ function decodeBase64(data: string, key: string): string {
   return text;
 }
 
-/** Undefined where it is not base64. */
+/** Returns the decoded text; undefined if the text is not base64. */
 function pemOf(base64: string): string | undefined {
   try {
     return atob(base64);

@@ -1,13 +1,16 @@
 import { urlPasswords } from '../errors/redact/secret-strings.ts';
 import { isJsonText } from './kubeconfig.ts';
 
-/** In the text of a kubeconfig, which may be none, or have them where no loader looks. */
+/**
+ * Matches secrets in the text of a kubeconfig. The text may not be a valid kubeconfig, or may have secrets at
+ * places that no loader reads.
+ */
 const secretLines =
   /["']?\b(token|password|client-key-data|client-certificate-data|proxy-url|value)["']?:\s*["']?([^\s"',}]+)/gu;
 
 /**
- * The secret parts of a kubeconfig (object, JSON text or YAML text), whatever its shape: it may not have been parsed, or not be
- * one. Loads a YAML parser for YAML text.
+ * Returns the secret parts of a kubeconfig (object, JSON text or YAML text), whatever its shape: it may be
+ * unparsed, or not a kubeconfig at all. Loads a YAML parser for YAML text.
  */
 export async function secretsOfKubeconfig(kubeconfig: unknown): Promise<unknown[]> {
   if (typeof kubeconfig !== 'string') return secretsOfObject(kubeconfig);
@@ -15,12 +18,12 @@ export async function secretsOfKubeconfig(kubeconfig: unknown): Promise<unknown[
   return [kubeconfig, ...lines, ...secretsOfObject(await parsedText(kubeconfig))];
 }
 
-/** Undefined where it is neither JSON nor YAML. */
+/** Parses the text; undefined if it is neither JSON nor YAML. */
 async function parsedText(text: string): Promise<unknown> {
   try {
     if (isJsonText(text)) return JSON.parse(text);
   } catch {
-    // it may be flow YAML, which begins the same way
+    // it may be flow YAML, which begins like JSON
   }
   const { load } = await import('js-yaml');
   try {
@@ -37,7 +40,10 @@ function secretsOfObject(kubeconfig: unknown): unknown[] {
   return [Array.isArray(users) ? users.flatMap(secretsOfUser) : users, passwords];
 }
 
-/** Of an exec plugin what is given to it; what it is called is no secret, and neither is the path of a token's file. */
+/**
+ * Returns the secrets of a user. Of an exec plugin these are its arguments and its environment; its command
+ * is not secret, and neither is the path of a token file.
+ */
 function secretsOfUser(entry: unknown): unknown[] {
   const { exec, tokenFile, ...user } = objectOf(objectOf(entry)['user']);
   const { args, env } = objectOf(exec);
@@ -45,12 +51,15 @@ function secretsOfUser(entry: unknown): unknown[] {
     const { name, value } = objectOf(variable);
     return [value, { [typeof name === 'string' ? name : '']: value }];
   });
-  // the token itself may stand there by mistake
+  // a user may have put the token itself there by mistake
   const mistaken = typeof tokenFile === 'string' && /^\.{0,2}\//u.test(tokenFile) ? undefined : tokenFile;
   return [user, mistaken, args, listOf(args).map(valueOfFlag), variables];
 }
 
-/** Of `--token=secret` a plugin may quote the latter part alone; `--token secret` are two arguments. */
+/**
+ * A plugin may quote only the value of `--token=secret`, so the value is a secret by itself. `--token secret`
+ * is two arguments.
+ */
 function valueOfFlag(argument: unknown, index: number, all: readonly unknown[]): object {
   const text = typeof argument === 'string' ? argument : '';
   const [, name = '', value] = /^-*([^=]+)=(.*)$/su.exec(text) ?? [];

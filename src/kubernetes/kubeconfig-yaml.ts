@@ -3,7 +3,9 @@ import { ProductError } from '../errors/product-error.ts';
 import type { Kubeconfig } from './kubeconfig.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 
-/** Parses a kubeconfig in YAML text. Loads a YAML parser, so import it only where the text is not JSON. */
+/**
+ * Parses a kubeconfig in YAML text. Loads a YAML parser, so import this file only if the text is not JSON.
+ */
 export function parseKubeconfigYaml(text: string): Kubeconfig {
   return kubeconfigOf(parseYaml(text));
 }
@@ -12,7 +14,7 @@ function parseYaml(text: string): unknown {
   try {
     return load(text);
   } catch (error) {
-    // the parser's own message quotes the text, which may hold a key
+    // the parser's message quotes the text, which may contain a key
     const line = lineOf(error);
     throw new ProductError(
       'INVALID_CONFIG',

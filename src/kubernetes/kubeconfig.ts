@@ -1,6 +1,8 @@
 import { ProductError } from '../errors/product-error.ts';
 
-/** A kubeconfig as far as we read it (client-go tools/clientcmd/api/v1 types.go). May hold secrets. */
+/**
+ * The parts of a kubeconfig that we read (client-go tools/clientcmd/api/v1 types.go). May contain secrets.
+ */
 export interface Kubeconfig {
   readonly currentContext?: string;
   readonly clusters: readonly NamedEntry[];
@@ -8,7 +10,7 @@ export interface Kubeconfig {
   readonly contexts: readonly NamedEntry[];
 }
 
-/** One entry; `key` is its place in the file, for errors. */
+/** One entry. `key` is its path in the file, for errors. */
 export interface NamedEntry {
   readonly key: string;
   readonly name: string;
@@ -23,7 +25,7 @@ export function parseKubeconfig(source: unknown): Kubeconfig {
   return kubeconfigOf(typeof source === 'string' ? parseJson(source) : source);
 }
 
-/** The same of what a parser made. */
+/** Checks a parsed kubeconfig. Throws as `parseKubeconfig` does. */
 export function kubeconfigOf(parsed: unknown): Kubeconfig {
   if (typeof parsed === 'string')
     throw new ProductError(
@@ -40,17 +42,17 @@ export function kubeconfigOf(parsed: unknown): Kubeconfig {
   };
 }
 
-/** True for text that is JSON by its first character, so that no YAML parser is loaded for it. */
+/** True if the first character shows that the text is JSON, so that no YAML parser has to be loaded. */
 export function isJsonText(text: string): boolean {
   return text.trimStart().startsWith('{');
 }
 
-/** The INVALID_CONFIG error for a key of a kubeconfig. */
+/** Returns the INVALID_CONFIG error for a key of a kubeconfig. */
 export function invalidKubeconfig(key: string, problem: string): ProductError {
   return new ProductError('INVALID_CONFIG', `kubeconfig: ${key} ${problem}; correct the kubeconfig`);
 }
 
-/** The string at `fields[name]`; undefined when absent or empty, as client-go treats both. */
+/** Returns the string at `fields[name]`; undefined if it is absent or empty, which client-go treats alike. */
 export function optionalString(
   fields: Readonly<Record<string, unknown>>,
   name: string,
@@ -70,7 +72,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // the parser's own message quotes the text, which may hold a key
+    // the parser's message quotes the text, which may contain a key
     throw new ProductError(
       'INVALID_CONFIG',
       'kubeconfig: the text is not JSON; give it as kubectl config view --raw -o json prints it',

@@ -2,7 +2,7 @@ import type { LabelSelector, SelectorRequirement } from './pod.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** apimachinery pkg/labels/selector.go, Requirement.Matches. Pure. */
+/** True if the labels match the requirement (apimachinery pkg/labels/selector.go, Requirement.Matches). */
 export function matchesRequirement(
   { key, operator, values = [] }: SelectorRequirement,
   labels: Labels,
@@ -26,7 +26,7 @@ export function matchesRequirement(
   }
 }
 
-/** A selector of labels; the empty one matches everything. */
+/** True if the labels match the selector. An empty selector matches everything. */
 export function matchesLabelSelector(selector: LabelSelector, labels: Labels): boolean {
   const { matchLabels = {}, matchExpressions = [] } = selector;
   return (

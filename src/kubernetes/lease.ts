@@ -1,6 +1,6 @@
 import type { KubernetesObject } from './object.ts';
 
-/** Where nodes renew theirs, each under its own name. */
+/** The namespace of the node leases. Each node renews the lease of its own name. */
 export const nodeLeaseNamespace = 'kube-node-lease';
 
 /** coordination.k8s.io/v1 Lease. */

@@ -4,8 +4,7 @@ import { resolveAccess } from './kubeconfig-access.ts';
 import { isJsonText, parseKubeconfig } from './kubeconfig.ts';
 
 /**
- * From a kubeconfig (object, JSON text or YAML text) to an Access.
- * Only YAML text loads a YAML parser.
+ * Reads an Access from a kubeconfig (object, JSON text or YAML text). Loads a YAML parser only for YAML text.
  */
 export async function loadAccess(source: unknown, choice: AccessOptions = {}): Promise<Access> {
   if (typeof source === 'string' && !isJsonText(source)) {

@@ -1,23 +1,23 @@
-/** Rules of apimachinery pkg/util/validation/validation.go. */
+/** The rules of apimachinery pkg/util/validation/validation.go. */
 const dnsLabel = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/u;
 const qualifiedNamePart = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/u;
 
-/** RFC 1123 label: namespaces, volume names, host names. */
+/** True for an RFC 1123 label: names of namespaces, volumes and hosts. */
 export function isDnsLabel(text: string): boolean {
   return text.length <= 63 && dnsLabel.test(text);
 }
 
-/** RFC 1123 subdomain: pods, claims, secrets and most other names. */
+/** True for an RFC 1123 subdomain: names of pods, claims, secrets and most other objects. */
 export function isDnsSubdomain(text: string): boolean {
   return text.length <= 253 && text.split('.').every((part) => dnsLabel.test(part));
 }
 
-/** A label's value; the empty one is allowed. */
+/** True for the value of a label; it may be empty. */
 export function isLabelValue(text: string): boolean {
   return text === '' || (text.length <= 63 && qualifiedNamePart.test(text));
 }
 
-/** A key of labels or annotations: `name` or `prefix/name`. */
+/** True for a key of a label or an annotation: `name` or `prefix/name`. */
 export function isQualifiedName(text: string): boolean {
   const parts = text.split('/');
   const name = parts.at(-1) ?? '';

@@ -73,7 +73,7 @@ export class NodeHttpsTransport implements Transport {
       signal: AbortSignal.any(signals),
     });
     outgoing.on('response', resolve);
-    // also after the answer has begun: a broken connection is then reported by the response's own stream
+    // also after the response has begun: the stream of the response then reports a broken connection
     outgoing.on('error', (error) => {
       reject(this.#failure(error, request, timeout));
     });
@@ -81,7 +81,7 @@ export class NodeHttpsTransport implements Transport {
     return promise;
   }
 
-  /** Kept alive as long as the client certificate stays the same. */
+  /** Returns the agent, which is reused as long as the client certificate stays the same. */
   #agentFor({ certificate, key }: Credentials): Agent {
     if (this.#agent === undefined || certificate !== this.#certificate) {
       const problem = checkKeyPair({ certificate, key });

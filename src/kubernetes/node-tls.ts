@@ -7,7 +7,9 @@ export type NodeTls = Pick<
   'rejectUnauthorized' | 'ca' | 'cert' | 'key' | 'servername' | 'proxyEnv'
 >;
 
-/** How Node connects to the server: its TLS, always verified, through the proxy where there is one. */
+/**
+ * Returns Node's options for a connection to the server: TLS, always verified, and the proxy if there is one.
+ */
 export function nodeTls(access: Access, { certificate, key }: Credentials): NodeTls {
   return {
     rejectUnauthorized: true,

@@ -24,5 +24,8 @@ export interface Node extends KubernetesObject {
   };
 }
 
-/** On nodes of the embedded cluster; nodes of one machine have the same value: a volume of one is a volume of all. */
+/**
+ * A label of the embedded cluster's nodes. Nodes of one machine have the same value, because they share their
+ * volumes.
+ */
 export const machineLabel = 'bosh-kubernetes.io/machine';

@@ -1,4 +1,4 @@
-/** What every Kubernetes object carries (apimachinery ObjectMeta), as far as we read or write it. */
+/** The parts of ObjectMeta (apimachinery) that we read or write. */
 export interface ObjectMeta {
   name?: string;
   generateName?: string;

@@ -3,7 +3,7 @@ import { identityHeadersInBun, isBun } from './access.ts';
 import { FetchTransport } from './fetch-transport.ts';
 import type { Transport, TransportOptions } from './transport.ts';
 
-/** The transport of this runtime; Bun does not even load node:https. */
+/** Opens the transport of this runtime. Bun does not even load node:https. */
 export async function openTransport(access: Access, options: TransportOptions = {}): Promise<Transport> {
   const transport = await bareTransport(access, options);
   if (access.credentials === undefined) return transport;
@@ -13,7 +13,8 @@ export async function openTransport(access: Access, options: TransportOptions = 
 
 async function bareTransport(access: Access, options: TransportOptions): Promise<Transport> {
   if (isBun()) {
-    // before any request, since only a later one (a command in a pod) may be of the kind that cannot be sent
+    // before any request, because only a later one (a command in a pod) may be of the kind that cannot be
+    // sent
     identityHeadersInBun(access, {});
     return new FetchTransport(access, options);
   }

@@ -1,12 +1,12 @@
-/** What PEM text is meant to hold. */
+/** The expected content of PEM text. */
 export type PemKind = 'certificate' | 'key';
 
 const block = /-----BEGIN (?<label>[A-Z0-9 ]+)-----(?<body>.*?)-----END \k<label>-----/gsu;
 
 /**
- * Why a text cannot be the certificates or the private key in PEM that it should be, without quoting it;
- * undefined where it can. By its form alone, so that every runtime finds the same and no call pays for
- * node:crypto: whether a certificate is of a key, the connection tells (key-pair.ts).
+ * Returns why a text cannot be certificates or a private key in PEM, without quoting it; undefined if it can
+ * be. Checks only the form, so that every runtime gets the same result and no call pays for loading
+ * node:crypto. Whether a certificate matches a key shows when connecting (key-pair.ts).
  */
 export function pemProblem(text: string, kind: PemKind): string | undefined {
   const begun = text.split('-----BEGIN ').length - 1;
@@ -26,12 +26,12 @@ function matchesKind(label: string, kind: PemKind): boolean {
   return kind === 'key' ? /(?:^| )PRIVATE KEY$/u.test(label) : /(?:^| )CERTIFICATE$/u.test(label);
 }
 
-/** PKCS #8 says it in the label, the older forms in a header (RFC 7468, RFC 1421). */
+/** PKCS #8 marks encryption in the label, the older forms in a header (RFC 7468, RFC 1421). */
 function isEncrypted({ label, body }: { readonly label: string; readonly body: string }): boolean {
   return label.startsWith('ENCRYPTED ') || body.includes('Proc-Type: 4,ENCRYPTED');
 }
 
-/** Whether it is one DER sequence of the length that its head says (X.690, 8.1.3). */
+/** True if the body is one DER sequence of the length in its header (X.690, 8.1.3). */
 function isComplete(body: string): boolean {
   const bytes = decode(body);
   if (bytes === undefined || bytes.charCodeAt(0) !== 0x30) return false;
@@ -43,7 +43,7 @@ function isComplete(body: string): boolean {
   return bytes.length === 2 + count + length;
 }
 
-/** Undefined where it is not base64. */
+/** Decodes base64; undefined if the text is not base64. */
 function decode(base64: string): string | undefined {
   try {
     return atob(base64);

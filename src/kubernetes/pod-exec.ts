@@ -12,7 +12,10 @@ export interface ExecOptions {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
-  /** An argument vector; no shell is added. Shows in the API server's audit log: no secrets. */
+  /**
+   * The argument vector; no shell is added. The API server's audit log shows it, so it must not contain
+   * secrets.
+   */
   readonly command: readonly string[];
   readonly stdin?: string;
   readonly deadlineMs: number;
@@ -30,11 +33,11 @@ const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, close: 255 } as cons
 const maximumOutputBytes = 4 * 1024 * 1024;
 
 /**
- * Runs a command in a container and waits for its end. A non-zero exit is a result, not an error.
+ * Runs a command in a container and waits for its end. A non-zero exit code is a result, not an error.
  *
- * Rejects with ApiError where the API server refuses or the container cannot run it, KUBERNETES_UNREACHABLE
- * where the connection fails, DEADLINE after `deadlineMs` (the command may then still run).
- * Loads the WebSocket library, so import this file only where a verb needs it.
+ * Rejects with ApiError if the API server refuses the request or the container cannot run the command, with
+ * KUBERNETES_UNREACHABLE if the connection fails, and with DEADLINE after `deadlineMs` (the command may still
+ * be running then). Loads the WebSocket library, so import this file only if a verb needs it.
  */
 export async function execInPod(access: Access, options: ExecOptions): Promise<ExecResult> {
   const clock = options.clock ?? systemClock;
@@ -114,7 +117,10 @@ function nameOfChannel(byte: number | undefined): 'stdout' | 'stderr' | 'error' 
   }
 }
 
-/** The error channel carries a Status: Success, NonZeroExitCode with the code as a cause, or a real failure. */
+/**
+ * Reads the exit code from the Status of the error channel: Success, NonZeroExitCode with the code as a
+ * cause, or a failure to run the command.
+ */
 function exitCodeOf(errorChannel: string, options: ExecOptions): number {
   if (errorChannel === '') {
     throw new ProductError(

@@ -11,7 +11,7 @@ import { loadAccess } from './load-access.ts';
 import { openPodPort, type PodPortOptions } from './pod-port.ts';
 import { startPortForwardServer } from './testing/port-forward-server.ts';
 
-/** A pod `web` whose port 80 is served by `serve`. */
+/** Starts a pod `web` whose port 80 is served by `serve`. */
 async function withPod(t: TestContext, serve: (socket: Socket) => void) {
   const server = await startPortForwardServer();
   t.after(server.close);
@@ -57,7 +57,7 @@ test('a reader that pauses makes the sender wait', async (t) => {
     more();
   });
   const stream = await open();
-  // the sender stands still when two looks in a row see the same, and never would without back-pressure
+  // the sender has stopped when two checks in a row see the same length; without back-pressure it never would
   for (
     let before = -1;
     before !== sent.length || before === 0;

@@ -16,11 +16,14 @@ export interface PodPort {
 
 export interface PodPortOptions {
   /**
-   * Between pings, which keep an idle connection known to what is between here and the API server; default
-   * 30 s.
+   * Milliseconds between pings, which keep proxies between here and the API server from closing an idle
+   * connection. Default: 30 s.
    */
   readonly pingMs?: number;
-  /** How long the answer to a client that has ended its side may pause; default 15 s. */
+  /**
+   * How long, in milliseconds, the pod may send nothing after the client has ended its direction. Default: 15
+   * s.
+   */
   readonly quietMs?: number;
 }
 
@@ -28,18 +31,18 @@ const subprotocol = 'v4.channel.k8s.io';
 /** Channels of one forwarded port (kubernetes: cri-streaming pkg/streaming/portforward/websocket.go). */
 const channel = { data: 0, error: 1 } as const;
 const acceptTimeoutMs = 30_000;
-/** What is kept of a runtime's message. */
+/** The most bytes of a runtime's error message that are kept. */
 const maxErrorBytes = 2000;
 
 /**
- * A connection to a port of a pod's loopback address, through the API server (pods/portforward). Resolves
- * when the kubelet has taken it; that nothing listens there is known only then: the stream fails with
- * POD_PORT_CLOSED. Rejects with ApiError where the API server refuses, NOT_SUPPORTED where it does not know
- * port forwarding, KUBERNETES_UNREACHABLE where it cannot be reached, with which the stream fails, too, when
- * the connection breaks.
+ * Opens a connection to a port of a pod's loopback address, through the API server (pods/portforward).
+ * Resolves when the kubelet has accepted it. If nothing listens on the port, that shows only later: the
+ * stream fails with POD_PORT_CLOSED. Rejects with ApiError if the API server refuses the request, with
+ * NOT_SUPPORTED if it does not serve port forwarding, and with KUBERNETES_UNREACHABLE if it cannot be
+ * reached. The stream fails with KUBERNETES_UNREACHABLE, too, if the connection breaks.
  *
- * The protocol carries no end of one direction: after end() the stream stays open until the pod closes it or
- * sends nothing for `quietMs`. Loads the WebSocket library.
+ * The protocol cannot signal the end of one direction: after end() the stream stays open until the pod closes
+ * it or sends nothing for `quietMs`. Loads the WebSocket library.
  */
 export async function openPodPort(
   access: Access,
@@ -50,7 +53,7 @@ export async function openPodPort(
   const { socket, opened } = await openWebSocket(access, path, subprotocol);
   socket.on('upgrade', (response) => response.socket.setKeepAlive(true, pingMs));
   const stream = new PodPortStream(socket, { access, target, quietMs });
-  // until the caller has it; what it fails with is what `taken` rejects with
+  // until the caller has the stream; `taken` rejects with the same error
   stream.on('error', () => undefined);
   const pings = setInterval(() => {
     if (socket.readyState === socket.OPEN) socket.ping();
@@ -90,7 +93,9 @@ interface StreamOptions {
 }
 
 class PodPortStream extends Duplex {
-  /** Once the kubelet has announced both channels by their first message, the port's number. */
+  /**
+   * Resolves once the kubelet has announced both channels, each by a first message with the port's number.
+   */
   readonly taken: Promise<void>;
   readonly #socket: Socket;
   readonly #options: StreamOptions;
@@ -132,7 +137,7 @@ class PodPortStream extends Duplex {
   }
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
-    // closed by the pod, which reads no more: what it sent before is still to be read
+    // the pod has closed the connection and reads no more; data that it sent before can still be read
     if (this.#socket.readyState !== this.#socket.OPEN) return done();
     this.#socket.send(Buffer.concat([Uint8Array.of(channel.data), chunk]), done);
   }
@@ -148,7 +153,7 @@ class PodPortStream extends Duplex {
     done(error);
   }
 
-  /** Once what came before is read: an error drops what a stream holds. */
+  /** Fails once the buffered data is read, because an error drops the buffer of a stream. */
   #fail(error: ProductError): void {
     if (this.readableLength === 0) this.destroy(error);
     else this.#failure ??= error;
@@ -174,8 +179,8 @@ class PodPortStream extends Duplex {
   }
 
   /**
-   * The runtime's message can be lost on its way when it closes at once: then nothing came and the end is not
-   * a clean one.
+   * Returns the error for a closed connection; undefined for a regular end (code 1000). If the runtime closes
+   * at once, its error message can be lost: then no data came and the code is another one.
    */
   #faultAt(code: number): ProductError | undefined {
     const { access, target } = this.#options;

@@ -1,12 +1,12 @@
 import type { Container, Pod } from './pod.ts';
 import { parseMilli } from './quantity.ts';
 
-/** Thousandths by resource name: cpu, memory, ephemeral-storage, extended ones. */
+/** Thousandths by resource name: cpu, memory, ephemeral-storage, extended resources. */
 export type Amounts = ReadonlyMap<string, bigint>;
 
 /**
- * What a pod asks of its node: the sum of its containers, or its largest init container where that is more
- * (component-helpers resource/helpers.go, PodRequests). Pure.
+ * Returns the resources that a pod requests of its node: the sum of its containers, or its largest init
+ * container if that is more (component-helpers resource/helpers.go, PodRequests).
  */
 export function podRequests(pod: Pod): Amounts {
   const total = new Map<string, bigint>();
@@ -24,7 +24,7 @@ export function podRequests(pod: Pod): Amounts {
   return total;
 }
 
-/** Sum of what many pods ask for. */
+/** Returns the sum of the requests of several pods. */
 export function addAmounts(requests: readonly Amounts[]): Amounts {
   const total = new Map<string, bigint>();
   for (const amounts of requests) {
@@ -35,7 +35,7 @@ export function addAmounts(requests: readonly Amounts[]): Amounts {
   return total;
 }
 
-/** Names of the resources that do not suffice, as the scheduler writes them: `Insufficient cpu`. */
+/** Returns the resources that do not suffice, as the scheduler reports them: `Insufficient cpu`. */
 export function missingResources(
   requests: Amounts,
   used: Amounts,

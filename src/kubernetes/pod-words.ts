@@ -4,7 +4,7 @@ import type { KubernetesObject } from './object.ts';
 import type { ContainerStatus, Pod } from './pod.ts';
 import { events as eventResource } from './resources.ts';
 
-/** core/v1 Event, the fields that tell a story. */
+/** The fields of core/v1 Event that we read. */
 export interface EventRecord extends KubernetesObject {
   involvedObject?: { kind?: string; namespace?: string; name?: string };
   reason?: string;
@@ -17,7 +17,7 @@ export interface EventRecord extends KubernetesObject {
 
 const eventCount = 3;
 
-/** One line on a pod: phase, what keeps it, its containers' states. Pure. */
+/** Describes a pod in one line: its phase, why it is not scheduled, the states of its containers. */
 export function describePod(pod: Pod): string {
   const status = pod.status;
   const unmet = (status?.conditions ?? []).filter(
@@ -52,7 +52,10 @@ function describeContainer({ name, state, lastState, restartCount }: ContainerSt
   return state?.running === undefined ? [] : [`container ${name} running${before}`];
 }
 
-/** Whose events; with `uid` of that object alone, not of a former one of its name. */
+/**
+ * The object whose events are listed. With `uid` only events of that object, not of a previous one of the
+ * same name.
+ */
 export interface EventObject {
   readonly namespace: string;
   readonly name: string;
@@ -60,7 +63,10 @@ export interface EventObject {
   readonly uid?: string | undefined;
 }
 
-/** The last few events of an object, oldest first, as one line; without those whose message is a part of `said`. */
+/**
+ * Returns the last few events of an object as one line, oldest first, without those whose message is part of
+ * `said`.
+ */
 export async function describeEvents(
   api: KubernetesApi,
   { namespace, name, kind, uid }: EventObject,
@@ -77,7 +83,7 @@ export async function describeEvents(
     .join('; ');
 }
 
-/** How often events said the same, in the order of the last time. */
+/** Counts events with the same text, ordered by their last occurrence. */
 function countsByText(sorted: readonly EventRecord[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const { reason = 'Event', message = '', count = 1 } of sorted) {
@@ -89,7 +95,10 @@ function countsByText(sorted: readonly EventRecord[]): ReadonlyMap<string, numbe
   return counts;
 }
 
-/** The same; empty without the right to list them, since what is known without them matters more. */
+/**
+ * Returns the result of `describeEvents`; an empty text if the role may not list events, because the rest of
+ * the description matters more.
+ */
 export async function describeEventsIfAllowed(
   api: KubernetesApi,
   object: EventObject,
@@ -103,7 +112,10 @@ export async function describeEventsIfAllowed(
   }
 }
 
-/** Last words for a wait on a pod: its state, then what its events say beside it if the role may list them. */
+/**
+ * Describes a pod for the error of a wait: its state, then those of its last events that add something, if
+ * the role may list events.
+ */
 export async function describePodAndEvents(
   api: KubernetesApi,
   pod: { readonly namespace: string; readonly name: string },

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from './object.ts';
 
-/** The part of v1.Pod that we write or read. The embedded cluster refuses what is not here. */
+/** The part of v1.Pod that we write or read. The embedded cluster rejects other fields. */
 export interface Pod extends KubernetesObject {
   spec: PodSpec;
   status?: PodStatus;
@@ -20,7 +20,7 @@ export interface PodSpec {
   dnsPolicy?: string;
   dnsConfig?: DnsConfig;
   schedulerName?: string;
-  /** No scheduler gives the pod a node before all of them are removed; none can be added later. */
+  /** The scheduler assigns a node only after all of them are removed. None can be added later. */
   schedulingGates?: SchedulingGate[];
   priority?: number;
   priorityClassName?: string;
@@ -41,7 +41,7 @@ export interface SchedulingGate {
   name: string;
 }
 
-/** PodDNSConfig: lines of the pod's resolv.conf. */
+/** PodDNSConfig: the lines of the pod's resolv.conf. */
 interface DnsConfig {
   nameservers?: string[];
   searches?: string[];
@@ -70,7 +70,7 @@ export interface Toleration {
   tolerationSeconds?: number;
 }
 
-/** Keeps the pods of a selector evenly over the values of a node label. */
+/** Spreads the pods of a selector evenly over the values of a node label. */
 export interface TopologySpreadConstraint {
   maxSkew: number;
   topologyKey: string;
@@ -129,7 +129,7 @@ export interface Container {
   volumeMounts?: VolumeMount[];
   securityContext?: ContainerSecurityContext;
   lifecycle?: { preStop?: { exec?: { command: string[] } } };
-  /** Of an init container that is a sidecar, which only admission webhooks of others add. */
+  /** Marks an init container as a sidecar. Only admission webhooks of others add sidecars. */
   restartPolicy?: 'Always';
   stdin?: boolean;
   tty?: boolean;
@@ -184,7 +184,7 @@ export interface ProjectedVolume {
   sources?: VolumeProjection[];
 }
 
-/** One of these. */
+/** Exactly one of these fields is set. */
 export interface VolumeProjection {
   serviceAccountToken?: { audience?: string; expirationSeconds?: number; path: string };
   configMap?: { name: string; optional?: boolean; items?: { key: string; path: string; mode?: number }[] };

@@ -3,9 +3,10 @@ import { isBun } from './access.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The proxy that an environment names for a server, by the rules of Go's programs (golang.org/x/net/http/httpproxy):
- * HTTPS_PROXY, unless the server is this machine or NO_PROXY names it by domain, address, network, each with or without
- * a port, or `*`. Upper case wins. Undefined: none.
+ * Returns the proxy that the environment names for a server, by the rules of Go programs
+ * (golang.org/x/net/http/httpproxy): HTTPS_PROXY, unless the server is this machine, or NO_PROXY lists it by
+ * domain, address or network (each with or without a port) or is `*`. Upper-case variables win. Undefined if
+ * there is none.
  */
 export function environmentProxy(server: string, environment: Environment): string | undefined {
   const read = (name: string): string => {
@@ -19,13 +20,14 @@ export function environmentProxy(server: string, environment: Environment): stri
   return proxy.includes('://') ? proxy : `http://${proxy}`;
 }
 
-/** Why a proxy's URL cannot be used, without quoting it; undefined where it can. */
+/** Returns why a proxy's URL cannot be used, without quoting it; undefined if it can be used. */
 export function proxyProblem(proxy: string): string | undefined {
   if (!URL.canParse(proxy)) return 'is not a URL';
   const { protocol, hostname } = new URL(proxy);
   if (protocol !== 'http:' && protocol !== 'https:')
     return 'must be an http or https URL: other proxies are not supported';
-  // Bun's fetch shows an https proxy the client certificate of the API, and judges it by the API's certificate authority
+  // Bun's fetch sends the API's client certificate to an https proxy, and verifies the proxy with the API's
+  // certificate authority
   if (protocol === 'https:' && isBun())
     return 'is an https URL, which the executable does not support: use an http proxy, or run the CPI with Node (node_path)';
   return hostname === '' ? 'names no host' : undefined;
@@ -63,7 +65,7 @@ function isInNetwork(host: string, network: string): boolean {
   return Number(bits) <= 32 && Math.floor(one / size) === Math.floor(other / size);
 }
 
-/** node:net is loaded for those alone: it costs a CPI call some milliseconds. */
+/** Loads node:net only for IPv6: loading it costs a CPI call some milliseconds. */
 function isInIpv6Network(host: string, address: string, bits: number): boolean {
   if (!isIpv6(address) || !isIpv6(host) || bits > 128) return false;
   const { BlockList } = process.getBuiltinModule('node:net');
@@ -74,11 +76,11 @@ function isInIpv6Network(host: string, address: string, bits: number): boolean {
 
 const isAddress = (text: string): boolean => ipv4(text) !== undefined || isIpv6(text);
 
-/** No host with a port has two colons. */
+/** A host with a port never has two colons. */
 const isIpv6 = (text: string): boolean =>
   /^[^[]*:.*:/u.test(text) && process.getBuiltinModule('node:net').isIPv6(text);
 
-/** As a number; undefined for whatever is not four decimals without leading zeros. */
+/** Returns the address as a number; undefined unless the text is four decimals without leading zeros. */
 function ipv4(text: string): number | undefined {
   const parts = text.split('.');
   const isProxySet =

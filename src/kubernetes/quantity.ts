@@ -1,4 +1,6 @@
-/** Factors of apimachinery pkg/api/resource/suffix.go as exact fractions: value * numerator / denominator. */
+/**
+ * The factors of apimachinery pkg/api/resource/suffix.go as exact fractions: value * numerator / denominator.
+ */
 const factors: Readonly<Record<string, readonly [bigint, bigint]>> = {
   n: [1n, 10n ** 9n],
   u: [1n, 10n ** 6n],
@@ -22,8 +24,8 @@ const grammar =
 const binarySuffixes = ['Ei', 'Pi', 'Ti', 'Gi', 'Mi', 'Ki'] as const;
 
 /**
- * A Kubernetes quantity in thousandths (`100m` is 100n, `1Gi` is 1073741824000n), rounded up as Kubernetes does.
- * Undefined for text that is no quantity (apimachinery pkg/api/resource/quantity.go).
+ * Parses a Kubernetes quantity in thousandths (`100m` is 100n, `1Gi` is 1073741824000n), rounded up as
+ * Kubernetes does. Undefined if the text is not a quantity (apimachinery pkg/api/resource/quantity.go).
  */
 export function parseMilli(text: string): bigint | undefined {
   const match = grammar.exec(text);
@@ -45,7 +47,10 @@ export function parseMilli(text: string): bigint | undefined {
   return exact ? magnitude : magnitude + 1n;
 }
 
-/** A quantity in whole units (bytes for storage and memory), rounded up; undefined when it is none. */
+/**
+ * Parses a quantity in whole units (bytes for storage and memory), rounded up; undefined if the text is not a
+ * quantity.
+ */
 export function parseQuantity(text: string): bigint | undefined {
   const milli = parseMilli(text);
   if (milli === undefined) {
@@ -55,7 +60,7 @@ export function parseQuantity(text: string): bigint | undefined {
   return milli > units * 1000n ? units + 1n : units;
 }
 
-/** Bytes in the largest binary suffix that is exact: `1Gi`, `1500Mi`, `1000`. */
+/** Formats bytes with the largest binary suffix that is exact: `1Gi`, `1500Mi`, `1000`. */
 export function formatBytes(bytes: bigint): string {
   const exact = binarySuffixes.find((suffix) => {
     const unit = factors[suffix]?.[0] ?? 1n;

@@ -4,17 +4,17 @@ import { formatBytes, parseMilli } from './quantity.ts';
 import type { Service } from './service.ts';
 import type { PersistentVolumeClaim } from './volume.ts';
 
-/** Thousandths by the name that a quota gives to it. */
+/** Thousandths by the resource name of a quota. */
 export type Usage = ReadonlyMap<string, bigint>;
 
 const single = 1000n;
 const computeNames = ['cpu', 'memory', 'ephemeral-storage'];
-/** Kinds that a quota may name without `count/`. */
+/** Kinds that a quota may count without the prefix `count/`. */
 const plainCounts = ['configmaps', 'persistentvolumeclaims', 'resourcequotas', 'secrets', 'services'];
 
 /**
- * What one object takes, by the names of kubernetes: pkg/quota/v1/evaluator/core. `resource`: `pods`,
- * `roles.rbac…`
+ * Returns the usage of one object by the resource names of a quota (kubernetes: pkg/quota/v1/evaluator/core).
+ * `resource` is for example `pods` or `roles.rbac…`.
  */
 export function objectUsage(resource: string, object: KubernetesObject): Usage {
   const counted: [string, bigint][] = [
@@ -24,7 +24,10 @@ export function objectUsage(resource: string, object: KubernetesObject): Usage {
   return new Map([...counted, ...ofKind(resource, object)]);
 }
 
-/** Thousandths as a quantity: bytes with binary suffixes, cores down to `m`, counts as they are. */
+/**
+ * Formats thousandths as a quantity: bytes with binary suffixes, cores with `m` if needed, counts as plain
+ * numbers.
+ */
 export function formatAmount(name: string, milli: bigint): string {
   if (milli % 1000n !== 0n) return `${milli}m`;
   return /(memory|storage)$/u.test(name) ? formatBytes(milli / 1000n) : String(milli / 1000n);
@@ -46,7 +49,7 @@ function ofKind(resource: string, object: KubernetesObject): [string, bigint][] 
   }
 }
 
-/** A pod that has ended counts as an object and for nothing else. */
+/** Returns the usage of a pod. A terminated pod counts only as an object. */
 function podUsage({ spec, status }: Pod): [string, bigint][] {
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return [];
   return [
@@ -71,8 +74,8 @@ function extendedOf({ containers, initContainers = [] }: Pod['spec']): string[] 
 }
 
 /**
- * The sum of what runs at the same time at most: all containers with the sidecars, or an init container
- * with the sidecars before it (component-helpers: resource/helpers.go).
+ * Returns the largest sum of containers that run at the same time: all containers with the sidecars, or an
+ * init container with the sidecars before it (component-helpers: resource/helpers.go).
  */
 function total({ containers, initContainers = [] }: Pod['spec'], part: 'requests' | 'limits', name: string) {
   const amount = ({ resources }: Container): bigint => amountOf(resources?.[part] ?? {}, name);

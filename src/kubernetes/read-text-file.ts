@@ -2,8 +2,9 @@
 const longest = 16 * 1024 * 1024;
 
 /**
- * The text of a file, which may be a pipe; throws as node:fs does, EFBIG where it has no end. Loaded on use: most calls of the CPI's
- * executable read no file here, and node:fs costs it a millisecond (`npm run bench:cpi`).
+ * Reads the text of a file, which may be a pipe. Throws as node:fs does, and EFBIG if the file is too large.
+ * node:fs is loaded on use: most calls of the CPI's executable read no file here, and it costs a millisecond
+ * (`npm run bench:cpi`).
  */
 export function readTextFile(path: string): string {
   const fs = process.getBuiltinModule('node:fs');

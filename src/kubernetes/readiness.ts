@@ -2,16 +2,18 @@ import type { Clock } from './clock.ts';
 import { transportFailure } from './transport-failure.ts';
 import type { Transport } from './transport.ts';
 
-/** A server that was ready that short a time ago has not been started since. */
+/** How long, in milliseconds, a "ready" response is trusted: the server has not been restarted since. */
 const validMs = 1000;
 
-/** `forbidden`: it does not say. */
+/** `forbidden`: the roles do not allow reading /readyz. */
 export type ReadinessState = 'ready' | 'starting' | 'forbidden';
 
 /**
- * What an API server says of itself. One that has just started refuses everybody (403) until it has read the roles, and
- * `/readyz` too, which the role system:public-info-viewer gives to all whom it knows; from then on `/readyz` fails until all
- * is read (kubernetes: plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go, staging/src/k8s.io/apiserver/pkg/server/healthz.go).
+ * The readiness of an API server. A server that has just started refuses all requests with 403 until it has
+ * read the roles. That includes `/readyz`, which the role system:public-info-viewer allows to all
+ * authenticated users. From then on `/readyz` fails until everything is read (kubernetes:
+ * plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go,
+ * staging/src/k8s.io/apiserver/pkg/server/healthz.go).
  */
 export class ApiReadiness {
   readonly #transport: Transport;
@@ -24,18 +26,24 @@ export class ApiReadiness {
     this.#clock = clock;
   }
 
-  /** True where a 403 to what was sent at that time counts: the server had said before that it is ready, or never says. */
+  /**
+   * True if a 403 to a request of that time is final: the server had reported before that it is ready, or it
+   * never reports readiness.
+   */
   wasReady(sentAt: number): boolean {
     const age = this.#readyAt === undefined ? -1 : sentAt - this.#readyAt;
     return this.#isForbidden || (age >= 0 && age < validMs);
   }
 
-  /** Whoever was told `forbidden` for long enough: the roles of this cluster do not let us ask. */
+  /**
+   * Stops asking: the roles of this cluster do not allow reading /readyz. Called after `forbidden` for long
+   * enough.
+   */
   giveUp(): void {
     this.#isForbidden = true;
   }
 
-  /** Asks. What is no clear answer counts as ready, so that a 403 stays one. */
+  /** Reads `/readyz`. An unclear response counts as ready, so that a 403 stays final. */
   async look(): Promise<ReadinessState> {
     const state = await this.#ask();
     this.#readyAt = state === 'ready' ? this.#clock.now() : undefined;

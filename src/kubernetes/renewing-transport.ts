@@ -2,8 +2,9 @@ import type { CredentialSource } from './credentials.ts';
 import type { Transport, TransportRequest, TransportResponse, TransportStream } from './transport.ts';
 
 /**
- * A transport that gets other credentials where the server refuses those of a program, and then asks once more:
- * a request that was answered with 401 has done nothing (client-go: plugin/pkg/client/auth/exec, roundTripper).
+ * Returns a transport that gets new credentials from a program if the server rejects the current ones, and
+ * sends the request once more. A request with the response 401 has done nothing (client-go:
+ * plugin/pkg/client/auth/exec, roundTripper).
  */
 export function renewingTransport(transport: Transport, credentials: CredentialSource): Transport {
   return {

@@ -1,8 +1,9 @@
 import type { Resource } from './api.ts';
 
 /**
- * `/api/v1/namespaces/<ns>/pods/<name>`; without a namespace all of them, without a name the collection.
- * Throws a plain Error for a name that cannot be one, because it would address something else.
+ * Returns `/api/v1/namespaces/<ns>/pods/<name>`. Without a namespace the path covers all namespaces, without
+ * a name it is the collection. Throws a plain Error for an invalid name, because it would address another
+ * object.
  */
 export function resourcePath(
   resource: Resource,

@@ -27,7 +27,7 @@ export const storageClasses: Resource = {
 
 export const volumeAttributesClasses: Resource = { ...storageClasses, plural: 'volumeattributesclasses' };
 
-/** Kinds of kubernetes-csi/external-snapshotter: a cluster has them only where somebody installed them. */
+/** Kinds of kubernetes-csi/external-snapshotter, which not every cluster has installed. */
 const snapshotKind = (plural: string, namespaced: boolean): Resource => ({
   group: 'snapshot.storage.k8s.io',
   version: 'v1',

@@ -5,7 +5,7 @@ import type { Status } from './object.ts';
 import { isAboutSecrets, redactSecretStatus } from './secret-status.ts';
 import { truncateAtWord } from '../errors/redact/whole-words.ts';
 
-/** apimachinery pkg/api/errors/errors.go, NewGenericServerResponse. */
+/** The reasons of apimachinery pkg/api/errors/errors.go, NewGenericServerResponse. */
 const reasons: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -25,8 +25,8 @@ const reasons: Readonly<Record<number, string>> = {
 };
 
 /**
- * The error of a response with a failure status: its Status body, or one made of what came instead; of a request on Secrets
- * without the server's free text.
+ * Returns the error of a response with a failure status: from its Status body, or from any other body. For a
+ * request on Secrets, drops the server's free text.
  */
 export function responseError(status: number, body: string, request: ApiRequest): ApiError {
   const { method, path } = request;
@@ -58,7 +58,7 @@ function isFailure(value: unknown): value is Status {
   );
 }
 
-/** A proxy in front of the API server answers with its own page. */
+/** Makes a Status of another body: a proxy in front of the API server responds with its own page. */
 function statusFromText(code: number, body: string): Status {
   const firstLine = truncateAtWord(body.trim().split('\n', 1)[0] ?? '', 200);
   return {

@@ -27,25 +27,25 @@ import type { Transport, TransportRequest } from './transport.ts';
 export interface RestApiOptions {
   readonly transport: Transport;
   readonly clock?: Clock;
-  /** In [0, 1), spreads retries. */
+  /** Returns a number in [0, 1) that spreads retries. */
   readonly random?: () => number;
-  /** Absent: a server that refuses connections is tried for a second. */
+  /** Default: retries for one second if the server refuses connections. */
   readonly retryRefused?: RetryRefused;
 }
 
-/** Sent with each write: a field that the server does not know is an error, not a silent loss. */
+/** The query of each write: an unknown field is an error instead of being dropped silently. */
 const writeQuery = { fieldManager: 'bosh-kubernetes', fieldValidation: 'Strict' };
 const pageSize = 500;
-/** Of one list: some 500,000 objects, and characters of all pages. */
+/** The limits for one list: pages (some 500,000 objects), and characters of all pages. */
 const maxPages = 1000;
 const maxListBytes = 64 * 1024 * 1024;
 
-/** Characters of the Status that refuses a watch; it has some hundred. */
+/** The limit in characters for the Status of a rejected watch; such a Status has some hundred. */
 const maxErrorBytes = 1024 * 1024;
 
 /**
- * The Kubernetes API over HTTPS. Retries what is safe to retry (`retry.ts`), and what a server that is just starting
- * forbids (`readiness.ts`), then rejects.
+ * The Kubernetes API over HTTPS. Retries requests that are safe to retry (`retry.ts`), and those that a
+ * starting server forbids (`readiness.ts`), then rejects.
  */
 export class RestApi implements KubernetesApi {
   readonly #transport: Transport;
@@ -74,7 +74,7 @@ export class RestApi implements KubernetesApi {
       if (!isApiError(error, 410)) {
         throw error;
       }
-      // the continue token outlived the server's history: one whole list instead of pages
+      // the continue token is older than the server's history: read the whole list instead of pages
       return this.#json({
         method: 'GET',
         path: resourcePath(resource, query.namespace),
@@ -133,7 +133,9 @@ export class RestApi implements KubernetesApi {
     return groups.map(({ name }) => name);
   }
 
-  /** The server's version, as `v1.36.3`; beyond the port, for callers that judge a cluster. */
+  /**
+   * Returns the server's version, as `v1.36.3`. Not part of KubernetesApi; for callers that check a cluster.
+   */
   async version(): Promise<string> {
     const { gitVersion } = await this.#json<{ gitVersion: string }>({ method: 'GET', path: '/version' });
     return gitVersion;
@@ -185,7 +187,7 @@ export class RestApi implements KubernetesApi {
     this.#transport.close();
   }
 
-  /** The same transport, which tries a refused connection again; the Date of each answer is kept. */
+  /** Wraps the transport: retries refused connections and records the Date of each response. */
   #noting(transport: Transport, retryRefused: RetryRefused): Transport {
     return {
       request: async (request) => {
@@ -215,7 +217,7 @@ export class RestApi implements KubernetesApi {
         },
       });
       length += body.length;
-      // a list that has fewer characters has fewer values, and is not counted
+      // a shorter list cannot have too many values, and is not counted
       if (length > maxJsonValues) values += countValues(body);
       if (pages > maxPages || length > maxListBytes || values > maxJsonValues)
         throw new ProductError(

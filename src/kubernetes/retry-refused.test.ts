@@ -8,7 +8,10 @@ import { RestApi } from './rest-api.ts';
 import { createConnectRetry, type RefusedRetryOptions } from './retry-refused.ts';
 import { startTlsServer } from './testing/tls-server.ts';
 
-/** An API server that listens from `listensAt` on, by a clock that only sleepers move, and a client of it. */
+/**
+ * Starts an API server that listens from `listensAt` on, with a clock that only sleepers move, and a client
+ * of it.
+ */
 async function startLater(t: TestContext, listensAt: number, options: Partial<RefusedRetryOptions> = {}) {
   const requests: string[] = [];
   const notices: number[] = [];

@@ -4,23 +4,24 @@ import { transportFailure } from './transport-failure.ts';
 
 export interface RefusedRetryOptions {
   readonly clock: Clock;
-  /** In [0, 1), spreads retries. */
+  /** Returns a number in [0, 1) that spreads retries. */
   readonly random: () => number;
   /**
-   * How long the server may refuse connections, counted from the first refused one since it last took one.
+   * How long the server may refuse connections, in milliseconds since the first refused one after the last
+   * accepted one.
    */
   readonly maxWaitMs: number;
-  /** The caller's own deadline: no attempt begins after this time of the clock. */
+  /** The deadline of the caller: no attempt begins after this time of the clock. */
   readonly until?: number | undefined;
   /** Ends the retries. */
   readonly signal?: AbortSignal | undefined;
-  /** Called once, when connections have been refused for 5 s and are tried on. */
+  /** Called once, when connections have been refused for 5 s and the retries continue. */
   readonly onWaiting?: (() => void) | undefined;
 }
 
 /**
- * Runs an attempt again while the server refuses its connection, then rejects with the last attempt's
- * error.
+ * Repeats an attempt while the server refuses its connection, then rejects with the error of the last
+ * attempt.
  */
 export type RetryRefused = <T>(attempt: () => Promise<T>) => Promise<T>;
 
@@ -29,9 +30,9 @@ const longestPauseMs = 2000;
 const reportAfterMs = 5000;
 
 /**
- * A refused connection reached nobody, so every verb is tried again: the API server of a control plane that
- * restarts is away for 20 to 60 s. All attempts through one RetryRefused share one patience: what cleans up
- * after a failed request does not wait again.
+ * Creates a retry for refused connections. A refused request reached no server, so every verb is safe to
+ * repeat. The API server of a restarting control plane is away for 20 to 60 s. All attempts through one
+ * RetryRefused share one time limit, so that cleanup after a failed request does not wait again.
  */
 export function createConnectRetry(options: RefusedRetryOptions): RetryRefused {
   const { clock, random, maxWaitMs, until = Infinity, signal } = options;

@@ -11,7 +11,7 @@ test('what is tried again, and for whom', () => {
 
   assert.deepEqual(repeats({ status: 429, retryAfter: undefined }), [...methods]);
   assert.deepEqual(repeats({ status: 503, retryAfter: '1' }), [...methods]);
-  // an answer of a proxy, or of etcd by way of the server: what was asked may be done or not
+  // a response of a proxy, or of etcd through the server: the request may have been done or not
   for (const status of [408, 500, 502, 503, 504, 520, 524])
     assert.deepEqual(repeats({ status, retryAfter: undefined }), ['GET'], String(status));
   assert.deepEqual(repeats({ status: 502, retryAfter: '1' }), ['GET']);

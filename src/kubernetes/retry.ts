@@ -2,14 +2,14 @@ import { isTransientStatus } from './passing-status.ts';
 import type { TransportFailure } from './transport-failure.ts';
 import type { TransportRequest } from './transport.ts';
 
-/** How one try of a request ended without a result. */
+/** Why one attempt of a request had no result. */
 export type RetryReason =
   | { readonly status: number; readonly retryAfter: string | undefined }
   | { readonly failure: TransportFailure };
 
 export interface RetryAttempt {
   readonly method: TransportRequest['method'];
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   readonly tries: number;
   readonly setback: RetryReason;
 }
@@ -17,18 +17,19 @@ export interface RetryAttempt {
 const maximumTries = 6;
 const maximumRetryAfterSeconds = 30;
 const baseDelayMs = 100;
-/** Which statuses the API server sends with a Retry-After only where it did nothing. */
+/** Statuses that the API server sends with a Retry-After only if it did nothing. */
 const retryableStatuses: ReadonlySet<number> = new Set([500, 503, 504]);
 
 /**
- * Milliseconds to wait before the next try, or undefined when there is to be none.
+ * Returns the milliseconds to wait before the next attempt, or undefined if there must be none.
  *
- * - 429, and 500/503/504 that carry a Retry-After, say that nothing was done: every verb is tried again
+ * - 429, and 500/503/504 with a Retry-After, mean that nothing was done: every verb is repeated
  *   (client-go rest/request.go, checkWait).
- * - Any other passing status (`passing-status.ts`), a proxy's 502 for one, may come after the work or while it is done: only
- *   GET is tried again.
- * - A refused connection is tried again before it gets here (`retry-refused.ts`).
- * - A connection that broke may have done its work: only the idempotent verbs (RFC 9110 9.2.2) are tried again.
+ * - Any other transient status (`passing-status.ts`), for example a proxy's 502, may come after or during the
+ * work:
+ *   only GET is repeated.
+ * - A refused connection is repeated before this function is called (`retry-refused.ts`).
+ * - A broken connection may have done its work: only the idempotent verbs (RFC 9110 9.2.2) are repeated.
  *
  * `random` is in [0, 1) and spreads callers out.
  */
@@ -56,7 +57,7 @@ function mayRepeatFailure(failure: TransportFailure, method: TransportRequest['m
   return failure === 'reset' && (method === 'GET' || method === 'PUT' || method === 'DELETE');
 }
 
-/** The API server sends whole seconds, never a date. */
+/** Parses a Retry-After in seconds: the API server sends whole seconds, never a date. */
 function parseRetryAfter(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,6}$/u.test(header) ? Number(header) : undefined;
 }

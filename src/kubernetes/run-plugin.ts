@@ -7,8 +7,8 @@ const timeoutMs = 60_000;
 const maximumBytes = 1024 * 1024;
 
 /**
- * Runs an exec plugin once, without a shell and without stdin, and resolves with its stdout.
- * Rejects with INVALID_CONFIG: what failed, the last line of its stderr, and the plugin's own hint.
+ * Runs an exec plugin once, without a shell and without stdin, and returns its stdout. Rejects with
+ * INVALID_CONFIG, which has the failure, the last line of stderr, and the plugin's own hint.
  */
 export function runPlugin(
   plugin: ExecPlugin,
@@ -31,7 +31,7 @@ export function runPlugin(
   return promise;
 }
 
-/** What a plugin is told (client-go: pkg/apis/clientauthentication/v1 types.go). */
+/** Returns the input for a plugin (client-go: pkg/apis/clientauthentication/v1 types.go). */
 function execInfo({ apiVersion, cluster }: ExecPlugin): string {
   return JSON.stringify({
     apiVersion,

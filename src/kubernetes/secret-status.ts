@@ -1,13 +1,16 @@
 import type { ApiRequest } from './api-error.ts';
 import type { Status } from './object.ts';
 
-/** A request on Secrets, whose answers may quote them. */
+/** True for a request on Secrets, whose response may quote them. */
 export function isAboutSecrets({ path }: ApiRequest): boolean {
   return /^\/api\/v1\/(?:namespaces\/[^/]+\/)?secrets(?:[/?]|$)/u.test(path);
 }
 
 const name = '[a-z0-9][a-z0-9.-]{0,252}';
-/** Of Kubernetes' own messages what tells an operator or our code the cause; each holds nothing but names. */
+/**
+ * The parts of Kubernetes' own messages that show an operator or our code the cause. Each contains only
+ * names.
+ */
 const safeMessages: readonly string[] = [
   `(?:User "[\\w.:@/-]{1,253}" )?cannot \\w{1,30} resource "secrets" in API group ""(?: in the namespace "${name}"| at the cluster scope)?`,
   `exceeded quota: ${name}`,
@@ -20,8 +23,9 @@ const safeMessages: readonly string[] = [
 ];
 
 /**
- * A failure of such a request without the server's free text: code, reason, names and fields stay. Whatever a webhook, a proxy or the
- * server itself quotes of the Secret ends here, also where this process does not know it as a secret.
+ * Returns the failure of a request on Secrets without the server's free text; code, reason, names and fields
+ * stay. A webhook, a proxy or the server may quote the Secret, also if this process does not know that it is
+ * secret.
  */
 export function redactSecretStatus({ code, reason, message = '', details }: Status): Status {
   const told = safeMessages.flatMap((pattern) => new RegExp(pattern, 'u').exec(message)?.[0] ?? []);

@@ -8,7 +8,7 @@ const answer = (status: number): TransportResponse => ({ status, headers: {}, bo
 const get: TransportRequest = { method: 'GET', path: '/api/v1/nodes' };
 const forbidden = (error: unknown): boolean => isApiError(error, 403);
 
-/** A server that answers by its own time, which sleepers move, and a sender to it. */
+/** Creates a server whose responses depend on the time, which sleepers move, and a sender to it. */
 function serve(respond: (path: string, now: number) => TransportResponse) {
   const asked: string[] = [];
   let now = 0;
@@ -27,7 +27,7 @@ function serve(respond: (path: string, now: number) => TransportResponse) {
   return { send: requestSender(transport, clock, () => 0), asked, pass, now: () => now };
 }
 
-/** Forbids everything, and is not ready, before that time. */
+/** Responds with 403 before that time, and to /readyz with `notReady`. */
 const startingUntil =
   (readyAt: number, notReady = 500) =>
   (path: string, now: number): TransportResponse => {

@@ -7,19 +7,24 @@ import { transportFailure } from './transport-failure.ts';
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts';
 
 /**
- * How long a server may refuse a request that says that it is starting, or refuses to say. The roles, which are what
- * it reads first, it has read some seconds after it listens.
+ * How long, in milliseconds, a server may refuse a request while it reports that it is starting, or does not
+ * let us read its readiness. The server reads the roles first, and has read them some seconds after it begins
+ * to listen.
  */
 const maxWaitMs = { starting: 30_000, forbidden: 10_000 } as const;
 const initialDelayMs = 500;
 
-/** Resolves with a response of 2xx; rejects with the ApiError of another one, or with how the connection failed. */
+/**
+ * Returns a 2xx response. Rejects with the ApiError of another response, or with the failure of the
+ * connection.
+ */
 export type SendRequest = (request: TransportRequest) => Promise<TransportResponse>;
 
 /**
- * Sends requests, again what is safe to send again (`retry.ts`), and what was forbidden before its server was known to be ready:
- * a 403 says that nothing was done, so that is every verb. A server may have become ready between its 403 and our look,
- * so the request is sent once more before the 403 counts.
+ * Returns a function that sends requests. It repeats requests that are safe to repeat (`retry.ts`), and
+ * requests that were forbidden before the server was known to be ready: a 403 means that nothing was done, so
+ * every verb is repeated. A server may become ready between its 403 and our check, so the request is sent
+ * once more before the 403 counts.
  */
 export function requestSender(transport: Transport, clock: Clock, random: () => number): SendRequest {
   const readiness = new ApiReadiness(transport, clock);
@@ -30,7 +35,7 @@ export function requestSender(transport: Transport, clock: Clock, random: () => 
       const outcome = await attempt(transport, request);
       if (outcome.response !== undefined) return outcome.response;
       if (isForbidden(outcome.setback) && !readiness.wasReady(sentAt)) {
-        // from the first refusal: until then the server may not even have listened
+        // counts from the first refusal: before it the server may not even have listened
         refusedAt ??= clock.now();
         const state = await readiness.look();
         if (state === 'ready') continue;

@@ -5,7 +5,7 @@ import { environmentProxy, proxyProblem } from './proxy.ts';
 export interface ServerAccess {
   /** https URL. */
   readonly server: string;
-  /** PEM; absent: the roots that the runtime trusts. */
+  /** PEM. Default: the roots that the runtime trusts. */
   readonly ca: string | undefined;
   readonly token: string | undefined;
   /** PEM. */
@@ -13,7 +13,10 @@ export interface ServerAccess {
   readonly key: string | undefined;
 }
 
-/** Access without a kubeconfig: the parts of one, for a proxy of that environment. Throws INVALID_CONFIG. */
+/**
+ * Returns access without a kubeconfig: the given parts, and the proxy of the environment. Throws
+ * INVALID_CONFIG.
+ */
 export function serverAccess(
   { server, ca, token, certificate, key }: ServerAccess,
   environment: Readonly<Record<string, string | undefined>>,
@@ -28,7 +31,7 @@ export function serverAccess(
   };
 }
 
-/** The proxy to a server, where an environment names one. Throws INVALID_CONFIG. */
+/** Returns the proxy to a server if the environment names one. Throws INVALID_CONFIG. */
 export function proxyOf(
   server: string,
   environment: Readonly<Record<string, string | undefined>>,

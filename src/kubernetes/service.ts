@@ -32,16 +32,16 @@ export interface ServicePort {
   name?: string;
   protocol?: string;
   port: number;
-  /** A port of the pod, by number or by the name that its container gives it. */
+  /** A port of the pod, by its number or by its name in the container. */
   targetPort?: number | string;
   nodePort?: number;
   appProtocol?: string;
 }
 
-/** discovery.k8s.io/v1 EndpointSlice: where the pods of a Service are. */
+/** discovery.k8s.io/v1 EndpointSlice: the addresses of the pods of a Service. */
 export interface EndpointSlice extends KubernetesObject {
   addressType: 'IPv4' | 'IPv6' | 'FQDN';
-  /** The API answers null where there is none. */
+  /** The API returns null if there are none. */
   endpoints?: Endpoint[] | null;
   ports?: EndpointPort[] | null;
 }

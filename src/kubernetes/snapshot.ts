@@ -1,6 +1,9 @@
 import type { KubernetesObject } from './object.ts';
 
-/** The parts of snapshot.storage.k8s.io/v1 that we write or read (kubernetes-csi/external-snapshotter client/apis). */
+/**
+ * The parts of snapshot.storage.k8s.io/v1 that we write or read (kubernetes-csi/external-snapshotter
+ * client/apis).
+ */
 export interface VolumeSnapshot extends KubernetesObject {
   spec: {
     source: { persistentVolumeClaimName?: string; volumeSnapshotContentName?: string };
@@ -45,10 +48,13 @@ export interface VolumeSnapshotClass extends KubernetesObject {
   deletionPolicy: DeletionPolicy;
 }
 
-/** Annotations and finalizers (external-snapshotter pkg/utils/util.go, external-provisioner pkg/controller). */
+/**
+ * Annotations and finalizers of snapshots (external-snapshotter pkg/utils/util.go, external-provisioner
+ * pkg/controller).
+ */
 export const snapshotAnnotations = {
   defaultClass: 'snapshot.storage.kubernetes.io/is-default-class',
-  /** On a content whose VolumeSnapshot is being deleted: the driver may delete too. */
+  /** Set on a content whose VolumeSnapshot is being deleted: the driver may delete the snapshot, too. */
   beingDeleted: 'snapshot.storage.kubernetes.io/volumesnapshot-being-deleted',
 } as const;
 
@@ -59,5 +65,5 @@ export const snapshotFinalizers = {
   contentIsBound: 'snapshot.storage.kubernetes.io/volumesnapshotcontent-bound-protection',
 } as const;
 
-/** On a claim that another is being cloned from. */
+/** Set on a claim from which another claim is being cloned. */
 export const cloningFinalizer = 'provisioner.storage.kubernetes.io/cloning-protection';

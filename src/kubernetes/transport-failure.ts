@@ -1,6 +1,6 @@
 import { isProductError, ProductError } from '../errors/product-error.ts';
 
-/** Why there was no answer: `refused` and `tls` never reached the server's HTTP, `reset` may have. */
+/** Why there was no response. `refused` and `tls` never reached the server's HTTP layer; `reset` may have. */
 export type TransportFailure = 'refused' | 'dns' | 'tls' | 'reset' | 'timeout' | 'other';
 
 const failureOfCode: Readonly<Record<string, TransportFailure>> = {
@@ -17,7 +17,7 @@ const failureOfCode: Readonly<Record<string, TransportFailure>> = {
   TimeoutError: 'timeout',
 };
 
-/** What happened, and what to do about it. */
+/** The cause of each failure, and the next step. */
 const messageOfFailure: Readonly<Record<TransportFailure, readonly [cause: string, next: string]>> = {
   refused: ['the connection was refused', 'see whether the cluster runs'],
   dns: ['its name cannot be resolved', 'correct the server, or the DNS of this machine'],
@@ -35,7 +35,7 @@ const plainHttpMessage = [
   'see whether that port is the one for https, and not one for plain http',
 ] as const;
 
-/** The error of a transport, from what its runtime threw. `address` is host:port. */
+/** Returns the error of a transport for an error of its runtime. `address` is host:port. */
 export function unreachableError(address: string, cause: unknown): ProductError {
   const failure = classify(cause);
   const code = codeOf(cause);
@@ -48,10 +48,10 @@ export function unreachableError(address: string, cause: unknown): ProductError 
   );
 }
 
-/** Bytes of one answer: a list of ten thousand pods has about half of it. */
+/** The limit for one response in bytes. A list of ten thousand pods has about half of it. */
 export const maxResponseBytes = 64 * 1024 * 1024;
 
-/** The error for an answer of more bytes. */
+/** Returns the error for a response that exceeds the limit. */
 export function answerTooLong(address: string, limit = maxResponseBytes): ProductError {
   return new ProductError(
     'KUBERNETES_UNREACHABLE',
@@ -59,12 +59,12 @@ export function answerTooLong(address: string, limit = maxResponseBytes): Produc
   );
 }
 
-/** What kind of failure a KUBERNETES_UNREACHABLE is; undefined for any other error. */
+/** Returns the kind of failure of a KUBERNETES_UNREACHABLE; undefined for any other error. */
 export function transportFailure(error: unknown): TransportFailure | undefined {
   return isProductError(error, 'KUBERNETES_UNREACHABLE') ? classify(error.cause) : undefined;
 }
 
-/** Bun keeps the code on the error itself, Node's fetch on its cause. */
+/** Returns the code of an error. Bun has the code on the error itself, Node's fetch on its cause. */
 function codeOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) {
     return undefined;
@@ -83,12 +83,15 @@ function classify(cause: unknown): TransportFailure {
   return failureOfCode[code] ?? (isTlsCode(code) ? 'tls' : 'other');
 }
 
-/** By the words of Node's OpenSSL, and of Bun. */
+/** Recognizes the messages of Node's OpenSSL and of Bun. */
 function respondsInPlainHttp(cause: unknown): boolean {
   return cause instanceof Error && /wrong version number|speak TLS on this port/u.test(cause.message);
 }
 
-/** OpenSSL's verify results and Node's own TLS codes (node: doc/api/tls.md, X509 certificate error codes). */
+/**
+ * True for OpenSSL's verify results and Node's own TLS codes (node: doc/api/tls.md, X509 certificate error
+ * codes).
+ */
 function isTlsCode(code: string): boolean {
   return /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_OSSL|HOSTNAME_MISMATCH|INVALID_CA|UNKNOWN_CERT|ERROR_IN_CERT|PATH_LENGTH)/u.test(
     code,

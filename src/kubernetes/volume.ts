@@ -14,7 +14,10 @@ export interface PersistentVolumeClaim extends KubernetesObject {
     volumeMode?: 'Filesystem' | 'Block';
     volumeName?: string;
     volumeAttributesClassName?: string;
-    /** What the volume is filled from: a claim or a VolumeSnapshot of the namespace. The server sets both alike. */
+    /**
+     * The source of the volume's content: a claim or a VolumeSnapshot of the namespace. The server sets both
+     * fields alike.
+     */
     dataSource?: DataSource;
     dataSourceRef?: DataSource;
   };
@@ -23,9 +26,9 @@ export interface PersistentVolumeClaim extends KubernetesObject {
     capacity?: Record<string, string>;
     conditions?: ClaimCondition[];
     currentVolumeAttributesClassName?: string;
-    /** Present while the volume is being brought to another VolumeAttributesClass. */
+    /** Present while the volume is being changed to another VolumeAttributesClass. */
     modifyVolumeStatus?: ModifyVolumeStatus;
-    /** What a growth under way is for, and how far it is (KEP-1790). */
+    /** The target of a running expansion, and its progress (KEP-1790). */
     allocatedResources?: Record<string, string>;
     allocatedResourceStatuses?: Record<string, string>;
   };
@@ -51,7 +54,7 @@ export interface ModifyVolumeStatus {
   status: 'Pending' | 'InProgress' | 'Infeasible';
 }
 
-/** What a volume is bound to; without a uid, whom it is reserved for. */
+/** The claim that a volume is bound to; without a uid, the claim that it is reserved for. */
 export interface ClaimReference {
   apiVersion?: string;
   kind?: string;
@@ -90,13 +93,15 @@ export interface StorageClass extends KubernetesObject {
   parameters?: Record<string, string>;
 }
 
-/** storage.k8s.io/v1 VolumeAttributesClass: what a driver may change about a volume that exists. */
+/** storage.k8s.io/v1 VolumeAttributesClass: the parameters that a driver can change on an existing volume. */
 export interface VolumeAttributesClass extends KubernetesObject {
   driverName: string;
   parameters?: Record<string, string>;
 }
 
-/** Annotations and finalizers of claims and volumes (kubernetes: pkg/controller/volume/persistentvolume/util). */
+/**
+ * Annotations and finalizers of claims and volumes (kubernetes: pkg/controller/volume/persistentvolume/util).
+ */
 export const volumeAnnotations = {
   bindCompleted: 'pv.kubernetes.io/bind-completed',
   boundByController: 'pv.kubernetes.io/bound-by-controller',

@@ -178,7 +178,9 @@ const forbidden = new ApiError({
   ...{ code: 403, reason: 'Forbidden', message: 'pods is forbidden' },
 });
 
-/** An API whose watches end at once, and whose lists answer that: the last again and again. */
+/**
+ * Creates an API whose watches end at once and whose lists return those answers; the last answer is repeated.
+ */
 function restartingApi(answers: (KubernetesObject[] | ApiError)[]): {
   api: KubernetesApi;
   lists: () => number;
@@ -200,7 +202,7 @@ function restartingApi(answers: (KubernetesObject[] | ApiError)[]): {
   };
 }
 
-/** Lets time pass in steps until the wait has ended. */
+/** Advances the clock in steps until the wait has ended. */
 async function ended(clock: ManualClock, waiting: Promise<unknown>): Promise<void> {
   const over = Promise.allSettled([waiting]).then(() => true);
   let isOver = false;

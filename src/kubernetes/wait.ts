@@ -8,10 +8,7 @@ import type { KubernetesObject } from './object.ts';
 import { isTransientStatus } from './passing-status.ts';
 import { transportFailure } from './transport-failure.ts';
 
-/**
- * What Kubernetes says about an object that is waited for and, apart from it, what to do when the deadline
- * has passed.
- */
+/** The state of an object that is waited for and, separately, the next step after the deadline. */
 export interface WaitStatus {
   readonly state: string;
   readonly next: string;
@@ -21,42 +18,50 @@ export interface WaitOptions<T extends KubernetesObject, R> {
   readonly api: KubernetesApi;
   readonly reference: ObjectReference;
   /**
-   * Called with each state of the object, undefined while there is none.
-   * Anything but undefined ends the wait with that value; a throw ends it with that error.
+   * Called with each state of the object, and with undefined while it does not exist. Any value except
+   * undefined ends the wait with that value; an exception ends it with that error.
    */
   readonly condition: (object: T | undefined) => R | undefined;
-  /** What the error says, for example `pod vm-1 to become ready`. */
+  /** The object of the wait, for the error: `pod vm-1 to become ready`. */
   readonly awaited: string;
   readonly deadlineMs: number;
-  /** Asked when the deadline has passed, and every five seconds before where there is a `say`. */
+  /**
+   * Describes the last state for the error after the deadline. If there is `onProgress`, it is also called
+   * every five seconds before that.
+   */
   readonly lastWords?: (last: T | undefined) => StatusText | Promise<StatusText>;
   /**
-   * Told after five seconds what is waited for and its state, and again when that has changed: a line of at
-   * most 1 KB.
+   * Called after five seconds with the object of the wait and its state, and again whenever the state has
+   * changed. The line has at most 1 KB.
    */
   readonly onProgress?: (line: string) => void;
   readonly clock?: Clock;
-  /** Ends the wait, which then rejects with the signal's reason: nobody needs its result any more. */
+  /** Ends the wait, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** The object as a request has just given it: the wait watches from its version on, without a read. */
+  /**
+   * The object as a request has just returned it. The wait then watches from its version on, without a read.
+   */
   readonly known?: T | undefined;
 }
 
-/** A text alone says no more than the state. */
+/** A plain text has only the state. */
 type StatusText = string | WaitStatus;
 
 const pauseMs = 200;
 const progressIntervalMs = 5_000;
-/** create-env leaves lines of more than 1 KiB out (src/deploy/process/run-process.ts). */
+/** create-env drops lines of more than 1 KiB (src/deploy/process/run-process.ts). */
 const longestLine = 900;
-/** How long an API server that has just started may refuse everybody: until it has read the roles. */
+/**
+ * How long, in milliseconds, an API server that has just started may refuse all requests, until it has read
+ * the roles.
+ */
 const forbiddenGraceMs = 30_000;
 
 /**
- * Waits by watch until `condition` gives a value; resolves at once when the present state does.
- * A watch that ends, breaks or is too old (410) is taken up again from a fresh read; so is one that is
- * forbidden (403), for half a minute, where this wait was allowed before: a restarted API server knows no
- * roles yet. Rejects with DEADLINE, which says what was awaited, for how long and the last words.
+ * Waits with a watch until `condition` returns a value; resolves at once if the current state gives one.
+ * Restarts the watch from a new list when it ends, breaks or expires (410). Tolerates 403 for 30 s if an
+ * earlier read of this wait was allowed: a restarting API server has not loaded its roles. Rejects with
+ * DEADLINE, which has the object of the wait, its duration and the last state.
  */
 export async function waitFor<T extends KubernetesObject, R>(options: WaitOptions<T, R>): Promise<R> {
   const clock = options.clock ?? systemClock;
@@ -87,7 +92,7 @@ export async function waitFor<T extends KubernetesObject, R>(options: WaitOption
     given?.removeEventListener('abort', abort);
     finished.abort();
     expired.abort();
-    // what it meets after its end was decided is nobody's concern
+    // errors after the end of the wait do not matter
     for (const ended of [watching, saying]) ended.catch(() => undefined);
   }
   throw await deadlineError(options, seen);
@@ -162,8 +167,8 @@ async function watchOnce<T extends KubernetesObject, R>(
 }
 
 /**
- * Whether it is one of the troubles that a restarting API server, or a proxy before it, makes; a wait's
- * deadline bounds them.
+ * True for a transient error of a restarting API server, or of a proxy in front of it. The deadline of the
+ * wait limits the retries.
  */
 export function isTransientError(error: unknown): error is Error {
   const failure = transportFailure(error);
@@ -183,10 +188,7 @@ function isForbiddenForNow(
   return now - seen.forbiddenSince < forbiddenGraceMs;
 }
 
-/**
- * Says the state as it changes until the signal aborts; after that it stays pending. What cannot be asked now
- * is not said.
- */
+/** Reports state changes until the signal aborts; never resolves. Skips states that cannot be read. */
 async function reportProgress<T extends KubernetesObject, R>(
   options: WaitOptions<T, R>,
   clock: Clock,
@@ -198,7 +200,7 @@ async function reportProgress<T extends KubernetesObject, R>(
     await clock.sleep(progressIntervalMs, signal);
     if (signal.aborted) break;
     const state = (await stateWhileWaiting(options, seen))?.replaceAll(/\s+/gu, ' ');
-    // an event that came once more is nothing new
+    // a repeated event is not a change
     const news = state?.replaceAll(/ \(x\d+\)/gu, '');
     if (state === undefined || news === undefined || news === said || isExpired(signal)) continue;
     options.onProgress(truncateAtWord(`waiting for ${options.awaited}: ${state}`, longestLine));
@@ -207,7 +209,7 @@ async function reportProgress<T extends KubernetesObject, R>(
   return new Promise<never>(() => undefined);
 }
 
-/** Asked again after an await, which the compiler takes no note of. */
+/** Reads `aborted` again after an await; the compiler would assume that it has not changed. */
 const isExpired = (signal: AbortSignal): boolean => signal.aborted;
 
 async function stateWhileWaiting<T extends KubernetesObject, R>(
@@ -244,14 +246,14 @@ async function describeLast<T extends KubernetesObject, R>(
     const words = (await options.lastWords?.(seen.last)) ?? stateOf(options.reference, seen.last);
     return `; last known: ${typeof words === 'string' ? words : `${words.state}; ${words.next}`}`;
   } catch (error) {
-    // the deadline is the news; that its explanation could not be fetched comes after it
+    // the deadline is the main message; a failure to describe the state comes after it
     return `; last known: not available (${withHint(error instanceof Error ? error.message : String(error))})`;
   }
 }
 
 const runAgain = 'run the call again';
 
-/** Some errors name that step themselves. */
+/** Some errors end with that step already. */
 const withHint = (message: string): string =>
   message.endsWith(runAgain) ? message : `${message}; when that is mended, ${runAgain}`;
 

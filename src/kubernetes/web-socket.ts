@@ -11,17 +11,17 @@ import { transportFailure, unreachableError } from './transport-failure.ts';
 
 export interface OpenedSocket {
   readonly socket: Socket;
-  /** Rejects with ApiError where the server answers without an upgrade. */
+  /** Rejects with ApiError if the server responds without an upgrade. */
   readonly opened: Promise<void>;
 }
 
 const openTimeoutMs = 30_000;
-/** Of one message. */
+/** The limit for one message in bytes. */
 export const longestMessage = 16 * 1024 * 1024;
-/** Of an answer without an upgrade; a Status has some hundred bytes. */
+/** The limit for a response without an upgrade in bytes. A Status has some hundred. */
 const longestRefusal = 1024 * 1024;
 
-/** A WebSocket of that subprotocol to the API server; `path` is below the server's URL. */
+/** Opens a WebSocket of that subprotocol to the API server; `path` is below the server's URL. */
 export async function openWebSocket(
   access: Access,
   path: string,
@@ -34,7 +34,7 @@ export async function openWebSocket(
   const opened = whenOpened(socket, access, path).catch(async (error: unknown) => {
     throw (await readRefusal(access, path, error)) ?? error;
   });
-  // both sides of a failure see it; whoever does not listen must not crash the process
+  // a failure shows on both the socket and `opened`; a caller that ignores one must not crash the process
   opened.catch(() => undefined);
   return { socket, opened };
 }
@@ -60,9 +60,9 @@ function whenOpened(socket: Socket, access: Access, path: string): Promise<void>
 }
 
 /**
- * Bun's WebSocket does not show the answer to a refused upgrade; a plain GET of the same path does, and runs
- * nothing, because the API server wants an upgrade for it (apimachinery pkg/util/proxy/upgradeaware.go,
- * UpgradeRequired).
+ * Reads the response to a refused upgrade, which Bun's WebSocket does not expose. A plain GET of the same
+ * path gets it and runs nothing, because the API server requires an upgrade for it (apimachinery
+ * pkg/util/proxy/upgradeaware.go, UpgradeRequired).
  */
 async function readRefusal(access: Access, path: string, error: unknown): Promise<ApiError | undefined> {
   if (transportFailure(error) !== 'other') {
@@ -77,11 +77,12 @@ async function readRefusal(access: Access, path: string, error: unknown): Promis
   }
 }
 
-/** The query may hold a command. */
+/** Drops the query, which may contain a command. */
 const refusedRequest = (path: string): ApiRequest => ({ method: 'GET', path: path.replace(/\?.*$/u, '') });
 
 /**
- * Bun puts its own client behind the name `ws`: it reads `tls` and `proxy`, Node's takes what its agent has.
+ * Returns options for both runtimes. Bun replaces `ws` by its own client, which reads `tls` and `proxy`;
+ * Node's uses the settings of its agent.
  */
 async function socketOptions(access: Access): Promise<ClientOptions> {
   const credentials = await credentialsOf(access);
@@ -92,7 +93,7 @@ async function socketOptions(access: Access): Promise<ClientOptions> {
     ...(isBun() ? tls : { agent: new Agent(tls) }),
     handshakeTimeout: openTimeoutMs,
     maxPayload: longestMessage,
-    // lists too: Node's `ws` hands them to node:https, whatever its types say
+    // lists as well: Node's `ws` passes them to node:https, though its types do not allow that
     headers: (isBun()
       ? identityHeadersInBun(access, credentials)
       : identityHeaders(access, credentials)) as Record<string, string>,
@@ -100,7 +101,7 @@ async function socketOptions(access: Access): Promise<ClientOptions> {
   return options;
 }
 
-/** The beginning of a text that may be endless. */
+/** Reads the beginning of a text that may be endless. */
 async function textUpTo(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -3,14 +3,17 @@ import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Where a new text of that file is written before it takes the file's place. No other user can know the name before; open it
- * with `wx`, which follows no link.
+ * Returns the path for new content of that file, which is written there first and then renamed. Other users
+ * cannot guess the name. Open it with `wx`, which does not follow links.
  */
 export function temporaryPath(path: string): string {
   return `${path}.${randomBytes(8).toString('hex')}.new`;
 }
 
-/** Removes the drafts of that file that killed runs left: this user's own files. Not while another run writes the same file. */
+/**
+ * Removes the temporary files of that file that killed runs left behind, if this user owns them. Must not run
+ * while another run writes the same file.
+ */
 export function removeTemporaryFiles(path: string): void {
   const [folder, prefix] = [dirname(path), `${basename(path)}.`];
   for (const name of readdirSync(folder)) {

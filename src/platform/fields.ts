@@ -1,17 +1,20 @@
-/** A JSON or YAML object that came from outside. */
+/** A JSON or YAML object from outside. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Reads fields of an object from outside, a body or the configuration, and collects what is wrong with them. */
+/** Reads fields of an untrusted object, such as a body or the configuration, and collects the problems. */
 export class Fields {
   readonly #map: JsonObject;
   readonly #path: string;
   readonly #faults: string[];
   readonly #longest: number;
 
-  /** Faults, each with the path of its field, are added to `faults`. Texts have at most `longest` characters. */
+  /**
+   * Adds each problem to `problems`, with the path of its field. Texts may have at most `maxLength`
+   * characters.
+   */
   constructor(map: JsonObject, path: string, problems: string[], maxLength = Infinity) {
     this.#map = map;
     this.#path = path;
@@ -23,12 +26,12 @@ export class Fields {
     this.#faults.push(`${this.#path}${name} ${what}`);
   }
 
-  /** A null is no value. */
+  /** Returns the value of a field; undefined for null. */
   value(name: string): unknown {
     return Object.hasOwn(this.#map, name) ? (this.#map[name] ?? undefined) : undefined;
   }
 
-  /** '' where it is missing or wrong, which is then a fault. */
+  /** Returns '' if the field is missing or invalid, and reports that. */
   text(name: string): string {
     if (this.value(name) === undefined) this.report(name, 'is missing');
     return this.optionalText(name) ?? '';

@@ -8,14 +8,14 @@ export interface FileLock {
   release(): void;
 }
 
-/** SQLITE_BUSY. */
+/** The error code SQLITE_BUSY. */
 const busy = 5;
 
 /**
- * Takes a lock of that name in a folder of this user's own, made when it is not there; undefined while another run has it. The
- * kernel keeps it (fcntl(2), by way of SQLite, since Node has no call for it): a run that is killed holds it no longer, and a run
- * in another pid namespace counts as one here. FILE_NOT_TRUSTED where others can write in the folder: they could take the
- * lock, or take it away.
+ * Takes a lock of that name in a private folder of this user, which is created if needed. Returns undefined
+ * while another run has the lock. The kernel holds the lock (fcntl(2), used through SQLite, because Node has
+ * no call for it): it ends when the run is killed, and it works across pid namespaces. Rejects with
+ * FILE_NOT_TRUSTED if others can write in the folder: they could take or remove the lock.
  */
 export async function takeFileLock(folder: string, name: PathSegment): Promise<FileLock | undefined> {
   await ensurePrivateDirectory(folder);

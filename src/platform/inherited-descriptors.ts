@@ -3,9 +3,10 @@ import { readFileSync, readdirSync } from 'node:fs';
 const closeOnExec = 0o2000000;
 
 /**
- * `stdio` for spawn() of a command that must not use what this process was started with: the given three, and `empty`, an open
- * /dev/null, in the place of each other descriptor that a child would inherit. Node marks those as not to be inherited only
- * up to the first gap, and a shell such as dash cannot close one above 9.
+ * Returns `stdio` for spawn() of a command that must not inherit descriptors of this process: the given
+ * three, and `empty`, an open /dev/null, in place of each other descriptor that a child would inherit. Node
+ * sets close-on-exec only up to the first gap in the descriptor numbers, and a shell such as dash cannot
+ * close a descriptor above 9.
  */
 export function stdioWithoutInheritedFds<T>(
   stdio: readonly [T, T, T],
@@ -13,14 +14,17 @@ export function stdioWithoutInheritedFds<T>(
 ): (T | 'ignore' | number)[] {
   const all: (T | 'ignore' | number)[] = [...stdio];
   for (const descriptor of inheritedDescriptors()) {
-    // libuv leaves a descriptor above 2 as it is where it is told to ignore it
+    // libuv leaves a descriptor above 2 unchanged if it is told to ignore it
     while (all.length < descriptor) all.push('ignore');
     if (descriptor >= stdio.length) all[descriptor] = empty;
   }
   return all;
 }
 
-/** In ascending order. Off Linux libuv lets a child inherit none. */
+/**
+ * Returns the inherited descriptors in ascending order. On other systems than Linux, libuv lets a child
+ * inherit none.
+ */
 function inheritedDescriptors(): readonly number[] {
   if (process.platform !== 'linux') return [];
   return readdirSync('/proc/self/fd')
@@ -35,7 +39,7 @@ function isInherited(descriptor: number): boolean {
       /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
     return (Number.parseInt(flags, 8) & closeOnExec) === 0;
   } catch (error) {
-    // the one of readdir itself, closed by now
+    // the descriptor of readdir itself, which is closed now
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return false;
     throw error;
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseMountInfo } from './mountinfo.ts';
 
-/** As the kernel's show_mountinfo escapes a path. */
+/** Escapes a path as the kernel's show_mountinfo does. */
 const escaped = (path: string): string =>
   path.replaceAll(/[ \t\n\\]/gu, (char) => `\\${char.charCodeAt(0).toString(8).padStart(3, '0')}`);
 

@@ -1,24 +1,24 @@
 import { readFile } from 'node:fs/promises';
 
-/** One line of /proc/<pid>/mountinfo (proc(5)), as far as it is read here. */
+/** The fields of one line of /proc/<pid>/mountinfo (proc(5)) that are used here. */
 export interface MountEntry {
   /** `major:minor` of the file system, field 3. */
   readonly device: string;
-  /** The directory of that file system which is mounted, field 4. */
+  /** The directory of that file system that is mounted, field 4. */
   readonly root: string;
   readonly target: string;
-  /** Options of this mount alone, field 6. */
+  /** Options of this mount only, field 6. */
   readonly options: readonly string[];
-  /** What is mounted below it shows in other mount namespaces, too (field 7). */
+  /** True if mounts below it propagate to other mount namespaces (field 7). */
   readonly isShared: boolean;
-  /** Of the file system. */
+  /** The type of the file system. */
   readonly type: string;
   readonly source: string;
-  /** Of the file system, all that follows its source. */
+  /** Options of the file system, everything after its source. */
   readonly fileSystemOptions: readonly string[];
 }
 
-/** Octal escapes stand for bytes; the rest of the field is UTF-8 as it is. */
+/** Decodes a path: octal escapes stand for bytes; the rest of the field is plain UTF-8. */
 function decodePath(field: string): string {
   if (!field.includes('\\')) {
     return field;
@@ -49,7 +49,7 @@ function parseLine(line: string): MountEntry {
   };
 }
 
-/** Parses the text of a mountinfo file; the order is the kernel's, so a later entry covers an earlier one. */
+/** Parses the text of a mountinfo file, in the kernel's order: a later entry covers an earlier one. */
 export function parseMountInfo(text: string): MountEntry[] {
   return text
     .split('\n')
@@ -57,17 +57,17 @@ export function parseMountInfo(text: string): MountEntry[] {
     .map(parseLine);
 }
 
-/** The mounts that a process sees: those of its mount namespace, below its root directory. */
+/** Reads the mounts that a process sees: those of its mount namespace, below its root directory. */
 export async function readMountTable(pid: number | 'self' = 'self'): Promise<MountEntry[]> {
   return parseMountInfo(await readFile(`/proc/${pid}/mountinfo`, 'utf8'));
 }
 
-/** True if `path` is `directory` or lies below it, by their texts. */
+/** True if `path` is `directory` or is below it. Compares only the texts. */
 export function isAtOrBelow(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
 }
 
-/** The mounts whose mount point is that path or lies below it. */
+/** Returns the mounts whose mount point is that path or is below it. */
 export function mountsAtOrBelow(table: readonly MountEntry[], path: string): MountEntry[] {
   return table.filter((entry) => isAtOrBelow(entry.target, path));
 }

@@ -9,7 +9,7 @@ const other = 4001;
 const skip = process.getuid?.() === 0 ? false : 'needs root: it makes folders of another user';
 const notTrusted = (message: RegExp) => ({ code: 'FILE_NOT_TRUSTED', message });
 
-/** A folder of the other user in /tmp, and one of this user that nothing must be written to. */
+/** Creates a folder of the other user in /tmp, and one of this user to which nothing may be written. */
 async function places(t: TestContext): Promise<{ theirs: string; own: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'own-folder-'));
   t.after(() => rm(folder, { recursive: true }));

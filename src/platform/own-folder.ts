@@ -3,14 +3,15 @@ import { lstat, mkdir, readlink } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 
-/** As many as Linux follows. */
+/** The limit of Linux for following links. */
 const maxLinks = 40;
 
 /**
- * Makes a folder that only this user enters, with the folders above it, or checks one that is there. Resolves with its path without
- * links, by which it is to be named from then on. FILE_NOT_TRUSTED, with the next step, where another user could replace what is
- * kept there, or run, or locked: the folder is another user's or others can write in it, a folder above it is, or a link on
- * the way is another user's. Root is trusted, and whose program this is.
+ * Creates a private folder (0700) with its parents, or checks an existing one. Returns its real path; use
+ * that path from then on. Rejects with FILE_NOT_TRUSTED, which has the next step, if another user could
+ * replace its contents, which this user keeps, runs or locks: the folder belongs to another user or others
+ * can write in it, the same holds for a parent folder, or a link in the path belongs to another user. Root
+ * and the owner of this program are trusted.
  */
 export async function ensurePrivateDirectory(
   folder: string,
@@ -33,7 +34,7 @@ export async function ensurePrivateDirectory(
   return path;
 }
 
-/** The path without links; what is not there yet stays as it is. */
+/** Resolves all links of a path; parts that do not exist stay unchanged. */
 async function resolveTrusted(folder: string): Promise<string> {
   const trusted = trustedOwners();
   const segments = folder.split('/');
@@ -56,14 +57,17 @@ async function resolveTrusted(folder: string): Promise<string> {
       if (isAbsolute(target)) at = '/';
       continue;
     }
-    // the last one is judged by the caller, more strictly
+    // the caller checks the last segment more strictly
     if (segments.some((segment) => segment !== '')) assertNotWritableByOthers(folder, next, found, trusted);
     at = next;
   }
   return at;
 }
 
-/** In a sticky folder (/tmp) nobody moves what another user made. */
+/**
+ * Throws if others can write in the folder. In a sticky folder (/tmp) no user can move another user's
+ * entries.
+ */
 function assertNotWritableByOthers(
   folder: string,
   above: string,
@@ -78,7 +82,10 @@ function assertNotWritableByOthers(
     throw notTrusted(folder, `is in '${above}', which others can write; run: chmod go-w '${above}'`);
 }
 
-/** Whose program this is could have changed it. In a user namespace the ids that it does not map show as one. */
+/**
+ * Returns the trusted owners. The owner of this program could have changed it. In a user namespace all
+ * unmapped ids show as one id.
+ */
 function trustedOwners(): Set<number> {
   const program = statSync(process.argv[1] ?? process.execPath).uid;
   const unmapped = Number(readFileSync('/proc/sys/kernel/overflowuid', 'utf8'));

@@ -2,17 +2,18 @@ import { constants, type Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { ProductError } from '../errors/product-error.ts';
 
-/** More than any of our own files has; what is larger is not one. */
+/** More than any of our own files has. */
 const maxBytes = 64 * 1024 * 1024;
 
 export interface OwnFileOptions {
-  /** Take from the file's mode what gives group and others any right. */
+  /** Removes all rights of group and others from the file's mode. */
   readonly tightenMode?: boolean;
 }
 
 /**
- * The text of a file that only this user can have written; undefined when there is none. FILE_NOT_TRUSTED, with the path and the
- * next step, where it is a symbolic link, no regular file, or another user's: in a folder that others can write, they put it there.
+ * Reads the text of a file that only this user can have written; undefined if it does not exist. Rejects with
+ * FILE_NOT_TRUSTED, which has the path and the next step, if it is a symbolic link, not a regular file, or
+ * belongs to another user: in a folder that others can write, they may have created it.
  */
 export async function readOwnFile(
   path: string,
@@ -28,7 +29,10 @@ export async function readOwnFile(
   });
 }
 
-/** The text of a file of any owner, no link and no special file; undefined when there is none. */
+/**
+ * Reads the text of a regular file of any owner; undefined if it does not exist. Rejects links and special
+ * files.
+ */
 export async function readRegularFile(path: string): Promise<string | undefined> {
   return readOpened(path, async () => undefined);
 }
@@ -52,7 +56,7 @@ async function readOpened(
   }
 }
 
-/** Non-blocking: of a pipe that nobody writes an open would never return. */
+/** Opens without blocking: opening a pipe without a writer would never return. */
 async function openFile(path: string): Promise<FileHandle | undefined> {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   try {
@@ -62,13 +66,13 @@ async function openFile(path: string): Promise<FileHandle | undefined> {
     if (code === 'ENOENT') return undefined;
     if (code === 'ELOOP')
       throw notTrusted(path, 'is a symbolic link; remove it, or put the file in its place');
-    // a socket, or a device that is not there
+    // a socket, or a device that does not exist
     if (code === 'ENXIO') throw notTrusted(path, 'is no regular file; remove it');
     throw error;
   }
 }
 
-/** As readFile would say it: callers know EISDIR. */
+/** Returns the error that readFile would throw: callers handle EISDIR. */
 function isDirectory(path: string): Error {
   return Object.assign(new Error(`EISDIR: illegal operation on a directory, read '${path}'`), {
     code: 'EISDIR',

@@ -48,7 +48,7 @@ test('what lies in the folder goes, also where the folder is reached by a link',
 
 test('nothing else in src removes recursively, and no text is called a path segment unparsed', async () => {
   const source = join(import.meta.dirname, '..');
-  // the agent removes inside of its VM; what is not TypeScript is not looked at
+  // the agent removes files inside its VM; only TypeScript is checked
   const files = (await readdir(source, { recursive: true })).filter(
     (path) => path.endsWith('.ts') && !/\.test\.ts$|(^|\/)testing\/|^agent\//.test(path),
   );

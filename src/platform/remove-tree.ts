@@ -3,8 +3,9 @@ import { dirname, resolve, sep } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 
 /**
- * Removes a folder with all that is in it, or a file; an absent one is fine. PATH_OUTSIDE, with everything in place, where it
- * does not lie below `within`, by its text or by the links on the way to it. A link is removed itself, never what it names.
+ * Removes a file, or a folder with its contents. A missing path is success. Rejects with PATH_OUTSIDE,
+ * without changes, if the path is not below `within`, by its text or by the links in it. A link itself is
+ * removed, never its target.
  */
 export async function removeTree(path: string, { within }: { readonly within: string }): Promise<void> {
   const [target, folder] = [resolve(path), resolve(within)];

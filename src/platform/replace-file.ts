@@ -4,9 +4,9 @@ import { temporaryPath, removeTemporaryFiles } from './draft.ts';
 import { withPath } from './write-file.ts';
 
 /**
- * Writes a file (0600 unless asked otherwise) so that a crash, power loss included, leaves the old content or the new, never a
- * mixture. A link in its place is replaced, not followed. Throws what the file system says; the old content is then still there.
- * Not for two writers of the same path at a time.
+ * Writes a file (default mode 0600) so that after a crash, also after a power loss, it has either the old or
+ * the new content, never a mixture. Replaces a link in its place instead of following it. Throws the error of
+ * the file system; the old content then still exists. Must not be called concurrently for the same path.
  */
 export function replaceFile(path: string, content: string | Uint8Array, mode = 0o600): void {
   removeTemporaryFiles(path);
@@ -21,7 +21,7 @@ export function replaceFile(path: string, content: string | Uint8Array, mode = 0
   syncDirectory(dirname(path));
 }
 
-/** Writes a file that is not there yet and brings it to the disk; EEXIST where anything has that name, a link included. */
+/** Creates a file and syncs it to the disk. Throws EEXIST if anything has that name, a link included. */
 export function writeNew(path: string, content: string | Uint8Array, mode = 0o600): void {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   const descriptor = openSync(path, 'wx', mode);
@@ -36,7 +36,7 @@ export function writeNew(path: string, content: string | Uint8Array, mode = 0o60
   }
 }
 
-/** Brings to the disk which files a folder has. */
+/** Syncs the entries of a folder to the disk. */
 export function syncDirectory(path: string): void {
   const descriptor = openSync(path, 'r');
   try {

@@ -3,7 +3,7 @@ import { lstat, readdir, rmdir, unlink } from 'node:fs/promises';
 import { ProductError } from '../errors/product-error.ts';
 import { mountsAtOrBelow, readMountTable } from './mountinfo.ts';
 
-/** The mount that an open directory lies on: proc(5), fdinfo `mnt_id`. */
+/** Returns the mount id of an open directory: proc(5), fdinfo `mnt_id`. */
 function mountId(fd: number): string {
   return /^mnt_id:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? 'unknown';
 }
@@ -20,7 +20,7 @@ async function emptyDirectory(fd: number, path: string, mount: string): Promise<
     );
   }
   const self = `/proc/self/fd/${fd}`;
-  // Names are bytes: decoded, those that are not UTF-8 name nothing.
+  // Names are kept as bytes, because names that are not UTF-8 cannot be decoded and encoded back.
   for (const entry of await readdir(self, { encoding: 'buffer', withFileTypes: true })) {
     const child = Buffer.concat([Buffer.from(`${self}/`), entry.name]);
     if (entry.isDirectory()) {
@@ -38,10 +38,10 @@ async function emptyDirectory(fd: number, path: string, mount: string): Promise<
 }
 
 /**
- * Removes a directory and all below it. Idempotent: a missing directory is success.
- * Refuses, with everything in place, while anything is mounted at or below it. Symlinks are removed, not followed;
- * each directory is reached through its parent's descriptor and must lie on the same mount, so that neither a
- * mount made meanwhile nor a swapped directory leads elsewhere.
+ * Removes a directory and all below it. Idempotent: a missing directory is success. Rejects, without changes,
+ * while anything is mounted at or below it. Symbolic links are removed, not followed. Each directory is
+ * opened through its parent's descriptor and must be on the same mount, so that neither a concurrent mount
+ * nor a swapped directory leads elsewhere.
  */
 export async function safeRemove(directory: string): Promise<void> {
   const mounts = mountsAtOrBelow(await readMountTable(), directory);

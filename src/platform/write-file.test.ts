@@ -25,7 +25,7 @@ test('an error that names a file already, or is of no write, stays as it is', ()
 });
 
 const rooms = ['agent', 'bosh', 'cli', 'cluster', 'deploy', 'oci', 'platform', 'stemcell'];
-/** /proc and its like, and files that take no bytes; errors of /dev/null and of a log that is cut. */
+/** Writes to /proc and the like, or without any bytes; errors of /dev/null and of a log that is truncated. */
 const excepted = ['cluster/node/runtime/user-namespace.ts'];
 
 test('whatever writes files by descriptor names them in its errors', async () => {

@@ -2,12 +2,12 @@ import { writeFile as writeFileUnnamed } from 'node:fs/promises';
 import type { Abortable } from 'node:events';
 import type { Mode, OpenMode } from 'node:fs';
 
-/** Of a write that failed although the file could be opened: no room, quota, largest size, a device that fails. */
+/** Codes of a failed write to a file that could be opened: no space, quota, maximum size, a device error. */
 const unnamed = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']);
 
 /**
- * The error of a write of that file (or below that folder), with its path, as Node gives it to the errors of other calls: a
- * write has a descriptor alone. Any other error is answered as it is.
+ * Adds the path to the error of a write to that file (or below that folder), as Node does for other calls: a
+ * write knows only its descriptor. Returns any other error unchanged.
  */
 export function withPath(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'code' in error && unnamed.has(String(error.code)))) return error;
@@ -15,7 +15,7 @@ export function withPath(path: string, error: unknown): unknown {
   return Object.assign(error, { path, message: `${error.message} '${path}'` });
 }
 
-/** Runs a write of that file; its error names the file (withPath). */
+/** Runs a write to that file; an error names the file (withPath). */
 export async function writing<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -24,7 +24,7 @@ export async function writing<T>(path: string, write: () => Promise<T>): Promise
   }
 }
 
-/** Node's writeFile, whose error names the file. */
+/** Node's writeFile, with errors that name the file. */
 export function writeFile(
   path: string,
   content: string | Uint8Array,

@@ -13,7 +13,7 @@ import { startTunnel } from './start-tunnel.ts';
 const stranger = 65_534;
 const asRoot = process.getuid?.() === 0 ? {} : { skip: 'needs root, to be another user' };
 
-/** A tunnel of this user, and what its clients got it to connect to. */
+/** Starts a tunnel of this user; returns it with the destinations that its clients reached. */
 async function withTunnel(t: TestContext, owner = findClientOwners(), ownSocket?: OwnSocket) {
   const reached: Destination[] = [];
   const log: string[] = [];
@@ -32,10 +32,10 @@ async function withTunnel(t: TestContext, owner = findClientOwners(), ownSocket?
   return { tunnel, reached, log };
 }
 
-/** Greeting and request of SOCKS5, for printf. */
+/** Greeting and request of SOCKS5, as text for printf. */
 const handshake = String.raw`\005\001\000\005\001\000\001\012\000\000\001\000\026`;
 
-/** What a client of another user gets. */
+/** Returns the data that a client of another user receives. */
 async function asStranger(script: string): Promise<Buffer> {
   const child = spawn('/bin/bash', ['-c', script], {
     ...{ uid: stranger, gid: stranger, cwd: '/' },
@@ -109,7 +109,7 @@ test(
     });
     await asStranger(`exec 3<>/dev/tcp/127.0.0.1/${tunnel.port} && printf '${handshake}' >&3 && exec 3>&-`);
     gone.resolve();
-    // a client of this user comes after it and is served
+    // a later client of this user is served
     const own = connect(tunnel.port, '127.0.0.1');
     own.write(Uint8Array.of(5, 1, 0));
     await once(own, 'readable');
@@ -149,7 +149,7 @@ test('ten thousand connections at once have the tables read as often as one', as
   );
   assert.deepEqual([...new Set(owners.map((owner) => owner?.uid))], [1001]);
   assert.equal(read.length, 2);
-  // who asks while they are read, or later, gets what they say after that
+  // a caller during the reading, or later, gets the result of the next reading
   assert.equal((await ownerOf({ client: { address: '127.0.0.1', port: 40_000 }, server }))?.uid, 1000);
 });
 

@@ -14,26 +14,31 @@ export interface Connection {
 }
 
 /**
- * A table is read in pieces: a connection that others' coming and going hid in one reading is in the next.
+ * A table is read in pieces: other connections that open and close may hide a connection in one reading, and
+ * the next reading shows it.
  */
 const maxReads = 3;
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'];
 
-/** Whose the other end of a connection is: the user of its process, and the inode of its socket. */
+/** The client's end of a connection: the user of its process, and the inode of its socket. */
 export interface ClientSocket {
   readonly uid: number;
   readonly inode: string;
 }
 
-/** By both ends as a table has them, local first. */
+/** Client sockets by the two ends of a table row, the local end first. */
 type Owners = ReadonlyMap<string, ClientSocket | undefined>;
 
-/** The other end of a connection from this machine; undefined if no process has that socket any more. */
+/**
+ * Returns the client's end of a connection from this machine; undefined if no process has that socket
+ * anymore.
+ */
 export type ClientOwner = (connection: Connection) => Promise<ClientSocket | undefined>;
 
 /**
- * One reading of the tables at a time, which all share that asked before it began: another user may connect
- * ten thousand times at once, and each connection makes the tables longer.
+ * Returns a function that finds client sockets. It reads the tables once at a time, and one reading serves
+ * all callers that came before it began: another user may open ten thousand connections at once, and each
+ * makes the tables longer.
  */
 export function findClientOwners(
   readTable: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
@@ -58,8 +63,8 @@ export function findClientOwners(
 }
 
 /**
- * The same by the text of such a table (proc(5)). A socket that no process has open any more has inode 0 and
- * shows as root's, whoever closed it: it has no owner here.
+ * Finds the client socket in the text of such a table (proc(5)). A socket that no process has open has inode
+ * 0 and shows as root's, whichever user closed it: it counts as without an owner.
  */
 export const ownerInTable = (table: string, connection: Connection): ClientSocket | undefined =>
   ownerOfSocket(parseOwners(table), connection);
@@ -84,7 +89,10 @@ function ownerOfSocket(owners: Owners, { client, server }: Connection): ClientSo
   return undefined;
 }
 
-/** An IPv4 address is in the table of IPv6 where the client's socket is one of IPv6. */
+/**
+ * Returns the forms of an address in the tables. An IPv4 address is in the table of IPv6 if the client's
+ * socket is an IPv6 socket.
+ */
 export function addressForms({ address, port }: SocketEnd): string[] {
   const ipv4 = address.replace(/^::ffff:/iu, '');
   if (isIPv6(ipv4)) return [];
@@ -93,7 +101,7 @@ export function addressForms({ address, port }: SocketEnd): string[] {
   return [`${word}:${hex}`, `${'0'.repeat(16)}${hexGroups(Buffer.from([0, 0, 0xff, 0xff]))}${word}:${hex}`];
 }
 
-/** Four bytes in network order as the kernel prints them: a number of this machine. */
+/** Formats four bytes in network order as the kernel prints them: a number in this machine's byte order. */
 const hexGroups = (bytes: Buffer): string =>
   (endianness() === 'LE' ? bytes.readUInt32LE() : bytes.readUInt32BE())
     .toString(16)

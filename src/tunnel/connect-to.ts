@@ -10,8 +10,8 @@ import type { Destination } from './socks5.ts';
 export type ConnectOptions = Omit<RouteOptions, 'resolve'> & { readonly access: Access };
 
 /**
- * A stream to a destination, by the way that findRoute finds. Rejects as that and openPodPort do, or with the
- * system's error.
+ * Opens a stream to a destination, over the route that findRoute returns. Rejects as findRoute and
+ * openPodPort do, or with the system's error.
  */
 export async function connectTo(destination: Destination, options: ConnectOptions): Promise<Duplex> {
   const route = await findRoute(destination, { ...options, resolve });
@@ -23,7 +23,7 @@ async function resolve(name: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-/** Those addresses alone: to ask for the name again could give others, of the cluster's networks. */
+/** Dials only those addresses: another lookup of the name could return others, of the cluster's networks. */
 async function dial({ addresses, port }: Extract<Route, { kind: 'direct' }>): Promise<Socket> {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   const known: LookupFunction = (_name, _options, done) => done(null, all);

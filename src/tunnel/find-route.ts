@@ -15,26 +15,26 @@ import type { NameMap, ServiceName } from './name-map.ts';
 import { isLoopbackAddress, normalizeAddress, type Networks } from './networks.ts';
 import type { Destination } from './socks5.ts';
 
-/** How a destination is reached: through the API server, or from this machine at these addresses. */
+/** The route to a destination: through the API server, or from this machine at these addresses. */
 export type Route =
   | ({ readonly kind: 'pod' } & PodPort)
   | { readonly kind: 'direct'; readonly addresses: readonly string[]; readonly port: number };
 
 export interface RouteOptions {
   readonly api: Pick<KubernetesApi, 'get' | 'list'>;
-  /** Whose pods and Services are reached. */
+  /** The namespaces whose pods and Services are reachable. */
   readonly namespaces: readonly string[];
-  /** An address in these that no pod has is refused. */
+  /** An address in these networks that no pod has is refused. */
   readonly networks: Networks;
   readonly names: NameMap;
-  /** This machine's resolver: all addresses of a name; rejects where it has none. */
+  /** This machine's resolver: returns all addresses of a name; rejects if it has none. */
   readonly resolve: (name: string) => Promise<readonly string[]>;
 }
 
 /**
- * Where a destination leads to. Rejects with TUNNEL_REFUSED, a sentence with the remedy, for a name or
- * address of the cluster that leads to no pod: it is never dialled from this machine, also where this
- * machine's DNS gives such an address.
+ * Finds the route to a destination. Rejects with TUNNEL_REFUSED, which has the remedy, if a name or address
+ * of the cluster has no pod. Such a destination is never dialled from this machine, even if this machine's
+ * DNS resolves it.
  */
 export async function findRoute({ host, port }: Destination, options: RouteOptions): Promise<Route> {
   if (isIP(host) !== 0) return routeToAddress(normalizeAddress(host), port, options);
@@ -54,7 +54,7 @@ interface ClusterName extends ServiceName {
   readonly kind: 'svc' | 'pod';
 }
 
-/** `NAME.NAMESPACE.svc` and `NAME.NAMESPACE.pod`, alone or with the cluster's domain, whatever that is. */
+/** Parses `NAME.NAMESPACE.svc` and `NAME.NAMESPACE.pod`, with or without any cluster domain. */
 function parseClusterName(host: string, { namespaces }: RouteOptions): ClusterName | undefined {
   const [, name = '', namespace = '', kind = '', domain = ''] =
     /^([^.]+)\.([^.]+)\.(svc|pod)(?:\.(.+))?$/u.exec(host) ?? [];
@@ -80,13 +80,14 @@ async function routeToAddress(address: string, port: number, options: RouteOptio
 }
 
 /**
- * The pod that runs with that address. Pods on their node's network have the node's, which is no way to them.
+ * Finds the running pod with that address. Skips pods with the network of their node: they have the node's
+ * address, which does not lead to the pod.
  */
 async function findPod(
   address: string,
   { api, namespaces }: RouteOptions,
 ): Promise<{ namespace: string; pod: string } | undefined> {
-  // the server selects by the first address of a pod alone, which is of IPv4 nearly everywhere
+  // the server selects only by the first address of a pod, which is IPv4 nearly everywhere
   const fieldSelector = isIP(address) === 4 ? { fieldSelector: `status.podIP=${address}` } : {};
   const lists = await Promise.all(
     namespaces.map(async (namespace) => {
@@ -128,7 +129,7 @@ async function routeToPodName(
   port: number,
   options: RouteOptions,
 ): Promise<Route> {
-  // as the cluster's DNS has it: 10-244-0-6.NAMESPACE.pod
+  // the form of the cluster's DNS: 10-244-0-6.NAMESPACE.pod
   for (const address of [name.replaceAll('-', '.'), name.replaceAll('-', ':')])
     if (isIP(address) !== 0)
       return routeToAddress(normalizeAddress(address), port, { ...options, namespaces: [namespace] });

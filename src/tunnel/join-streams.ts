@@ -6,13 +6,13 @@ import type { Connection } from './client-owner.ts';
 import { unsentBytes } from './unsent-bytes.ts';
 
 const pauseMs = 20;
-/** A client that takes nothing for so long gets no more. */
+/** Milliseconds after which a client that accepts no data is given up. */
 const patienceMs = 15_000;
 
 /**
- * Until both have ended, each direction by itself; what fails breaks the connection, so that the client takes
- * it for no end, once the client has what came before. Resolves with what failed on the way to the cluster: a
- * client that goes away breaks its own connection alone.
+ * Pipes both directions until both have ended. On a failure resets the client's connection, after the client
+ * has received earlier data, so that the client does not take the failure for a regular end. Returns the
+ * failure of the connection to the cluster; a client that disconnects is not a failure.
  */
 export async function joinStreams(
   client: Socket,
@@ -34,7 +34,7 @@ export async function joinStreams(
     const hasClientEnded = client.readableEnded || client.destroyed;
     if (failure !== undefined && !client.destroyed) await delivered(client, connection);
     client.resetAndDestroy();
-    // a server answers the end of a client that has what it wanted by a reset, as TLS has it
+    // a server may respond with a reset when a client with a complete response ends the connection, as in TLS
     return hasClientEnded && isReset(failure) ? undefined : failure;
   } finally {
     if (!(remote instanceof Socket)) remote.destroy();
@@ -44,7 +44,10 @@ export async function joinStreams(
 const isReset = (error: Error | undefined): boolean =>
   error !== undefined && 'code' in error && ['ECONNRESET', 'EPIPE'].includes(String(error.code));
 
-/** A reset drops what this process or its system still has for the client. */
+/**
+ * Waits until the client has received the data that is still buffered in this process and its system: a reset
+ * would drop it.
+ */
 async function delivered(client: Socket, connection: Connection): Promise<void> {
   let former = Number.POSITIVE_INFINITY;
   for (let since = Date.now(); Date.now() - since < patienceMs && !client.destroyed; await sleep(pauseMs)) {
@@ -55,6 +58,6 @@ async function delivered(client: Socket, connection: Connection): Promise<void> 
   }
 }
 
-/** Other systems than Linux do not tell. */
+/** Returns 0 on other systems than Linux, which do not show it. */
 const unsentOf = async (connection: Connection): Promise<number> =>
   process.platform === 'linux' ? ((await unsentBytes(connection)) ?? 0) : 0;

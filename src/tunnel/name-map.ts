@@ -5,7 +5,7 @@ export interface ServiceName {
   readonly name: string;
 }
 
-/** Which Service stands behind a name that the operator mapped; undefined for any other name. */
+/** Returns the Service for a name that the operator mapped; undefined for any other name. */
 export type NameMap = (host: string) => ServiceName | undefined;
 
 const labelPattern = '[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?';
@@ -15,8 +15,8 @@ const entryPattern = new RegExp(
 );
 
 /**
- * Parses `*.DOMAIN=SERVICE` (every name below DOMAIN) and `NAME=SERVICE`; a Service of another namespace than
- * the first is SERVICE.NAMESPACE. The first entry that fits counts. Throws INVALID_ARGUMENT.
+ * Parses `*.DOMAIN=SERVICE` (every name below DOMAIN) and `NAME=SERVICE`. SERVICE.NAMESPACE names a Service
+ * of another namespace than the first. The first matching entry counts. Throws INVALID_ARGUMENT.
  */
 export function parseNameMap(entries: readonly string[], namespaces: readonly string[]): NameMap {
   const [first = ''] = namespaces;

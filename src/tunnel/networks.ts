@@ -1,12 +1,12 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import { ProductError } from '../errors/product-error.ts';
 
-/** Ranges of addresses that lie in the cluster. */
+/** Address ranges of the cluster. */
 export interface Networks {
   has(address: string): boolean;
 }
 
-/** Throws INVALID_ARGUMENT, which names it, for a text that is no CIDR. */
+/** Parses CIDRs. Throws INVALID_ARGUMENT, which names the text, for one that is not a CIDR. */
 export function parseNetworks(ranges: readonly string[]): Networks {
   const list = new BlockList();
   for (const range of ranges) {
@@ -33,8 +33,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
 }
 
 /**
- * One spelling for each address; an IPv4 address in the form of IPv6 (`::ffff:10.0.0.1`) is dialled as IPv4
- * and counts as it.
+ * Returns the canonical form of an address. An IPv4 address in IPv6 form (`::ffff:10.0.0.1`) becomes IPv4,
+ * because it is dialled as IPv4.
  */
 export function normalizeAddress(address: string): string {
   if (!isIPv6(address)) return address;
@@ -48,6 +48,6 @@ export function normalizeAddress(address: string): string {
   return bytes.join('.');
 }
 
-/** This machine's own loopback addresses, which no pod has outside itself. */
+/** True for a loopback address of this machine; no pod has such an address outside itself. */
 export const isLoopbackAddress = (address: string): boolean =>
   address.startsWith('127.') || address === '::1';

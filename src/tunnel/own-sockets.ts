@@ -1,17 +1,17 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { setImmediate as othersTurn } from 'node:timers/promises';
 
-/** Whether a process of this process's pid namespace has that socket open, by the socket's inode. */
+/** Returns whether a process of this process's pid namespace has the socket with that inode open. */
 export type OwnSocket = (inode: string) => Promise<boolean>;
 
 type Wanted = Map<string, PromiseWithResolvers<boolean>>;
 
 /**
- * A process of a container with the machine's network, as every pod of the embedded cluster is, shows in
- * /proc/net/tcp with the same user as the operator's own: the pid namespace alone tells them apart. Of
- * another user's process, and of one in a user namespace that is not this user's, the kernel shows neither
- * namespace nor descriptors, so it counts as foreign. One search runs at a time, for all that asked before it
- * began.
+ * Returns a function that recognizes sockets of this pid namespace. A process of a container with the
+ * machine's network, as in every pod of the embedded cluster, shows in /proc/net/tcp with the same user as
+ * the operator's own processes: only the pid namespace distinguishes them. For processes of another user, or
+ * of a user namespace that this user does not own, the kernel shows neither namespace nor descriptors, so
+ * they count as foreign. One search runs at a time, for all callers that came before it began.
  */
 export function findOwnSockets(): OwnSocket {
   let last: Promise<void> = Promise.resolve();
@@ -29,12 +29,12 @@ export function findOwnSockets(): OwnSocket {
     next.set(inode, asked);
     return asked.promise;
   };
-  // a process that was made during the first search may have been given the socket by one that had been
-  // looked at before
+  // a new process may have received the socket during the first search from a process that the search had
+  // already passed
   return async (inode) => (await ask(inode)) || ask(inode);
 }
 
-/** Never rejects. */
+/** Searches all processes for the sockets. Never rejects. */
 async function search(wanted: Wanted): Promise<void> {
   try {
     const own = readlinkSync('/proc/self/ns/pid');
@@ -52,14 +52,16 @@ async function search(wanted: Wanted): Promise<void> {
   }
 }
 
-/** The process that has just connected was most often started just now. */
+/** Returns the newest process first: the client was most likely started a moment ago. */
 const newestFirst = (): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/u.test(name))
     .map(Number)
     .toSorted((one, other) => other - one);
 
-/** None where the process is gone, or this user may not look at it. */
+/**
+ * Returns the inodes of a process's sockets; empty if the process has ended or this user may not inspect it.
+ */
 function socketsOf(pid: number, namespace: string): string[] {
   if (lookAt(() => readlinkSync(`/proc/${pid}/ns/pid`)) !== namespace) return [];
   const descriptors = lookAt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];

@@ -4,9 +4,9 @@ import { ProductError } from '../errors/product-error.ts';
 import { greetingAnswer, parseGreeting, parseRequest, type Destination, type Parsed } from './socks5.ts';
 
 /**
- * Where a client that has just connected wants to go; what it sent beyond that stays in the socket. A client
- * that speaks something else gets SOCKS5's answer and INVALID_ARGUMENT says what it did; the same where
- * `signal` aborts first.
+ * Reads the destination that a client requests after connecting; further data stays in the socket. If the
+ * client speaks another protocol, sends SOCKS5's reply and rejects with INVALID_ARGUMENT, which describes the
+ * error; also rejects if `signal` aborts first.
  */
 export async function receiveRequest(socket: Socket, signal: AbortSignal): Promise<Destination> {
   await receive(socket, parseGreeting, signal);

@@ -6,7 +6,7 @@ import { parseGreeting, parseName, parseRequest, type Destination, type Parsed }
 const port = fc.integer({ min: 1, max: 65_535 });
 const portBytes = (number: number): number[] => [number >> 8, number & 0xff];
 
-/** Requests, each with what they name. */
+/** Requests, each with its destination. */
 const requests = fc.oneof(
   fc.tuple(fc.ipV4(), port).map(([host, number]) => ({
     destination: { host, port: number },

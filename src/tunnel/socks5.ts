@@ -1,15 +1,15 @@
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Where a client wants to go. */
+/** The destination that a client requests. */
 export interface Destination {
-  /** An address in text, or a DNS name in lower case without a last dot. */
+  /** An address as text, or a DNS name in lower case without a trailing dot. */
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * What the bytes so far are: the beginning of a message, one of `length` bytes, or none; then `answer` goes
- * to the client.
+ * The result of parsing the bytes received so far: an incomplete message, a message of `length` bytes, or an
+ * invalid one; then `answer` is sent to the client.
  */
 export type Parsed<T> =
   | { readonly kind: 'partial' }
@@ -27,16 +27,16 @@ const addressTypes = { ipv4: 1, domain: 3, ipv6: 4 } as const;
 const unknownCommand = 7;
 const unknownAddressType = 8;
 
-/** The answer to a greeting: no password. */
+/** The reply to a greeting: no authentication. */
 export const greetingAnswer = Uint8Array.of(version, noAuthentication);
 
-/** The answer to a request; the bound address is left out, as no client needs it for CONNECT. */
+/** Returns the reply to a request. It has no bound address, because no client needs it for CONNECT. */
 export const requestAnswer = (code: number): Uint8Array =>
   Uint8Array.of(version, code, 0, addressTypes.ipv4, 0, 0, 0, 0, 0, 0);
 
 const partial = { kind: 'partial' } as const;
 
-/** The first message of RFC 1928: which methods of authentication a client knows. */
+/** Parses the first message of RFC 1928: the authentication methods that a client supports. */
 export function parseGreeting(bytes: Uint8Array): Parsed<undefined> {
   const [first, count] = bytes;
   if (first === undefined) return partial;
@@ -48,7 +48,7 @@ export function parseGreeting(bytes: Uint8Array): Parsed<undefined> {
   return { kind: 'whole', value: undefined, length: 2 + count };
 }
 
-/** The second message: CONNECT to an address or a name. */
+/** Parses the second message: CONNECT to an address or a name. */
 export function parseRequest(bytes: Uint8Array): Parsed<Destination> {
   const [first, command, , type] = bytes;
   if (first !== undefined && first !== version) return wrong('it does not speak SOCKS5', reply.failure);
@@ -73,7 +73,7 @@ const wrong = (why: string, code: number): Parsed<Destination> => ({
   answer: requestAnswer(code),
 });
 
-/** Where the address is in a request; undefined for a type that is none. */
+/** Returns the range of the address in a request; undefined for an unknown address type. */
 function addressLength(
   type: number,
   nameLength: number | undefined,
@@ -85,8 +85,8 @@ function addressLength(
 }
 
 /**
- * Clients send addresses as names, too; those in brackets are IPv6. Undefined for what is neither name nor
- * address.
+ * Parses a host name. Clients also send addresses as names; those in brackets are IPv6. Undefined for a text
+ * that is neither a name nor an address.
  */
 export function parseName(text: string): string | undefined {
   const bare = text.replace(/^\[(.*)\]$/u, '$1');

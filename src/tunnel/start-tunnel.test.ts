@@ -27,7 +27,7 @@ const pod = (name: string, ip: string, spec: object = {}) => ({
 
 const service = (name: string, spec: object) => ({ metadata: { name, namespace: 'bosh' }, spec });
 
-/** A cluster whose pod `vm-1` (10.244.0.6) answers on port 25555, and stands behind Services. */
+/** Starts a cluster with a pod `vm-1` (10.244.0.6) that listens on port 25555 and is selected by Services. */
 async function fakeCluster(t: TestContext) {
   const cluster = await startPortForwardServer();
   t.after(cluster.close);
@@ -137,7 +137,7 @@ test('what a pod sent before its connection broke reaches a client that reads la
   const read = async (): Promise<void> => {
     for await (const chunk of socket as AsyncIterable<Buffer>) {
       received += chunk.length;
-      // slower than the tunnel
+      // read more slowly than the tunnel sends
       for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
     }
   };
@@ -157,7 +157,7 @@ test('a client that has what it wanted, and one that goes before it has said any
   const client = await open('127.0.0.1', server);
   await once(client, 'readable');
   client.end();
-  // as a program that has ended: it hears of no reset
+  // like a program that has exited and receives no reset
   client.destroySoon();
   await ended.promise;
   const early = connect(port, '127.0.0.1', () => early.write(Uint8Array.of(5, 1, 0)));

@@ -9,38 +9,38 @@ import { receiveRequest } from './receive-request.ts';
 import { reply, requestAnswer, type Destination } from './socks5.ts';
 
 export interface TunnelOptions {
-  /** 0: any that is free. */
+  /** 0: any free port. */
   readonly port: number;
-  /** A stream to where a client wants to go. */
+  /** Opens a stream to the destination of a client. */
   readonly connect: (destination: Destination) => Promise<Duplex>;
-  /** Absent: this system cannot tell. */
+  /** Absent: this system does not show the owner of a connection. */
   readonly clientOwner?: ClientOwner | undefined;
   /** Absent: processes of other pid namespaces are served, too. */
   readonly ownSocket?: OwnSocket | undefined;
-  /** Whose clients are served. */
+  /** The user whose clients are served. */
   readonly uid: number | undefined;
-  /** A sentence that the operator reads. */
+  /** Logs a line for the operator. */
   readonly log: (line: string) => void;
-  /** For a client to say where it wants to go; default 10 s. */
+  /** Milliseconds in which a client must send its request. Default: 10 s. */
   readonly handshakeMs?: number;
 }
 
 export interface Tunnel {
   readonly port: number;
-  /** Ends every connection, too. */
+  /** Closes the tunnel and all its connections. */
   close(): Promise<void>;
 }
 
 /**
- * A SOCKS5 proxy on 127.0.0.1 for processes of one user of this machine. It has no password, so another
- * user's client gets no answer. Rejects with TUNNEL_NOT_STARTED where the port is taken.
+ * Starts a SOCKS5 proxy on 127.0.0.1 for processes of one user of this machine. It has no password, so it
+ * disconnects clients of other users. Rejects with TUNNEL_NOT_STARTED if the port is taken.
  */
 export async function startTunnel(options: TunnelOptions): Promise<Tunnel> {
   const clients = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     clients.add(socket);
     socket.on('close', () => clients.delete(socket));
-    // what fails is told where it is awaited
+    // failures are reported by the functions that use the socket
     socket.on('error', () => undefined);
     void serve(socket, options, told);
   });
@@ -79,7 +79,7 @@ function portUnavailable(port: number, error: unknown): unknown {
   );
 }
 
-/** What the log has already. */
+/** The state that keeps messages from being logged twice. */
 interface FailureState {
   readonly failures: FailureLog;
   readonly refusedUsers: Set<number>;
@@ -98,14 +98,14 @@ async function serve(socket: Socket, options: TunnelOptions, told: FailureState)
     if (failure === undefined) failures.forget(destination);
     else failures.note(destination, failure);
   } catch (error) {
-    // a client that goes away before it has said anything wants nothing
+    // a client that disconnects before its request is not an error
     if (socket.errored === null) options.log(describe(error));
     if (socket.writableEnded) socket.destroySoon();
     else socket.destroy();
   }
 }
 
-/** Both ends, as long as the socket is open. */
+/** Returns both ends; they are known only while the socket is open. */
 function connectionOf({
   remoteAddress = '',
   remotePort = 0,
@@ -119,8 +119,8 @@ function connectionOf({
 }
 
 /**
- * Each other user is told of once, and so are containers: one that connects again and again does not fill the
- * log.
+ * Returns whether to serve the client. Logs each other user once, and containers once, so that repeated
+ * connections do not fill the log.
  */
 async function isAllowedClient(
   connection: Connection,
@@ -145,7 +145,7 @@ async function isAllowedClient(
 const ofContainer =
   'A client of this user in another pid namespace was refused: it may be a job of a pod of the embedded cluster. To use the tunnel from a container with the network of this machine, start it with --allow-containers';
 
-/** Undefined where the client was told that there is no way. */
+/** Connects to the destination. If that fails, sends the client a refusal and returns undefined. */
 async function connectOrRefuse(
   socket: Socket,
   destination: Destination,
@@ -178,7 +178,10 @@ function replyOf(error: unknown): number {
 
 const describe = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** What fails again in the same way, as a client that waits for a VM makes it do, is told once. */
+/**
+ * Logs failures of destinations. The same failure is logged once in a row, because a client that waits for a
+ * VM repeats it.
+ */
 class FailureLog {
   readonly #log: (line: string) => void;
   readonly #told = new Map<string, string>();

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { addressForms, type Connection } from './client-owner.ts';
 
 /**
- * How many bytes of a connection that this process serves have not reached its client's system yet, by
- * /proc/net/tcp (proc(5)); undefined where that is not known.
+ * Returns how many bytes of a connection, of which this process is the server, have not reached the client's
+ * system yet, from /proc/net/tcp (proc(5)); undefined if that is unknown.
  */
 export async function unsentBytes({ client, server }: Connection): Promise<number | undefined> {
   const locals = new Set(addressForms(server));

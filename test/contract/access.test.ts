@@ -18,7 +18,7 @@ import { until } from './until.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';
 
 /**
- * Who may do what: RBAC, service accounts and their tokens (kubernetes: plugin/pkg/auth/authorizer/rbac,
+ * Authorization: RBAC, service accounts and their tokens (kubernetes: plugin/pkg/auth/authorizer/rbac,
  * pkg/registry/rbac, apiserver pkg/endpoints/request/requestinfo.go and responsewriters/errors.go).
  */
 let subject: PolicySubject;
@@ -31,7 +31,7 @@ const rbac = 'rbac.authorization.k8s.io';
 const userOf = (account: string): string => `system:serviceaccount:${subject.namespace}:${account}`;
 const path = (rest: string): string => `/api/v1/namespaces/${subject.namespace}/${rest}`;
 
-/** A service account with a Role of these rules. */
+/** Creates a service account with a Role of these rules. */
 async function holder(account: string, rules: readonly object[]): Promise<Somebody> {
   const { admin, namespace } = subject;
   await admin.api.create(roles, made(namespace, account, { rules }));
@@ -124,7 +124,10 @@ test('each verb is a right of its own', async () => {
     assert.deepEqual(allowed, [verb]);
   }
 
-  /** Events are lines, no document: that there are any says that the watch was allowed. */
+  /**
+   * Handles a watch response: events are lines, not one document. A SyntaxError shows that there are some, so
+   * the watch was allowed.
+   */
   function streamed(error: unknown): { status: number } {
     if (error instanceof SyntaxError) return { status: 200 };
     throw error;

@@ -7,15 +7,15 @@ import { until } from '../support/until.ts';
 import type { VolumeSubject } from './volume-contract.ts';
 
 export interface AttributesSubject extends VolumeSubject {
-  /** A VolumeAttributesClass that the driver can bring a volume to, and one whose parameters it refuses. */
+  /** A VolumeAttributesClass that the driver can apply to a volume, and one whose parameters it rejects. */
   readonly attributes: { readonly possible: string; readonly impossible: string };
 }
 
 type ClaimStatus = NonNullable<PersistentVolumeClaim['status']>;
 
 /**
- * What becomes of a claim whose VolumeAttributesClass changes (kubernetes-csi/external-resizer pkg/modifycontroller,
- * kubernetes.io: Volume Attributes Classes).
+ * The behaviour of a claim whose VolumeAttributesClass changes (kubernetes-csi/external-resizer
+ * pkg/modifycontroller, kubernetes.io: Volume Attributes Classes).
  */
 export function attributesContract(makeSubject: () => Promise<AttributesSubject>): void {
   let subject: AttributesSubject;

@@ -8,9 +8,9 @@ import type { ConfigMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * replace and patch (api-conventions.md, concurrency control and consistency, spec and status; apiserver: pkg/endpoints/handlers/update.go
- * and patch.go, pkg/registry/rest/update.go, pkg/storage/etcd3/store.go; kubernetes: pkg/apis/core/validation/validation.go,
- * ValidatePodUpdate; RFC 7386, RFC 6902).
+ * replace and patch (api-conventions.md, concurrency control and consistency, spec and status; apiserver:
+ * pkg/endpoints/handlers/update.go and patch.go, pkg/registry/rest/update.go, pkg/storage/etcd3/store.go;
+ * kubernetes: pkg/apis/core/validation/validation.go, ValidatePodUpdate; RFC 7386, RFC 6902).
  */
 export function changeContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
@@ -58,7 +58,7 @@ export function changeContract(makeSubject: () => Promise<Subject>): void {
     const { api, namespace } = subject;
     const pod = await api.create<Pod>(pods, unschedulablePod(namespace, 'frozen'));
     await assert.rejects(
-      // without a version: a scheduler may have written meanwhile
+      // without a version: a scheduler may have written the pod since then
       api.replace(pods, {
         ...pod,
         metadata: { namespace, name: 'frozen' },
@@ -128,7 +128,7 @@ export function changeContract(makeSubject: () => Promise<Subject>): void {
         { type },
       )
       .catch((error: unknown) => error);
-    // a slash cannot be in a key of a ConfigMap: nothing of the patch may stay
+    // a key of a ConfigMap cannot have a slash: no part of the patch may be stored
     assert(isApiError(patched, 422));
     const failing = [
       { op: 'add', path: '/data/b', value: '2' },

@@ -27,8 +27,8 @@ import type { PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 
 /**
- * What check_vm relies on (kubernetes.io: Kubernetes API Concepts, dry-run): a create that is not carried
- * out is admitted, refused and counted as a real one is.
+ * The API behaviour that check_vm depends on (kubernetes.io: Kubernetes API Concepts, dry-run): a dry-run
+ * create is admitted, rejected and counted like a real one.
  */
 let subject: PolicySubject;
 before(async () => {
@@ -72,7 +72,7 @@ async function names(): Promise<string[]> {
   return (await Promise.all(lists)).flatMap(({ items }) => items.map(({ metadata }) => metadata.name ?? ''));
 }
 
-/** The objects of a VM as create_vm makes them; whether it runs nobody asks. */
+/** Creates the objects of a VM as create_vm does; nothing checks that it runs. */
 async function standIn(cloud: CallContext, agentId: string): Promise<string> {
   const { api } = cloud;
   const parsed = parseVmRequest(cloud, argumentsOf(agentId, small));
@@ -102,7 +102,7 @@ for (const attach of ['hot', 'recreate']) {
       'count/secrets': String(items.length),
     };
     await admin.api.create(resourceQuotas, made(namespace, name, { spec: { hard } }));
-    // the admission plugin reads quotas by a watch of its own
+    // the admission plugin reads quotas through its own watch
     await until('the quota to refuse', async () => {
       const more = { ...vmPod(await planOf(cloud), randomUUID()) };
       const path = `/api/v1/namespaces/${namespace}/pods?dryRun=All`;

@@ -13,7 +13,9 @@ interface Page {
   readonly resourceVersion: string;
 }
 
-/** `limit` and `continue` (kubernetes.io: Kubernetes API Concepts, retrieving large results sets in chunks). */
+/**
+ * `limit` and `continue` (kubernetes.io: Kubernetes API Concepts, retrieving large results sets in chunks).
+ */
 export function chunkContract(makeSubject: () => Promise<WireSubject>): void {
   let subject: WireSubject;
   const label = { chunks: 'yes' };

@@ -92,7 +92,7 @@ export function collectionContract(makeSubject: () => Promise<Subject>): void {
     };
     await api.create<KubernetesObject & { spec: object }>(persistentVolumes, volume);
     await make('of-nobody', { ownerReferences: [owning(owner, { uid: 'no-such-uid' })] });
-    // both were told to the collector, this one later
+    // the collector received the events of both, this one later
     await gone('of-nobody');
     assert.equal((await api.get(reference)).metadata.deletionTimestamp, undefined);
     await api.delete(reference);

@@ -1,7 +1,9 @@
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 
-/** A pod that no node takes, as nothing here matches its selector: it stays as the tests make it. */
+/**
+ * Returns a pod that no node accepts, because nothing matches its selector: it stays as the tests create it.
+ */
 export function unschedulablePod(
   namespace: string,
   name: string,

@@ -49,7 +49,7 @@ async function serve(directory: string): Promise<{ child: ChildProcess; kubeconf
   return { child, kubeconfig: readFileSync(line.toString().trim(), 'utf8') };
 }
 
-/** Creates objects one after the other until the server is gone. */
+/** Creates objects one after another until the server ends. */
 async function write(
   api: RestApi,
   prefix: string,

@@ -8,8 +8,9 @@ import { configMap, unschedulablePod } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * create: names, defaults and validation (api-conventions.md, metadata; apiserver: pkg/registry/rest/create.go, pkg/storage/names/generate.go;
- * kubernetes: pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go, plugin/pkg/admission/defaulttolerationseconds,
+ * create: names, defaults and validation (api-conventions.md, metadata; apiserver:
+ * pkg/registry/rest/create.go, pkg/storage/names/generate.go; kubernetes: pkg/apis/core/v1/defaults.go,
+ * pkg/apis/core/validation/validation.go, plugin/pkg/admission/defaulttolerationseconds,
  * plugin/pkg/admission/storage/storageobjectinuseprotection).
  */
 export function createContract(makeSubject: () => Promise<Subject>): void {
@@ -139,7 +140,8 @@ export function createContract(makeSubject: () => Promise<Subject>): void {
     assert.deepEqual((await asked(dnsConfig)).spec.dnsConfig, dnsConfig);
   });
 
-  // kubernetes: pkg/apis/core/validation/validation.go, ValidateSecurityContext and validateSeccompProfileField
+  // kubernetes: pkg/apis/core/validation/validation.go, ValidateSecurityContext and
+  // validateSeccompProfileField
   test('a securityContext that contradicts itself, and profiles that are none, are invalid', async () => {
     const { api, namespace } = subject;
     const refused = async (securityContext: object, words: string): Promise<void> => {

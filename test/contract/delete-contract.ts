@@ -6,8 +6,9 @@ import { configMap, unschedulablePod } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * Deletion: at once, held by finalizers, conditional (apiserver: pkg/registry/generic/registry/store.go, pkg/registry/rest/delete.go;
- * kubernetes: pkg/registry/core/pod/strategy.go, plugin/pkg/admission/namespace/lifecycle).
+ * Deletion: immediate, delayed by finalizers, conditional (apiserver: pkg/registry/generic/registry/store.go,
+ * pkg/registry/rest/delete.go; kubernetes: pkg/registry/core/pod/strategy.go,
+ * plugin/pkg/admission/namespace/lifecycle).
  */
 export function deleteContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;

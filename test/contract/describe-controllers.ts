@@ -3,7 +3,10 @@ import { makeServedSubject } from './embedded-subject.ts';
 import { makeRealSubject, realKubeconfig } from './real-subject.ts';
 import type { Subject } from './subject.ts';
 
-/** A contract about what controllers do: of a real cluster's where one is given, else of the embedded cluster's. */
+/**
+ * Runs a contract about controllers: against a real cluster if one is configured, else against the embedded
+ * cluster.
+ */
 export function describeControllers(
   name: string,
   contract: (makeSubject: () => Promise<Subject>) => void,

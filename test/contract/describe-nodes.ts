@@ -4,8 +4,9 @@ import { schedulingContract } from './scheduling-contract.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * What a cluster's controllers do about nodes and the placing of pods. The suite makes Node objects that no kubelet
- * stands behind, so it needs the right to do that, and works on any cluster whose cloud does not remove them.
+ * Runs the contracts about controllers for nodes and scheduling. The suite creates Node objects without a
+ * kubelet, so it needs the right to do that. It works on any cluster whose cloud provider does not remove
+ * such nodes.
  */
 export function describeNodes(name: string, makeSubject: () => Promise<Subject>): void {
   describe(name, () => {

@@ -7,7 +7,7 @@ import { exchange } from './wire.ts';
 
 const all = { dryRun: 'All' };
 
-/** `dryRun=All` (kubernetes.io: Kubernetes API Concepts, dry-run): every stage but the last. */
+/** `dryRun=All` (kubernetes.io: Kubernetes API Concepts, dry-run): every stage except the last. */
 export function dryRunContract(makeSubject: () => Promise<WireSubject>): void {
   let subject: WireSubject;
   before(async () => {

@@ -5,7 +5,7 @@ import { openTransport } from '../../src/kubernetes/open-transport.ts';
 import { RestApi } from '../../src/kubernetes/rest-api.ts';
 import type { Subject } from './subject.ts';
 
-/** The API and the controllers of an embedded cluster, with nodes that run nothing: in process. */
+/** Starts the API and the controllers of an embedded cluster in this process, with nodes that run nothing. */
 export async function makeLocalSubject(nodes: readonly { readonly name: string }[] = []): Promise<Subject> {
   const cluster = await startSimulatedCluster({ nodes });
   return {
@@ -18,7 +18,7 @@ export async function makeLocalSubject(nodes: readonly { readonly name: string }
   };
 }
 
-/** The same over its HTTPS server. */
+/** Starts the same cluster and uses its HTTPS server. */
 export async function makeServedSubject(nodes: readonly { readonly name: string }[] = []): Promise<Subject> {
   const cluster = await startSimulatedCluster({ nodes });
   const transport = await openTransport(await loadAccess(cluster.kubeconfig));

@@ -11,8 +11,8 @@ import type { Subject } from './subject.ts';
 import { until } from './until.ts';
 
 /**
- * EndpointSlices (kubernetes pkg/controller/endpointslice, pkg/apis/discovery/validation). Pods are on a node without a
- * kubelet, so that nobody but the tests says that they run.
+ * EndpointSlices (kubernetes pkg/controller/endpointslice, pkg/apis/discovery/validation). Pods are on a node
+ * without a kubelet, so that only the tests set their status.
  */
 export function endpointContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
@@ -43,7 +43,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
       { subresource: 'status' },
     );
   const runPod = async (name: string, app: string, podIP: string): Promise<void> => {
-    // of its own, and younger than the time after which a silent node is given up
+    // a separate node, younger than the time after which a silent node is unreachable
     const nodeName = await world.addNode('endpoints', name);
     await world.addPod('endpoints', name, { nodeName }, { app });
     await setStatus(name, { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions: [ready('True')] });
@@ -95,7 +95,7 @@ export function endpointContract(makeSubject: () => Promise<Subject>): void {
     await runPod('three-1', 'three', '192.0.2.23');
     await endpointAt('two', '192.0.2.21', true);
     await endpointAt('two', '192.0.2.22', true);
-    // as kubelet says it: upstream's controller does not look at a change of the phase alone
+    // sets the condition as kubelet does: upstream's controller ignores a change of only the phase
     await setStatus('two-1', { phase: 'Succeeded', conditions: [ready('False')] });
     const left = await until('one endpoint', async () => {
       const all = (await slicesOf('two')).flatMap(({ endpoints }) => endpoints ?? []);

@@ -10,8 +10,9 @@ import type { PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 
 /**
- * PodDisruptionBudgets and evictions (kubernetes: pkg/controller/disruption, pkg/registry/core/pod/storage/eviction.go).
- * The pods have no node; that they run and are ready is written into their status, as a kubelet would.
+ * PodDisruptionBudgets and evictions (kubernetes: pkg/controller/disruption,
+ * pkg/registry/core/pod/storage/eviction.go). The pods have no node; the tests write into their status that
+ * they run and are ready, as a kubelet would.
  */
 let subject: PolicySubject;
 before(async () => {
@@ -54,7 +55,7 @@ const counts = async (group: string): Promise<number[] | undefined> => {
   return [status.expectedPods, status.currentHealthy, status.desiredHealthy, status.disruptionsAllowed];
 };
 
-/** Waits until the budget's expected, current, desired and allowed are these. */
+/** Waits until the budget's expected, current, desired and allowed counts are these. */
 async function reaches(group: string, wanted: readonly number[]): Promise<void> {
   await until(`budget ${group} with ${wanted.join()}`, async () =>
     String(await counts(group)) === String(wanted) ? true : undefined,

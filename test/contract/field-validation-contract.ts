@@ -17,7 +17,7 @@ export function fieldValidationContract(makeSubject: () => Promise<WireSubject>)
   });
   after(() => subject.end());
 
-  /** A ConfigMap with a field that no ConfigMap has, and one that it has twice. */
+  /** Returns a ConfigMap with an unknown field and with a duplicate one. */
   const doubtful = (name: string): string =>
     `{"metadata":{"name":"${name}"},"data":{"a":"1","a":"2"},"nonsense":{"b":1}}`;
   const post = (name: string, query: Record<string, string>): Promise<Answer> =>

@@ -14,8 +14,8 @@ import { watchContract } from './watch-contract.ts';
 import { serviceContract } from './service-contract.ts';
 
 /**
- * What every KubernetesApi must do. Each part gets a subject of its own.
- * Runs against the registry in process, against the HTTPS server through RestApi, and may run against any cluster.
+ * The behaviour of every KubernetesApi. Each part gets its own subject. Runs against the registry in process
+ * and against the HTTPS server through RestApi, and can run against any cluster.
  */
 export function describeKubernetesApi(name: string, makeSubject: () => Promise<Subject>): void {
   describe(name, () => {
@@ -30,7 +30,7 @@ export function describeKubernetesApi(name: string, makeSubject: () => Promise<S
   });
 }
 
-/** What a server must do that only HTTP shows. */
+/** The behaviour of a server that only HTTP shows. */
 export function describeWire(name: string, makeSubject: () => Promise<WireSubject>): void {
   describe(name, () => {
     describe('field validation', () => fieldValidationContract(makeSubject));

@@ -9,10 +9,13 @@ import { until } from '../support/until.ts';
 import { ContractNodes, staying } from './node-objects.ts';
 import type { Subject } from './subject.ts';
 
-/** A real cluster waits 40 to 50 s before it does anything about a node. */
+/** Milliseconds; a real cluster waits 40 to 50 s before it reacts to a lost node. */
 const patience = 150_000;
 
-/** What becomes of nodes that fall silent or go, and of their pods (kubernetes: pkg/controller/{nodelifecycle,tainteviction,podgc}). */
+/**
+ * The behaviour of nodes that become unresponsive or are deleted, and of their pods (kubernetes:
+ * pkg/controller/{nodelifecycle,tainteviction,podgc}).
+ */
 export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
   let world: ContractNodes;
@@ -173,7 +176,7 @@ export function lostNodeContract(makeSubject: () => Promise<Subject>): void {
       { spec: { taints: [...(spec?.taints ?? []), ...outOfService] } },
     );
     await untilGone('ending');
-    // it tolerates that it is unreachable, not that it was given up
+    // the pod tolerates an unreachable node, but not one that is out of service
     await untilGone('staying');
   });
 }

@@ -4,10 +4,10 @@ import type { Pod, PodSpec, Toleration } from '../../src/kubernetes/pod.ts';
 import { nodes, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
 
-/** Only nodes and pods with this label, whose value is the suite's own, meet each other. */
+/** The label that connects nodes and pods of one suite; each suite has its own value. */
 const suiteLabel = 'bosh.cloudfoundry.org/contract';
 
-/** On a real cluster our nodes, which no kubelet stands behind, are tainted before the suite has looked at them. */
+/** Tolerations for a real cluster, which taints our nodes without a kubelet before the suite uses them. */
 export const staying: readonly Toleration[] = ['not-ready', 'unreachable', 'network-unavailable'].map(
   (reason) => ({ key: `node.kubernetes.io/${reason}`, operator: 'Exists' }),
 );
@@ -33,7 +33,7 @@ export class ContractNodes {
     return `${this.#namespace}-${name}`;
   }
 
-  /** A node that says it is ready. `family` keeps the nodes of one test from the pods of another. */
+  /** Creates a node that is ready. `family` keeps the nodes of one test from the pods of another. */
   async addNode(
     family: string,
     name: string,
@@ -47,7 +47,7 @@ export class ContractNodes {
     });
     const resources = { cpu: '4', memory: '8Gi', pods: '110', 'ephemeral-storage': '100Gi', ...allocatable };
     const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'contract' }];
-    // a patch: a real cluster's controllers write into a new node at once
+    // a patch, because the controllers of a real cluster write to a new node at once
     await this.#api.patch<Node>(
       { resource: nodes, name: full },
       { status: { capacity: resources, allocatable: resources, conditions } },
@@ -77,13 +77,13 @@ export class ContractNodes {
     return this.#api.get<Pod>({ resource: pods, namespace: this.#namespace, name });
   }
 
-  /** The short name of the node that the pod got. */
+  /** Returns the short name of the pod's node. */
   async placeOf(name: string): Promise<string> {
     const node = await until(`pod ${name} to have a node`, async () => (await this.pod(name)).spec.nodeName);
     return node.slice(this.#namespace.length + 1);
   }
 
-  /** The scheduler's words on a pod that fits nowhere. */
+  /** Returns the scheduler's message for a pod that fits on no node. */
   refusalOf(name: string): Promise<string> {
     return until(`pod ${name} to be refused`, async () => {
       const found = (await this.pod(name)).status?.conditions?.find(({ type }) => type === 'PodScheduled');

@@ -34,7 +34,7 @@ function podWith(name: string, container: Partial<Container>, spec: Partial<Pod[
 
 type Answer = Awaited<ReturnType<PolicySubject['admin']['call']>>;
 
-/** The admission of a real server hears of a label a moment later. */
+/** Waits until the labels take effect: the admission of a real server sees them with a delay. */
 async function untilLabelsCount(pod: Pod, isAsLabelled: (answer: Answer) => boolean): Promise<void> {
   const dryRun = `/api/v1/namespaces/${subject.namespace}/pods?dryRun=All`;
   await until('the label to count', async () => isAsLabelled(await subject.admin.call('POST', dryRun, pod)));

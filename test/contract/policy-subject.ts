@@ -23,26 +23,26 @@ type Method = Parameters<Transport['request']>[0]['method'];
 interface Answer {
   readonly status: number;
   readonly body: Record<string, unknown>;
-  /** The header of that name. */
+  /** The header `warning`. */
   readonly warning: string | undefined;
 }
 
-/** What a real server answers to somebody, in one namespace of the suite's own. */
+/** A user of a real server, in a separate namespace of the suite. */
 export interface Somebody {
   readonly api: RestApi;
-  /** Any path, the subresources included that a KubernetesApi has no verb for. */
+  /** Sends a request to any path, also to subresources for which KubernetesApi has no verb. */
   call(method: Method, path: string, body?: unknown): Promise<Answer>;
 }
 
-/** A cluster whose policies are tested: over HTTPS, with controllers, and with users. */
+/** A cluster whose policies are tested: over HTTPS, with controllers and users. */
 export interface PolicySubject {
   readonly admin: Somebody;
   readonly namespace: string;
-  /** The controllers and the node of a real cluster do what ours do here by hand. */
+  /** True for a real cluster: its controllers and its node do the work that the tests do by hand for ours. */
   readonly isReal: boolean;
-  /** A service account of that name, made where it is missing, as itself. */
+  /** Returns a client as the service account of that name, which is created if it is missing. */
   as(account: string): Promise<Somebody>;
-  /** Whoever has that token. */
+  /** Returns a client with that token. */
   bearer(token: string): Promise<Somebody>;
   tokenOf(account: string, spec?: object): Promise<string>;
   end(): Promise<void>;
@@ -50,7 +50,7 @@ export interface PolicySubject {
 
 const realKubeconfig = process.env['BOSH_KUBERNETES_TEST_KUBECONFIG'];
 
-/** The real cluster that the environment names (see real-cluster.test.ts), else the embedded one. */
+/** Returns the real cluster that the environment names (see real-cluster.test.ts), else the embedded one. */
 export async function makePolicySubject(): Promise<PolicySubject> {
   const { access, stop, isReal } =
     realKubeconfig === undefined
@@ -131,7 +131,7 @@ async function startEmbedded(): Promise<{ access: Access; stop: () => Promise<vo
   };
 }
 
-/** An object of a kind without a type here. */
+/** Returns an object of a kind that has no type here. */
 export const made = (
   namespace: string | undefined,
   name: string,

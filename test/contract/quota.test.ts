@@ -10,7 +10,10 @@ import { made, makePolicySubject } from './policy-subject.ts';
 import type { PolicySubject } from './policy-subject.ts';
 import { until } from './until.ts';
 
-/** ResourceQuota (kubernetes: pkg/quota/v1, apiserver pkg/admission/plugin/resourcequota, pkg/controller/resourcequota). */
+/**
+ * ResourceQuota (kubernetes: pkg/quota/v1, apiserver pkg/admission/plugin/resourcequota,
+ * pkg/controller/resourcequota).
+ */
 let subject: PolicySubject;
 before(async () => {
   subject = await makePolicySubject();
@@ -19,7 +22,10 @@ after(() => subject.end());
 
 type Quota = KubernetesObject & { status?: { hard?: Record<string, string>; used?: Record<string, string> } };
 
-/** Ends when admission acts on the quota: its cache follows the store. That no Service may be, too, tells it. */
+/**
+ * Creates a quota and waits until admission enforces it: the cache of admission follows the store. A quota of
+ * zero Services shows that.
+ */
 async function limit(name: string, limits: Readonly<Record<string, string>>): Promise<void> {
   const { admin, namespace } = subject;
   const hard = { ...limits, services: '0' };
@@ -33,7 +39,7 @@ async function limit(name: string, limits: Readonly<Record<string, string>>): Pr
   });
 }
 
-/** Waits until the quota's status says that of each name; undefined: anything. */
+/** Waits until the quota's status has these values; undefined matches any value. */
 async function uses(name: string, wanted: Readonly<Record<string, string | undefined>>): Promise<void> {
   const { admin, namespace } = subject;
   await until(`quota ${name} with ${JSON.stringify(wanted)}`, async () => {
@@ -49,7 +55,7 @@ async function lift(name: string): Promise<void> {
   await subject.admin.api.delete({ resource: resourceQuotas, namespace: subject.namespace, name });
 }
 
-/** Creates what a quota has room for again: admission may see that later than its status says it. */
+/** Creates an object for which a quota has room again: admission may see that later than the status. */
 async function admitted(resource: Resource, object: KubernetesObject): Promise<void> {
   const name = object.metadata.name ?? '';
   await until(`room for ${name}`, async () => {
@@ -152,7 +158,8 @@ test('any kind by its count', async () => {
   await lift('objects');
 });
 
-// apiserver: pkg/registry/generic/registry/store.go create calls createValidation, which is admission, before Storage.Create
+// apiserver: pkg/registry/generic/registry/store.go create calls createValidation, which is admission, before
+// Storage.Create
 test('a full quota refuses what is there already, before anybody sees that it is', async () => {
   const { admin, namespace } = subject;
   const there = configMap(namespace, 'there');

@@ -7,8 +7,8 @@ import { configMap, unschedulablePod } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * get and list (apiserver: pkg/endpoints/handlers/get.go; apimachinery: pkg/labels/selector.go, pkg/fields/selector.go; kubernetes:
- * pkg/registry/core/pod/strategy.go, ToSelectableFields).
+ * get and list (apiserver: pkg/endpoints/handlers/get.go; apimachinery: pkg/labels/selector.go,
+ * pkg/fields/selector.go; kubernetes: pkg/registry/core/pod/strategy.go, ToSelectableFields).
  */
 export function readContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;

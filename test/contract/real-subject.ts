@@ -7,12 +7,12 @@ import { RestApi } from '../../src/kubernetes/rest-api.ts';
 import type { WireSubject } from './subject.ts';
 
 /**
- * Of the real cluster that a suite is held to instead of the embedded one, where one is given. Not KUBECONFIG itself: a
- * suite that makes and deletes namespaces must be asked for by name.
+ * The kubeconfig of the real cluster on which a suite runs instead of the embedded one, if it is set.
+ * KUBECONFIG is not used, because a suite that creates and deletes namespaces must be enabled explicitly.
  */
 export const realKubeconfig = process.env['BOSH_KUBERNETES_TEST_KUBECONFIG'];
 
-/** That cluster, with a namespace of the subject's own. */
+/** Returns that cluster, with a new namespace for the subject. */
 export async function makeRealSubject(): Promise<WireSubject> {
   if (realKubeconfig === undefined) throw new Error('BOSH_KUBERNETES_TEST_KUBECONFIG is not set');
   const transport = await openTransport(await loadAccess(readFileSync(realKubeconfig, 'utf8')));

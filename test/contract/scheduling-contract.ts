@@ -9,8 +9,7 @@ const zone = 'topology.kubernetes.io/zone';
 const inZone = (value: string): { labels: Record<string, string> } => ({ labels: { [zone]: value } });
 
 /**
- * Where the scheduler puts pods (kubernetes: pkg/scheduler/framework/plugins; the words are the plugins'
- * own).
+ * Scheduling of pods (kubernetes: pkg/scheduler/framework/plugins; the messages are those of the plugins).
  */
 export function schedulingContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
@@ -171,7 +170,7 @@ export function schedulingContract(makeSubject: () => Promise<Subject>): void {
       labels,
     );
     assert.equal(await world.placeOf('third'), 'spread-a');
-    // only the zone that its own selector allows counts, so this one is alone with itself
+    // only the zones that the pod's own selector allows count: with one zone there is no skew
     await world.addPod('spread', 'fourth', full, labels);
     assert.equal(await world.placeOf('fourth'), 'spread-a');
     await world.addPod('spread', 'fifth', constraint('DoNotSchedule'), labels);

@@ -2,7 +2,8 @@ import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
 import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
 import { FakeConsole } from '../../src/cluster/api/testing/fake-console.ts';
 
-// Run by test/crash/support/api-process.ts as a process of its own, to be killed: serves the cluster in the directory of argument 1.
+// Run by test/crash/support/api-process.ts as a separate process, which is killed: serves the cluster in the
+// directory of argument 1.
 const [, , directory] = process.argv;
 if (directory === undefined) throw new Error('usage: serve.ts DIRECTORY');
 const api = await openLocalApi({ directory });

@@ -3,10 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 
 const folder = new URL('.', import.meta.url);
-/** A page or proposal of Kubernetes, or a file of it or of one of its sidecars. */
+/** Matches a page or proposal of Kubernetes, or a source file of Kubernetes or of one of its sidecars. */
 const source = /kubernetes\.io: |api-conventions|KEP-\d+|(?:pkg|plugin|staging|policy)\//u;
 const definesTests = /^(?: {2})?test\([^\n]* async /mu;
-/** What is ours alone: that acknowledged writes outlive the server, and this. */
+/** Tests without an upstream source: that acknowledged writes outlive the server, and this test. */
 const ours = ['crash.test.ts', 'sources.test.ts'];
 
 test('every contract names the convention or the upstream file that it comes from', async () => {

@@ -17,16 +17,16 @@ import type {
 import type { Subject } from './subject.ts';
 
 /**
- * What the server itself holds about claims: pkg/apis/core/validation (ValidatePersistentVolumeClaim and its update),
- * plugin/pkg/admission/storage/persistentvolume/resize, pkg/apis/storage/validation. Volumes here are static ones, which
- * nothing has to provision.
+ * Rules that the server itself enforces for claims: pkg/apis/core/validation (ValidatePersistentVolumeClaim
+ * and its update), plugin/pkg/admission/storage/persistentvolume/resize, pkg/apis/storage/validation. Volumes
+ * here are static ones, which need no provisioner.
  */
 export function storageContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
   before(async () => {
     subject = await makeSubject();
   });
-  /** Of the whole cluster: they do not go with the namespace. */
+  /** Cluster-scoped objects: they are not deleted with the namespace. */
   const clusterWide: ObjectReference[] = [];
   after(async () => {
     for (const reference of clusterWide) await subject.api.delete(reference);
@@ -55,7 +55,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     return true;
   };
 
-  /** A claim bound to a static volume of a class that nobody provisions. */
+  /** Creates a claim that is bound to a static volume of a class without a provisioner. */
   async function boundClaim(name: string, allowVolumeExpansion: boolean): Promise<ObjectReference> {
     const { api, namespace } = subject;
     const storageClassName = own(name);
@@ -81,7 +81,7 @@ export function storageContract(makeSubject: () => Promise<Subject>): void {
     clusterWide.push({ resource: persistentVolumes, name: storageClassName });
     await api.create(persistentVolumeClaims, claim(name, { storageClassName, volumeName: storageClassName }));
     const reference = referenceOf(name);
-    // what a binder says as well, where there is one
+    // the status that a binder would also write, if there is one
     const status = { phase: 'Bound', accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
     await api.patch(reference, { status }, { subresource: 'status' });
     return reference;

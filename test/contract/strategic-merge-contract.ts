@@ -11,7 +11,9 @@ import type { Answer } from './wire.ts';
 
 const contentType = 'application/strategic-merge-patch+json';
 
-/** Strategic merge patch (kubernetes.io: Update API Objects in Place; apimachinery pkg/util/strategicpatch). */
+/**
+ * Strategic merge patch (kubernetes.io: Update API Objects in Place; apimachinery pkg/util/strategicpatch).
+ */
 export function strategicMergeContract(makeSubject: () => Promise<WireSubject>): void {
   let subject: WireSubject;
   before(async () => {
@@ -87,7 +89,7 @@ export function strategicMergeContract(makeSubject: () => Promise<WireSubject>):
   test('custom resources have none: 415', async () => {
     const { api, namespace } = subject;
     await api.create<VolumeSnapshot>(volumeSnapshots, {
-      // a custom resource names its kind, also to kinds that a server has built in
+      // a custom resource needs its kind, even if a server has that kind built in
       apiVersion: 'snapshot.storage.k8s.io/v1',
       kind: 'VolumeSnapshot',
       metadata: { namespace, name: 'unmerged' },

@@ -10,8 +10,9 @@ import { until } from './until.ts';
 import { rightsInForce } from '../support/rights-in-force.ts';
 
 /**
- * Tokens of service accounts and questions about identity and access (kubernetes: pkg/registry/core/serviceaccount/
- * storage/token.go, pkg/serviceaccount, pkg/registry/authorization, pkg/registry/authentication).
+ * Tokens of service accounts, and reviews of identity and access (kubernetes:
+ * pkg/registry/core/serviceaccount/storage/token.go, pkg/serviceaccount, pkg/registry/authorization,
+ * pkg/registry/authentication).
  */
 let subject: PolicySubject;
 before(async () => {
@@ -182,7 +183,7 @@ test('so does a pod that names no account, unless it wants none', async () => {
     const { spec } = await admin.api.create<Pod>(pods, { ...pod, spec: { ...pod.spec, ...changes } });
     return spec.volumes?.map((volume) => volume.name.replace(/-[^-]+$/u, ''));
   };
-  // a real server refuses pods until its controller has made the account
+  // a real server rejects pods until its controller has created the account
   await until('the default account', async () => {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
     return (await admin.call('GET', path)).status === 200 ? true : undefined;
@@ -191,7 +192,7 @@ test('so does a pod that names no account, unless it wants none', async () => {
   assert.equal(await volumesOf('of-default-without', { automountServiceAccountToken: false }), undefined);
 });
 
-/** Asks who it is, which every account may. */
+/** Requests a SelfSubjectReview, which every account may do; returns the status. */
 async function identify(token: string): Promise<number> {
   const who = await subject.bearer(token);
   const { status, body } = await who.call('POST', `${authentication}/selfsubjectreviews`, {});
@@ -199,7 +200,7 @@ async function identify(token: string): Promise<number> {
   return status;
 }
 
-/** A real server remembers for seconds that it believed a token. */
+/** Waits until the token is rejected: a real server caches for seconds that a token was valid. */
 async function isNobody(token: string): Promise<void> {
   await until('401', async () => ((await identify(token)) === 401 ? true : undefined));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 const deadlineMs = 20_000;
 
-/** Looks again until there is a value; fails with `what` after 20 s. */
+/** Polls until there is a value; fails with `what` after 20 s. */
 export async function until<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
   const end = Date.now() + deadlineMs;
   for (;;) {

@@ -10,15 +10,19 @@ import type { AccessMode, PersistentVolumeClaim } from '../../src/kubernetes/vol
 import type { Subject } from './subject.ts';
 
 export interface VolumeSubject extends Subject {
-  /** A class with allowVolumeExpansion and WaitForFirstConsumer whose driver can clone and take snapshots. */
+  /**
+   * A class with allowVolumeExpansion and WaitForFirstConsumer whose driver can clone volumes and take
+   * snapshots.
+   */
   readonly storageClassName: string;
 }
 
 const image = 'registry.k8s.io/pause:3.10';
 
 /**
- * What a cluster's storage controllers do, on whatever driver: pkg/controller/volume (persistentvolume, pvcprotection), the
- * scheduler's plugins VolumeBinding and VolumeRestrictions, kubernetes-csi/external-provisioner, -resizer and -snapshotter.
+ * The behaviour of a cluster's storage controllers, with any driver: pkg/controller/volume (persistentvolume,
+ * pvcprotection), the scheduler's plugins VolumeBinding and VolumeRestrictions,
+ * kubernetes-csi/external-provisioner, -resizer and -snapshotter.
  */
 export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void {
   let subject: VolumeSubject;
@@ -42,7 +46,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     }
   }
 
-  /** The test's own deadline bounds it. */
+  /** Polls without a limit: the deadline of the test ends it. */
   async function until<T>(condition: () => Promise<T | undefined | false>): Promise<T> {
     for (;;) {
       const value = await condition();
@@ -70,7 +74,7 @@ export function volumeContract(makeSubject: () => Promise<VolumeSubject>): void 
     });
   }
 
-  /** Pods need not run: a node is what binds a claim. */
+  /** Creates a pod, which need not run: its node is enough to bind a claim. */
   async function createPod(name: string, claimName: string): Promise<void> {
     await subject.api.create<Pod>(pods, {
       metadata: { namespace: subject.namespace, name },

@@ -7,8 +7,9 @@ import { configMap } from './contract-objects.ts';
 import type { Subject } from './subject.ts';
 
 /**
- * Watches (kubernetes.io: Kubernetes API Concepts, efficient detection of changes; apiserver: pkg/endpoints/handlers/watch.go,
- * pkg/storage/cacher). Each test waits for the events it caused, never for time to pass.
+ * Watches (kubernetes.io: Kubernetes API Concepts, efficient detection of changes; apiserver:
+ * pkg/endpoints/handlers/watch.go, pkg/storage/cacher). Each test waits for the events it caused, never for
+ * time to pass.
  */
 export function watchContract(makeSubject: () => Promise<Subject>): void {
   let subject: Subject;
@@ -17,7 +18,7 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
   });
   after(() => subject.end());
 
-  /** The first `count` events as `TYPE name`; fails by the test's own time limit when they do not come. */
+  /** Returns the first `count` events as `TYPE name`; the test's time limit ends it if they do not come. */
   async function firstEvents(count: number, query: WatchQuery): Promise<string[]> {
     const ending = new AbortController();
     const { api, namespace } = subject;
@@ -98,8 +99,8 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
     }
   });
 
-  // nobody can make the API of a real cluster forget on demand: what it says then is held to here wherever it has forgotten,
-  // and always for the embedded one in src/cluster/api/local-api.test.ts
+  // a test cannot make a real cluster drop its history: this test checks the response whenever it has done
+  // so, and src/cluster/api/local-api.test.ts always checks it for the embedded one
   test('a watch from the first version has all that happened since, or is 410 Expired', limit, async () => {
     const { api, namespace } = subject;
     const made = await api.create(configMaps, configMap(namespace, 'seven'));

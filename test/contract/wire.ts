@@ -11,16 +11,16 @@ export interface Answer {
 
 export interface Exchange {
   readonly method?: TransportRequest['method'];
-  /** Of an object; absent: the collection. */
+  /** The name of an object; absent: the collection. */
   readonly name?: string;
   readonly subresource?: string;
   readonly query?: Readonly<Record<string, string>>;
-  /** JSON as it goes over the wire, or a value. */
+  /** JSON as it is sent, or a value to be encoded. */
   readonly body?: unknown;
   readonly contentType?: string;
 }
 
-/** One request for objects of a resource in the subject's namespace, answered with JSON. */
+/** Sends one request for objects of a resource in the subject's namespace, and returns the JSON response. */
 export async function exchange(
   { wire, namespace }: WireSubject,
   resource: Resource,

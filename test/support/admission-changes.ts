@@ -20,14 +20,14 @@ function planIn(namespace: string): Omit<AttachmentPlan, 'diskCid'> {
   return { namespace, vm, nodeName: 'n', directorUuid: 'd', kubeletRootDirectory };
 }
 
-/** An attachment as the CPI makes it in the disks' namespace. */
+/** Returns an attachment pod as the CPI creates it in the namespace of the disks. */
 export const admittedAttachment = (namespace: string): Pod =>
   attachmentPod({ ...planIn(namespace), diskCid: 'disk-1' });
 
-/** The pod by which delete_vm takes out of a VM's hub what attachments have left there. */
+/** Returns the pod with which delete_vm removes mounts of attachment pods that are left in a VM's hub. */
 export const admittedSweeper = (namespace: string): Pod => sweeperPod(planIn(namespace));
 
-/** The pod by which update_disk binds a copy there. */
+/** Returns the pod with which update_disk binds a replacement claim there. */
 export const admittedCopy = (namespace: string): Pod =>
   consumerPod({ claimName: 'disk-2', namespace, source: undefined, directorUuid: 'd' });
 
@@ -37,7 +37,7 @@ const debugContainer: Change = (pod) =>
 const probe: Change = (pod) =>
   void Object.assign(first(pod), { livenessProbe: { exec: { command: ['/bin/sh', '-c', 'id'] } } });
 
-/** What makes of a copy's pod one that is none, each by itself. */
+/** Changes that turn the pod of a replacement claim into another kind of pod, each by itself. */
 export const copyChanges: Readonly<Record<string, Change>> = {
   'a container for debugging': debugContainer,
   'a program': (pod) => void (first(pod).command = ['/bin/cat']),
@@ -53,7 +53,7 @@ export const copyChanges: Readonly<Record<string, Change>> = {
     void pod.spec.volumes?.push({ name: 'more', hostPath: { path: '/', type: 'Directory' } }),
 };
 
-/** What makes of an attachment something else, each by itself. */
+/** Changes that turn an attachment pod into another kind of pod, each by itself. */
 export const attachmentChanges: Readonly<Record<string, Change>> = {
   'no label of ours': (pod) => void (pod.metadata.labels = {}),
   'another kind': (pod) => void (pod.metadata.labels = { 'bosh.cloudfoundry.org/kind': 'vm' }),
@@ -95,7 +95,7 @@ export const attachmentChanges: Readonly<Record<string, Change>> = {
     void (pod.metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'u' }]),
 };
 
-/** What the API server lets an update of a pod change, and the policy does not, each by itself. */
+/** Changes to a pod that the API server allows in an update and the policy does not, each by itself. */
 export const updates: Readonly<Record<string, Change>> = {
   'another image': (pod) => void (first(pod).image = 'registry.invalid/evil:1'),
   'an end after a second': (pod) => void Object.assign(pod.spec, { activeDeadlineSeconds: 1 }),

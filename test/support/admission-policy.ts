@@ -28,7 +28,7 @@ interface Policy {
 /** A request as an admission policy sees it. */
 export interface AdmissionRequest {
   readonly operation: 'CREATE' | 'UPDATE' | 'CONNECT';
-  /** With its subresource: `pods/exec`. */
+  /** The resource with its subresource: `pods/exec`. */
   readonly resource: string;
   readonly username: string;
   readonly object: object;
@@ -46,7 +46,10 @@ const policies = ((await documentsOf('attachments-only.yaml')) as Policy[]).filt
 );
 const [, params] = await documentsOf('parameters.yaml');
 
-/** What of CEL the policies use (kubernetes.io: Common Expression Language in Kubernetes), as JavaScript. */
+/**
+ * Translates to JavaScript the parts of CEL that the policies use (kubernetes.io: Common Expression Language
+ * in Kubernetes).
+ */
 const asScript = (expression: string): string =>
   expression
     .replace(/has\(([\w.]+)\)/gu, '($1 !== undefined)')
@@ -66,8 +69,8 @@ const helpers = {
 };
 
 /**
- * Why the policies of manifests/admission refuse a request; undefined where they admit it. An expression that throws refuses,
- * as one with an error does under `failurePolicy: Fail`.
+ * Returns why the policies of manifests/admission reject a request; undefined if they admit it. An expression
+ * that throws rejects the request, as an error does under `failurePolicy: Fail`.
  */
 export function refusal(request: AdmissionRequest): string | undefined {
   return policies

@@ -8,23 +8,23 @@ import { createTestAuthority, type KeyPair } from '../../src/kubernetes/testing/
 import type { Access } from '../../src/kubernetes/access.ts';
 
 export interface ProxiedRequest {
-  /** From 1. */
+  /** Counts from 1. */
   readonly number: number;
   readonly method: string;
   /** Path and query. */
   readonly url: string;
 }
 
-/** Something is changed by it. */
+/** True if the request changes something. */
 export const isWrite = ({ method, url }: ProxiedRequest): boolean =>
   method !== 'GET' && !isExec(url) && !url.includes('dryRun=');
 
-/** A command in a pod: a WebSocket. */
+/** True for a command in a pod: a WebSocket. */
 export const isExec = (url: string): boolean => /\/exec(?:\?|$)/u.test(url);
 
 /**
- * What becomes of a request: `lost` never reaches the server, `unheard` reaches it and its answer is lost,
- * `silent` reaches it, and the connection stays open without an answer.
+ * The treatment of a request: `lost` never reaches the server, `unheard` reaches it and its response is lost,
+ * `silent` reaches it, and the connection stays open without a response.
  */
 export type Fate =
   | { readonly kind: 'pass' }
@@ -41,13 +41,13 @@ export type Fate =
 
 export interface ApiProxyOptions {
   readonly access: Access;
-  /** Asked for every request, and awaited before anything is done with it. */
+  /** Called for every request, and awaited before the request is processed. */
   readonly decide: (request: ProxiedRequest) => Fate | Promise<Fate>;
-  /** Told when the server's answer to a request has come, before the caller gets it. */
+  /** Called when the server's response has arrived, before the caller receives it. */
   readonly onAnswer?: (request: ProxiedRequest, status: number) => void | Promise<void>;
 }
 
-/** A TLS proxy before a Kubernetes API that passes requests with their bearer token, or does harm to them. */
+/** A TLS proxy in front of a Kubernetes API. It forwards requests with their bearer token, or harms them. */
 export interface ApiProxy {
   readonly server: string;
   /** PEM. */
@@ -56,7 +56,10 @@ export interface ApiProxy {
   readonly close: () => Promise<void>;
 }
 
-/** One for all proxies of a process: suites start hundreds, and keys cost more than what goes through. */
+/**
+ * One identity for all proxies of a process: suites start hundreds of proxies, and creating keys costs more
+ * than the requests.
+ */
 let identity: Promise<{ ca: string; pair: KeyPair }> | undefined;
 
 async function createIdentity(): Promise<{ ca: string; pair: KeyPair }> {
@@ -143,7 +146,7 @@ export async function startApiProxy({ access, decide, onAnswer }: ApiProxyOption
   }
 }
 
-/** Answers a handshake with something else. */
+/** Responds to a handshake with another status. */
 function refuse(socket: Duplex, { status, headers, body }: Extract<Fate, { kind: 'answer' }>): void {
   const fields = {
     ...headers,
@@ -154,7 +157,7 @@ function refuse(socket: Duplex, { status, headers, body }: Extract<Fate, { kind:
   socket.end([`HTTP/1.1 ${status} Refused`, ...lines, 'connection: close', '', body].join('\r\n'));
 }
 
-/** A WebSocket's handshake and bytes, as they are. */
+/** Forwards a WebSocket's handshake and bytes unchanged. */
 function tunnel(access: Access, incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
   const { hostname, port, host } = new URL(access.server);
   const further = connect({

@@ -4,7 +4,10 @@ import { checkout } from './embedded-line.ts';
 
 const known = new Map<string, Promise<string>>();
 
-/** Of all code of the checkout that a program is made of, given its main file: it changes when the program would. */
+/**
+ * Returns a digest of all code of the checkout that a program consists of, given its main file. It changes
+ * whenever the program would.
+ */
 export function codeDigest(entry: string): Promise<string> {
   const digest = known.get(entry) ?? digestOf(entry);
   known.set(entry, digest);

@@ -1,6 +1,6 @@
 import type { Resource } from '../../src/kubernetes/api.ts';
 
-/** Of a real cluster: the embedded one serves none. */
+/** Only for a real cluster: the embedded one does not serve it. */
 export const customResourceDefinitions: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',

@@ -21,7 +21,7 @@ export const checkout = dirname(dirname(dirname(fileURLToPath(import.meta.url)))
 export const namespace = 'bosh';
 export const mbusPassword = 'mbus-password-of-the-test';
 
-/** What a kill -9 of the cluster may hit. */
+/** The target of a kill -9 of the cluster. */
 export type Victim = 'the node' | 'the first process' | 'unshare' | 'everything';
 
 export interface CpiOutcome {
@@ -30,11 +30,14 @@ export interface CpiOutcome {
 }
 
 /**
- * The real line in a directory of its own: the daemon with its node and agents, and the CPI's executable from `dist`, one
- * process per call. Needs a build (npm run scripts see to it).
+ * The real components in a separate directory: the daemon with its node and agents, and the CPI's executable
+ * from `dist`, one process per call. Needs a build (npm run scripts ensure that).
  */
 export class EmbeddedLine {
-  /** Holds the cluster's directory (and an agent of the test's), so that what else is put there has to stay. */
+  /**
+   * Contains the cluster's directory (and an agent of the test). Destroying the cluster must keep everything
+   * else in it.
+   */
   readonly directory: string;
   readonly clusterDirectory: string;
   readonly #runtimeDirectory: string;
@@ -52,8 +55,8 @@ export class EmbeddedLine {
   }
 
   /**
-   * Starts a new cluster. `cpi`: the executable to call instead of dist/cpi/cpi; `nodes`: more nodes, `NAME=ZONE` each;
-   * `agent`: what the VMs run instead of ours.
+   * Starts a new cluster. `cpi`: the executable to call instead of dist/cpi/cpi; `nodes`: additional nodes,
+   * each as `NAME=ZONE`; `agent`: the agent of the VMs instead of ours.
    */
   static async start({
     cpi = join(checkout, 'dist', 'cpi', 'cpi'),
@@ -76,7 +79,7 @@ export class EmbeddedLine {
     return line;
   }
 
-  /** Starts the daemon again, or finds it running. The kubeconfig stays as it was. */
+  /** Starts the daemon again, or finds it running. The kubeconfig stays unchanged. */
   async restart(nodes: readonly string[] = []): Promise<DaemonInfo> {
     const info = await startDaemon({
       directory: this.clusterDirectory,
@@ -99,18 +102,18 @@ export class EmbeddedLine {
     await stopDaemon(this.clusterDirectory);
   }
 
-  /** Stops the cluster and removes its directory, nothing beside it. */
+  /** Stops the cluster and removes only its directory. */
   async destroy(): Promise<void> {
     await this.stop();
     await removeClusterDirectory(this.clusterDirectory);
   }
 
-  /** What a test keeps beside the cluster, after `destroy`. */
+  /** Removes the files that a test keeps beside the cluster; called after `destroy`. */
   async remove(): Promise<void> {
     await rm(this.directory, { recursive: true });
   }
 
-  /** kill -9, without waiting for anything to end. */
+  /** Sends SIGKILL, without waiting for any process to end. */
   async kill(victim: Victim): Promise<void> {
     const { process: first } = await this.restart();
     switch (victim) {
@@ -128,21 +131,21 @@ export class EmbeddedLine {
     }
   }
 
-  /** One call of the CPI's executable; the answer as it is. */
+  /** Makes one call of the CPI's executable and returns the response unchanged. */
   async cpi(method: string, ...words: readonly unknown[]): Promise<CpiOutcome> {
     const context = { director_uuid: 'director-1', request_id: randomUUID() };
     const request = { method, arguments: words, context, api_version: 2 };
     return call(this.#artefact, request, { config: this.#config });
   }
 
-  /** The result of one call that has to succeed. */
+  /** Makes one call that must succeed, and returns its result. */
   async call(method: string, ...words: readonly unknown[]): Promise<unknown> {
     const { result, error } = await this.cpi(method, ...words);
     if (error !== null) throw new Error(`${method}: ${error.type}: ${error.message}`);
     return result;
   }
 
-  /** A shell command in a pod; a non-zero exit code is a result. */
+  /** Runs a shell command in a pod; a non-zero exit code is a result. */
   exec(pod: string, script: string, container = 'bosh'): Promise<ExecResult> {
     const command = ['/bin/sh', '-c', script];
     return execInPod(this.access, { namespace, pod, container, command, deadlineMs: 30_000 });

@@ -1,15 +1,19 @@
 /**
- * What root of a VM, and a user of its jobs, may try on the hub, on a disk and on the folders of /var/vcap/data: shell for the VM's
- * container. A program of the disk that runs in the attachment leaves `owned` in the hub.
+ * Attacks of root in a VM, and of a user of its jobs, on the hub, on a disk and on the folders of
+ * /var/vcap/data: shell text for the VM's container. A program of the disk that runs in the attachment pod
+ * leaves the file `owned` in the hub.
  */
 
-/** Every program that an attachment's scripts start, so that none of them may come from the disk. */
+/** Every program that the scripts of an attachment pod start; none of them may come from the disk. */
 const programs = [
   ...['awk', 'stat', 'flock', 'mount', 'umount', 'grep', 'readlink', 'sed', 'mkdir', 'rmdir', 'rm', 'sleep'],
   ...['head', 'tr', 'chown', 'chmod', 'cat'],
 ];
 
-/** Puts programs into the root of the disk that is attached with hint $1. The disk covers a folder of programs with them. */
+/**
+ * Puts programs into the root of the disk that is attached with hint $1. The disk is mounted over a folder of
+ * programs with them.
+ */
 export const fillWithPrograms = `set -e
 root=\${1%/store}
 cp "$(readlink -f /bin/sh)" "$root/sh"
@@ -19,14 +23,14 @@ for name in ${programs.join(' ')}; do
   chmod 755 "$root/$name"
 done`;
 
-/** Links where attach_disk mounts disk $1; $2 is what they lead to. Undone by \`removeLinks\`. */
+/** Creates a link at the path where attach_disk mounts disk $1; $2 is its target. Undone by `removeLinks`. */
 export const linkEntry = 'ln -s "$2" "/warden-cpi-dev/disks/$1"';
 export const linkDisks = `cd /warden-cpi-dev && mv disks moved && ln -s "$2" disks`;
 export const removeLinks = `cd /warden-cpi-dev
 if [ -L disks ]; then rm disks && mv moved disks; fi
 for link in disks/*; do [ ! -L "$link" ] || rm "$link"; done`;
 
-/** Links and moves the place of disk $1 at every moment, and now and then \`disks\`, until /tmp/stop is there. */
+/** Continuously links and moves the path of disk $1, and sometimes `disks`, until /tmp/stop exists. */
 export const race = `rm -f /tmp/stop
 setsid sh -c '
   cd /warden-cpi-dev
@@ -43,10 +47,10 @@ setsid sh -c '
 ' race "$1" "$2" > /dev/null 2>&1 &`;
 export const stopRace = `touch /tmp/stop; until [ -e /tmp/stopped ]; do sleep 0.1; done; rm -f /tmp/stopped`;
 
-/** Fails where a program of the disk has run. */
+/** Fails if a program of the disk has run. */
 export const assertNotOwned = 'test -z "$(find /warden-cpi-dev -xdev -name owned)"';
 
-/** What a user of jobs must not be able to do, each a command that has to fail. */
+/** Attempts that must fail for a user of jobs, one command each. */
 export const attemptsOfJobUser: readonly string[] = [
   ...['jobs', 'packages', 'sys', 'sys/log', 'sys/run', 'tmp'].flatMap((folder) => [
     `mv /var/vcap/data/${folder} /var/vcap/data/${folder}.aside`,

@@ -17,7 +17,7 @@ import { until } from './until.ts';
 
 export const stemcell = 'embedded.bosh-kubernetes/host-root:1';
 
-/** A VM made by the CPI, with the agent's client. */
+/** A VM created by the CPI, with a client of its agent. */
 export class LineVm {
   readonly cid: string;
   readonly address: string;
@@ -31,7 +31,7 @@ export class LineVm {
     this.agent = agent;
   }
 
-  /** create_vm with that address, and wait for its agent. */
+  /** Calls create_vm with that address, and waits for the agent. */
   static async create(line: EmbeddedLine, address: string): Promise<LineVm> {
     const cert = await makeServerCertificate(address);
     const networks = {
@@ -63,7 +63,7 @@ export class LineVm {
     );
   }
 
-  /** create_disk, attach_disk, and the agent mounts it at /var/vcap/store. */
+  /** Calls create_disk and attach_disk; the agent mounts the disk at /var/vcap/store. */
   async newDisk(): Promise<string> {
     const disk = (await this.#line.call('create_disk', 64, {}, this.cid)) as string;
     await this.attach(disk);
@@ -92,7 +92,7 @@ export class LineVm {
     await until('a running writer', async () => (await this.agent.getState()).jobState === 'running');
   }
 
-  /** A shell command in the VM; its output, or an error when it fails. */
+  /** Runs a shell command in the VM. Returns its output, or rejects if it fails. */
   async run(script: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.#line.exec(this.cid, script);
     assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
@@ -104,7 +104,7 @@ export class LineVm {
   }
 }
 
-/** Where the embedded node keeps the content of a disk. */
+/** Returns the directory in which the embedded node keeps the content of a disk. */
 export async function volumeOf(line: EmbeddedLine, disk: string): Promise<string> {
   const claim = await (
     await line.api()
@@ -118,8 +118,8 @@ export async function volumeOf(line: EmbeddedLine, disk: string): Promise<string
 }
 
 /**
- * `run` goes on counting where the log ends, and refuses to write where no disk is mounted. Each start of it is a line
- * with a life of its own in /var/vcap/store/lives.
+ * Returns the files of a job. `run` continues counting at the end of the log, and refuses to write if no disk
+ * is mounted. Each start of it adds a line with a new id to /var/vcap/store/lives.
  */
 function writerJob(): Record<string, string> {
   const pid = '/var/vcap/sys/run/writer/writer.pid';

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 
-/** A process as the machine sees it. */
+/** A process of this machine. */
 export interface MachineProcess {
   readonly pid: number;
-  /** Clock ticks since boot: tells it from a later one of the same pid. */
+  /** Clock ticks since boot; distinguishes the process from a later one with the same pid. */
   readonly startTime: string;
   readonly command: string;
 }
@@ -24,7 +24,7 @@ async function pids(): Promise<number[]> {
   return (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
-/** Undefined when it is gone or a zombie. */
+/** Returns the process; undefined if it has ended or is a zombie. */
 async function processOf(pid: number): Promise<MachineProcess | undefined> {
   const stat = await readProcFile(pid, 'stat');
   const fields = stat.slice(stat.lastIndexOf(') ') + 2).split(' ');
@@ -34,7 +34,7 @@ async function processOf(pid: number): Promise<MachineProcess | undefined> {
   return { pid, startTime, command };
 }
 
-/** How `directory` shows in whatever mount table, whose paths may start at another root. */
+/** Returns the part of `directory` that shows in every mount table: paths there may start at another root. */
 function uniqueWord(directory: string): string {
   const word = basename(directory);
   assert.match(word, /-[A-Za-z0-9]{6,}$/, `${word} may be the name of something else`);
@@ -42,8 +42,9 @@ function uniqueWord(directory: string): string {
 }
 
 /**
- * Processes of this machine that name `directory` in their arguments or have something of it mounted, in whatever mount
- * namespace. Known by the last part of the path, which has to end in random letters, as mkdtemp's or a uid does.
+ * Returns the processes of this machine that name `directory` in their arguments, or have a part of it
+ * mounted in any mount namespace. They are recognized by the last part of the path, which must end in random
+ * letters, as with mkdtemp or a uid.
  */
 export async function processesOf(directory: string): Promise<MachineProcess[]> {
   const word = uniqueWord(directory);
@@ -62,7 +63,10 @@ export async function isAlive({ pid, startTime }: MachineProcess): Promise<boole
   return (await processOf(pid))?.startTime === startTime;
 }
 
-/** Mounts at, below or of `directory` in this process's mount namespace and in that of the machine's first process. */
+/**
+ * Returns the mounts at, below or from `directory` in the mount namespaces of this process and of the
+ * machine's first process.
+ */
 export async function mountsOf(directory: string): Promise<string[]> {
   const tables = await Promise.all([readProcFile(process.pid, 'mountinfo'), readProcFile(1, 'mountinfo')]);
   return tables.flatMap((table) => table.split('\n')).filter((line) => line.includes(uniqueWord(directory)));
@@ -79,7 +83,7 @@ export async function childrenOf(parent: number): Promise<number[]> {
   return all.filter((_, index) => parents[index] === parent);
 }
 
-/** SIGKILL to a process that may have ended meanwhile. */
+/** Sends SIGKILL to a process that may have ended already. */
 export function killHard(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

@@ -12,9 +12,10 @@ const reviews: Resource = {
 };
 
 /**
- * Waits until an API server acts on every role and binding written before: its authorizer reads caches that follow the store,
- * one of each kind (kubernetes: pkg/kubeapiserver/authorizer, apiserver's informers), so that one written last is seen last.
- * The embedded API reads its store and has no SubjectAccessReview: there is nothing to wait for.
+ * Waits until an API server applies every role and binding that was written before: its authorizer reads
+ * caches that follow the store, one per kind (kubernetes: pkg/kubeapiserver/authorizer, apiserver's
+ * informers), so the object written last is seen last. The embedded API reads its store and has no
+ * SubjectAccessReview, so there is nothing to wait for.
  */
 export async function rightsInForce(api: KubernetesApi, namespace: string): Promise<void> {
   const name = `last-${randomBytes(6).toString('hex')}`;

@@ -6,7 +6,7 @@ import { pods } from '../../src/kubernetes/resources.ts';
 import { isExec, type ProxiedRequest } from './api-proxy.ts';
 import type { StoppedCpi } from './stopped-cpi.ts';
 
-/** A cluster, the built CPI for it, two VMs of the strategy `recreate`, and a disk that no VM has. */
+/** A cluster, the built CPI for it, two VMs of the strategy `recreate`, and a disk that is not attached. */
 export interface TwoVms {
   readonly api: KubernetesApi;
   readonly namespace: string;
@@ -14,13 +14,13 @@ export interface TwoVms {
   readonly one: string;
   readonly other: string;
   readonly disk: string;
-  /** A job of a VM that the disk was just attached to begins to use it. */
+  /** Starts a job in a VM that uses the disk, which was just attached to it. */
   readonly use: (vm: string, hint: string) => Promise<unknown>;
 }
 
 /**
- * attach_disk(one) is stopped while it waits for the end of the former pod; meanwhile the disk is detached and attached to the
- * other VM, which has it alone afterwards.
+ * Stops attach_disk(one) while it waits for the previous pod to end; in the meantime the disk is detached and
+ * attached to the other VM. In the end only the other VM has the disk.
  */
 export async function stopAttach({ cpi, one, other, disk, use, ...cluster }: TwoVms): Promise<void> {
   let uid: string | undefined;
@@ -39,8 +39,8 @@ export async function stopAttach({ cpi, one, other, disk, use, ...cluster }: Two
 }
 
 /**
- * detach_disk(one) is stopped while it waits for the end of the former pod; meanwhile the disk is attached to the same VM again,
- * and then no other VM can have it.
+ * Stops detach_disk(one) while it waits for the previous pod to end; in the meantime the disk is attached to
+ * the same VM again. In the end no other VM can have it.
  */
 export async function stopDetach({ cpi, one, other, disk, use, ...cluster }: TwoVms): Promise<void> {
   await cpi.call('attach_disk', one, disk);
@@ -56,8 +56,8 @@ export async function stopDetach({ cpi, one, other, disk, use, ...cluster }: Two
 }
 
 /**
- * detach_disk of a disk that a job uses is stopped when it has read the attachment and is about to enter it; meanwhile the attachment
- * is deleted by force.
+ * Stops detach_disk of a disk that a job uses after it has read the attachment pod and before it runs a
+ * command in it; in the meantime the attachment pod is deleted by force.
  */
 export async function stopRelease(
   cpi: StoppedCpi,
@@ -72,7 +72,7 @@ export async function stopRelease(
   assert.match(error?.message ?? '', new RegExp(`is still attached to VM '${vm}': it was in use`, 'u'));
 }
 
-/** The first request after the one that deletes that pod. */
+/** Matches the first request after the one that deletes that pod. */
 function afterDeletionOf(pod: string): (request: ProxiedRequest) => boolean {
   let isAsked = false;
   return ({ method, url }) => {

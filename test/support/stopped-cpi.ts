@@ -11,7 +11,7 @@ import { type ApiProxy, type ProxiedRequest, startApiProxy } from './api-proxy.t
 
 export interface StoppedCpiOptions {
   readonly artefact: Artefact;
-  /** An administrator's; the account of manifests/rbac has its roles in that namespace. */
+  /** The access of an administrator; the account of manifests/rbac has its roles in that namespace. */
   readonly access: Access;
   readonly namespace: string;
   /** Sections of the CPI's configuration. */
@@ -21,25 +21,25 @@ export interface StoppedCpiOptions {
 export interface Stop {
   /** True for the request at which the process is stopped, before the API server gets it. */
   readonly moment: (request: ProxiedRequest) => boolean;
-  /** What happens before the process continues. */
+  /** The action before the process continues. */
   readonly meanwhile: () => Promise<unknown>;
 }
 
-/** What the proxy does before it passes a request. */
+/** The action of the proxy before it forwards a request. */
 interface Held {
   atRequest: (request: ProxiedRequest) => Promise<void>;
 }
 
 interface Parts {
   readonly artefact: Artefact;
-  /** Holds the file `config`. */
+  /** Contains the file `config`. */
   readonly directory: string;
   readonly config: string;
   readonly proxy: ApiProxy;
   readonly held: Held;
 }
 
-/** The CPI as it is built, a process for each call, which reaches the API server through a proxy. */
+/** The built CPI, with a process for each call, which reaches the API server through a proxy. */
 export class StoppedCpi {
   readonly #parts: Parts;
 
@@ -70,7 +70,7 @@ export class StoppedCpi {
     await rm(this.#parts.directory, { recursive: true });
   }
 
-  /** The result of a call that has to succeed. */
+  /** Makes a call that must succeed, and returns its result. */
   async call(method: string, ...args: readonly unknown[]): Promise<unknown> {
     const { error, result } = await this.ask(method, args);
     assert.equal(error, null, error?.message);
@@ -89,7 +89,10 @@ export class StoppedCpi {
     });
   }
 
-  /** The answer of a call whose process gets a SIGSTOP at one request, and a SIGCONT after something else has happened. */
+  /**
+   * Returns the response of a call whose process gets a SIGSTOP at one request, and a SIGCONT after
+   * `meanwhile`.
+   */
   async stopped(method: string, args: readonly unknown[], { moment, meanwhile }: Stop): Promise<CpiResponse> {
     let child: ChildProcess | undefined;
     let stop: Promise<void> | undefined;
@@ -104,7 +107,7 @@ export class StoppedCpi {
     this.#parts.held.atRequest = async (request) => {
       if (stop !== undefined || !moment(request)) return;
       stop = act();
-      // what fails is told below
+      // a failure is reported below
       await stop.catch(() => undefined);
     };
     const answer = await this.ask(method, args, (started) => (child = started));

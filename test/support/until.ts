@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 
-/** Between attempts: a tenth of what it took so far, since one may start a process in a pod. */
+/**
+ * Returns the pause between attempts: a tenth of the elapsed time, because an attempt may start a process in
+ * a pod.
+ */
 const pauseAfter = (elapsedMs: number, mostMs: number): number =>
   Math.min(mostMs, Math.max(50, elapsedMs / 10));
 
 /**
- * Polls until `attempt` gives something that is neither undefined nor false, and resolves with it. `what` is named when
- * the deadline (milliseconds) is over; a function is asked for it then. `mostPauseMs`: of attempts that cost much.
+ * Polls until `attempt` returns a value that is neither undefined nor false, and returns it. The error after
+ * the deadline (milliseconds) names `what`; a function is called for it then. `mostPauseMs`: the longest
+ * pause, for expensive attempts.
  */
 export async function until<T>(
   what: string | (() => string),

@@ -3,8 +3,8 @@ const reading = (user: string): string =>
   `setpriv --reuid ${user} --regid ${user} --clear-groups head -c 1 ${token} > /dev/null 2>&1`;
 
 /**
- * A command in a VM, to be run as root, that says who reads the token of its service account; `readByVcap` is
- * what it has to say.
+ * A command in a VM, to be run as root, that prints which users can read the token of its service account.
+ * `readByVcap` is the expected output.
  */
 export const whoReadsToken = `test -s ${token} || exit 1
 if ${reading('vcap')}; then echo vcap; fi

@@ -3,15 +3,16 @@ import { CniError, cniErrorCode } from '../cni-error.ts';
 import type { JsonObject } from '../json.ts';
 import { isObject } from '../json.ts';
 
-/** The capability under which containerd passes a pod's annotations (kubernetes reference 2.4). */
+/** The capability under which containerd passes a pod's annotations. */
 export const annotationsCapability = 'io.kubernetes.cri.pod-annotations';
 
-/** The annotation by which the CPI asks: addresses with commas between, at most one of each family. */
+/** The annotation with which the CPI requests addresses: separated by commas, at most one of each family. */
 export const addressAnnotation = 'bosh.cloudfoundry.org/ip-address';
 
 /**
- * The addresses that the pod asks for, canonical; undefined where it asks for none. Throws CniError 101 where the
- * runtime did not say anything about annotations, and 102 where the annotation names no addresses.
+ * Returns the addresses that the pod requests, in canonical form; undefined if it requests none. Throws
+ * CniError 101 if the runtime passed no annotations at all, and 102 if the annotation does not have valid
+ * addresses.
  */
 export function requestedAddresses(runtimeConfig: JsonObject): readonly string[] | undefined {
   const annotations = runtimeConfig[annotationsCapability];
@@ -21,7 +22,7 @@ export function requestedAddresses(runtimeConfig: JsonObject): readonly string[]
       `the container runtime passed no pod annotations: declare "capabilities": {"${annotationsCapability}": true} for ` +
         'static-ip in the conflist, and run containerd on this node, since CRI-O does not pass them',
     );
-  // Go writes a pod without annotations as null
+  // Go encodes a pod without annotations as null
   if (annotations === null) return undefined;
   if (!isObject(annotations))
     throw new CniError(

@@ -3,17 +3,17 @@ import type { Environment } from '../plugin/environment.ts';
 import type { NetworkConfig } from '../plugin/network-config.ts';
 import { addressAnnotation } from './asked-addresses.ts';
 
-/** In `namespaces` of the configuration: pods of every namespace may ask. */
+/** An entry of `namespaces` in the configuration: pods of every namespace may request addresses. */
 export const everyNamespace = '*';
 
-/** A name that Kubernetes gives a namespace, or `*`. */
+/** True for a valid name of a namespace, or `*`. */
 export const isNamespace = (text: string): boolean =>
   text === everyNamespace || (text.length <= 63 && /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/u.test(text));
 
 /**
- * A fixed address is a VM's, and so is the hardware address that comes with it: who could have it by an annotation would get the
- * VM's traffic. So a pod may ask where `namespaces` of the configuration lists its namespace, and nowhere where that is absent.
- * Throws CniError 104, and 7 where `namespaces` is no list of namespaces.
+ * Rejects a request for fixed addresses unless the pod's namespace is one of the configured `namespaces`. A
+ * pod that could take a VM's address would also get its MAC address and its traffic. Default: no namespace.
+ * Throws CniError 104, and 7 if `namespaces` is not a list of namespaces.
  */
 export function assertNamespaceAllowed(
   { all, name: network }: NetworkConfig,
@@ -46,7 +46,9 @@ function parseNamespaces(value: unknown, network: string): readonly string[] {
   );
 }
 
-/** As the runtime says it, and not the pod; undefined where it says it not at all or more than once. */
+/**
+ * Returns the namespace that the runtime passes, not the pod; undefined if it passes none or more than one.
+ */
 function podNamespace(text: string | undefined): string | undefined {
   const prefix = 'K8S_POD_NAMESPACE=';
   const [namespace, ...more] = (text ?? '').split(';').filter((pair) => pair.startsWith(prefix));

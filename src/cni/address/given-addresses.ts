@@ -2,7 +2,7 @@ import { canonicalAddress, familyOf } from '../../kubernetes/ip-text.ts';
 import type { JsonObject } from '../json.ts';
 import { isObject } from '../json.ts';
 
-/** The addresses of an ADD result, canonical and without prefix length. */
+/** Returns the addresses of an ADD result, in canonical form and without prefix length. */
 export function resultAddresses({ ips }: JsonObject): readonly string[] {
   if (!Array.isArray(ips)) return [];
   return (ips as unknown[]).flatMap((entry) => {

@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { bitsOf, familyOf } from '../../kubernetes/ip-text.ts';
 
 /**
- * The hardware address that goes with fixed addresses, always the same for the same: a pod that is made anew with its address
- * would else not be reached for about a minute by those who have the former pod's in their ARP caches, since not every
- * plugin announces a new one. Locally administered; that of an IPv4 address holds it whole, so that no two collide.
+ * Returns the hardware address for fixed addresses, always the same for the same addresses. Otherwise a
+ * recreated pod with its previous address could not be reached for about a minute from hosts with the
+ * previous pod in their ARP caches, because not every plugin announces a new hardware address. The result is
+ * locally administered. For an IPv4 address it contains the whole address, so that no two collide.
  */
 export function hardwareAddress(addresses: readonly string[]): string {
   const address = addresses.find((each) => familyOf(each) === 'IPv4');

@@ -3,13 +3,16 @@ import { isObject } from '../json.ts';
 import type { NetworkConfig } from '../plugin/network-config.ts';
 
 /**
- * How a delegate is asked for an address (containernetworking/cni CONVENTIONS.md). Never two ways at once: host-local
- * adds up what it finds.
+ * The ways to request an address from a delegate (containernetworking/cni CONVENTIONS.md). Only one is used
+ * at a time: host-local would combine the addresses of several.
  */
 const requestWays = ['runtimeConfig.ips', 'args.cni.ips', 'CNI_ARGS'] as const;
 export type IpRequestMethod = (typeof requestWays)[number];
 
-/** What `request` of the configuration says, else what the delegate's IPAM plugin understands. Throws CniError 7. */
+/**
+ * Returns the way that `request` of the configuration sets, else the one that the delegate's IPAM plugin
+ * supports. Throws CniError 7.
+ */
 export function requestWay({ all: { request }, delegate: { ipam } }: NetworkConfig): IpRequestMethod {
   if (request === undefined)
     return isObject(ipam) && ipam['type'] === 'calico-ipam' ? 'CNI_ARGS' : 'runtimeConfig.ips';
@@ -18,7 +21,7 @@ export function requestWay({ all: { request }, delegate: { ipam } }: NetworkConf
   throw new CniError(cniErrorCode.invalidConfig, `'request' is none of ${requestWays.join(', ')}`);
 }
 
-/** CNI_ARGS with that address in it and no other. */
+/** Returns CNI_ARGS with that address as its only address. */
 export function argumentsWithAddress(text: string | undefined, address: string): string {
   const others = (text ?? '').split(';').filter((pair) => pair !== '' && !pair.startsWith('IP='));
   const lenient = others.some((pair) => pair.startsWith('IgnoreUnknown=')) ? [] : ['IgnoreUnknown=1'];

@@ -4,10 +4,10 @@ import type { JsonObject } from '../json.ts';
 import { isObject } from '../json.ts';
 
 /**
- * The ipam of host-local for a pod with fixed addresses. host-local gives only addresses between `rangeStart` and
- * `rangeEnd`, which are those for everybody else; a fixed one may be any of the subnet. Only the sets of ranges that hold
- * one of the addresses are opened: from the others such a pod gets an address like any pod. One reservation store serves
- * both. Throws CniError 102 for an address that is in none of the subnets. Pure.
+ * Returns the host-local configuration for a pod with fixed addresses. `rangeStart` and `rangeEnd` limit
+ * dynamic addresses, but a fixed address may be anywhere in the subnet. So the limits are removed from the
+ * range sets that contain a fixed address; from the other sets the pod gets a dynamic address. One
+ * reservation store serves both. Throws CniError 102 for an address outside of all subnets.
  */
 export function openRanges(ipam: JsonObject, addresses: readonly string[]): JsonObject {
   const sets = rangeSets(ipam);
@@ -28,7 +28,7 @@ type Range = JsonObject & { readonly subnet: string };
 
 const rangeKeys = ['ranges', 'subnet', 'rangeStart', 'rangeEnd', 'gateway'];
 
-/** The one range of the old form comes first, as host-local has it. */
+/** Returns all range sets. The single range of the old form comes first, as in host-local. */
 function rangeSets(ipam: JsonObject): readonly (readonly Range[])[] {
   const { ranges = [], subnet, rangeStart, rangeEnd, gateway } = ipam;
   const old = subnet === undefined ? [] : [[defined({ subnet, rangeStart, rangeEnd, gateway })]];
@@ -53,7 +53,7 @@ function defined(range: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(range).filter(([, value]) => value !== undefined));
 }
 
-/** Each subnet of the set once: two whole ones would overlap. */
+/** Removes the limits from a set. Keeps each subnet only once, because two complete ones would overlap. */
 function opened(set: readonly Range[]): readonly JsonObject[] {
   const bySubnet = new Map<string, JsonObject>();
   for (const { rangeStart: _start, rangeEnd: _end, ...range } of set) {
@@ -71,7 +71,10 @@ const contains = (set: readonly Range[], address: string): boolean =>
     return prefix !== undefined && `${familyOf(address)} ${bits(address)}`.startsWith(prefix);
   });
 
-/** The family and the bits that a subnet's addresses share; undefined for a text that is no subnet. */
+/**
+ * Returns the family of a subnet and the bits that its addresses share; undefined if the text is not a
+ * subnet.
+ */
 function prefixOf(subnet: string): string | undefined {
   const [address = '', length = '', ...rest] = subnet.split('/');
   const family = familyOf(address);

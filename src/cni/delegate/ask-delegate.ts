@@ -11,7 +11,10 @@ export interface DelegateContext {
   readonly path: readonly string[];
 }
 
-/** The delegate's stdout. Rejects with its own error, code and details kept, or CniError 100 where it gave none. */
+/**
+ * Runs the delegate and returns its stdout. Rejects with the delegate's error, including its code and
+ * details, or with CniError 100 if it printed none.
+ */
 export async function callDelegate(
   { run, environment, path }: DelegateContext,
   { delegate: { type } }: NetworkConfig,
@@ -29,7 +32,10 @@ export async function callDelegate(
   );
 }
 
-/** A runtime reads the code as an unsigned number, so that any other is no error object. */
+/**
+ * Parses the error object of a delegate. A runtime reads the code as an unsigned number, so an object with
+ * any other code is not an error object.
+ */
 function cniErrorOf(stdout: string): CniError | undefined {
   const error = parseJson(stdout);
   if (!isObject(error)) return undefined;

@@ -6,8 +6,8 @@ import { isObject } from '../json.ts';
 import type { NetworkConfig } from '../plugin/network-config.ts';
 
 /**
- * What the delegate reads: its own configuration with what a runtime puts into every one. Of runtimeConfig it gets the
- * capabilities that it declares, as if the runtime called it. Pure.
+ * Returns the input of the delegate: its own configuration with the fields that a runtime adds to every
+ * configuration. From runtimeConfig it gets the capabilities that it declares, as if the runtime called it.
  */
 export function delegateConfig({
   cniVersion,
@@ -34,7 +34,10 @@ export function delegateConfig({
   };
 }
 
-/** The same for ADD with these addresses; CNI_ARGS is the caller's. Throws CniError 7 or 102. Pure. */
+/**
+ * Returns the input of the delegate for ADD with these addresses; the caller sets CNI_ARGS. Throws CniError 7
+ * or 102.
+ */
 export function delegateConfigFor(
   config: NetworkConfig,
   addresses: readonly string[],
@@ -62,7 +65,10 @@ function withOpenRanges(config: JsonObject, addresses: readonly string[]): JsonO
     : config;
 }
 
-/** `bridge` alone: pods behind it are neighbours, and it takes one (plugins/main/bridge, capability `mac`). */
+/**
+ * Only for `bridge`: pods on it share a network segment, and it accepts a hardware address
+ * (plugins/main/bridge, capability `mac`).
+ */
 function withHardwareAddress(config: JsonObject, addresses: readonly string[]): JsonObject {
   const { type, runtimeConfig } = config;
   if (type !== 'bridge') return config;
@@ -70,7 +76,7 @@ function withHardwareAddress(config: JsonObject, addresses: readonly string[]): 
   return { ...config, runtimeConfig: { mac: hardwareAddress(addresses), ...given } };
 }
 
-/** `cni` is merged too; what `last` says wins. */
+/** Merges args, including their field `cni`; values of `last` win. */
 function mergedArgs(first: unknown, last: unknown): JsonObject | undefined {
   if (!isObject(last)) return isObject(first) ? first : undefined;
   if (!isObject(first)) return last;

@@ -1,9 +1,9 @@
 import type { Environment } from '../plugin/environment.ts';
 
 export interface DelegateCall {
-  /** A plugin's name, without any slash. */
+  /** The name of a plugin, without a slash. */
   readonly type: string;
-  /** Directories that are searched, in this order. */
+  /** Directories to search, in this order. */
   readonly path: readonly string[];
   readonly environment: Environment;
   /** The network configuration. */
@@ -11,10 +11,13 @@ export interface DelegateCall {
 }
 
 export interface DelegateOutcome {
-  /** Exit code; a signal's name where one ended it. */
+  /** The exit code, or the name of the signal that ended the process. */
   readonly exit: number | string;
   readonly stdout: string;
 }
 
-/** Runs a CNI plugin and waits for its end. Its stderr is ours. Rejects with CniError 5 or 7 where it cannot be run. */
+/**
+ * Runs a CNI plugin and waits for its end. It inherits our stderr. Rejects with CniError 5 or 7 if the plugin
+ * cannot be run.
+ */
 export type RunDelegate = (call: DelegateCall) => Promise<DelegateOutcome>;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CniError, cniErrorCode } from '../cni-error.ts';
 import type { DelegateCall, DelegateOutcome } from './delegate.ts';
 
-/** The port RunDelegate with a real process. */
+/** Runs a delegate as a real process; implements RunDelegate. */
 export async function runPlugin(call: DelegateCall): Promise<DelegateOutcome> {
   const file = findPlugin(call);
   return new Promise((resolve, reject) => {
@@ -13,7 +13,7 @@ export async function runPlugin(call: DelegateCall): Promise<DelegateOutcome> {
     const child = spawn(file, [], { env: { ...call.environment }, stdio: ['pipe', 'pipe', 'inherit'] });
     const output: Buffer[] = [];
     child.on('error', failed);
-    // a plugin may end without reading; its answer counts
+    // a plugin may exit without reading; its output still counts
     child.stdin.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') failed(error);
     });
@@ -29,7 +29,7 @@ export async function runPlugin(call: DelegateCall): Promise<DelegateOutcome> {
   });
 }
 
-/** The first executable file of that name, as libcni looks for it. */
+/** Returns the first executable file of that name, searched for as libcni does. */
 function findPlugin({ type, path }: DelegateCall): string {
   const found = path.map((directory) => join(directory, type)).find(isExecutable);
   if (found !== undefined) return found;
@@ -44,7 +44,7 @@ function isExecutable(file: string): boolean {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();
   } catch (error) {
-    // whatever it is that hides the file, the next directory may have it
+    // whatever makes the file unusable, the next directory may have another one
     if (error instanceof Error && 'code' in error) return false;
     throw error;
   }

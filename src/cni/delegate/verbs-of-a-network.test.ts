@@ -18,14 +18,14 @@ describe('GC and STATUS by the executable', { skip: executableIsMissing }, () =>
     await rm(scratch, { recursive: true, force: true });
   });
 
-  /** A plugin that keeps what it was given, and then does what the script says. */
+  /** Creates a plugin that records its input and environment, and then runs the script. */
   async function plugin(name: string, script: string): Promise<void> {
     const file = join(scratch, name);
     await writeFile(file, `#!/bin/sh\ncat > ${file}.input\nenv > ${file}.environment\n${script}\n`);
     await chmod(file, 0o755);
   }
 
-  /** As libcni calls both: without a container. */
+  /** Calls both verbs as libcni does: without a container. */
   const run = (verb: string, type: string, cniVersion = '1.1.0'): Promise<ProcessOutcome> =>
     runExecutable(built.path, {
       environment: { CNI_COMMAND: verb, CNI_PATH: scratch },

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import type { CniPaths } from './arguments.ts';
 import { removeDurable, writeAtomic } from './durable.ts';
 
-/** In the folder of the plugins; no runtime looks for it. */
+/** A file in the directory of the plugins; runtimes ignore it. */
 const record = '.static-ip-allowed';
 
-/** Whether the API once let a pod of this node read its DaemonSet, kept on the node: the next container has to know. */
+/**
+ * Records on the node that the API once allowed a pod of this node to read its DaemonSet. The next container
+ * needs to know that.
+ */
 export interface ApiAccess {
   readonly isRecorded: () => boolean;
   readonly remember: () => Promise<void>;
@@ -21,7 +24,7 @@ export function allowanceIn({ binDirectory }: CniPaths): ApiAccess {
   };
 }
 
-/** With the plugin goes what was known. */
+/** Removes the record. Called when the plugin is removed. */
 export function forgetAllowance({ binDirectory }: CniPaths): Promise<void> {
   return removeDurable(binDirectory, record);
 }

@@ -2,29 +2,32 @@ import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { isNamespace } from '../address/assert-may-ask.ts';
 
-/** Where this node keeps its CNI plugins, and what of it is meant. */
+/** The paths of this node's CNI plugins and configuration, and the options of the installation. */
 export interface CniPaths {
-  /** The folder that the runtime reads network configurations from, such as /etc/cni/net.d. */
+  /** The directory from which the runtime reads network configurations, such as /etc/cni/net.d. */
   readonly conflistDirectory: string;
-  /** The folder of its plugins, such as /opt/cni/bin. */
+  /** The directory of the runtime's plugins, such as /opt/cni/bin. */
   readonly binDirectory: string;
-  /** Name of the file to put static-ip before; absent: the one that the runtime uses, which is the first. */
+  /** Name of the file whose network static-ip wraps. Default: the first file, which the runtime uses. */
   readonly conflist: string | undefined;
-  /** `type` of the plugin in it; absent: the first one with an `ipam`. */
+  /** `type` of the plugin to wrap. Default: the first one with an `ipam`. */
   readonly plugin: string | undefined;
-  /** Namespaces whose pods may ask for an address; absent: `defaultNamespaces`. */
+  /** Namespaces whose pods may request an address. Default: `defaultNamespaces`. */
   readonly namespaces: readonly string[] | undefined;
 }
 
-/** That of the CPI's VMs in docs and manifests. */
+/** The namespace of the CPI's VMs in docs and manifests. */
 export const defaultNamespaces: readonly string[] = ['bosh'];
 
 export interface InstallArguments {
   readonly command: 'install' | 'guard' | 'installed' | 'uninstall' | 'help';
   readonly place: CniPaths;
-  /** The DaemonSet whose pod this is, in the pod's namespace; absent: nobody's, and a signal leaves everything in place. */
+  /**
+   * Name of the DaemonSet that owns this pod, in the pod's namespace. Absent: the pod has no DaemonSet, and a
+   * signal leaves the plugin installed.
+   */
   readonly daemonSet: string | undefined;
-  /** With `uninstall`: not to end before SIGTERM, as a container of a DaemonSet has to. */
+  /** For `uninstall`: wait for SIGTERM before exiting, as a container of a DaemonSet must. */
   readonly keepInstalled: boolean;
 }
 
@@ -46,7 +49,7 @@ export const usage = `Usage: static-ip COMMAND
 Without a command it is a CNI plugin, called by a container runtime.
 `;
 
-/** Throws INVALID_ARGUMENT. */
+/** Parses the command line. Throws INVALID_ARGUMENT. */
 export function parseArguments(words: readonly string[]): InstallArguments {
   const { values, positionals } = parsed(words);
   const [command = 'help', ...more] = positionals;

@@ -5,10 +5,13 @@ import type { CniPaths } from './arguments.ts';
 import { removeDurable, writeAtomic } from './durable.ts';
 import { isSystemError } from './system-error.ts';
 
-/** In the folder of the plugins; no runtime looks for it. */
+/** A file in the directory of the plugins; runtimes ignore it. */
 const record = '.static-ip-choice';
 
-/** Keeps on the node which network, plugin and namespaces an installer was told to take, for a probe that is not told. */
+/**
+ * Records on the node the options of an installer (network, plugin, namespaces), for a probe that has no
+ * arguments.
+ */
 export async function saveOptions(place: CniPaths): Promise<void> {
   const { binDirectory, conflist, plugin, namespaces } = place;
   const isTold = [conflist, plugin, namespaces].some((each) => each !== undefined);
@@ -18,7 +21,9 @@ export async function saveOptions(place: CniPaths): Promise<void> {
   else await writeAtomic(binDirectory, record, text, 0o644);
 }
 
-/** The place with what the last installer was told, where this one says nothing: a probe has no arguments of its own. */
+/**
+ * Adds the options of the last installer for those that are not given: a probe has no arguments of its own.
+ */
 export async function withSavedOptions(place: CniPaths): Promise<CniPaths> {
   const value = parseJson((await recorded(place.binDirectory)) ?? '');
   const { conflist, plugin, namespaces } = isObject(value) ? value : {};
@@ -30,7 +35,7 @@ export async function withSavedOptions(place: CniPaths): Promise<CniPaths> {
   };
 }
 
-/** With the plugin goes what was chosen. */
+/** Removes the record. Called when the plugin is removed. */
 export function deleteOptions({ binDirectory }: CniPaths): Promise<void> {
   return removeDurable(binDirectory, record);
 }

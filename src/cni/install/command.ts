@@ -12,7 +12,7 @@ import { isSystemError } from './system-error.ts';
 
 const log = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Runs one command of the installer; the exit code. */
+/** Runs one command of the installer and returns the exit code. */
 export async function runCommand(words: readonly string[]): Promise<number> {
   try {
     return await perform(parseArguments(words));
@@ -24,7 +24,7 @@ export async function runCommand(words: readonly string[]): Promise<number> {
 }
 
 async function perform({ command, place, daemonSet, keepInstalled }: InstallArguments): Promise<number> {
-  // the executable itself, which is what goes onto the node
+  // this executable itself is copied to the node
   const executable = new Executable(process.execPath);
   switch (command) {
     case 'help':
@@ -33,7 +33,8 @@ async function perform({ command, place, daemonSet, keepInstalled }: InstallArgu
     case 'installed':
       return (await isInstalled(place, executable)) ? 0 : 1;
     case 'uninstall': {
-      // before it says that it is done: whoever asks it to end then must not end it by the signal
+      // listen for the signal before the log line: a caller that sends it after that line must not kill the
+      // process
       const stop = keepInstalled ? stopSignal() : undefined;
       log(await uninstall(place));
       if (stop !== undefined) await stopped(stop);
@@ -65,7 +66,7 @@ async function perform({ command, place, daemonSet, keepInstalled }: InstallArgu
 }
 
 async function stopped(stop: AbortSignal): Promise<void> {
-  // a listener alone does not keep a process alive
+  // a listener does not keep a process alive
   while (!stop.aborted) await systemClock.sleep(3_600_000, stop);
 }
 

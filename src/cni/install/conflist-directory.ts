@@ -4,7 +4,10 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { CniPaths } from './arguments.ts';
 import { isSystemError } from './system-error.ts';
 
-/** Our own file. Runtimes use the first one by name, compared byte by byte (containerd: go-cni, libcni ConfFiles). */
+/**
+ * The file that this program writes. Runtimes use the first file by name, compared byte by byte (containerd:
+ * go-cni, libcni ConfFiles).
+ */
 export const managedConflistName = '00-0-static-ip.conflist';
 
 export interface Network {
@@ -14,7 +17,7 @@ export interface Network {
   readonly mode: number;
 }
 
-/** The configuration that the runtime would use without us; undefined where there is none yet. */
+/** Returns the configuration that the runtime would use without ours; undefined if there is none yet. */
 export async function wrappedNetwork({
   conflistDirectory,
   conflist,
@@ -31,17 +34,20 @@ export async function wrappedNetwork({
   return readNetwork(conflistDirectory, file);
 }
 
-/** Every configuration but ours, in the order in which a runtime looks at them: files alone, as libcni has it. */
+/**
+ * Returns all configuration files except ours, in the order in which a runtime reads them. Only regular files
+ * count, as in libcni.
+ */
 export async function networkFiles(directory: string): Promise<readonly string[]> {
   const names = (await readdir(directory)).filter(
     (name) => /\.(conf|conflist|json)$/u.test(name) && name !== managedConflistName,
   );
-  // whoever opened a FIFO would wait for its writer
+  // opening a FIFO would wait for its writer
   const areFiles = await Promise.all(names.map((name) => isFile(join(directory, name))));
   return names.filter((_, index) => areFiles[index]).toSorted(byBytes);
 }
 
-/** Symbolic links are followed; one that leads nowhere is no file. */
+/** True for a regular file. Symbolic links are followed; a dangling one is not a file. */
 async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
@@ -51,7 +57,7 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** Undefined where the file went away meanwhile. */
+/** Reads a configuration; undefined if the file was deleted in the meantime. */
 export async function readNetwork(directory: string, file: string): Promise<Network | undefined> {
   const path = join(directory, file);
   try {

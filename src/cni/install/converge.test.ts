@@ -31,7 +31,7 @@ const bridge = (name: string): string =>
 interface Node {
   readonly place: CniPaths;
   readonly executable: Executable;
-  /** Every file of both folders with its bytes. */
+  /** Returns every file of both folders with its bytes. */
   readonly state: () => Promise<Record<string, string>>;
   readonly file: (path: string, text: string) => Promise<void>;
 }
@@ -276,7 +276,7 @@ test('a network that cannot be read stops no removal, and the executable that it
   await install(place, executable);
   await writeFile(join(place.binDirectory, '.static-ip-allowed'), '');
   const unreadable = join(place.conflistDirectory, '20-unreadable.conf');
-  // a regular file whose reading fails, for root too
+  // a regular file that even root cannot read
   await symlink('/proc/self/mem', unreadable);
   assert.match(
     await uninstall(place),

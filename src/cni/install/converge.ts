@@ -12,9 +12,10 @@ import { isSystemError } from './system-error.ts';
 import { isJson, mentionsPlugin, wrapConflist } from './wrap-conflist.ts';
 
 /**
- * Makes the node as it is meant to be, whatever was there before: the executable first, then the configuration that names
- * it, so that a kill in between leaves a network that works. Returns what is in place, in words.
- * Rejects with STATIC_IP_NOT_INSTALLED where the present network cannot be put behind the plugin; ours is gone then.
+ * Brings the node to the desired state, whatever its state was: the executable first, then the configuration
+ * that names it, so that a kill in between leaves a working network. Returns a message with the result.
+ * Rejects with STATIC_IP_NOT_INSTALLED if the existing network cannot be wrapped; our configuration is
+ * removed then.
  */
 export async function install(place: CniPaths, executable: Executable): Promise<string> {
   const { conflistDirectory, binDirectory } = place;
@@ -28,7 +29,7 @@ export async function install(place: CniPaths, executable: Executable): Promise<
   }
   const present = await readNetwork(conflistDirectory, managedConflistName);
   if (present !== undefined && !isJson(former.text)) {
-    // its owner may be in the middle of writing it
+    // its owner may still be writing the file
     await executable.place(binDirectory);
     return `${former.file} is no JSON: until it is, ${managedConflistName} stays as it was`;
   }
@@ -43,7 +44,10 @@ export async function install(place: CniPaths, executable: Executable): Promise<
   return `static-ip is before ${former.file} by ${managedConflistName}`;
 }
 
-/** What stood behind ours is gone where this one cannot, and ours would keep a network alive that its owner removed. */
+/**
+ * Wraps the existing network. If that is impossible, removes our configuration: the network that it wraps no
+ * longer exists, and our file would keep a network alive that its owner has removed.
+ */
 async function wrapOrRemove(place: CniPaths, former: Network): Promise<string> {
   try {
     return wrappedFor(place, former);
@@ -57,8 +61,8 @@ const wrappedFor = ({ plugin, namespaces = defaultNamespaces }: CniPaths, former
   wrapConflist({ ...former, plugin, namespaces });
 
 /**
- * True where `install` would change nothing and pods get their addresses through the plugin. A network and a plugin that the
- * place does not name are those of the last `install`.
+ * True if `install` would change nothing and pods get their addresses through the plugin. Uses the network
+ * and the plugin of the last `install` if `asked` does not name them.
  */
 export async function isInstalled(asked: CniPaths, executable: Executable): Promise<boolean> {
   const place = await withSavedOptions(asked);
@@ -70,8 +74,8 @@ export async function isInstalled(asked: CniPaths, executable: Executable): Prom
 }
 
 /**
- * Puts the former network back: the configuration goes first, so that none ever names a plugin that is not there. The
- * executable stays where a configuration that is not ours names it. Again is fine.
+ * Restores the original network. The configuration is removed first, so that no configuration ever names a
+ * missing plugin. The executable stays if a configuration of others names it. Idempotent.
  */
 export async function uninstall(place: CniPaths): Promise<string> {
   const { conflistDirectory, binDirectory } = place;
@@ -87,7 +91,7 @@ export async function uninstall(place: CniPaths): Promise<string> {
     : `${managedConflistName} is removed; the executable stays, because ${user}`;
 }
 
-/** Why the executable is still needed, in words. */
+/** Returns why the executable is still needed, for a message. */
 async function firstUser(directory: string): Promise<string | undefined> {
   const files = await networkFiles(directory);
   const reasons = await Promise.all(files.map((file) => use(directory, file)));

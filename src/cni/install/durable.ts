@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { constants, copyFile, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** In front of unfinished files; neither a runtime nor a plugin search looks at them. */
+/** The prefix of unfinished files; runtimes and plugin searches ignore such names. */
 const unfinished = '.static-ip-unfinished-';
 
-/** Puts a text in place as a whole: after a kill the old file or the new one is there. */
+/** Writes a file atomically: after a kill either the old or the new file exists. */
 export async function writeAtomic(
   directory: string,
   name: string,
@@ -16,7 +16,7 @@ export async function writeAtomic(
     const file = await open(path, 'wx', mode);
     try {
       await file.writeFile(text);
-      // the umask had its say when it was made
+      // the umask has reduced the mode at creation
       await file.chmod(mode);
     } finally {
       await file.close();
@@ -24,7 +24,7 @@ export async function writeAtomic(
   });
 }
 
-/** The same with the bytes of another file, executable. A running one goes on with its old bytes. */
+/** Copies another file atomically and makes it executable. A running process keeps its old bytes. */
 export async function copyAtomic(source: string, directory: string, name: string): Promise<void> {
   await putInPlace(directory, name, async (path) => {
     await copyFile(source, path, constants.COPYFILE_EXCL);
@@ -37,13 +37,13 @@ export async function copyAtomic(source: string, directory: string, name: string
   });
 }
 
-/** Removes a file durably; an absent one is fine. */
+/** Removes a file and syncs its directory. A missing file is success. */
 export async function removeDurable(directory: string, name: string): Promise<void> {
   await rm(join(directory, name), { force: true });
   await sync(directory);
 }
 
-/** Removes what a killed installer left unfinished. */
+/** Removes the unfinished files of a killed installer. */
 export async function removeUnfinished(directory: string): Promise<void> {
   const names = await readdir(directory);
   for (const name of names.filter((each) => each.startsWith(unfinished)))

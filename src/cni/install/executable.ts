@@ -7,17 +7,20 @@ import { pipeline } from 'node:stream/promises';
 import { pluginType } from '../plugin/network-config.ts';
 import { copyAtomic } from './durable.ts';
 
-/** The executable that goes onto the node: 100 MB, so that equal bytes are not read again every time. */
+/**
+ * The executable that is copied to the node. It has 100 MB, so an unchanged copy is not read again every
+ * time.
+ */
 export class Executable {
   readonly #source: string;
-  /** Which file was found equal last. */
+  /** Identifies the file that was last found equal. */
   #compared = '';
 
   constructor(source: string) {
     this.#source = source;
   }
 
-  /** Puts it into the folder of the plugins unless the same bytes are there. */
+  /** Copies the executable into the directory of the plugins unless the same bytes are there already. */
   async place(directory: string): Promise<void> {
     const target = join(directory, pluginType);
     if (await this.isSame(directory)) {
@@ -28,7 +31,7 @@ export class Executable {
     this.#compared = identity(await stat(target));
   }
 
-  /** True where an executable file of its size is there; cheap. */
+  /** True if an executable file of the same size exists there. This check is cheap. */
   async isSame(directory: string): Promise<boolean> {
     const [ours, theirs] = await Promise.all([stat(this.#source), statOf(join(directory, pluginType))]);
     return theirs?.isFile() === true && ours.size === theirs.size && (theirs.mode & 0o777) === 0o755;

@@ -37,7 +37,7 @@ const read = (path: string): string => readFileSync(new URL(`../../../${path}`, 
 
 type PodSpec = Manifest['spec']['template']['spec'];
 
-/** Of the first object in the file. */
+/** Returns the pod spec of the first object in the file. */
 function podSpecOf(name: string): PodSpec {
   const [object = assert.fail(name)] = loadAll(read(`manifests/static-ip/${name}`)) as Manifest[];
   return object.spec.template.spec;

@@ -15,11 +15,11 @@ async function answered(context: TestContext, code: number, body: object): Retur
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   });
   context.after(close);
-  // only we end the connection: one that stays open keeps the process alive until it is killed
+  // only the client may end the connection: an open one would keep the process alive until it is killed
   server.keepAliveTimeout = 0;
   const connected = once(server, 'secureConnection') as Promise<[Socket]>;
   const state = await daemonSetState({ ...access, namespace: 'kube-system' }, 'static-ip');
-  // what is forbidden has the client ask whether the server is only starting, and once more
+  // after a 403 the client checks whether the server is only starting, and sends the request once more
   const asks = 'GET /apis/apps/v1/namespaces/kube-system/daemonsets/static-ip';
   const again = code === 403 ? ['GET /readyz', asks] : [];
   assert.deepEqual(asked, [asks, ...again]);

@@ -6,10 +6,13 @@ import { RestApi } from '../../kubernetes/rest-api.ts';
 
 const daemonSets: Resource = { group: 'apps', version: 'v1', plural: 'daemonsets', namespaced: true };
 
-/** What the API says about the DaemonSet: `refused` where it does not let us look. */
+/** The state of the DaemonSet; `refused` if the API does not allow reading it. */
 export type DaemonSetState = 'there' | 'removed' | 'refused';
 
-/** Asks the API once and closes the connection, which would keep the process alive. Rejects where nobody answers. */
+/**
+ * Reads the DaemonSet once and closes the connection, which would keep the process alive. Rejects if the API
+ * does not respond.
+ */
 export async function daemonSetState(access: Access, name: string): Promise<DaemonSetState> {
   const transport = await openTransport(access, { timeoutMs: 5000 });
   try {

@@ -62,7 +62,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
     assert.fail(`ended after: ${output}`);
   }
 
-  /** What an installer that was killed has left. */
+  /** Leaves behind what a killed installer leaves. */
   async function installed(words: Node['words']): Promise<void> {
     const child = spawn(built.path, words('install'), { stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = once(child, 'close');
@@ -101,7 +101,8 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
         environment: { CNI_COMMAND: 'VERSION' },
       });
       assert.equal(version.code, 0);
-      // never the executable alone: a configuration that names none is what the next kill would be blamed for
+      // never remove only the executable: the test would blame the next kill for a configuration that names a
+      // missing plugin
       await rm(join(root, 'net.d', managedConflistName));
       if (delay % 30 !== 0) await rm(join(root, 'bin', 'static-ip'));
     }
@@ -139,7 +140,10 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
   });
 
   describe('in a pod', { skip: namespacesAreMissing }, () => {
-    /** An API that says whether the DaemonSet is there, and a service account that is allowed to ask. */
+    /**
+     * Starts an API that reports whether the DaemonSet exists, and creates a service account that may read
+     * it.
+     */
     async function cluster(context: TestContext, root: string): Promise<{ url: URL; removed: () => void }> {
       const authority = await createTestAuthority();
       const { certificate, key } = await authority.server({ ip: '127.0.0.1' });
@@ -150,7 +154,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
           .writeHead(allowed ? code : 401, { 'content-type': 'application/json' })
           .end(JSON.stringify({ kind: 'DaemonSet', metadata: { name: 'static-ip' } }));
       });
-      // only the installer ends the connection
+      // only the installer may end the connection
       server.keepAliveTimeout = 0;
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
@@ -167,7 +171,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
       return { url: new URL(`https://127.0.0.1:${port}`), removed: () => (code = 404) };
     }
 
-    /** The mounts of a pod: its service account, where every pod has it. */
+    /** Creates the mounts of a pod: its service account at the usual path. */
     const script =
       'mount -t tmpfs tmpfs "$(readlink -f /var/run)" && mkdir -p /var/run/secrets/kubernetes.io && ' +
       'ln -s "$1" /var/run/secrets/kubernetes.io/serviceaccount && shift && exec "$@"';
@@ -195,7 +199,7 @@ describe('the installer as a process', { skip: executableIsMissing }, () => {
             stdio: ['ignore', 'pipe', 'inherit'],
           },
         );
-        // ended by the clock of a grace period it would not end with 0
+        // a process that the end of the grace period kills would not exit with 0
         const ended = once(child, 'close', { signal: AbortSignal.timeout(120_000) });
         await untilSaid(child, command === 'guard' ? 'waiting for the end' : inPlace);
         if (removal) removed();

@@ -7,7 +7,10 @@ import { runInstallLoop } from './stay-installed.ts';
 
 type Answer = DaemonSetState | 'silent';
 
-/** The life of an installer that is told to stop after so many looks, while the API answers this, the last one again. */
+/**
+ * Runs an installer that is told to stop after that many checks, while the API returns these answers; the
+ * last one is repeated.
+ */
 async function life(
   answers: readonly Answer[] | undefined,
   looks = 1,

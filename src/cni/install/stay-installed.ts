@@ -6,10 +6,10 @@ import type { DaemonSetState } from './own-daemon-set.ts';
 import { isSystemError } from './system-error.ts';
 
 export interface Installer {
-  /** Both resolve with what is now, in words, and may be done again. */
+  /** Both return a message with the result, and are idempotent. */
   readonly install: () => Promise<string>;
   readonly uninstall: () => Promise<string>;
-  /** Absent: nobody's pod. Rejects where the API does not answer. */
+  /** Absent: the pod has no DaemonSet. Rejects if the API does not respond. */
   readonly daemonSet: (() => Promise<DaemonSetState>) | undefined;
   readonly allowed: ApiAccess;
   readonly clock: Clock;
@@ -18,15 +18,19 @@ export interface Installer {
   readonly stop: AbortSignal;
 }
 
-/** Milliseconds between two looks at the directories, and between two questions to an API that does not answer. */
+/**
+ * Milliseconds between two checks of the directories, and between two requests to an API that does not
+ * respond.
+ */
 const pause = { recheckMs: 10_000, apiPollMs: 1000 };
-/** Milliseconds of the pod's grace that may pass with asking. */
+/** Milliseconds of the pod's grace period that may be spent on requests. */
 const apiTimeouts = 20_000;
 
 /**
- * Keeps the plugin in place until it is told to stop, and removes it then if the DaemonSet is being removed. A pod that ends for
- * another reason, an update or a reboot, leaves it. A DaemonSet that is gone already when the pod starts (its former container
- * died before it could remove the plugin) is removal too.
+ * Keeps the plugin installed until the stop signal, and then removes it if the DaemonSet is being deleted. If
+ * the pod ends for another reason, such as an update or a reboot, the plugin stays. The plugin is also
+ * removed if the DaemonSet no longer exists when the pod starts: the previous container died before it could
+ * remove the plugin.
  */
 export async function runInstallLoop(installer: Installer): Promise<void> {
   const { log, clock, stop } = installer;
@@ -39,14 +43,17 @@ export async function runInstallLoop(installer: Installer): Promise<void> {
   while (!stop.aborted && known !== 'removed') {
     say(await installNow(installer));
     await clock.sleep(pause.recheckMs, stop);
-    // until the API has let us look once, its refusal at the end says nothing
+    // a refusal means "removed" only after one successful read
     if (known !== 'there' && !stop.aborted) known = await lookedUp(installer, say);
   }
   if (known === 'removed' || (await isRemoved(installer))) log(await installer.uninstall());
   else log('static-ip stays in place: the DaemonSet is still there');
 }
 
-/** A network that cannot be put behind the plugin is no reason to end: who ends cannot remove it any more. */
+/**
+ * Installs, and returns errors as messages. A network that cannot be wrapped must not end this process, which
+ * could then no longer remove the plugin.
+ */
 async function installNow({ install }: Installer): Promise<string> {
   try {
     return await install();
@@ -57,8 +64,9 @@ async function installNow({ install }: Installer): Promise<string> {
 }
 
 /**
- * Deleted together with its Role and ServiceAccount, as `kubectl delete -f` does, the DaemonSet cannot be asked for any more: a
- * refusal by an API that allowed it before, to this container or to one before it, means removal.
+ * Returns whether the DaemonSet is deleted. `kubectl delete -f` deletes its Role and ServiceAccount with it.
+ * So if the API allowed the read before, to this container or to a previous one, and refuses it now, the
+ * DaemonSet is deleted.
  */
 async function isRemoved(installer: Installer): Promise<boolean> {
   const { clock, log, allowed } = installer;

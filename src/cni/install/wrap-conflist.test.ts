@@ -74,7 +74,7 @@ test('the delegate reads again what it read before', () => {
       const original = JSON.parse(JSON.stringify(plugin)) as Record<string, unknown>;
       const wrapped = wrap({ cniVersion: '1.0.0', name: 'pods', plugins: [plugin] });
       const [entry] = wrapped['plugins'] as [object];
-      // libcni puts version and name into each plugin's configuration
+      // libcni adds version and name to each plugin's configuration
       const config = parseNetworkConfig(JSON.stringify({ ...entry, cniVersion: '1.0.0', name: 'pods' }));
       assert.deepEqual(delegateConfig(config), { ...original, cniVersion: '1.0.0', name: 'pods' });
     }),

@@ -7,19 +7,22 @@ import { isSupported, supportedVersions } from '../plugin/cni-version.ts';
 import { pluginType } from '../plugin/network-config.ts';
 
 export interface WrapOptions {
-  /** The file's name, for messages and for its form: `.conflist` holds a list, anything else one plugin. */
+  /**
+   * The name of the file, for messages and for its format: `.conflist` contains a list, any other file one
+   * plugin.
+   */
   readonly file: string;
   readonly text: string;
-  /** `type` of the plugin to stand before; absent: the first one, which then has to have an `ipam`. */
+  /** `type` of the plugin to wrap. Default: the first one, which must then have an `ipam`. */
   readonly plugin: string | undefined;
-  /** Whose pods may ask for an address. */
+  /** Namespaces whose pods may request an address. */
   readonly namespaces: readonly string[];
 }
 
 /**
- * The same network with static-ip before the plugin that gives addresses. The network's name stays, because
- * host-local's reservations and the runtime's records are kept by it: pods that are there already are not
- * affected. Throws STATIC_IP_NOT_INSTALLED where that cannot be done. Pure.
+ * Returns the network with static-ip in front of the plugin that assigns addresses. The network keeps its
+ * name, because host-local's reservations and the runtime's records depend on it: existing pods are not
+ * affected. Throws STATIC_IP_NOT_INSTALLED if the network cannot be wrapped.
  */
 export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): string {
   const value = parsed(text);
@@ -48,19 +51,19 @@ export function wrapConflist({ file, text, plugin, namespaces }: WrapOptions): s
 }
 
 /**
- * As on EKS, whose aws-cni asks a daemon: the plugin with an ipam behind it does not give the pod its
- * address.
+ * The problem of a network such as EKS': aws-cni gets addresses from a daemon, and a later plugin with an
+ * ipam does not assign the address of the pod.
  */
 const chained = (first: JsonObject, later: JsonObject): string =>
   `begins with plugin '${String(first['type'])}', which has no ipam and so gives pods their addresses by itself; static-ip cannot ask it for one. ` +
   `If plugin '${String(later['type'])}' is the one that takes requested addresses, name it by --plugin`;
 
-/** False for what its owner may be in the middle of writing. */
+/** False for a text that its owner may still be writing. */
 export function isJson(text: string): boolean {
   return parsed(text) !== undefined;
 }
 
-/** True for a configuration that somebody put static-ip into by hand. */
+/** True for a configuration into which someone put static-ip by hand. */
 export function mentionsPlugin(text: string): boolean {
   const value = parsed(text);
   if (!isObject(value)) return false;
@@ -68,7 +71,7 @@ export function mentionsPlugin(text: string): boolean {
   return plugins.some((plugin) => isObject(plugin) && plugin['type'] === pluginType);
 }
 
-/** A byte order mark is no part of it: stdin of the plugin loses it, too. */
+/** Removes a byte order mark; the plugin does the same for stdin. */
 const parsed = (text: string): unknown => parseJson(text.replace(/^\uFEFF/u, ''));
 
 interface Versions {
@@ -77,9 +80,9 @@ interface Versions {
 }
 
 /**
- * A runtime that speaks CNI 1.1 takes the newest that it knows of both fields (libcni, NetworkConfFromBytes),
- * so ours holds what static-ip knows of them; an older one reads `cniVersion` alone, and knows the oldest if
- * any.
+ * Returns the versions for our configuration. A runtime for CNI 1.1 uses the newest version that it knows
+ * from both fields (libcni, NetworkConfFromBytes), so ours lists all versions that static-ip supports. An
+ * older runtime reads only `cniVersion`, and supports the oldest one if any.
  */
 function versionsOf({ cniVersion, cniVersions }: JsonObject): Versions {
   if (cniVersions === undefined) return { cniVersion: isSupported(cniVersion) ? cniVersion : undefined };
@@ -88,7 +91,10 @@ function versionsOf({ cniVersion, cniVersions }: JsonObject): Versions {
   return { cniVersion: isSupported(cniVersion) ? cniVersion : oldest, cniVersions: known };
 }
 
-/** A runtime gives a plugin what it declares, so what the delegate declares is declared for it too. */
+/**
+ * Wraps the delegate. A runtime passes a plugin only the capabilities that it declares, so static-ip also
+ * declares those of the delegate.
+ */
 function wrapped(delegate: JsonObject, namespaces: readonly string[]): JsonObject {
   const { capabilities } = delegate;
   return {

@@ -11,8 +11,9 @@ import { isObject, parseJson } from '../json.ts';
 import type { NetworkConfig } from './network-config.ts';
 
 /**
- * ADD: the delegate's result as it wrote it, once it is sure that the pod has the addresses it asks for. A delegate that
- * gave others has its work undone, and ADD fails. A pod of a namespace that may not ask for any is refused.
+ * Implements ADD: returns the delegate's result unchanged once it contains the addresses that the pod
+ * requests. If the delegate assigned others, its work is undone and ADD fails. Rejects a pod whose namespace
+ * may not request addresses.
  */
 export async function add(ask: DelegateContext, config: NetworkConfig): Promise<string> {
   const addresses = requestedAddresses(config.runtimeConfig);
@@ -52,7 +53,7 @@ function prepareAdd(ask: DelegateContext, config: NetworkConfig, addresses: read
   return { request: { ...ask, environment: { ...ask.environment, CNI_ARGS } }, input };
 }
 
-/** The delegate's error with what was asked for in front; its code and details stay. */
+/** Puts the requested addresses in front of the delegate's error; its code and details stay. */
 async function withAddresses<T>(
   asked: Promise<T>,
   addresses: readonly string[],
@@ -70,7 +71,10 @@ async function withAddresses<T>(
   }
 }
 
-/** Resolves with what could not be undone, for the error's details: a runtime that was told of a failed ADD calls DEL too. */
+/**
+ * Returns the error of a failed undo, for the details of the main error: the runtime also calls DEL after a
+ * failed ADD.
+ */
 async function undo(ask: DelegateContext, config: NetworkConfig, prevResult: unknown): Promise<string> {
   const environment = { ...ask.environment, CNI_COMMAND: 'DEL' };
   const input = { ...delegateConfig(config), ...(isObject(prevResult) && { prevResult }) };

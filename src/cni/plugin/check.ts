@@ -7,7 +7,10 @@ import { delegateConfig } from '../delegate/delegate-config.ts';
 import { isObject } from '../json.ts';
 import type { NetworkConfig } from './network-config.ts';
 
-/** CHECK: what ADD gave holds the addresses that the pod asks for, and the delegate finds its part in order. */
+/**
+ * Implements CHECK: the result of ADD contains the addresses that the pod requests, and the CHECK of the
+ * delegate succeeds.
+ */
 export async function check(ask: DelegateContext, config: NetworkConfig): Promise<string> {
   const { prevResult } = config.all;
   if (!isObject(prevResult))

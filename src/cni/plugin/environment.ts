@@ -7,11 +7,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Call {
   readonly verb: Verb;
-  /** Directories of plugins, as CNI_PATH lists them; none for VERSION. */
+  /** The plugin directories of CNI_PATH; empty for VERSION. */
   readonly path: readonly string[];
 }
 
-/** Of the verbs about one container; DEL alone may come when its network namespace is gone. */
+/**
+ * The variables of the verbs for one container. Only DEL may come when the network namespace no longer
+ * exists.
+ */
 const ofContainer = ['CNI_CONTAINERID', 'CNI_IFNAME'] as const;
 const required: Readonly<Record<Verb, readonly string[]>> = {
   ADD: [...ofContainer, 'CNI_NETNS', 'CNI_PATH'],
@@ -22,7 +25,7 @@ const required: Readonly<Record<Verb, readonly string[]>> = {
   VERSION: [],
 };
 
-/** What the environment asks for (CNI spec 1.1, section 2). Throws CniError 4. */
+/** Parses the environment of a call (CNI spec 1.1, section 2). Throws CniError 4. */
 export function parseEnvironment(environment: Environment): Call {
   const verb = verbs.find((known) => known === environment['CNI_COMMAND']);
   if (verb === undefined)

@@ -8,7 +8,7 @@ import { answerCall } from './plugin.ts';
 
 interface Attempt {
   readonly delegate: RecordingDelegate;
-  /** CNI_ARGS of the runtime. */
+  /** CNI_ARGS as the runtime passes it. */
   readonly args: string | undefined;
   readonly annotations?: object;
   readonly namespaces?: unknown;

@@ -10,14 +10,14 @@ export const pluginType = 'static-ip';
 export interface NetworkConfig {
   readonly cniVersion: CniVersion;
   readonly name: string;
-  /** The configuration of the plugin that makes the interface, as it would stand in a conflist. */
+  /** The configuration of the plugin that creates the interface, as it would be in a conflist. */
   readonly delegate: JsonObject & { readonly type: string };
   readonly runtimeConfig: JsonObject;
-  /** Everything, for what is only passed on. */
+  /** The whole configuration, for fields that are only passed on. */
   readonly all: JsonObject;
 }
 
-/** The configuration on stdin, of any verb but VERSION. Throws CniError 1, 6 or 7. */
+/** Parses the configuration on stdin, for every verb except VERSION. Throws CniError 1, 6 or 7. */
 export function parseNetworkConfig(text: string): NetworkConfig {
   const all = parseJson(text);
   if (!isObject(all))
@@ -46,7 +46,7 @@ function parseDelegate(delegate: unknown, network: string): NetworkConfig['deleg
       `network ${network} has no 'delegate': put the configuration of the plugin there that makes the interface`,
     );
   const { type } = delegate;
-  // it becomes a file name
+  // the type becomes a file name
   if (typeof type !== 'string' || !/^[a-zA-Z0-9_.-]+$/u.test(type) || type === '.' || type === '..')
     throw invalid(
       `the delegate of network ${network} has the type ${shown(type)}: the name of a plugin is needed`,

@@ -14,7 +14,7 @@ import { parseNetworkConfig } from './network-config.ts';
 
 export interface PluginCall {
   readonly environment: Environment;
-  /** All of stdin. Rejects where it cannot be read. */
+  /** Reads stdin to its end. Rejects if it cannot be read. */
   readonly readInput: () => Promise<string>;
   readonly run: RunDelegate;
 }
@@ -24,7 +24,10 @@ export interface PluginAnswer {
   readonly exitCode: 0 | 1;
 }
 
-/** One call of the plugin. Whatever goes wrong is one CNI error object on stdout and exit code 1; never rejects. */
+/**
+ * Handles one call of the plugin. Any error becomes one CNI error object on stdout and exit code 1; never
+ * rejects.
+ */
 export async function answerCall(call: PluginCall): Promise<PluginAnswer> {
   let cniVersion: CniVersion = newestVersion;
   try {
@@ -39,7 +42,7 @@ export async function answerCall(call: PluginCall): Promise<PluginAnswer> {
   }
 }
 
-/** The spec's version since which there is the verb. */
+/** The version of the spec that introduced each verb. */
 const verbsSince: Readonly<Record<Exclude<Verb, 'VERSION'>, CniVersion>> = {
   ADD: '0.3.0',
   DEL: '0.3.0',
@@ -74,7 +77,7 @@ async function runVerb(
   }
 }
 
-/** A delegate that is not there is a network that cannot be added to now. */
+/** Implements STATUS. A missing delegate means that no pod can be added now. */
 async function status(ask: Parameters<typeof callDelegate>[0], config: NetworkConfig): Promise<string> {
   try {
     return await callDelegate(ask, config, delegateConfig(config));
@@ -84,7 +87,7 @@ async function status(ask: Parameters<typeof callDelegate>[0], config: NetworkCo
   }
 }
 
-/** Answers in the version that the caller speaks, where we speak it too. */
+/** Returns the caller's version if it is supported, for the response. */
 function versionOf(input: string): CniVersion {
   const config = parseJson(input);
   return isObject(config) && isSupported(config['cniVersion']) ? config['cniVersion'] : newestVersion;

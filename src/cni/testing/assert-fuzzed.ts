@@ -5,7 +5,7 @@ import { answerCall } from '../plugin/plugin.ts';
 import { runExecutable } from './executable.ts';
 import { fuzzedCalls, oddBytes } from './fuzzed-calls.ts';
 
-/** One error object, with what the spec says is in it, and nothing else on stdout; its code. */
+/** Checks that stdout is exactly one error object as the spec requires; returns its code. */
 export function assertCniError(stdout: string): number {
   const { cniVersion, code, msg, details, ...more } = JSON.parse(stdout) as Record<string, unknown>;
   assert.ok(supportedVersions.some((version) => version === cniVersion));
@@ -17,7 +17,10 @@ export function assertCniError(stdout: string): number {
   return code;
 }
 
-/** So many calls that cannot succeed, in this process: one CNI error each, and each way out is taken by some of them. */
+/**
+ * Makes that many calls that cannot succeed, in this process: each gives one CNI error, and each error code
+ * occurs.
+ */
 export async function assertFuzzedCalls(count: number): Promise<void> {
   const seen = new Map<number, number>();
   await fc.assert(
@@ -33,12 +36,16 @@ export async function assertFuzzedCalls(count: number): Promise<void> {
     }),
     { numRuns: count },
   );
-  // every way out was taken, the delegate's own failures among them; the rarest comes about ten times in 5,000
+  // every error code occurred, the delegate's own failures among them; the rarest comes about ten times in
+  // 5,000
   for (const code of [1, 4, 6, 7, 100, 101, 102, 103])
     assert.ok((seen.get(code) ?? 0) > count / 5000, `${code}: ${seen.get(code)}`);
 }
 
-/** So many calls that cannot succeed, each a process of the executable: one CNI error each, and nothing on stderr. */
+/**
+ * Makes that many calls that cannot succeed, each as a process of the executable: each gives one CNI error,
+ * and nothing on stderr.
+ */
 export async function assertFuzzedProcesses(executable: string, count: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fuzzedCalls, oddBytes, async ({ environment, input: words }, made) => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 
 const buildScript = fileURLToPath(new URL('../../../scripts/build-static-ip.ts', import.meta.url));
 
-/** Why the executable cannot be tried here, as the reason of a skip. */
+/** Why the executable cannot be tested here, as the reason to skip. */
 export const executableIsMissing: string | false =
   !(process.platform === 'linux' && process.arch === 'x64') && 'needs Linux on x86-64';
 
@@ -16,7 +16,7 @@ export interface BuiltExecutable {
   readonly remove: () => Promise<void>;
 }
 
-/** The executable as it is shipped, in a folder of its own. */
+/** Builds the executable as it is shipped, in its own folder. */
 export async function buildExecutable(): Promise<BuiltExecutable> {
   const directory = await mkdtemp(join(tmpdir(), 'static-ip-'));
   const done = spawnSync(process.execPath, [buildScript, directory], { encoding: 'utf8' });
@@ -40,7 +40,7 @@ export interface ProcessOptions {
   readonly directory?: string;
 }
 
-/** One process with that environment and no other, stdin to exit. */
+/** Runs one process with only that environment, and returns its output and exit code. */
 export async function runExecutable(program: string, options: ProcessOptions = {}): Promise<ProcessOutcome> {
   const child = spawn(program, [...(options.words ?? [])], {
     env: { ...options.environment },
@@ -51,7 +51,7 @@ export async function runExecutable(program: string, options: ProcessOptions = {
     child.on('error', reject);
     child.on('close', resolve);
   });
-  // a process may end before it read everything
+  // a process may exit before it has read everything
   child.stdin.on('error', () => {});
   child.stdin.end(options.input ?? '');
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), closed]);

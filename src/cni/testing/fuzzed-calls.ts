@@ -6,12 +6,12 @@ import { verbs } from '../plugin/environment.ts';
 export interface FuzzedCall {
   readonly environment: Readonly<Record<string, string>>;
   readonly input: string;
-  /** What the delegate does, should it come so far: never a success. */
+  /** The result of the delegate if it is called: never a success. */
   readonly outcome: DelegateOutcome;
 }
 
 const surrogates = { first: 0xd800, count: 0x800 };
-/** Any character, as `unit: 'binary'` has them, which takes seconds to make a map of them all. */
+/** Any character, as in `unit: 'binary'`, which takes seconds to build its map of all characters. */
 const unit = fc.nat(0x10ffff - surrogates.count).map(
   (number) => String.fromCodePoint(number < surrogates.first ? number : number + surrogates.count),
   (text) => {
@@ -70,7 +70,7 @@ const ipam = fc.record(
   },
   { requiredKeys: [] },
 );
-/** Right more often than wrong: a wrong field stops a call, and what is behind it is never reached. */
+/** Correct more often than wrong: a wrong field ends a call, and later checks would never be reached. */
 const mostly = (right: string): fc.Arbitrary<unknown> =>
   fc.oneof({ weight: 12, arbitrary: fc.constant<unknown>(right) }, { weight: 1, arbitrary: odd });
 
@@ -107,7 +107,10 @@ const config = fc.record(
   { requiredKeys: ['cniVersion', 'name', 'delegate'] },
 );
 
-/** A parser's stack ends at thousands, and hundreds of such calls tell that as well as thousands of them. */
+/**
+ * A parser's stack ends at a depth of thousands; hundreds of such calls show that as well as thousands of
+ * them.
+ */
 const depth = fc.oneof(
   { weight: 20, arbitrary: fc.nat(100) },
   { weight: 1, arbitrary: fc.integer({ min: 2000, max: 20_000 }) },
@@ -123,7 +126,7 @@ const input = fc.oneof(
   { weight: 1, arbitrary: depth.map((count) => '['.repeat(count)) },
 );
 
-/** No NUL: an environment cannot hold one. */
+/** Without NUL, which an environment cannot contain. */
 const word = fc.string({ unit, maxLength: 20 }).map((text) => text.replaceAll('\0', ''));
 const variable = (right: string): fc.Arbitrary<string> =>
   fc.oneof({ weight: 20, arbitrary: fc.constant(right) }, { weight: 1, arbitrary: word });
@@ -139,7 +142,7 @@ const variables = {
   CNI_ARGS: variable('IgnoreUnknown=1;K8S_POD_NAMESPACE=bosh;K8S_POD_NAME=p'),
   CNI_PATH: variable('/nonexistent'),
 };
-/** Whole more often than not; else any of them may be missing. */
+/** Complete in most cases; otherwise any variable may be missing. */
 const environment = fc.oneof(
   {
     weight: 8,
@@ -163,10 +166,10 @@ const failing = fc.oneof(
   }),
 );
 
-/** Calls that cannot succeed, most of them nearly right. */
+/** Calls that cannot succeed, most of them almost correct. */
 export const fuzzedCalls: fc.Arbitrary<FuzzedCall> = fc.record({ environment, input, outcome: failing });
 
-/** Bytes that are no UTF-8, at some place of the input or in its stead; undefined: the input as it is. */
+/** Bytes that are not UTF-8, inserted into the input or in place of it; undefined: the unchanged input. */
 export const oddBytes: fc.Arbitrary<((input: string) => Uint8Array) | undefined> = fc.option(
   fc
     .record({ at: fc.nat(600), isAlone: fc.boolean(), bytes: fc.uint8Array({ minLength: 1, maxLength: 8 }) })

@@ -3,11 +3,14 @@ import type { DelegateCall, DelegateOutcome, RunDelegate } from '../delegate/del
 export interface RecordingDelegate {
   readonly run: RunDelegate;
   readonly calls: readonly DelegateCall[];
-  /** The configuration that the delegate read last. */
+  /** Returns the configuration that the delegate read last. */
   readonly lastConfig: () => Record<string, unknown>;
 }
 
-/** A delegate that keeps what it is asked and answers what the test says, in turn; the last answer again and again. */
+/**
+ * Creates a delegate that records its calls and returns the given answers in turn; the last answer is
+ * repeated.
+ */
 export function recordingDelegate(...answers: readonly DelegateOutcome[]): RecordingDelegate {
   const calls: DelegateCall[] = [];
   return {
@@ -21,7 +24,7 @@ export function recordingDelegate(...answers: readonly DelegateOutcome[]): Recor
   };
 }
 
-/** What a delegate prints that gave these addresses. */
+/** Returns the output of a delegate that assigned these addresses. */
 export function gave(...addresses: readonly string[]): DelegateOutcome {
   const ips = addresses.map((address) => ({ address: `${address}/${address.includes(':') ? 64 : 16}` }));
   return { exit: 0, stdout: `${JSON.stringify({ cniVersion: '1.0.0', ips, dns: {} })}\n` };

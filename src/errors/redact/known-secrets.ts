@@ -1,7 +1,7 @@
 import type { Redact } from './redactor.ts';
 import { redactor } from './redactor.ts';
 
-/** What a process has learnt to be secret so far, and a redactor for it. */
+/** The secrets that a process knows so far, and a redactor for them. */
 export interface KnownSecrets {
   readonly add: (secrets: readonly string[]) => void;
   readonly redact: Redact;

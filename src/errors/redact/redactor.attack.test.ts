@@ -18,7 +18,7 @@ const inHtml = (text: string): string =>
     .replaceAll('@', '&#x40;');
 const form = (text: string): string => new URLSearchParams({ '': text }).toString().slice(1);
 
-/** How servers and programs quote. */
+/** The ways in which servers and programs quote. */
 const quotations: Readonly<Record<string, (text: string) => string>> = {
   'as it is': (text) => text,
   'JSON-escaped': json,
@@ -46,7 +46,7 @@ const quotations: Readonly<Record<string, (text: string) => string>> = {
   ),
 };
 
-/** The bare texts that a reader gets out of a message, by decoding what looks decodable. */
+/** Returns the texts that a reader could get from a message by decoding everything that looks encoded. */
 function decodings(message: string): string[] {
   const unescaped = message.replaceAll(/\\u(....)|\\n|\\(.)/gu, (_, code?: string, character?: string) =>
     code === undefined ? (character ?? '\n') : String.fromCharCode(Number.parseInt(code, 16)),

@@ -2,18 +2,21 @@ import { secretStrings } from './secret-strings.ts';
 import type { DecodedView } from './text-view.ts';
 import { viewsOf } from './text-view.ts';
 
-/** A shorter text is cut out only where it is a word: `on` or `bosh` stand in messages for other things. */
+/**
+ * A shorter secret is redacted only if it is a whole word: messages use `on` or `bosh` with other meanings.
+ */
 const minSecretLength = 6;
-/** A line of a longer secret; a shorter one may stand anywhere. */
+/** The minimum length of a line of a longer secret; a shorter line may be ordinary text. */
 const maxLineLength = 12;
 
 export type Redact = (text: string) => string;
 
 /**
- * A function that replaces every secret of `sources` (and the password of each URL among them) by `<redacted>`, also
- * without the blanks around it, line by line, JSON-escaped, URL-encoded or -decoded, and in base64 (alone or in the middle of
- * something). A short one is replaced where it is a word. The last line of defence: messages may carry text of a server.
- * Does nothing before it is first called.
+ * Returns a function that replaces every secret of `sources` (and the password of each URL among them) by
+ * `<redacted>`. Also recognizes a secret without surrounding blanks, line by line, JSON-escaped, URL-encoded
+ * or -decoded, and in base64 (alone or inside other data). A short secret is replaced only as a whole word.
+ * This is the last line of defence, because messages may contain text of a server. Prepares nothing before
+ * the first call.
  */
 export function redactor(...sources: readonly unknown[]): Redact {
   let forms: Forms | undefined;
@@ -25,7 +28,7 @@ export function redactor(...sources: readonly unknown[]): Redact {
 
 interface Forms {
   readonly long: readonly string[];
-  /** Those of `long` that differ as UTF-8, a character for each byte. */
+  /** The forms of `long` as UTF-8, one character per byte. */
   readonly longInBytes: readonly string[];
   readonly short: readonly RegExp[];
 }
@@ -66,7 +69,10 @@ function urlDecoded(secret: string): string | undefined {
   }
 }
 
-/** What is text in base64, as the keys of a kubeconfig are; a random password decodes to no text. */
+/**
+ * Decodes text in base64, such as the keys of a kubeconfig. Undefined for other values: a random password
+ * does not decode to text.
+ */
 function base64Decoded(secret: string): string | undefined {
   if (!/^[A-Za-z0-9+/\s]{16,}=*\s*$/u.test(secret)) return undefined;
   const run = secret.replaceAll(/[\s=]/gu, '');
@@ -115,7 +121,10 @@ function rangesIn(view: DecodedView, { long, longInBytes, short }: Forms): Range
   return found;
 }
 
-/** What is no base64 decodes to anything: two letters between odd ones are no word. */
+/**
+ * True if the match is in decoded text. Text that is not base64 decodes to random bytes: two letters between
+ * them are not a word.
+ */
 function isInText(bytes: string, index: number): boolean {
   const end = bytes.indexOf('\0', index);
   const run = bytes.slice(bytes.lastIndexOf('\0', index) + 1, end < 0 ? undefined : end);

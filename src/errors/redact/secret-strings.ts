@@ -1,6 +1,6 @@
-/** Cut out of a message, one character would show itself by where it is missing. */
+/** A one-character secret is not redacted: the gaps would reveal it. */
 const shortest = 2;
-/** Of a text whose key does not say that it is a secret. */
+/** The minimum length of a secret whose key does not mark it as secret. */
 const longEnough = 6;
 const longNumber = 8;
 const secretPaths = new RegExp(
@@ -13,13 +13,16 @@ const secretPaths = new RegExp(
   ].join('|')})$`,
   'u',
 );
-/** Answers to a question such as `keep_root_password`, never secrets: cut out, they would be guessed and leave nonsense. */
+/**
+ * Values of options such as `keep_root_password`, never secrets: redacting them would reveal them and make
+ * messages unreadable.
+ */
 const booleanKeys = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
   /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)(?:s|[_-]data)?$/iu;
 /**
- * They name things and are no secrets: parts of create_vm's env, the name of a user, Secrets in a cluster, and as whom a kubeconfig
- * acts, which the API's errors name.
+ * Keys whose values are names, not secrets: parts of create_vm's env, the name of a user, Secrets of a
+ * cluster, and the impersonated user of a kubeconfig, which errors of the API contain.
  */
 const nonSecretKeys = new Set([
   ...['group', 'groups', 'tags', 'username', 'image_pull_secrets', 'imagePullSecrets'],
@@ -27,8 +30,9 @@ const nonSecretKeys = new Set([
 ]);
 
 /**
- * The strings of values whose contents are secret, whatever their shape, and the passwords of the URLs among them. What is below a
- * key of secrets is one, however short. A loop, since YAML makes circles and a text nests as deep as it likes.
+ * Returns the strings of values whose contents are secret, whatever their shape, and the passwords of URLs
+ * among them. Everything below a key for secrets counts, however short. Iterative, not recursive, because
+ * YAML allows cycles and any depth.
  */
 export function secretStrings(source: unknown): string[] {
   return stringsIn(
@@ -38,8 +42,8 @@ export function secretStrings(source: unknown): string[] {
 }
 
 /**
- * The same of variables by name: all but short ones and those that plainly name a place (addresses, paths, URLs without a password),
- * which messages need. A long number may be a PIN.
+ * Returns the secrets among variables, by name: all values except short ones and those that clearly name a
+ * location (addresses, paths, URLs without a password), which messages need. A long number may be a PIN.
  */
 export function variableSecrets(variables: Readonly<Record<string, unknown>>): string[] {
   return stringsIn(variables, (text, isSecret, isNumber) => {
@@ -48,17 +52,23 @@ export function variableSecrets(variables: Readonly<Record<string, unknown>>): s
   });
 }
 
-/** The same of values of which only some are secret: those that a key, a URL or a PEM header says are. */
+/**
+ * Returns the secrets among values of which only some are secret: those that a key, a URL or a PEM header
+ * marks.
+ */
 export function secretsInFlags(source: unknown): string[] {
   return stringsIn(source, (text, isSecret) => isSecret || text.includes('PRIVATE KEY-----'));
 }
 
-/** Passwords of the URLs in a value; the URLs themselves name servers and are no secret. */
+/** Returns the passwords of URLs in a value. The URLs themselves name servers and are not secret. */
 export function urlPasswords(source: unknown): string[] {
   return stringsIn(source, () => false);
 }
 
-/** `key` of a toleration or a selector is the name of a taint or label. */
+/**
+ * True for keys whose values are names. The `key` of a toleration or selector is the name of a taint or
+ * label.
+ */
 const isName = (key: string, parent: object): boolean =>
   nonSecretKeys.has(key) || (key === 'key' && 'operator' in parent);
 
@@ -91,7 +101,10 @@ function stringsIn(
   return [...found].filter((secret) => secret.trim().length >= shortest && !booleanKeys.test(secret));
 }
 
-/** Up to each `@` before a blank or a quotation mark: a password may hold what a URL should have encoded. */
+/**
+ * Returns the possible passwords of URLs. Each `@` before a blank or a quotation mark may end one, because a
+ * password may contain characters that a URL should encode.
+ */
 function passwordsOf(text: string): string[] {
   return [...text.matchAll(/[a-z][a-z0-9+.-]*:\/\/[^\s:@/"']*:([^\s"']+)@/giu)].flatMap(([, tail = '']) => {
     const parts = tail.split('@');

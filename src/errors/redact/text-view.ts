@@ -1,25 +1,25 @@
 /**
- * A text as a reader sees it who undoes an encoding. Each of its characters knows the part of the original that it came
- * from, so that what is found here can be cut out there.
+ * A decoded form of a text. Each character maps to its range in the original, so that a secret found here can
+ * be removed there.
  */
 export interface DecodedView {
   readonly text: string;
-  /** Where the character at an index begins and ends in the original. */
+  /** The start and the end in the original of the character at an index. */
   readonly start: (index: number) => number;
   readonly end: (index: number) => number;
-  /** One character for each byte: a secret is to be looked for as UTF-8. */
+  /** True if each character is one byte: secrets are then searched for as UTF-8. */
   readonly isBytes: boolean;
 }
 
 /** Deep enough for a URL in JSON in base64 in a quoted text. */
 const maxDepth = 4;
 
-/** In characters of all views of one text: a server must not make us work for ever. */
+/** The limit in characters for all views of one text: a server must not be able to keep this process busy. */
 const maxLength = 2_000_000;
 
 /**
- * The text itself, and what undoing the encodings in which programs quote shows, in any order, each once. Undefined for a text
- * that unfolds to more than anybody reads.
+ * Returns the text itself and its decoded forms for all encodings that programs use for quoting, in any
+ * order, each once. Undefined if the decoded forms exceed the limit.
  */
 export function viewsOf(text: string): readonly DecodedView[] | undefined {
   const own: DecodedView = { text, start: (index) => index, end: (index) => index + 1, isBytes: false };
@@ -52,7 +52,7 @@ const decoders: readonly ((view: DecodedView) => DecodedView | undefined)[] = [
   ...[0, 1, 2, 3].map((offset) => (view: DecodedView) => base64Decoded(view, offset)),
 ];
 
-/** Collects the characters of a view with the parts of the original that they stand for. */
+/** Collects the characters of a view with their ranges in the original. */
 class ViewBuilder {
   readonly #pieces: string[] = [];
   readonly #starts: number[] = [];
@@ -63,7 +63,7 @@ class ViewBuilder {
     this.#of = of;
   }
 
-  /** A piece whose characters all stand for [from, to) of the former view. */
+  /** Adds text whose characters all stand for [from, to) of the previous view. */
   add(piece: string, from: number, to: number): void {
     this.#pieces.push(piece);
     for (let index = 0; index < piece.length; index += 1) {
@@ -87,7 +87,7 @@ class ViewBuilder {
   }
 }
 
-/** The view with each match replaced; undefined where there is none. */
+/** Returns the view with each match replaced; undefined if there is no match. */
 function replaced(
   view: DecodedView,
   pattern: RegExp,
@@ -115,7 +115,7 @@ const namedEntities: Readonly<Record<string, string>> = {
   e: '\x1B',
 };
 
-/** The escapes of JSON, Go's %q, JavaScript and Ruby. */
+/** Decodes the escapes of JSON, Go's %q, JavaScript and Ruby. */
 function unescaped(view: DecodedView): DecodedView | undefined {
   if (!view.text.includes('\\')) return undefined;
   return replaced(view, /\\(?:u[0-9a-f]{4}|x[0-9a-f]{2}|[^ux])/giu, (found) => {
@@ -127,7 +127,7 @@ function unescaped(view: DecodedView): DecodedView | undefined {
 
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Of the pages that proxies answer with. */
+/** Decodes HTML entities: proxies respond with HTML pages. */
 function withoutEntities(view: DecodedView): DecodedView | undefined {
   if (!view.text.includes('&')) return undefined;
   return replaced(view, /&(?:#\d{1,6}|#x[\da-f]{1,5}|amp|lt|gt|quot|apos);/giu, (found) => {
@@ -137,7 +137,7 @@ function withoutEntities(view: DecodedView): DecodedView | undefined {
   });
 }
 
-/** Of URLs; in forms a blank is a plus. */
+/** Decodes percent-encoding of URLs; in forms a blank is a plus. */
 function percentDecoded(view: DecodedView, isForm: boolean): DecodedView | undefined {
   if (!view.text.includes(isForm ? '+' : '%')) return undefined;
   const pattern = isForm ? /(?:%[0-9a-f]{2})+|\+/giu : /(?:%[0-9a-f]{2})+/giu;
@@ -152,12 +152,15 @@ function percentDecoded(view: DecodedView, isForm: boolean): DecodedView | undef
   });
 }
 
-/** Both alphabets, perhaps broken into lines. Words look the same; what they decode to is nothing that anybody looks for. */
+/**
+ * Matches both alphabets, with line breaks allowed. Ordinary words match as well; they decode to bytes that
+ * match no secret.
+ */
 const base64Run = /[\w+/-]{6,}(?:[ \t]*\r?\n[ \t]*[\w+/-]+)*/gu;
 
 /**
- * The bytes of all runs, with a NUL after each. What was quoted may begin in the middle of what was encoded, or behind other
- * letters, so that each of four offsets may be the one at which the groups of four begin.
+ * Decodes all base64 runs, with a NUL after each. A quotation may begin in the middle of the encoded text or
+ * follow other letters, so the groups of four may begin at any of four offsets.
  */
 function base64Decoded(view: DecodedView, offset: number): DecodedView | undefined {
   const builder = new ViewBuilder(view);

@@ -1,6 +1,6 @@
 /**
- * The beginning of a text, of at most that length: half a token at its end would be known to no one that looks for the whole.
- * Of a text without a space that is nothing, which it says.
+ * Truncates a text to at most that length, at a word boundary. Half a token would hide it from the redactor,
+ * which looks for whole secrets. A text without a space is replaced by a note.
  */
 export function truncateAtWord(text: string, length: number): string {
   if (text.length <= length) return text;
@@ -9,7 +9,7 @@ export function truncateAtWord(text: string, length: number): string {
   return words === '' ? `(${text.length} characters without a space left out)` : words;
 }
 
-/** A text whose beginning was dropped, perhaps within a word, without what is left of that word. */
+/** Drops the first word of a text whose beginning was cut off, perhaps within that word. */
 export function dropFirstWord(text: string): string {
   const blank = text.search(/\s/u);
   return blank < 0 ? '' : text.slice(blank + 1);

@@ -15,7 +15,7 @@ export interface TestAuthority {
   client(user: string): Promise<KeyPair>;
 }
 
-/** A certificate authority that lives for one test. */
+/** Creates a certificate authority for one test. */
 export async function createTestAuthority(): Promise<TestAuthority> {
   const x509 = await loadX509();
   const keys = await generateKeys();
@@ -70,7 +70,10 @@ function validity(): { notBefore: Date; notAfter: Date } {
   return { notBefore: new Date(Date.now() - hour), notAfter: new Date(Date.now() + 24 * hour) };
 }
 
-/** tsyringe, inside x509, insists on these functions of the reflect-metadata package and gets along without data. */
+/**
+ * Loads x509. Its dependency tsyringe requires these functions of the reflect-metadata package, and works if
+ * they return nothing.
+ */
 async function loadX509(): Promise<X509> {
   if (!('getMetadata' in Reflect)) {
     const nothing = (): undefined => undefined;

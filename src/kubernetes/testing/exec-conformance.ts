@@ -20,7 +20,7 @@ const exec = (access: Access, command: string[], more: Partial<ExecOptions> = {}
     ...more,
   });
 
-/** exec on Node's `ws` and on the one that Bun puts in its place. */
+/** Cases of exec for Node's `ws` and for Bun's replacement of it. */
 export const execConformance: readonly ExecCase[] = [
   {
     name: 'returns output and exit code 0',

@@ -25,14 +25,14 @@ const exited = (code: string): object => ({
 
 export interface ExecServer {
   readonly access: Access;
-  /** The same server, where only a proxy knows the way. */
+  /** The same server, reachable only through a proxy. */
   readonly proxied: Access;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Speaks the server's side of v5.channel.k8s.io; the first word of the command says how to behave. A shell runs, on this machine;
- * in the pod `killed` its container runtime is killed under it.
+ * Starts a server for v5.channel.k8s.io. The first argument of the command selects the behaviour. A shell
+ * runs on this machine; in the pod `killed` the container runtime is killed under it.
  */
 export async function startExecServer(
   onUpgrade: (request: IncomingMessage) => void = () => undefined,

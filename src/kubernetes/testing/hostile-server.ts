@@ -10,12 +10,12 @@ import { createTestAuthority } from './certificates.ts';
 import { closedPort } from './closed-port.ts';
 import { startProxy } from './proxy-server.ts';
 
-/** Everything the transport's conformance suite needs to know; plain data, so that it can be sent to Bun. */
+/** The input of the transport's conformance suite; plain data, so that it can be sent to Bun. */
 export interface HostileServers {
   readonly server: string;
   readonly wrongNameServer: string;
   readonly refusedServer: string;
-  /** A server that only the proxy knows the way to; its certificate is that of `localhost`. */
+  /** A server that is reachable only through the proxy; its certificate is for `localhost`. */
   readonly proxiedServer: string;
   readonly proxy: string;
   /** A proxy that opens no tunnel. */
@@ -32,11 +32,11 @@ const chunks = `${ok}Transfer-Encoding: chunked\r\n\r\n`;
 
 interface RawAnswer {
   readonly text: string;
-  /** Sent after it on and on. */
+  /** A text that is sent repeatedly after it, without end. */
   readonly goesOn?: string;
 }
 
-/** What is no answer of HTTP/1.1. */
+/** Responses that are not valid HTTP/1.1. */
 export const malformedAnswers: Readonly<Record<string, RawAnswer>> = {
   'another protocol': { text: 'SSH-2.0-OpenSSH_9.2\r\n\r\n' },
   'a header without a name': { text: `${ok}: x\r\nContent-Length: 0\r\n\r\n` },
@@ -51,7 +51,9 @@ export const malformedAnswers: Readonly<Record<string, RawAnswer>> = {
   'headers that do not end': { text: ok, goesOn: 'a: b\r\n'.repeat(1 << 12) },
 };
 
-/** Real TLS servers that behave well or badly as the path says; they ask for a client certificate. */
+/**
+ * Starts real TLS servers that behave well or badly depending on the path; they request a client certificate.
+ */
 export async function startHostileServers(): Promise<HostileServers & { close(): Promise<void> }> {
   const authority = await createTestAuthority();
   const other = await createTestAuthority();
@@ -168,7 +170,7 @@ async function answer(
   }
 }
 
-/** Bytes in place of an answer. */
+/** Returns the raw bytes to send instead of a response. */
 function rawAnswer(path: string): RawAnswer | undefined {
   if (path === '/blanks') return { text: `${ok}x:${' \t'.repeat(30_000)}a\r\nContent-Length: 0\r\n\r\n` };
   if (path === '/more-than-asked')

@@ -3,7 +3,8 @@ import { openTransport } from '../open-transport.ts';
 import { serverAccess } from '../server-access.ts';
 import type { ServerAccess } from '../server-access.ts';
 
-// Run by Bun with the parts of an access and the proxy as JSON on stdin; prints what became of a request as a JSON line.
+// Run by Bun with the parts of an access and the proxy as JSON on stdin; prints the outcome of a request as a
+// JSON line.
 const { parts, proxy } = JSON.parse(await text(process.stdin)) as { parts: ServerAccess; proxy: string };
 try {
   const access = { ...serverAccess(parts, { HTTPS_PROXY: proxy }), namespace: 'default' };

@@ -3,7 +3,7 @@ import type { Access } from '../access.ts';
 import { openTransport } from '../open-transport.ts';
 import { execInPod } from '../pod-exec.ts';
 
-// Run by Bun with accesses as JSON on stdin; sends a request of each kind, and prints one JSON line per way.
+// Run by Bun with accesses as JSON on stdin; sends a request of each kind, and prints one JSON line per kind.
 const { access, proxied, exec } = JSON.parse(await text(process.stdin)) as Record<string, Access>;
 const kinds: Record<string, () => Promise<unknown>> = {
   direct: () => ask(access),

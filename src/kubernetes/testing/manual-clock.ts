@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 
-/** A clock that stands still until the test moves it. */
+/** A clock that only the test moves. */
 export class ManualClock implements Clock {
   #now: number;
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
@@ -28,12 +28,12 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** How long each sleeper still sleeps, shortest first. */
+  /** The remaining milliseconds of each sleeper, shortest first. */
   get pending(): number[] {
     return this.#sleepers.map(({ at }) => at - this.#now).toSorted((one, other) => one - other);
   }
 
-  /** Moves time and wakes whoever is due, in order. */
+  /** Moves the time and wakes the sleepers that are due, in order. */
   advance(milliseconds: number): void {
     this.#now += milliseconds;
     for (const { at, wake } of this.#sleepers.toSorted((one, other) => one.at - other.at)) {

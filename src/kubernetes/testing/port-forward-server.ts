@@ -9,19 +9,19 @@ import { startTlsServer } from './tls-server.ts';
 
 export interface PortForwardServer {
   readonly access: Access;
-  /** What `GET` and lists answer, by the collection's path; may be changed. */
+  /** The objects that `GET` and lists return, by the collection's path; may be changed. */
   readonly objects: Map<string, KubernetesObject[]>;
-  /** Ports of this machine by `namespace/pod:port`: what listens there. */
+  /** The listening port of this machine for each `namespace/pod:port`. */
   readonly listeners: Map<string, number>;
-  /** Every request and upgrade: method and path with its query. */
+  /** The method, path and query of every request and upgrade. */
   readonly requests: string[];
   /** Breaks every forwarded connection, as a restart of the API server does. */
   readonly breakConnections: () => void;
-  /** Tells every client that the pod has reset its connection, behind what came before. */
+  /** Sends every client the error that the pod has reset its connection, after earlier data. */
   readonly resetPods: () => void;
-  /** Bytes of pods that were sent since the start. */
+  /** Returns the number of bytes sent by pods since the start. */
   readonly forwarded: () => number;
-  /** Of pings since the start. */
+  /** Returns the number of pings since the start. */
   readonly pings: () => number;
   readonly close: () => Promise<void>;
 }
@@ -29,9 +29,9 @@ export interface PortForwardServer {
 const subprotocol = 'v4.channel.k8s.io';
 
 /**
- * An API server that serves lists with the selectors that a tunnel sends, and the server's side of
- * v4.channel.k8s.io as a kubelet speaks it. A pod that is not among its objects is not found, and an
- * `unknown` one is of a server without port forwarding.
+ * Starts an API server that serves lists with the selectors that a tunnel sends, and v4.channel.k8s.io as a
+ * kubelet does. A pod that is not in `objects` is not found. A pod named `unknown` belongs to a server
+ * without port forwarding.
  */
 export async function startPortForwardServer(): Promise<PortForwardServer> {
   const objects = new Map<string, KubernetesObject[]>();
@@ -118,7 +118,7 @@ function answer(url: URL, objects: Map<string, KubernetesObject[]>, response: Se
     );
 }
 
-/** By the one field and the one label that a tunnel selects by. */
+/** Filters by the one field and the one label that a tunnel selects by. */
 const selected =
   (url: URL) =>
   (object: KubernetesObject): boolean => {
@@ -138,7 +138,7 @@ function refuse(socket: Duplex, pod: string): void {
   );
 }
 
-/** As containerd's answers were recorded from Kubernetes 1.36. */
+/** Forwards like containerd; the messages were recorded from Kubernetes 1.36. */
 function forward(
   socket: WebSocket,
   port: number,

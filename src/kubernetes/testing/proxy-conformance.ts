@@ -4,7 +4,7 @@ import type { HostileServers } from './hostile-server.ts';
 import type { ConformanceCase } from './transport-case.ts';
 import { access, fails, parseEcho, using } from './transport-case.ts';
 
-/** What the transports that know the way through a proxy do beside the rest; knows no test runner either. */
+/** Cases for transports that support a proxy, in addition to the others. Independent of a test runner. */
 export const proxyConformance: readonly ConformanceCase[] = [
   {
     name: 'reaches the server through a proxy, to which it shows its password, with the TLS of the server',

@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 
-/** `user:pass word`. */
+/** The credentials `user:pass word`. */
 const expected = `Basic ${Buffer.from('user:pass word').toString('base64')}`;
 
-/** An HTTP proxy whose tunnels all end at that port of this machine, for those who know its password. */
+/** Starts an HTTP proxy whose tunnels all end at that port of this machine. Clients need its password. */
 export async function startProxy(target: string): Promise<{ port: number; close(): void }> {
   const server = createServer();
   server.on('connect', (request, socket) => {

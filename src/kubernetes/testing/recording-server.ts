@@ -4,26 +4,29 @@ import { startExecServer } from './exec-server.ts';
 import { startProxy } from './proxy-server.ts';
 import { startTlsServer } from './tls-server.ts';
 
-/** What a request said about whom it speaks as; plain data, in the order in which it was sent. */
+/** The impersonation of one request; plain data, in the order in which requests were sent. */
 interface Recorded {
   readonly method: string;
   readonly path: string;
-  /** Name in lower case and value of each line `Impersonate-...`. */
+  /** The name in lower case and the value of each header `Impersonate-...`. */
   readonly impersonation: readonly (readonly [string, string])[];
 }
 
 export interface RecordingServer {
-  /** How it is reached, as the administrator. */
+  /** The access as the administrator. */
   readonly access: Access;
   /** The same server, through a proxy. */
   readonly proxied: Access;
-  /** The same, for commands in pods: `echo`. */
+  /** The same server, for commands in pods: `echo`. */
   readonly exec: Access;
   readonly requests: Recorded[];
   readonly close: () => Promise<void>;
 }
 
-/** Real TLS servers that answer every request with an empty object and write down as whom it was sent. */
+/**
+ * Starts real TLS servers that respond to every request with an empty object and record its impersonation
+ * headers.
+ */
 export async function startRecordingServer(): Promise<RecordingServer> {
   const requests: Recorded[] = [];
   const record = (request: IncomingMessage): void => void requests.push(recorded(request));

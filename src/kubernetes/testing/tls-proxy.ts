@@ -7,12 +7,15 @@ import type { KeyPair } from './certificates.ts';
 
 export interface TlsProxy {
   readonly url: string;
-  /** Of each tunnel that was asked for: the subject of the client certificate that the proxy was shown. */
+  /** The subject of the client certificate that the proxy received, for each tunnel request. */
   readonly shown: (string | undefined)[];
   close(): void;
 }
 
-/** A proxy that is spoken to in TLS and takes any client certificate; its tunnels all end at that port of this machine. */
+/**
+ * Starts a proxy with TLS that accepts any client certificate. Its tunnels all end at that port of this
+ * machine.
+ */
 export async function startTlsProxy({ certificate, key }: KeyPair, target: number): Promise<TlsProxy> {
   const shown: (string | undefined)[] = [];
   const server = createServer({ cert: certificate, key, requestCert: true, rejectUnauthorized: false });

@@ -11,7 +11,10 @@ export interface TestServer {
   readonly close: () => Promise<void>;
 }
 
-/** A TLS server on port 0 that asks for a client certificate, and the access that has one. */
+/**
+ * Starts a TLS server on port 0 that requests a client certificate, and returns an access with such a
+ * certificate.
+ */
 export async function startTlsServer(
   handler: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<TestServer> {

@@ -3,7 +3,7 @@ import { bigLength, malformedAnswers } from './hostile-server.ts';
 import type { ConformanceCase } from './transport-case.ts';
 import { access, fails, openStreams, parseEcho, using } from './transport-case.ts';
 
-/** What an API server, or who stands in for one, may send to both transports. Knows no test runner either. */
+/** Attacks by an API server, or by an impostor of one, on both transports. Independent of a test runner. */
 export const transportAttacks: readonly ConformanceCase[] = [
   {
     name: 'refuses an answer that does not end, and closes the connection',

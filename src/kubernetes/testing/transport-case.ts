@@ -13,7 +13,7 @@ export interface ConformanceCase {
   readonly run: (make: MakeTransport, servers: HostileServers) => Promise<void>;
 }
 
-/** What the server of `/echo` has seen. */
+/** A request as the server of `/echo` received it. */
 export interface Echo {
   method: string;
   url: string;
@@ -21,7 +21,7 @@ export interface Echo {
   body: string;
   socket: number;
   openStreams: number;
-  /** How often each method came to `/reset`. */
+  /** The number of requests to `/reset` by method. */
   broken: Record<string, number>;
 }
 

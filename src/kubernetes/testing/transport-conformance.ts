@@ -6,7 +6,7 @@ import { bigLength } from './hostile-server.ts';
 import type { ConformanceCase } from './transport-case.ts';
 import { access, fails, openStreams, parseEcho, using } from './transport-case.ts';
 
-/** What both transports have to do alike. Knows no test runner, so that it also runs inside Bun. */
+/** Cases that both transports must pass. Independent of a test runner, so that they also run inside Bun. */
 export const transportConformance: readonly ConformanceCase[] = [
   {
     name: 'sends method, prefix, path, query, body and content type, and reads the answer',
@@ -135,7 +135,7 @@ export const transportConformance: readonly ConformanceCase[] = [
           credentials: { current, issued: async () => [await current()], refused: () => undefined },
         }),
         async (transport) => {
-          // one that connects ahead has asked before
+          // a transport that connects ahead has requested credentials before
           const before = asked;
           for (const next of [before + 1, before + 2]) {
             const echo = parseEcho(await transport.request({ method: 'GET', path: '/echo' }));

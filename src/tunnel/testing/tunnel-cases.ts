@@ -12,8 +12,8 @@ import { parseNetworks } from '../networks.ts';
 import { startTunnel } from '../start-tunnel.ts';
 
 /**
- * A cluster with a pod of which port 25555 says `the director` and ends, port 26 says `begun` and stays, and
- * port 6868 is nobody's.
+ * A cluster with a pod: port 25555 sends `the director` and ends, port 26 sends `begun` and stays open, and
+ * nothing listens on port 6868.
  */
 export interface TunnelWorld {
   readonly access: Access;
@@ -21,11 +21,11 @@ export interface TunnelWorld {
   readonly namespace: string;
   readonly networks: readonly string[];
   readonly pod: { readonly name: string; readonly address: string };
-  /** Its port 443 is the pod's 25555. */
+  /** Port 443 of the Service leads to port 25555 of the pod. */
   readonly service: { readonly name: string; readonly address: string };
-  /** In the networks; no pod has it. */
+  /** An address in the networks that no pod has. */
   readonly absent: string;
-  /** Every connection through the API server breaks; resolves when it serves again. */
+  /** Breaks every connection through the API server; resolves when it serves again. */
   readonly restartApi: () => Promise<void>;
 }
 
@@ -62,7 +62,7 @@ interface TunnelCase {
   readonly run: (t: TestContext, world: TunnelWorld) => Promise<void>;
 }
 
-/** What a tunnel does with every cluster. */
+/** The cases that a tunnel must pass with every cluster. */
 export const tunnelCases: readonly TunnelCase[] = [
   {
     name: 'a pod and a Service are reached by address and by name',
