@@ -6,7 +6,7 @@ import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
 import { bootstrapObjects } from './access/built-in-roles.ts';
 import { defaultClassAnnotation } from './kinds/storage-classes.ts';
 
-/** The namespace of the kubeconfig's context, which holds BOSH's objects. */
+/** The namespace of the kubeconfig's context, which contains BOSH's objects. */
 export const boshNamespace = 'bosh';
 
 /** The provisioner of the class `local`, whose volumes the claim binder creates. */

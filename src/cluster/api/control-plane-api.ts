@@ -19,8 +19,8 @@ export interface ControlPlaneApi extends KubernetesApi {
    */
   finalizeNamespace(name: string): Promise<void>;
   /**
-   * Returns true if `predicate` accepts any object of the list. The predicate sees the stored objects and must
-   * not change them.
+   * Returns true if `predicate` accepts any object of the list. The predicate sees the stored objects and
+   * must not change them.
    */
   anyMatch(
     resource: Resource,

@@ -119,7 +119,7 @@ async function serve(
 }
 
 /**
- * Dropping a header such as `Impersonate-User` would change who the request is from, so too many headers are
+ * Dropping a header such as `Impersonate-User` would change the user of the request, so too many headers are
  * rejected. Throws ApiError 431.
  */
 function checkHeaderCount({ rawHeaders }: IncomingMessage): void {

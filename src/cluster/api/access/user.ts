@@ -7,7 +7,7 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Members may do everything, whatever roles say. */
+/** Members may do everything, whatever their roles are. */
 export const mastersGroup = 'system:masters';
 export const authenticatedGroup = 'system:authenticated';
 
@@ -18,7 +18,7 @@ export function serviceAccountUsername(namespace: string, name: string): string 
   return `${accountPrefix}${namespace}:${name}`;
 }
 
-/** Returns the service account that a user name stands for; undefined for other users. */
+/** Returns the service account of a user name; undefined for other users. */
 export function parseServiceAccountUsername(
   userName: string,
 ): { namespace: string; name: string } | undefined {

@@ -20,9 +20,10 @@ export interface ListStart {
 }
 
 /**
- * Reads continue, resourceVersion and resourceVersionMatch (apimachinery pkg/apis/meta/internalversion/
- * validation, apiserver pkg/storage). `list` is the list that a token must belong to. Throws ApiError 400
- * (token, version), 422 (a combination that is not allowed), 504 (a version not reached).
+ * Reads continue, resourceVersion and resourceVersionMatch (apimachinery
+ * pkg/apis/meta/internalversion/validation, apiserver pkg/storage). `list` is the list that a token must
+ * belong to. Throws ApiError 400 (token, version), 422 (a combination that is not allowed), 504 (a version
+ * not reached).
  */
 export function listStart({ store }: Registry, query: StartQuery, list: string): ListStart {
   const token = query.continue ?? '';

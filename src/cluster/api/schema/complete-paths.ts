@@ -92,8 +92,8 @@ const paths: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Returns true if this server has every field that Kubernetes 1.36 has at that path, so that any other field
- * is a typing error. `path` has no indices. metadata is complete in every kind. status holds observations: no
- * server acts on its fields.
+ * is a typing error. `path` has no indices. metadata is complete in every kind. status contains observations:
+ * no server acts on its fields.
  */
 export function isCompletePath(kind: string, path: string): boolean {
   return /^(metadata|status)(\.|$)/.test(path) || paths[kind]?.includes(path) === true;

@@ -18,7 +18,7 @@ export interface ResourceQuota extends StoredObject {
 /**
  * Applies the admission plugin ResourceQuota to a create or an update: what an object uses in addition must
  * be left in every quota of its namespace. Usage is counted from the stored objects, so that two concurrent
- * writes cannot both use the last of it. Throws ApiError 403.
+ * writes cannot both use the same remainder. Throws ApiError 403.
  */
 export function admitQuota(
   registry: Registry,
