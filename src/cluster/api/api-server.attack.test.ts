@@ -14,7 +14,7 @@ import type { Answer, Call, TestServer } from './testing/test-server.ts';
 const rbac = 'rbac.authorization.k8s.io';
 const collection = '/api/v1/namespaces/bosh/configmaps';
 
-/** Calls as a service account of the namespace bosh with that role. */
+/** Returns a client for a service account of the namespace bosh with that role. */
 async function asAccount(
   server: TestServer,
   roleRef: { kind: string; name: string },
@@ -175,7 +175,10 @@ test('a selector of more than 200 terms, each compared with each object, is refu
 
 const portOf = ({ url }: TestServer): number => Number(new URL(url).port);
 
-/** A connection of somebody without a certificate; `allowHalfOpen`: who does not close it when the server does. */
+/**
+ * Opens a connection without a client certificate. With `allowHalfOpen` it stays open when the server closes
+ * its side.
+ */
 async function stranger(t: TestContext, server: TestServer, allowHalfOpen = false): Promise<Socket> {
   const address = { port: portOf(server), host: '127.0.0.1', allowHalfOpen };
   const socket = connectTls({ ...address, ca: server.credentials.authority });
@@ -184,11 +187,14 @@ async function stranger(t: TestContext, server: TestServer, allowHalfOpen = fals
   return socket;
 }
 
-/** A write meets a connection that the server has ended. */
+/**
+ * Waits for the close of the connection. A write to a connection that the server has ended fails, which is
+ * ignored.
+ */
 const closed = (socket: Socket): Promise<unknown> =>
   new Promise((resolve) => socket.on('error', () => socket.destroy()).once('close', resolve));
 
-/** What the server says until it closes. */
+/** Returns everything that the server sends until it closes the connection. */
 async function closing(socket: Socket): Promise<string> {
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -202,7 +208,7 @@ test('objects of megabytes, written again and again, are not kept for watches th
   await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'a' } });
   const path = `${collection}?watch=true&resourceVersion=${server.api.registry.store.revision}`;
   const response = await server.open(path);
-  // what is not consumed is not read
+  // A response that is not consumed is not read from the socket.
   const ended = new Promise((resolve) => response.on('error', resolve).once('close', resolve));
   const put = (n: number): Promise<Answer> => {
     const data = { big: String(n).padEnd(1_000_000, 'x') };
@@ -216,7 +222,7 @@ test('objects of megabytes, written again and again, are not kept for watches th
   });
   await ended;
   assert.doesNotMatch(text, /"big":"90"/, 'all 90 MB were kept for it');
-  // nor for a watch that may come
+  // A later watch does not get the events either.
   const { text: late } = await server.call(`${path}&timeoutSeconds=1`);
   assert.match(late, /^\{"type":"ERROR",.*"code":410/u);
 });

@@ -6,15 +6,15 @@ import { snapshotAnnotations } from '../../kubernetes/snapshot.ts';
 import { bootstrapObjects } from './access/built-in-roles.ts';
 import { defaultClassAnnotation } from './kinds/storage-classes.ts';
 
-/** The namespace that the kubeconfig's context names, where BOSH's objects live. */
+/** The namespace of the kubeconfig's context, which contains BOSH's objects. */
 export const boshNamespace = 'bosh';
 
-/** The provisioner of the class `local`, whose volumes the claim binder makes. */
+/** The provisioner of the class `local`, whose volumes the claim binder creates. */
 export const localProvisioner = 'bosh-kubernetes.io/local';
 
 const namespaceNames = ['default', 'kube-system', 'kube-public', 'kube-node-lease', boshNamespace];
 
-/** Makes the objects that a cluster has from the start, where they are missing. Idempotent. */
+/** Creates the initial objects of a cluster that do not exist yet. Idempotent. */
 export async function bootstrapCluster(api: KubernetesApi): Promise<void> {
   for (const name of namespaceNames) await createIfMissing(api, namespaces, { metadata: { name } });
   for (const [resource, object] of bootstrapObjects(namespaceNames))

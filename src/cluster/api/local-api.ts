@@ -28,8 +28,9 @@ import { requestToken } from './tokens/request-token.ts';
 import type { IssuedToken, TokenRequest } from './tokens/token-request.ts';
 
 /**
- * The API server without its network: the same rules, stored objects and errors, in process, for the controllers,
- * the node and tests. What goes in and what comes out are copies; a write is in the journal when it resolves.
+ * The API server without its network: it has the same rules, stored objects and errors, in process, for the
+ * controllers, the node and tests. Arguments and results are copied. When a write resolves, it is in the
+ * journal.
  */
 export class LocalApi implements ControlPlaneApi {
   /** For the HTTPS server, which serves the same registry. */
@@ -133,7 +134,7 @@ export class LocalApi implements ControlPlaneApi {
     return requestToken(this.registry, { namespace, name: account }, request) as unknown as IssuedToken;
   }
 
-  /** Brings the journal to the disk and closes it. The object must not be used afterwards. */
+  /** Writes the journal to the disk and closes it. The object must not be used afterwards. */
   close(): Promise<void> {
     return this.registry.store.close();
   }

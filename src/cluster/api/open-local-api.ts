@@ -11,19 +11,22 @@ import { ObjectStore } from './store/object-store.ts';
 import { loadTokenKey } from './tokens/token-key.ts';
 
 export interface LocalApiOptions {
-  /** The cluster's directory; the objects are in its `journal/`. */
+  /** The cluster's directory. Its `journal/` contains the objects. */
   readonly directory: string;
   readonly clock?: Clock;
-  /** How many changes of the last five minutes a watch can look back, at least. */
+  /** The minimum number of changes, of the last five minutes, that a watch can start from. */
   readonly historySize?: number;
-  /** Served beside the cluster's own, for tests: their objects are kept, and nobody here acts on them. */
+  /**
+   * Kinds that are served in addition to the cluster's, for tests. Their objects are stored, and nothing here
+   * acts on them.
+   */
   readonly moreKinds?: readonly Kind[];
 }
 
 /**
- * Opens the objects of a cluster, new or as an earlier process left them, with namespaces and StorageClass in place.
- * One process at a time: two would write one journal. Close it with `close()`.
- * Rejects with ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal.
+ * Opens the objects of a cluster, new or from an earlier process, and creates namespaces and StorageClass if
+ * they are missing. Only one process may do so at a time: two would write one journal. The caller must call
+ * `close()`. Rejects with ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal.
  */
 export async function openLocalApi(options: LocalApiOptions): Promise<LocalApi> {
   const { directory, clock = systemClock, historySize, moreKinds = [] } = options;

@@ -9,13 +9,14 @@ import { addressText, serviceRange } from './kinds/service/service-ranges.ts';
 const namespace = 'default';
 const name = 'kubernetes';
 
-/** The address of that Service: the first one of the range, as everywhere. */
+/** The address of that Service: the first one of the range, as in Kubernetes. */
 export const apiServerAddress = addressText(serviceRange.first + 1);
 
 /**
- * Makes the Service `default/kubernetes` that every cluster has (kubernetes: pkg/controlplane/controller/kubernetesservice),
- * and says where it leads. Its port is the server's own and not 443, where a cluster without root may not listen.
- * Idempotent; what somebody changed is brought back.
+ * Creates or updates the Service `default/kubernetes` of every cluster (kubernetes:
+ * pkg/controlplane/controller/kubernetesservice) and its EndpointSlice. Its port is the server's own port and
+ * not 443, because a cluster without root may not listen there. Idempotent. Other changes to these objects
+ * are reverted.
  */
 export async function publishApiServer(api: KubernetesApi, url: URL): Promise<void> {
   const port = Number(url.port);
@@ -37,7 +38,7 @@ export async function publishApiServer(api: KubernetesApi, url: URL): Promise<vo
     try {
       await api.create(services, service);
     } catch (error) {
-      // a Service of an earlier version's cluster may have asked for that address
+      // In a cluster of an earlier version, another Service may have that address.
       if (!isApiError(error, 422)) throw error;
       const { clusterIP: _taken, ...spec } = service.spec;
       await api.create(services, { ...service, spec });
@@ -55,7 +56,7 @@ async function createOrUpdate(
   const reference = { resource, namespace, name };
   try {
     const { ports } = content.spec ?? {};
-    // its address stays what it is
+    // The address of an existing Service does not change.
     const wanted = ports === undefined ? content : { spec: { ports } };
     await api.patch(reference, { metadata: { labels: metadata.labels }, ...wanted });
   } catch (error) {

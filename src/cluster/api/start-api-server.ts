@@ -24,13 +24,16 @@ import { writePort, readPort } from './pki/kept-port.ts';
 export interface ApiServerOptions {
   readonly api: LocalApi;
   readonly console: PodConsole;
-  /** The cluster's directory: `pki/` and `kubeconfig` are made in it. */
+  /** The cluster's directory. `pki/` and `kubeconfig` are created in it. */
   readonly directory: string;
-  /** On 127.0.0.1. Absent: the port of the last time, at the first time a free one. 0: a free one. */
+  /**
+   * The port on 127.0.0.1. Absent: the port of the last start, or a free one at the first start. 0: a free
+   * one.
+   */
   readonly port?: number;
-  /** Told of what is this server's own fault (answered with 500). */
+  /** Called with internal errors (HTTP 500). */
   readonly onError: (error: unknown) => void;
-  /** Told of each request before it is served, for an access log. Headers hold secrets. */
+  /** Called with each request before it is served, for an access log. Headers contain secrets. */
   readonly onRequest?: (request: IncomingMessage) => void;
 }
 
@@ -39,15 +42,15 @@ export interface ApiServer {
   readonly url: string;
   /** The path of the administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** Stops listening and ends every connection, watches included. The LocalApi stays open. */
+  /** Stops listening and ends every connection, watches included. Does not close the LocalApi. */
   close(): Promise<void>;
 }
 
 const maximumHeaders = 200;
 
 /**
- * Serves the API over TLS 1.2+ on 127.0.0.1 and resolves when it answers and its kubeconfig is written.
- * Rejects with ProductError CLUSTER_PORT_TAKEN where another process has the port.
+ * Serves the API over TLS 1.2+ on 127.0.0.1. Resolves when it is ready and its kubeconfig is written. Rejects
+ * with ProductError CLUSTER_PORT_TAKEN if another process uses the port.
  */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { api, console: pods, directory } = options;
@@ -57,25 +60,27 @@ export async function startApiServer(options: ApiServerOptions): Promise<ApiServ
     key: credentials.serverKey,
     ca: credentials.authority,
     requestCert: true,
-    // who has no certificate gets a 401 and not a broken connection; authenticate() looks at the result
+    // The TLS handshake must not fail without a client certificate, so that the client gets a 401;
+    // authenticate() checks the result.
     rejectUnauthorized: false,
     minVersion: 'TLSv1.2',
-    // a connection has one user (authenticate.ts)
+    // The user of a connection is cached (authenticate.ts), so it must not change.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    // as Go's: the command of an exec is in the URL
+    // The same limit as in Go: the command of an exec is in the URL.
     maxHeaderSize: 1024 * 1024,
-    // of what comes before anything is known of the client, and of a body (a watch's answer may take as long as it likes)
+    // These limit the time for everything before the request is known, and for its body. The response of a
+    // watch may take any time.
     handshakeTimeout: 10_000,
     headersTimeout: 10_000,
     requestTimeout: 60_000,
     connectionsCheckingInterval: 2000,
   });
-  // more of them would take the files that the journal and the node need
+  // Limits open sockets so that the journal and the node keep file descriptors.
   server.maxConnections = 1000;
-  // Node leaves out what is beyond; one more than are allowed tells that there were (serve)
+  // Node drops headers above the limit silently, so read one more than allowed to detect it (serve).
   server.maxHeadersCount = maximumHeaders + 1;
   const served: ServerContext = { registry: api.registry, console: pods, token: credentials.token };
-  // as Go's: clients that keep connections must not find them closed under a request
+  // The same time as in Go: clients that reuse connections must not find them closed during a request.
   server.keepAliveTimeout = 180_000;
   server.on('request', (request, response) => void serve(served, request, response, options.onError));
   const { onRequest } = options;
@@ -113,7 +118,10 @@ async function serve(
   }
 }
 
-/** Some that are left out, `Impersonate-User` for one, would make another request of it. Throws ApiError 431. */
+/**
+ * Dropping a header such as `Impersonate-User` would change the user of the request, so too many headers are
+ * rejected. Throws ApiError 431.
+ */
 function checkHeaderCount({ rawHeaders }: IncomingMessage): void {
   if (rawHeaders.length > 2 * maximumHeaders) throw headersTooLarge(`more than ${maximumHeaders} headers`);
 }
@@ -136,7 +144,8 @@ async function upgrade(
     const user = authenticateAndAuthorize(served, request, { path: pathname, query });
     const route = parseResourceRoute(served.registry, pathname);
     if (route.kind.name !== 'Pod' || route.subresource !== 'exec') throw pathNotFound();
-    // since 1.35 a WebSocket's GET needs what a POST does (kubernetes: pkg/registry/core/pod/rest/subresources.go)
+    // Since 1.35 the GET of a WebSocket needs the same right as a POST (kubernetes:
+    // pkg/registry/core/pod/rest/subresources.go).
     const { namespace, name } = route;
     const target = { group: '', resource: 'pods', subresource: 'exec', namespace, name };
     authorize(served.registry, user, { verb: 'create', ...target });
@@ -153,7 +162,7 @@ function refuseUpgrade(socket: Duplex, { status }: ApiError): void {
   socket.end(
     `HTTP/1.1 ${status.code} ${STATUS_CODES[status.code] ?? 'Error'}\r\ncontent-type: application/json\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-    // its client might never close its own side, and no time limit of HTTP holds any more
+    // The client might never close its side, and HTTP timeouts no longer apply to an upgraded socket.
     () => socket.destroy(),
   );
 }
@@ -181,7 +190,7 @@ function closeServer(server: Server, upgraded: ReadonlySet<Duplex>): Promise<voi
   return new Promise((resolve, reject) => {
     server.close((error) => (error === undefined ? resolve() : reject(error)));
     server.closeAllConnections();
-    // these are no HTTP connections any more
+    // Upgraded sockets are no longer HTTP connections.
     for (const socket of upgraded) socket.destroy();
   });
 }

@@ -20,7 +20,7 @@ const spec: PersistentVolumeClaim['spec'] = {
   resources: { requests: { storage: '64Mi' } },
 };
 
-/** A disk grows, is changed, snapshotted, restored and cloned, and everything goes again. */
+/** A disk is expanded, modified, snapshotted, restored and cloned, and then everything is deleted. */
 async function changeAndCopy(cluster: ClusterFixture, until: Until): Promise<void> {
   const attributes: VolumeAttributesClass = {
     metadata: { name: 'open' },

@@ -13,7 +13,7 @@ const spec: PersistentVolumeClaim['spec'] = {
   resources: { requests: { storage: '64Mi' } },
 };
 
-/** A VM with its disk and its ephemeral volume comes and goes again. */
+/** A VM with its disk and its ephemeral volume is created and deleted. */
 async function liveAndDie(cluster: ClusterFixture, until: Until): Promise<void> {
   const secret = await cluster.api.create<KubernetesObject>(secrets, {
     metadata: { name: 'vm-1', namespace: 'bosh' },

@@ -33,15 +33,15 @@ export interface StartControllersOptions {
   readonly api: ControlPlaneApi;
   readonly provisioner: VolumeProvisioner;
   readonly clock: Clock;
-  /** The authority of the API server (PEM), for pods; absent where there is no server. */
+  /** The certificate authority of the API server (PEM), for pods; absent if there is no server. */
   readonly rootCertificate?: string;
-  /** Kubernetes' own when absent. */
+  /** Absent: the defaults of Kubernetes. */
   readonly nodeTimings?: NodeTimings;
-  /** In [0, 1), spreads retries. */
+  /** Returns a number in [0, 1), which spreads retries. */
   readonly random: () => number;
-  /** Told of every failure; what failed is tried again, so nothing has to be done about it. */
+  /** Called with every error. The failed operation is retried, so nothing needs to be done. */
   readonly onError: (error: unknown) => void;
-  /** Absent: all of them. */
+  /** The controllers to start. Absent: all of them. */
   readonly only?: readonly CreateController[];
 }
 
@@ -72,10 +72,9 @@ const allControllers: readonly CreateController[] = [
 ];
 
 /**
- * Starts all controllers; resolves when each of them has seen the cluster as it is, rejects where the API does not
- * serve what they need.
- * `stop` lets the steps under way finish and writes the events that were recorded; what is undone then is done
- * by the next start, since all state is in the API.
+ * Starts all controllers. Resolves when each of them has read the state of the cluster, rejects if the API
+ * does not serve the resources that they need. `stop` finishes reconciliations in progress and writes the
+ * recorded events. The next start continues the rest, since all state is in the API.
  */
 export async function startControllers(options: StartControllersOptions): Promise<{ stop(): Promise<void> }> {
   const recorders: EventRecorder[] = [];
@@ -93,7 +92,8 @@ export async function startControllers(options: StartControllersOptions): Promis
   const queues = (options.only ?? allControllers).map((create) => create(context));
   const informers = allInformers(context.informers);
   const watching = informers.map((informer) => informer.run());
-  // decisions wait for the whole picture: a claim must not look lost because its volume is read later
+  // Controllers start after all informers are synced: a claim must not look lost because its volume is read
+  // later.
   const working: Promise<void>[] = [];
   const stop = async (): Promise<void> => {
     for (const part of [...queues, ...informers]) {

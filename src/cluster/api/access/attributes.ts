@@ -2,27 +2,27 @@ import type { ApiError } from '../../../kubernetes/api-error.ts';
 import { groupResource, newStatusError } from '../errors/status-errors.ts';
 import type { User } from './user.ts';
 
-/** What a request wants, as an authorizer sees it (apiserver pkg/authorization/authorizer). */
+/** Attributes of a request for the authorizer (apiserver pkg/authorization/authorizer). */
 export type Attributes = ResourceAttributes | PathAttributes;
 
 export interface ResourceAttributes {
   readonly verb: string;
   readonly group: string;
-  /** The plural. */
+  /** The plural name of the resource. */
   readonly resource: string;
   readonly subresource?: string | undefined;
-  /** Absent: at the scope of the cluster, or all namespaces. */
+  /** Absent for cluster-scoped resources and for all namespaces. */
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
 }
 
-/** A path that is no resource: `/openapi/v3`. */
+/** Attributes of a path that is not a resource, such as `/openapi/v3`. */
 interface PathAttributes {
   readonly verb: string;
   readonly path: string;
 }
 
-/** The 403 of a request that nothing allows (apiserver responsewriters.ForbiddenStatusError). */
+/** Returns the 403 for a request that no role allows (apiserver responsewriters.ForbiddenStatusError). */
 export function forbiddenError(user: User, attributes: Attributes, reason = ''): ApiError {
   const sentence = `${describeRequest(user, attributes)}${reason === '' ? '' : `: ${reason}`}`;
   if ('path' in attributes) return newStatusError(403, 'Forbidden', `forbidden: ${sentence}`, {});
@@ -44,7 +44,7 @@ function describeRequest(user: User, attributes: Attributes): string {
   return `${start} resource ${JSON.stringify(qualifiedResource(attributes))} in API group ${JSON.stringify(group)} ${where}`;
 }
 
-/** `pods/exec` */
+/** Returns the resource with its subresource: `pods/exec`. */
 export function qualifiedResource({ resource, subresource = '' }: ResourceAttributes): string {
   return subresource === '' ? resource : `${resource}/${subresource}`;
 }

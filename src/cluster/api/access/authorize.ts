@@ -8,11 +8,14 @@ import type { User } from './user.ts';
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Why not, beyond that nothing allows it: roles that bindings name and that are not there. */
+  /** Errors met during the evaluation: bindings that name a role that does not exist. */
   readonly reason: string;
 }
 
-/** RBAC: allowed is what a role gives; nothing can be denied (kubernetes: plugin/pkg/auth/authorizer/rbac). */
+/**
+ * Evaluates RBAC: a request is allowed if a role grants it; there are no deny rules (kubernetes:
+ * plugin/pkg/auth/authorizer/rbac).
+ */
 export function evaluate(registry: Pick<Registry, 'store'>, user: User, attributes: Attributes): Decision {
   if (user.groups.includes(mastersGroup)) return { allowed: true, reason: '' };
   const namespace = 'path' in attributes ? undefined : attributes.namespace;
@@ -21,13 +24,13 @@ export function evaluate(registry: Pick<Registry, 'store'>, user: User, attribut
   return { allowed, reason: allowed || errors.length === 0 ? '' : `RBAC: ${aggregateMessage(errors)}` };
 }
 
-/** As decide; throws ApiError 403 for what is not allowed. */
+/** Throws ApiError 403 if `evaluate` does not allow the request. */
 export function authorize(registry: Pick<Registry, 'store'>, user: User, attributes: Attributes): void {
   const { allowed, reason } = evaluate(registry, user, attributes);
   if (!allowed) throw forbiddenError(user, attributes, reason);
 }
 
-/** As Go prints an aggregate of errors. */
+/** Formats errors as Go prints an aggregate of errors. */
 function aggregateMessage(problems: readonly string[]): string {
   const [first = '', ...more] = [...new Set(problems)];
   return more.length === 0 ? first : `[${[first, ...more].join(', ')}]`;

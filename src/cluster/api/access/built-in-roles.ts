@@ -22,7 +22,7 @@ const rule = (apiGroups: string, resources: readonly string[], verbs: readonly s
   verbs: [...verbs],
 });
 
-/** What belongs to whoever works in a namespace, as far as this cluster serves it. */
+/** Namespaced resources granted by `view`, `edit` and `admin`, limited to the kinds served here. */
 const namespacedResources = ['configmaps', 'persistentvolumeclaims', 'pods', 'serviceaccounts'];
 const view: PolicyRule[] = [
   rule(
@@ -46,7 +46,10 @@ const admin: PolicyRule[] = [
 
 const discoveryPaths = ['/api', '/api/*', '/apis', '/apis/*', '/healthz', '/livez', '/openapi', '/openapi/*'];
 
-/** The roles that a cluster has from its start (kubernetes: rbac/bootstrappolicy/policy.go), for what is served here. */
+/**
+ * The roles that a cluster has from its start (kubernetes: rbac/bootstrappolicy/policy.go), limited to the
+ * resources served here.
+ */
 const builtInRoles: ReadonlyMap<string, readonly PolicyRule[]> = new Map<string, readonly PolicyRule[]>([
   ['cluster-admin', [rule('*', ['*'], ['*']), { nonResourceURLs: ['*'], verbs: ['*'] }]],
   ['admin', admin],
@@ -65,7 +68,7 @@ const builtInRoles: ReadonlyMap<string, readonly PolicyRule[]> = new Map<string,
   ],
 ]);
 
-/** Who has them: administrators everything, everybody what kubectl needs to find its way. */
+/** Default bindings: cluster-admin for system:masters; discovery for all authenticated users. */
 const builtInBindings: ReadonlyMap<string, string> = new Map([
   ['cluster-admin', mastersGroup],
   ['system:basic-user', authenticatedGroup],
@@ -74,7 +77,9 @@ const builtInBindings: ReadonlyMap<string, string> = new Map([
 
 type BootstrapObject = KubernetesObject & Record<string, unknown>;
 
-/** The objects behind all this: the accounts of the first namespaces, the roles, their bindings, and priorities. */
+/**
+ * Returns the initial objects of a cluster: default service accounts, roles, bindings and priority classes.
+ */
 export function bootstrapObjects(namespaces: readonly string[]): [Resource, BootstrapObject][] {
   return [
     ...namespaces.map((namespace): [Resource, BootstrapObject] => [

@@ -11,14 +11,14 @@ import type { RoleRef } from './rules-of-user.ts';
 import { mastersGroup } from './user.ts';
 import type { User } from './user.ts';
 
-/** Each is looked for among the rights of the user. */
+/** Each part is compared with the rules of the user, so the number of parts is limited. */
 const maximumRuleParts = 10_000;
 const rbacGroup = 'rbac.authorization.k8s.io';
 
 /**
- * Nobody gives what they do not have: a role's rules, or those of the role that a binding names, must be covered by
- * the rights of whoever writes it, unless they may `escalate` or `bind` (kubernetes: pkg/registry/rbac).
- * Throws ApiError 403, 404 where a binding names a role that is not there, 413 for a role of more than 10,000 rights.
+ * Rejects a role, or a binding, whose rules exceed the author's own rights, unless the author may `escalate`
+ * (roles) or `bind` (bindings) (kubernetes: pkg/registry/rbac). Throws ApiError 403, 404 if a binding names a
+ * role that does not exist, 413 for a role with more than 10,000 rights.
  */
 export function assertNoEscalation(
   registry: Registry,
@@ -33,7 +33,7 @@ export function assertNoEscalation(
   const rules = kind.name.endsWith('Binding')
     ? rulesOfRole(registry, draft['roleRef'] as RoleRef, namespace)
     : ((draft['rules'] ?? []) as PolicyRule[]);
-  // four lists of a hundred words each are a hundred million rights
+  // Four lists of a hundred strings each are a hundred million rights.
   if (rules.reduce((sum, rule) => sum + countRuleParts(rule), 0) > maximumRuleParts)
     throw requestEntityTooLarge(
       `the role gives more than ${maximumRuleParts} rights (verb, group, resource and name); split it`,
@@ -69,7 +69,7 @@ function mayEscalateOrBind(
     .allowed;
 }
 
-/** Rights that differ in their verb only, as one. */
+/** Merges rights that differ only in their verbs. */
 function mergeByVerb(rights: readonly PolicyRule[]): PolicyRule[] {
   const joined = new Map<string, PolicyRule>();
   for (const { verbs = [], ...rest } of rights) {

@@ -10,7 +10,7 @@ export interface PolicyRule {
   nonResourceURLs?: string[];
 }
 
-/** Whether a rule allows that (kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go). */
+/** Returns true if the rule allows the request (kubernetes: pkg/apis/rbac/v1/evaluation_helpers.go). */
 export function ruleMatches(rule: PolicyRule, attributes: Attributes): boolean {
   if (!matchesOrWildcard(rule.verbs, attributes.verb)) return false;
   return 'path' in attributes
@@ -24,7 +24,7 @@ function matchesOrWildcard(values: readonly string[] | undefined, value: string)
   return (values ?? []).some((candidate) => candidate === '*' || candidate === value);
 }
 
-/** `*`, `pods`, `pods/exec`, or a subresource of whatever: every `scale`. */
+/** Matches `*`, `pods`, `pods/exec`, and a subresource of every resource: `scale` after `*` and a slash. */
 function resourceMatches(pattern: string, attributes: ResourceAttributes): boolean {
   if (pattern === '*' || pattern === qualifiedResource(attributes)) return true;
   const { subresource = '' } = attributes;
@@ -42,7 +42,7 @@ function urlMatches(pattern: string, path: string): boolean {
   return end < pattern.length && path.startsWith(pattern.slice(0, end));
 }
 
-/** How many rights `breakdownRule` makes of a rule. */
+/** Returns the number of rights that `breakdownRule` makes of a rule. */
 export function countRuleParts({
   verbs = [],
   nonResourceURLs = [],
@@ -54,7 +54,7 @@ export function countRuleParts({
   return verbs.length * (nonResourceURLs.length + apiGroups.length * resources.length * names);
 }
 
-/** One right of a rule: what it allows, taken apart (component-helpers auth/rbac/validation BreakdownRule). */
+/** Splits a rule into its single rights (component-helpers auth/rbac/validation BreakdownRule). */
 export function breakdownRule(rule: PolicyRule): PolicyRule[] {
   const { verbs = [], nonResourceURLs = [], resourceNames = [] } = rule;
   const names = resourceNames.length === 0 ? [undefined] : resourceNames;
@@ -73,7 +73,10 @@ export function breakdownRule(rule: PolicyRule): PolicyRule[] {
   ]);
 }
 
-/** Whether the holder of `held` has that one right, wildcards taken literally (ruleCovers). */
+/**
+ * Returns true if the rule `held` covers the single right `wanted`; wildcards are compared literally
+ * (ruleCovers).
+ */
 export function ruleCovers(held: PolicyRule, wanted: PolicyRule): boolean {
   const covers = (own: string[] | undefined, all: string[] | undefined): boolean =>
     (own ?? []).includes('*') || (all ?? []).every((value) => (own ?? []).includes(value));

@@ -24,7 +24,7 @@ interface Binding extends StoredObject {
   readonly subjects?: readonly Subject[];
 }
 
-/** What a user may do in a namespace, and the bindings whose role is missing. */
+/** The rules of a user in a namespace, and an error for each binding whose role does not exist. */
 export interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
   readonly problems: readonly string[];
@@ -33,8 +33,9 @@ export interface ResolvedRules {
 type RbacReader = Pick<Registry, 'store'>;
 
 /**
- * The rules that bindings give to a user, at the scope of the cluster and, where one is named, of a namespace
- * (kubernetes: pkg/registry/rbac/validation/rule.go). A binding to a role that is not there gives nothing.
+ * Returns the rules that bindings grant to a user, at cluster scope and, if a namespace is given, in that
+ * namespace (kubernetes: pkg/registry/rbac/validation/rule.go). A binding to a role that does not exist
+ * grants nothing.
  */
 export function rulesFor(registry: RbacReader, user: User, namespace: string | undefined): ResolvedRules {
   const rules: PolicyRule[] = [];
@@ -60,7 +61,7 @@ function bindingsFor({ store }: RbacReader, namespace: string | undefined): Bind
   ] as unknown as Binding[];
 }
 
-/** The rules of the role that a binding names. Throws ApiError 404. */
+/** Returns the rules of the role that a binding names. Throws ApiError 404. */
 export function rulesOfRole(
   { store }: RbacReader,
   { kind, name }: RoleRef,

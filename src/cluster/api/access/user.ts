@@ -1,24 +1,24 @@
-/** Who a request comes from, once its credentials were believed (apiserver pkg/authentication/user). */
+/** The authenticated user of a request (apiserver pkg/authentication/user). */
 export interface User {
   readonly name: string;
   readonly uid?: string;
   readonly groups: readonly string[];
-  /** What the credential says beyond its user: the pod that a token is bound to. */
+  /** Further attributes from the credential: the pod that a token is bound to. */
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Whoever is in it may do everything; no role can take that away. */
+/** Members may do everything, whatever their roles are. */
 export const mastersGroup = 'system:masters';
 export const authenticatedGroup = 'system:authenticated';
 
 const accountPrefix = 'system:serviceaccount:';
 
-/** `system:serviceaccount:<namespace>:<name>` */
+/** Returns `system:serviceaccount:<namespace>:<name>`. */
 export function serviceAccountUsername(namespace: string, name: string): string {
   return `${accountPrefix}${namespace}:${name}`;
 }
 
-/** The service account behind a user's name; undefined for anybody else. */
+/** Returns the service account of a user name; undefined for other users. */
 export function parseServiceAccountUsername(
   userName: string,
 ): { namespace: string; name: string } | undefined {
@@ -28,7 +28,9 @@ export function parseServiceAccountUsername(
   return { namespace, name };
 }
 
-/** The groups of every service account of a namespace (apiserver pkg/authentication/serviceaccount). */
+/**
+ * Returns the groups of every service account of a namespace (apiserver pkg/authentication/serviceaccount).
+ */
 export function serviceAccountGroups(namespace: string): readonly string[] {
   return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`];
 }

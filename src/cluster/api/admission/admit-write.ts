@@ -7,19 +7,19 @@ import type { StoredObject } from '../store/stored-object.ts';
 import { admitPodSecurity, validateNamespaceLabels } from './pod-security/admit-pod-security.ts';
 import { admitQuota } from './quota/admit-quota.ts';
 
-/** A write that is valid, on its way into the store. */
+/** A valid write that is not stored yet. */
 export interface AdmittedWrite {
   readonly draft: MutableObject;
-  /** Of an update. */
+  /** The stored object; undefined for a create. */
   readonly current: StoredObject | undefined;
-  /** Absent: the control plane itself. */
+  /** Absent if the control plane itself writes. */
   readonly user: User | undefined;
   readonly warn: (message: string) => void;
 }
 
 /**
- * What policy says about a write once it is known to be valid, as validating admission does: nobody gives rights that
- * they do not have, Pod Security, and quotas last. Not for /status. Throws ApiError 403, for a Namespace's labels 422.
+ * Applies validating admission to a write that is already valid: no escalation of rights, Pod Security, and
+ * quotas last. Not for writes of /status. Throws ApiError 403, and 422 for a Namespace's labels.
  */
 export function admitWrite(registry: Registry, kind: Kind, write: AdmittedWrite): void {
   const { draft, current, user, warn } = write;

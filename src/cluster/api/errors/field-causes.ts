@@ -1,4 +1,4 @@
-/** One reason in a 422, as apimachinery pkg/util/validation/field/errors.go words it. */
+/** One reason in a 422, with the text of apimachinery pkg/util/validation/field/errors.go. */
 export interface Cause {
   reason: string;
   message: string;
@@ -19,7 +19,7 @@ export function invalidValue(field: string, value: unknown, detail: string): Cau
   return { reason: 'FieldValueInvalid', message: `Invalid value: ${quote(value)}: ${detail}`, field };
 }
 
-/** For a value of another JSON type than its schema says. */
+/** Returns the cause for a value of another JSON type than its schema has. */
 export function wrongType(field: string, value: unknown, detail: string): Cause {
   return { ...invalidValue(field, value, detail), reason: 'FieldValueTypeInvalid' };
 }
@@ -49,7 +49,10 @@ export function tooLong(field: string, bytes: number): Cause {
   return { reason: 'FieldValueTooLong', message: `Too long: may not be more than ${bytes} bytes`, field };
 }
 
-/** For a value that Kubernetes knows and the embedded cluster does not act on: refused, never ignored. */
+/**
+ * Returns the cause for a value that Kubernetes supports and the embedded cluster does not: it is rejected,
+ * never ignored.
+ */
 export function unsupported(field: string, what: string): Cause {
   return forbiddenField(field, `the embedded cluster does not do ${what}`);
 }

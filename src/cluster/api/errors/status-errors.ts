@@ -3,14 +3,14 @@ import type { Resource } from '../../../kubernetes/api.ts';
 import type { Status } from '../../../kubernetes/object.ts';
 import type { Cause } from './field-causes.ts';
 
-/** `pods`, or `storageclasses.storage.k8s.io`: a resource as error texts and store keys name it. */
+/** Returns a resource as error texts and store keys name it: `pods`, or `storageclasses.storage.k8s.io`. */
 export function groupResource(resource: Pick<Resource, 'group' | 'plural'>): string {
   return resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`;
 }
 
 /**
- * An ApiError with a whole Status body. Texts, reasons and codes of all builders here are those of
- * apimachinery pkg/api/errors/errors.go, which clients match on.
+ * Returns an ApiError with a complete Status body. Texts, reasons and codes of all functions here are those
+ * of apimachinery pkg/api/errors/errors.go, because clients match on them.
  */
 export function newStatusError(
   code: number,
@@ -53,7 +53,7 @@ export function conflict(resource: Resource, name: string, why: string): ApiErro
   return newStatusError(409, 'Conflict', message, detailsOf(resource, name));
 }
 
-/** The conflict of a write that carries an old resourceVersion. */
+/** Returns the 409 for a write that carries an old resourceVersion. */
 export function staleVersion(resource: Resource, name: string): ApiError {
   return conflict(
     resource,
@@ -69,7 +69,7 @@ export function forbidden(resource: Resource, name: string, why: string, causes?
   });
 }
 
-/** 422 with one cause per field, as validation reports it. `causes` must not be empty. */
+/** Returns a 422 with one cause per field, as validation reports it. `causes` must not be empty. */
 export function invalid(kind: string, group: string, name: string, causes: readonly Cause[]): ApiError {
   const sentences = causes.map((cause) => `${cause.field}: ${cause.message}`);
   const list = sentences.length === 1 ? sentences.join('') : `[${sentences.join(', ')}]`;
@@ -91,8 +91,8 @@ export function expired(message: string): ApiError {
 }
 
 /**
- * For a continue token whose version is forgotten; `token` goes on in the present (apiserver pkg/storage/etcd3
- * errors.go, InconsistentContinue).
+ * Returns the 410 for a continue token whose version is no longer known. `token` continues the list at the
+ * current version (apiserver pkg/storage/etcd3 errors.go, InconsistentContinue).
  */
 export function expiredToken(token: string): ApiError {
   const { status } = expired(
@@ -111,8 +111,8 @@ export function methodNotAllowed(): ApiError {
 }
 
 /**
- * The answer for a resource that this server does not serve. Like a real server's it has no name in its details, by
- * which clients tell it from an object that is missing.
+ * Returns the 404 for a resource that this server does not serve. As on a real server its details have no
+ * name, by which clients distinguish it from an object that does not exist.
  */
 export function resourceNotServed({ group, version, plural }: Omit<Resource, 'namespaced'>): ApiError {
   const place = group === '' ? version : `${group}/${version}`;
@@ -124,7 +124,7 @@ export function resourceNotServed({ group, version, plural }: Omit<Resource, 'na
   );
 }
 
-/** The answer for a path that this server does not serve. */
+/** Returns the 404 for a path that this server does not serve. */
 export function pathNotFound(): ApiError {
   return newStatusError(404, 'NotFound', 'the server could not find the requested resource', {});
 }
@@ -168,8 +168,9 @@ export function internalError(message: string): ApiError {
 }
 
 /**
- * 507 for a write that found the disk full. Not one of Kubernetes' own answers (its store gives 500 there), but the one
- * of HTTP (RFC 4918 11.5); clients that retry a 500 gain nothing here. `file`: the journal.
+ * Returns the 507 for a write that failed because the disk is full. Kubernetes does not use this code (its
+ * store returns 500 there); it is the code of HTTP (RFC 4918 11.5). Clients that retry a 500 gain nothing
+ * here. `file`: the path of the journal.
  */
 export function insufficientStorage(file: string): ApiError {
   return newStatusError(

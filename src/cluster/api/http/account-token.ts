@@ -4,7 +4,7 @@ import { writeJson } from './answer.ts';
 import { readObject } from './body.ts';
 import type { ResourceRequest } from './resource-verbs.ts';
 
-/** POST serviceaccounts/token. Throws ApiError. */
+/** Serves POST serviceaccounts/token. Throws ApiError. */
 export async function serveTokenRequest({
   registry,
   route,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function writeJson(response: ServerResponse, code: number, body: unknown): void {
   const bytes = Buffer.from(`${JSON.stringify(body)}\n`);
   response.writeHead(code, {
@@ -15,12 +15,15 @@ export function writeJson(response: ServerResponse, code: number, body: unknown)
 const maximumWarnings = 50;
 const maxWarningLength = 256;
 
-/** Adds a Warning header (RFC 7234 5.5, code 299), which kubectl prints. To be called before the answer. */
+/**
+ * Adds a Warning header (RFC 7234 5.5, code 299), which kubectl prints. Must be called before the response is
+ * written.
+ */
 export function addWarning(response: ServerResponse, message: string): void {
   const present = response.getHeader('warning');
   const warnings = Array.isArray(present) ? present : [];
   if (warnings.length >= maximumWarnings) return;
-  // field names are the client's: nothing of them may break the header
+  // The client chooses the field names, so none of their characters may break the header.
   const text = message
     .slice(0, maxWarningLength)
     .replaceAll(/[^\x20-\x7e]/g, '?')
@@ -28,14 +31,14 @@ export function addWarning(response: ServerResponse, message: string): void {
   response.setHeader('warning', [...warnings, `299 - "${text}"`]);
 }
 
-/** Answers with the Status of an error. */
+/** Responds with the Status of an error. */
 export function answerError(response: ServerResponse, { status }: ApiError): void {
   const retryAfter = status.details?.retryAfterSeconds;
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
   writeJson(response, status.code, status);
 }
 
-/** Answers with plain text. */
+/** Responds with plain text. */
 export function answerText(response: ServerResponse, code: number, text: string): void {
   response.writeHead(code, {
     'content-type': 'text/plain; charset=utf-8',

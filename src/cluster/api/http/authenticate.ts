@@ -9,10 +9,10 @@ import { tokenIssuer, TokenProblem, verifyAccountToken } from '../tokens/account
 import { impersonatedUser } from './impersonate.ts';
 
 /**
- * Who sends a request: the subject of a client certificate of this cluster's authority (CN is the user, O its
- * groups), the administrator by the cluster's own bearer token, or a service account by one of its tokens; and, with
- * headers Impersonate-*, whom they stand for. There is no anonymous user.
- * Throws ApiError 401 for everybody else, 403 for who may not impersonate.
+ * Authenticates a request: by a client certificate of this cluster's authority (CN is the user, O the
+ * groups), by the administrator's bearer token, or by a token of a service account. With headers
+ * Impersonate-*, returns the impersonated user. There is no anonymous user. Throws ApiError 401 if neither
+ * certificate nor token is valid, 403 if the user may not impersonate.
  */
 export function authenticate(registry: Registry, request: IncomingMessage, token: string): User {
   const presented = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
@@ -23,7 +23,10 @@ export function authenticate(registry: Registry, request: IncomingMessage, token
 
 const certificateUser = Symbol('the user of its certificate');
 
-/** Of a connection, which has one certificate in its life; reading it costs more than most requests do. */
+/**
+ * Caches the user per connection: a connection has only one certificate, and reading it costs more than most
+ * requests do.
+ */
 function authenticateCertificate(
   socket: TLSSocket & { [certificateUser]?: User | undefined },
 ): User | undefined {
@@ -50,7 +53,7 @@ function userOfToken(registry: Registry, presented: string | undefined, token: s
   }
 }
 
-/** Of one length, so that the comparison takes the same time whatever was sent. */
+/** Digests have one length, so that the comparison takes the same time for any input. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -8,14 +8,15 @@ import { decodeProtobuf, protobufType } from './protobuf.ts';
 const maximumBody = 3 * 1024 * 1024;
 
 /**
- * The object in the body, sent as JSON or, by kubectl's few typed commands, as protobuf; undefined for no body.
- * Throws ApiError 400 for what cannot be parsed, 413 for more than 3 MiB, 415 for another type.
+ * Reads the object in the body, which is JSON or, from a few commands of kubectl, protobuf. Returns undefined
+ * if there is no body. Throws ApiError 400 if the body cannot be parsed, 413 above 3 MiB, 415 for another
+ * content type.
  */
 export async function readObject(request: IncomingMessage): Promise<unknown> {
   return (await readBody(request))?.value;
 }
 
-/** The same, with the members that the text has more than once. */
+/** Like `readObject`, and also returns the duplicate members of the text. */
 export async function readBody(request: IncomingMessage): Promise<ParsedJson | undefined> {
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
@@ -25,7 +26,10 @@ export async function readBody(request: IncomingMessage): Promise<ParsedJson | u
   return parseBytes(bytes);
 }
 
-/** The JSON in the body, whatever type it says (patches name their own). Throws ApiError 400 and 413. */
+/**
+ * Reads the JSON in the body and ignores its content type (patches have types of their own). Throws ApiError
+ * 400 and 413.
+ */
 export async function readPatch(request: IncomingMessage): Promise<ParsedJson> {
   return parseBytes(await readBytes(request));
 }
@@ -33,7 +37,7 @@ export async function readPatch(request: IncomingMessage): Promise<ParsedJson> {
 async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  // who sends too much is told so: the connection stays
+  // The connection stays open, so that the client of an oversized body receives the 413.
   const incoming = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   for await (const chunk of incoming) {
     length += chunk.length;
@@ -49,7 +53,7 @@ function parseBytes(bytes: Buffer): ParsedJson {
     return parseJson(bytes.toString());
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // the parser's own message quotes the text, which may hold a secret
+    // The parser's own message quotes the text, which may contain a secret.
     throw badRequest('the object provided is unrecognized (must be of type JSON)');
   }
 }

@@ -1,4 +1,4 @@
-/** The text of a percent-encoded one; as it is, where it is no percent-encoding. */
+/** Decodes percent-encoded text; returns the text unchanged if it is not a valid percent-encoding. */
 export function tryDecodeUriComponent(text: string): string {
   try {
     return decodeURIComponent(text);

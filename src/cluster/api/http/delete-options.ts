@@ -13,7 +13,10 @@ const schema = fields({
   dryRun: array(string),
 });
 
-/** DeleteOptions from the body, or, where there is none, from the query. Throws ApiError 400 and 422. */
+/**
+ * Reads DeleteOptions from the body; options that the body does not set are read from the query. Throws
+ * ApiError 400 and 422.
+ */
 export function parseDeleteOptions(body: unknown, query: URLSearchParams): DeleteObjectOptions {
   if (query.has('orphanDependents'))
     throw badRequest('orphanDependents is not served: dependents go after their owner (docs/operating.md)');
@@ -31,8 +34,8 @@ export function parseDeleteOptions(body: unknown, query: URLSearchParams): Delet
 }
 
 /**
- * Throws ApiError 400 for a propagation policy that this server does not serve: a client that asks for Foreground or
- * Orphan must not find its dependents deleted in another way.
+ * Throws ApiError 400 for a propagation policy that this server does not support: a client that requests
+ * Foreground or Orphan must not find its dependents deleted in another way.
  */
 export function assertBackgroundPropagation(policy: unknown): void {
   if (policy === undefined || policy === '' || policy === 'Background') return;

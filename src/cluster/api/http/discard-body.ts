@@ -3,8 +3,9 @@ import type { IncomingMessage } from 'node:http';
 const maximumDiscarded = 3 * 1024 * 1024;
 
 /**
- * Throws away what is still to come of a body that will not be read, so that its client, which may be in the midst of it, hears
- * the answer. Resolves at its end, when the client has gone, or after as much as any body may have.
+ * Discards the rest of a body that is not processed, so that a client that is still sending receives the
+ * response. Resolves at the end of the body, when the client disconnects, or after the maximum size of a
+ * body.
  */
 export function drainRequest(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return Promise.resolve();

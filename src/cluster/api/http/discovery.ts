@@ -7,11 +7,14 @@ interface Subresource {
   readonly name: string;
   readonly kind: string;
   readonly verbs: readonly string[];
-  /** Of the object that is sent, where it is another than the resource's: kubectl drain looks for it. */
+  /**
+   * The group and version of the object that is sent, if they differ from the resource's: kubectl drain looks
+   * for them.
+   */
   readonly of?: { readonly group: string; readonly version: string };
 }
 
-/** The subresources of a kind, as discovery lists them. */
+/** Returns the subresources of a kind, as discovery lists them. */
 function subresourcesOf(kind: Kind): Subresource[] {
   const status = kind.hasStatus
     ? [{ name: 'status', kind: kind.name, verbs: ['get', 'patch', 'update'] }]
@@ -41,7 +44,7 @@ function subresourcesOf(kind: Kind): Subresource[] {
 
 const verbsOf = (kind: Kind): string[] => (kind.review === undefined ? allVerbs : ['create']);
 
-/** metav1.APIResourceList of a group and version; undefined where it has no kinds. */
+/** Returns the metav1.APIResourceList of a group and version; undefined if it has no kinds. */
 export function resourceList(kinds: Iterable<Kind>, group: string, version: string): JsonRecord | undefined {
   const resources = isInGroup(kinds, group).filter(({ resource }) => resource.version === version);
   if (resources.length === 0) return undefined;
@@ -71,7 +74,7 @@ export function resourceList(kinds: Iterable<Kind>, group: string, version: stri
   };
 }
 
-/** metav1.APIGroup of a named group; undefined where there is none. */
+/** Returns the metav1.APIGroup of a named group; undefined if the group does not exist. */
 export function apiGroup(kinds: Iterable<Kind>, group: string): JsonRecord | undefined {
   const versions = versionsOf(kinds, group).map((version) => ({
     groupVersion: `${group}/${version}`,
@@ -81,7 +84,7 @@ export function apiGroup(kinds: Iterable<Kind>, group: string): JsonRecord | und
   return { kind: 'APIGroup', apiVersion: 'v1', name: group, versions, preferredVersion: versions[0] };
 }
 
-/** metav1.APIGroupList of all named groups. */
+/** Returns the metav1.APIGroupList of all named groups. */
 export function apiGroupList(kinds: Iterable<Kind>): JsonRecord {
   const names = new Set([...kinds].map(({ resource }) => resource.group).filter((group) => group !== ''));
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: [...names].map((name) => apiGroup(kinds, name)) };

@@ -21,14 +21,14 @@ export interface ServerContext {
   readonly token: string;
 }
 
-/** One request, from its URL to its answer. Throws ApiError. */
+/** Serves one request, from its URL to its response. Throws ApiError. */
 export async function handleRequest(
   served: ServerContext,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const { pathname, searchParams: query } = parseUrl(request);
-  // a watch has a timeout of its own
+  // A watch has a timeout parameter of its own.
   if (booleanParameter(query, 'watch') !== true) checkTimeout(query);
   const user = authenticateAndAuthorize(served, request, { path: pathname, query });
   if (serveDiscovery(served.registry, pathname, request, response)) return;
@@ -57,7 +57,7 @@ export async function handleRequest(
 
 const anonymousUser: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] };
 
-/** Who asks, if that may be: throws ApiError 401 and 403. */
+/** Returns the user of a request that is allowed. Throws ApiError 401 and 403. */
 export function authenticateAndAuthorize(
   { registry, token }: ServerContext,
   request: IncomingMessage,
@@ -88,7 +88,7 @@ function subresourceOf(kind: string, name: string | undefined): Subresource {
   return found;
 }
 
-/** The URL of a request. Throws ApiError 400 for one that cannot be parsed. */
+/** Parses the URL of a request. Throws ApiError 400 if it is not valid. */
 export function parseUrl(request: IncomingMessage): URL {
   const url = URL.parse(request.url ?? '/', 'https://localhost');
   if (url === null) throw badRequest('the URL of the request cannot be parsed');

@@ -1,12 +1,15 @@
 import type { Status } from '../../../kubernetes/object.ts';
 
-/** Both carry a channel byte before each message; v5 adds the close signal (KEP-4006). Best first. */
+/**
+ * The supported protocols, preferred first. Both have a channel byte before each message; v5 adds the close
+ * signal (KEP-4006).
+ */
 export const execProtocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io'] as const;
 
-/** apimachinery pkg/util/remotecommand/constants.go */
+/** Channel numbers (apimachinery pkg/util/remotecommand/constants.go). */
 export const channels = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 255 } as const;
 
-/** The first protocol that both sides speak. */
+/** Returns the first of our protocols that the client offers. */
 export function chooseProtocol(offered: Iterable<string>): (typeof execProtocols)[number] | undefined {
   const names = new Set(offered);
   return execProtocols.find((protocol) => names.has(protocol));
@@ -16,7 +19,7 @@ export function encodeChannelMessage(channel: number, data: Uint8Array): Buffer 
   return Buffer.concat([Uint8Array.of(channel), data]);
 }
 
-/** What the error channel says at the end: Success, or NonZeroExitCode with the code as a cause. */
+/** Returns the Status that ends the error channel: Success, or NonZeroExitCode with the code as a cause. */
 export function exitStatus(exitCode: number): Partial<Status> {
   if (exitCode === 0) return { metadata: {}, status: 'Success' };
   return {
@@ -28,7 +31,7 @@ export function exitStatus(exitCode: number): Partial<Status> {
   };
 }
 
-/** A TerminalSize message; undefined where it is none. */
+/** Parses a TerminalSize message; returns undefined if it is not valid. */
 export function parseResize(data: Uint8Array): { columns: number; rows: number } | undefined {
   const [, columns, rows] = /"Width":(\d{1,5}),"Height":(\d{1,5})/.exec(Buffer.from(data).toString()) ?? [];
   return columns === undefined || rows === undefined

@@ -5,32 +5,32 @@ import type { Status } from '../../../kubernetes/object.ts';
 import type { ExecSession } from '../../node/pod-console.ts';
 import { channels, exitStatus, encodeChannelMessage, parseResize } from './exec-protocol.ts';
 
-/** Which outputs of the command the client asked for. */
+/** The outputs of the command that the client requested. */
 export interface ExecOutputs {
   readonly stdout: boolean;
   readonly stderr: boolean;
 }
 
-/** A command that does not read lets its client send this much ahead. */
+/** Input in bytes that a client may send ahead to a command that does not read. */
 const maximumInput = 16 * 1024 * 1024;
 
 /**
- * Joins a WebSocket and a command until the command has ended and all of its output is sent, or the client is gone,
- * which kills the command (as containerd does).
+ * Connects a WebSocket to a command until the command has ended and all of its output is sent. Kills the
+ * command if the client disconnects (as containerd does).
  */
 export async function pipeExec(socket: WebSocket, session: ExecSession, outputs: ExecOutputs): Promise<void> {
   let ended = false;
   socket.on('close', () => {
     if (!ended) session.kill();
   });
-  // the close event follows
+  // The close event follows.
   socket.on('error', () => socket.terminate());
-  // a command may end before it has read its input
+  // A command may end before it has read its input.
   session.stdin?.on('error', () => undefined);
   session.stdin?.on('drain', () => socket.resume());
   socket.on('message', (data: Buffer) => {
     receive(session, data);
-    // while paused the client's end goes unnoticed, so only where memory is at stake
+    // A paused socket does not notice that the client disconnects, so it is paused only to limit memory.
     if ((session.stdin?.writableLength ?? 0) > maximumInput) socket.pause();
   });
   socket.resume();
@@ -76,14 +76,17 @@ function receive(session: ExecSession, message: Buffer): void {
   }
 }
 
-/** Reads an output to its end; without a socket, or when its client has gone, for nothing. */
+/** Reads an output to its end; discards it if there is no socket or the client has disconnected. */
 async function forward(socket: WebSocket | undefined, output: Readable, channel: number): Promise<void> {
   for await (const chunk of output as AsyncIterable<Uint8Array>) {
     if (socket?.readyState === WebSocket.OPEN) await send(socket, encodeChannelMessage(channel, chunk));
   }
 }
 
-/** Resolves when the bytes are with the system, so that a slow client slows the command; also when it has gone. */
+/**
+ * Resolves when the bytes are passed to the system, so that a slow client slows the command down; also if the
+ * client has disconnected.
+ */
 function send(socket: WebSocket, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => socket.send(bytes, { binary: true }, () => resolve()));
 }

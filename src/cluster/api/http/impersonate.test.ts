@@ -6,7 +6,7 @@ import { startTestServer } from '../testing/test-server.ts';
 const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const userOf = (name: string): string => `system:serviceaccount:bosh:${name}`;
 
-/** apiserver pkg/endpoints/filters/impersonation */
+/** Follows apiserver pkg/endpoints/filters/impersonation. */
 test('standing for another needs the verb impersonate on whom', async (t) => {
   const server = await startTestServer(t);
   const { api } = server;

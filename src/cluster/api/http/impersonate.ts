@@ -11,8 +11,9 @@ const extraPrefix = 'impersonate-extra-';
 const impersonationHeaders = new Set(['impersonate-user', 'impersonate-group', 'impersonate-uid']);
 
 /**
- * The user that a request stands for (`kubectl --as`), which needs the verb impersonate on each user, group, service
- * account, uid and extra value named (apiserver pkg/endpoints/filters/impersonation). Throws ApiError 400 and 403.
+ * Returns the user that a request impersonates (`kubectl --as`). That needs the verb impersonate on each
+ * user, group, service account, uid and extra value in the headers (apiserver
+ * pkg/endpoints/filters/impersonation). Throws ApiError 400 and 403.
  */
 export function impersonatedUser(registry: Registry, user: User, { headersDistinct }: IncomingMessage): User {
   const asked = Object.keys(headersDistinct).filter((header) => header.startsWith('impersonate-'));
@@ -38,7 +39,10 @@ export function impersonatedUser(registry: Registry, user: User, { headersDistin
   };
 }
 
-/** `Impersonate-Extra-<key>`, where the key may be percent-encoded: a header's name has no room for a slash. */
+/**
+ * Reads `Impersonate-Extra-<key>`. The key may be percent-encoded, because a header's name cannot contain a
+ * slash.
+ */
 function extraOf(headers: IncomingMessage['headersDistinct']): Record<string, readonly string[]> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([header, values]) =>
@@ -49,7 +53,7 @@ function extraOf(headers: IncomingMessage['headersDistinct']): Record<string, re
   );
 }
 
-/** Throws ApiError 403 for whatever of the user that is asked for this one may not stand for. */
+/** Throws ApiError 403 for the first part of the impersonated user that the user may not impersonate. */
 function assertMayImpersonate(
   registry: Registry,
   user: User,

@@ -1,11 +1,14 @@
 import { notAcceptable } from '../errors/status-errors.ts';
 
-/** How the client wants objects: as they are, as rows for kubectl, or only their metadata. */
+/** The representation that a client requests: full objects, rows of a table for kubectl, or metadata only. */
 export type MediaTypeParams = 'object' | 'table' | 'metadata';
 
 const supportedTypes = ['application/json', 'application/json;as=Table;g=meta.k8s.io;v=v1'];
 
-/** The first acceptable form of an Accept header; absent: JSON. Throws ApiError 406 where none is. */
+/**
+ * Returns the first supported representation of an Accept header; JSON if the header is absent. Throws
+ * ApiError 406 if none is supported.
+ */
 export function negotiate(accept: string | undefined): MediaTypeParams {
   for (const entry of mediaTypes(accept ?? '*/*')) {
     if (!['application/json', 'application/*', '*/*'].includes(entry.type)) continue;
@@ -23,7 +26,7 @@ export interface MediaType {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** The entries of an Accept or Content-Type header, in order. */
+/** Returns the entries of an Accept or Content-Type header, in order. */
 export function mediaTypes(header: string): MediaType[] {
   return header.split(',').map((entry) => {
     const [type = '', ...parameters] = entry.split(';').map((part) => part.trim());

@@ -2,7 +2,7 @@ import type { Kind } from '../kinds/kind.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { Schema } from '../schema/schema.ts';
 
-/** GET /openapi/v3: where the document of each group and version is. */
+/** Returns the response of GET /openapi/v3: the path of the document of each group and version. */
 export function openApiPaths(kinds: Iterable<Kind>): JsonRecord {
   const paths = new Set([...kinds].map(groupVersionPath));
   return {
@@ -11,8 +11,9 @@ export function openApiPaths(kinds: Iterable<Kind>): JsonRecord {
 }
 
 /**
- * The OpenAPI v3 document of `api/v1` or `apis/<group>/<version>`: the fields that are served, with their merge
- * keys, so that kubectl's create, apply and explain work. Undefined where nothing is served there.
+ * Returns the OpenAPI v3 document of `api/v1` or `apis/<group>/<version>`: the fields that are served, with
+ * their merge keys, so that kubectl's create, apply and explain work. Returns undefined if the path is not
+ * served.
  */
 export function openApiDocument(kinds: Iterable<Kind>, path: string): JsonRecord | undefined {
   const served = [...kinds].filter((kind) => groupVersionPath(kind) === path);
@@ -40,7 +41,7 @@ const groupVersionKind = ({ resource, name }: Kind): JsonRecord => ({
   kind: name,
 });
 
-/** kubectl looks for these parameters to learn that the server validates fields and can run dry. */
+/** kubectl looks for these parameters to detect whether the server supports field validation and dry run. */
 function patchOperation(kind: Kind): JsonRecord {
   return {
     'x-kubernetes-action': 'patch',

@@ -28,7 +28,7 @@ function connect(server: TestServer, query: string, protocols: string[]): WebSoc
   });
 }
 
-/** All messages by channel, until the server closes. */
+/** Collects all messages by channel until the server closes the connection. */
 async function collect(socket: WebSocket): Promise<Record<number, string>> {
   const channels: Record<number, string> = {};
   socket.on('message', (data: Buffer) => {

@@ -13,9 +13,9 @@ import { booleanParameter } from './query.ts';
 import type { ExecRequest } from '../../node/pod-console.ts';
 
 /**
- * pods/exec over WebSocket, v5 or v4. Throws ApiError for a target or protocol that cannot be; a command that the
- * container cannot run is a Status on the error channel, as from a real server (kubectl would take a refused upgrade
- * for a server without WebSocket).
+ * Serves pods/exec over WebSocket, v5 or v4. Throws ApiError if the target or the protocol is not valid. If
+ * the container cannot run the command, the client gets a Status on the error channel, as from a real server
+ * (kubectl would take a rejected upgrade for a server without WebSocket).
  */
 export async function serveExec(call: PodSubresourceRequest, socket: Duplex, head: Buffer): Promise<void> {
   const { request, console: pods } = call;
@@ -41,7 +41,7 @@ export async function serveExec(call: PodSubresourceRequest, socket: Duplex, hea
   }
 }
 
-/** Completes the handshake; the client's messages wait until somebody listens. */
+/** Completes the handshake. The socket is paused, so that the client's messages wait for a listener. */
 function completeHandshake(
   request: IncomingMessage,
   protocol: string,
@@ -50,7 +50,7 @@ function completeHandshake(
 ): Promise<WebSocket> {
   const server = new WebSocketServer({ noServer: true, handleProtocols: () => protocol });
   return new Promise((resolve, reject) => {
-    // where the handshake is malformed, ws answers with 400 itself and never calls back
+    // If the handshake is malformed, ws responds with 400 itself and never calls back.
     const refused = (): void => reject(badRequest('the WebSocket handshake was not completed'));
     socket.once('close', refused);
     server.handleUpgrade(request, socket, head, (accepted) => {

@@ -18,14 +18,18 @@ export interface PodSubresourceRequest {
 
 const headerDelay = 50;
 
-/** GET pods/log: plain text, streamed; with `follow` until the container or the client ends it. Throws ApiError. */
+/**
+ * Serves GET pods/log: plain text, streamed; with `follow` until the container ends or the client
+ * disconnects. Throws ApiError.
+ */
 export async function serveLog(call: PodSubresourceRequest, response: ServerResponse): Promise<void> {
   if (call.request.method !== 'GET') throw methodNotAllowed();
   const gone = new AbortController();
   response.on('close', () => gone.abort());
   const chunks = call.console.logs(logRequest(call, gone.signal))[Symbol.asyncIterator]();
   const first = chunks.next();
-  // an error comes at once and must still be a Status; a follow of a silent container must not wait for a first line
+  // An error comes at once and must still be sent as a Status, but a follow of a silent container must not
+  // wait for its first line.
   await Promise.race([first, new Promise((resolve) => setTimeout(resolve, headerDelay))]);
   response.writeHead(200, { 'content-type': 'text/plain', 'cache-control': 'no-cache, private' });
   response.flushHeaders();

@@ -11,9 +11,9 @@ export interface PodTarget {
 }
 
 /**
- * The container that logs or exec speak of: the one named, or the pod's only one.
- * Throws ApiError 404 without the pod, 400 for no such container, several to choose from, or a pod without a node
- * (pkg/registry/core/pod/strategy.go).
+ * Returns the container for logs or exec: the given one, or the pod's only one. Throws ApiError 404 if the
+ * pod does not exist, 400 if the container does not exist, if there are several to choose from, or if the pod
+ * has no node (pkg/registry/core/pod/strategy.go).
  */
 export function podTarget(registry: Registry, route: ResourceRoute, container: string | null): PodTarget {
   const { namespace = '', name = '' } = route;

@@ -1,7 +1,7 @@
 import { policyMessages } from './protobuf-policy.ts';
 import type { WireMessage } from './wire-message.ts';
 
-/** Numbers of apimachinery meta/v1, api core/v1 and policy/v1 generated.proto. */
+/** Field numbers of apimachinery meta/v1, api core/v1 and policy/v1 generated.proto. */
 const objectMeta: WireMessage = {
   1: ['name', 'text'],
   2: ['generateName', 'text'],
@@ -42,7 +42,7 @@ const deleteOptions: WireMessage = {
   5: ['dryRun', { list: 'text' }],
 };
 
-/** The messages that clients send as protobuf: kubectl's create commands, its drain and its auth. */
+/** The messages that clients send as protobuf: those of kubectl create, drain and auth. */
 export const messages: Readonly<Record<string, WireMessage>> = {
   ...Object.fromEntries(
     Object.entries(policyMessages).map(([kind, message]) => [kind, { 1: metadata, ...message }]),

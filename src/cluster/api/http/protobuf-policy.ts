@@ -39,8 +39,9 @@ const binding: WireMessage = {
 };
 
 /**
- * What kubectl's `auth`, `create token`, `create role` and the like send, without their metadata (field 1); numbers of
- * api authorization/v1, authentication/v1, rbac/v1, core/v1, policy/v1 and scheduling/v1 generated.proto.
+ * Messages of kubectl's `auth`, `create token`, `create role` and similar commands, without metadata (field
+ * 1). Field numbers of api authorization/v1, authentication/v1, rbac/v1, core/v1, policy/v1 and scheduling/v1
+ * generated.proto.
  */
 export const policyMessages: Readonly<Record<string, WireMessage>> = {
   SelfSubjectAccessReview: {
@@ -110,7 +111,7 @@ export const policyMessages: Readonly<Record<string, WireMessage>> = {
     4: ['automountServiceAccountToken', 'flag'],
   },
   ResourceQuota: {
-    // read, so that it is refused as a field that is not implemented
+    // `scopes` is decoded so that it is rejected as a field that is not implemented.
     2: ['spec', { message: { 1: ['hard', { map: 'quantity' }], 2: ['scopes', { list: 'text' }] } }],
     3: ['status', { message: { 1: ['hard', { map: 'quantity' }], 2: ['used', { map: 'quantity' }] } }],
   },

@@ -8,13 +8,13 @@ import type { WireMessage, WireType } from './wire-message.ts';
 export const protobufType = 'application/vnd.kubernetes.protobuf';
 
 const magic = Buffer.from('k8s\0');
-/** runtime.Unknown: the envelope of every object. */
+/** runtime.Unknown, the envelope of every object. */
 const envelope = { typeMeta: 1, raw: 2 } as const;
 
 /**
- * The few objects that kubectl sends as protobuf, as the JSON they would be.
- * Throws ApiError 415 for any other kind or field (JSON is understood for all), 413 for more values than in JSON, 400 for
- * what is no protobuf.
+ * Decodes the few objects that kubectl sends as protobuf; returns the equivalent JSON. Throws ApiError 415
+ * for any other kind or field (JSON is accepted for all), 413 for more values than JSON may have, 400 if the
+ * body is not protobuf.
  */
 export function decodeProtobuf(body: Buffer): JsonRecord {
   if (!body.subarray(0, magic.length).equals(magic)) throw malformed();
@@ -58,7 +58,7 @@ function append(decoded: JsonRecord, name: string, item: unknown): void {
   list.push(item);
 }
 
-/** In place: a copy for each entry would be quadratic. */
+/** Adds in place, because a copy for each entry would be quadratic. */
 function addEntries(decoded: JsonRecord, name: string, entries: JsonRecord): void {
   const map = (decoded[name] ??= {}) as JsonRecord;
   for (const [key, value] of Object.entries(entries))
@@ -101,13 +101,13 @@ function mapEntry(type: 'text' | 'base64' | 'quantity', bytes: Buffer): JsonReco
 
 interface WireField {
   readonly number: number;
-  /** Of a varint; 0 for others. */
+  /** The value of a varint; 0 for other types. */
   readonly integer: bigint;
-  /** Of a length-delimited field; empty for others. */
+  /** The content of a length-delimited field; empty for other types. */
   readonly bytes: Buffer;
 }
 
-/** The fields of a message in their order (protobuf.dev/programming-guides/encoding). */
+/** Yields the fields of a message in their order (protobuf.dev/programming-guides/encoding). */
 function* readFields(bytes: Buffer): Generator<WireField> {
   let position = 0;
   const varint = (): bigint => {

@@ -2,7 +2,7 @@ import { badRequest, invalid } from '../errors/status-errors.ts';
 import { unsupportedValue } from '../errors/field-causes.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 
-/** The number of a query parameter; undefined where it is absent. Throws ApiError 400. */
+/** Returns the number of a query parameter; undefined if it is absent. Throws ApiError 400. */
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
   const value = query.get(name);
   if (value === null || value === '') return undefined;
@@ -10,7 +10,10 @@ export function integerParameter(query: URLSearchParams, name: string): number |
   return Number(value);
 }
 
-/** Absent: undefined. `?follow` and `?follow=` count as true, as in Go clients. Throws ApiError 400. */
+/**
+ * Returns the boolean of a query parameter; undefined if it is absent. `?follow` and `?follow=` count as
+ * true, as in Go clients. Throws ApiError 400.
+ */
 export function booleanParameter(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   if (value === null) return undefined;
@@ -20,12 +23,14 @@ export function booleanParameter(query: URLSearchParams, name: string): boolean 
 }
 
 /**
- * `timeout`, how long a client is willing to wait: every answer here is given sooner than any limit, so that it only has to
- * be a duration of Go (kubernetes: endpoints/filters/request_deadline.go). Throws ApiError 400.
+ * Validates `timeout`, the time that a client is willing to wait. Every response here is sent sooner than any
+ * limit, so the value only has to be a Go duration (kubernetes: endpoints/filters/request_deadline.go).
+ * Throws ApiError 400.
  */
 export function checkTimeout(query: URLSearchParams): void {
   const value = query.get('timeout') ?? '';
-  // asked of everybody, so nothing in it may be read in two ways: a pattern that tries both is quadratic
+  // Every request passes here, so no text may match this pattern in two ways: backtracking would be
+  // quadratic.
   if (value === '' || /^[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.test(value)) return;
   throw badRequest(
     `invalid timeout specified in the request URL - time: invalid duration ${JSON.stringify(value.slice(0, 100))}`,
@@ -33,8 +38,8 @@ export function checkTimeout(query: URLSearchParams): void {
 }
 
 /**
- * What a write's query says: `dryRun=All`, and `fieldValidation`, Warn where absent.
- * Throws ApiError 422 for another dryRun, 400 for another fieldValidation.
+ * Reads the query of a write: `dryRun=All`, and `fieldValidation`, which is Warn if absent. Throws ApiError
+ * 422 for another dryRun, 400 for another fieldValidation.
  */
 export function parseWriteOptions(query: URLSearchParams): {
   readonly dryRun: boolean;
@@ -61,7 +66,7 @@ function parseFieldValidation(value: string): FieldValidation['directive'] {
   }
 }
 
-/** `[]` no, `["All"]` yes; throws ApiError 422 for anything else. */
+/** Returns false for `[]` and true for `["All"]`. Throws ApiError 422 for anything else. */
 export function isDryRun(values: readonly string[]): boolean {
   const bad = values.find((value) => value !== 'All');
   if (bad !== undefined)

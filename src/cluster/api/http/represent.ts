@@ -6,16 +6,16 @@ import type { MediaTypeParams } from './media-type.ts';
 import { metadataOf, tableOf } from './table.ts';
 import type { IncludeObject, TableOptions } from './table.ts';
 
-/** How one client wants what it asks for. */
+/** The representation of objects for one client. */
 export interface ResponseFormat {
   readonly kind: Kind;
   readonly representation: MediaTypeParams;
   readonly includeObject: IncludeObject;
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** One object in the client's representation. */
+/** Returns one object in the client's representation. */
 export function formatObject(view: ResponseFormat, object: StoredObject): unknown {
   switch (view.representation) {
     case 'object':
@@ -32,7 +32,7 @@ export function formatObject(view: ResponseFormat, object: StoredObject): unknow
   }
 }
 
-/** A list in the client's representation. */
+/** Returns a list in the client's representation. */
 export function representList(view: ResponseFormat, list: ObjectList<StoredObject>): unknown {
   switch (view.representation) {
     case 'object':
@@ -49,7 +49,7 @@ export function representList(view: ResponseFormat, list: ObjectList<StoredObjec
   }
 }
 
-/** A watch event in the client's representation. */
+/** Returns a watch event in the client's representation. */
 export function representEvent(view: ResponseFormat, event: WatchEvent<StoredObject>): unknown {
   if (event.type === 'ERROR' || view.representation === 'object') return event;
   if (event.type !== 'BOOKMARK') return { type: event.type, object: formatObject(view, event.object) };

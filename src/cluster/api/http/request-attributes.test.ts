@@ -7,7 +7,7 @@ const of = (method: string, url: string): unknown => {
   return requestAttributes({ method, path, query });
 };
 
-/** apiserver pkg/endpoints/request/requestinfo_test.go */
+/** Cases of apiserver pkg/endpoints/request/requestinfo_test.go. */
 const cases: readonly [string, string, object][] = [
   ['GET', '/api/v1/pods', { verb: 'list', group: '', resource: 'pods' }],
   ['GET', '/api/v1/namespaces', { verb: 'list', group: '', resource: 'namespaces' }],
@@ -37,7 +37,7 @@ const cases: readonly [string, string, object][] = [
     '/api/v1/namespaces/n/pods?watch=1&fieldSelector=metadata.name%3Dp',
     { verb: 'watch', group: '', resource: 'pods', namespace: 'n', name: 'p' },
   ],
-  // RBAC's resourceNames cannot allow these
+  // RBAC's resourceNames cannot allow these.
   ...(['POST', 'DELETE'] as const).map((method): [string, string, object] => [
     method,
     '/api/v1/namespaces/n/pods?fieldSelector=metadata.name%3Dp',
@@ -57,7 +57,7 @@ const cases: readonly [string, string, object][] = [
     { verb: 'create', group: '', resource: 'pods', namespace: 'n', name: 'p', subresource: 'eviction' },
   ],
   ['PATCH', '/apis/g.io/v1/things/t', { verb: 'patch', group: 'g.io', resource: 'things', name: 't' }],
-  // decoded as the route decodes it: who writes a path otherwise wants the same thing
+  // The path is decoded as the route decodes it: a path in another spelling is the same request.
   [
     'GET',
     '/%61pi/v1/n%61mespaces/n/secrets/s',

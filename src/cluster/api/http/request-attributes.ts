@@ -20,13 +20,14 @@ const verbs: Readonly<Record<string, string>> = {
 const namespaceSubresources = ['status', 'finalize'];
 
 /**
- * What a request wants, by its line alone, so that who may not ask learns nothing of what is served
- * (apiserver pkg/endpoints/request/requestinfo.go). Throws ApiError 400 for a field selector that cannot be parsed.
+ * Derives the authorization attributes from method and URL only, so that an unauthorized client cannot learn
+ * which resources exist (apiserver pkg/endpoints/request/requestinfo.go). Throws ApiError 400 for a field
+ * selector that cannot be parsed.
  */
 export function requestAttributes({ method, path, query }: RequestLine): Attributes {
-  // decoded as the route decodes it: both must mean the same thing
+  // The route decodes segments in the same way; both must read the same path.
   const parts = path.split('/').filter((part) => part !== '');
-  // a segment that cannot be decoded is refused by the route, after this
+  // A segment that cannot be decoded is rejected later, by the route.
   const [prefix, ...rest] = parts.map(tryDecodeUriComponent);
   const group = prefix === 'apis' ? rest.shift() : '';
   const [version, ...segments] = rest;
@@ -72,8 +73,9 @@ function verbOf(method: string, name: string | undefined, query: URLSearchParams
 }
 
 /**
- * A list or a watch of the one object with a name is a request for that name: resourceNames can allow it. No other verb
- * heeds the selector as they do (a create would have any name), so for no other does it count.
+ * A list or a watch that selects one object by name is a request for that name, so resourceNames can allow
+ * it. The selector counts for these verbs only: other verbs do not filter by it (a create could have any
+ * name).
  */
 function nameFromFieldSelector(query: URLSearchParams): string | undefined {
   const selector = query.get('fieldSelector') ?? '';

@@ -2,7 +2,7 @@ import { groupResource, resourceNotServed, pathNotFound } from '../errors/status
 import type { Kind } from '../kinds/kind.ts';
 import type { Registry } from '../registry/registry.ts';
 
-/** A path below /api/v1 or /apis/<group>/<version>, understood. */
+/** A parsed path below /api/v1 or /apis/<group>/<version>. */
 export interface ResourceRoute {
   readonly kind: Kind;
   /** Undefined for cluster-scoped kinds and for all namespaces. */
@@ -11,7 +11,7 @@ export interface ResourceRoute {
   readonly subresource: string | undefined;
 }
 
-/** Throws ApiError 404 for what this server does not serve. */
+/** Parses a path. Throws ApiError 404 if this server does not serve it. */
 export function parseResourceRoute(registry: Registry, path: string): ResourceRoute {
   const { group, version, segments } = splitGroup(path);
   const { namespace, rest } = splitNamespace(segments);
@@ -37,7 +37,7 @@ function splitGroup(path: string): { group: string; version: string; segments: s
   return { group, version, segments };
 }
 
-/** `namespaces/<name>` alone, with /status or /finalize, is the namespace itself. */
+/** `namespaces/<name>` alone, or with /status or /finalize, is the namespace itself. */
 function splitNamespace(segments: string[]): { namespace: string | undefined; rest: string[] } {
   const [first, namespace, plural = 'status'] = segments;
   if (first !== 'namespaces' || ['status', 'finalize'].includes(plural)) {

@@ -43,7 +43,7 @@ export async function serveResource(call: ResourceRequest): Promise<void> {
 async function serveReview(call: ResourceRequest): Promise<void> {
   const { registry, route, request, response } = call;
   if (request.method !== 'POST' || route.name !== undefined) throw methodNotAllowed();
-  // an answer is no object: it has neither rows nor metadata of its own
+  // A review response is not a stored object, so Table and PartialObjectMetadata do not apply.
   if (negotiate(request.headers.accept) !== 'object') throw notAcceptable(['application/json']);
   const body = await readBody(request);
   const options = { namespace: route.namespace, ...writeOptions(call, body) };
@@ -127,7 +127,10 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
   }
 }
 
-/** Pods come back as they were; of other kinds that are gone a Status Success says so (DeleteReturnsDeletedObject). */
+/**
+ * Returns the object for pods and for objects that still exist; otherwise a Status "Success"
+ * (DeleteReturnsDeletedObject).
+ */
 function writeDeleteResult(call: ResourceRequest, { object, gone }: Deletion): void {
   const { kind } = call.route;
   if (!gone || kind.gracePeriod !== undefined) {
@@ -148,7 +151,7 @@ function writeDeleteResult(call: ResourceRequest, { object, gone }: Deletion): v
   });
 }
 
-/** What the query says of a write, with its warnings on their way into the answer. */
+/** Reads the options of a write from the query. Warnings are added to the response. */
 function writeOptions(
   { query, response, user }: ResourceRequest,
   body: ParsedJson | undefined,
@@ -175,7 +178,7 @@ function negotiateFormat({ registry, route, query, request }: ResourceRequest): 
   };
 }
 
-/** What of the object a row of a table carries. Throws ApiError 400. */
+/** Reads which part of the object a row of a table carries. Throws ApiError 400. */
 function includeObject(query: URLSearchParams): IncludeObject {
   const value = query.get('includeObject') ?? '';
   if (value === '') return 'Metadata';

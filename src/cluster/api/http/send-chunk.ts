@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
-/** Writes and resolves when there is room for more, or the client is gone. */
+/** Writes, and resolves when there is room for more or the client has disconnected. */
 export async function writeChunkedWithBackpressure(
   response: ServerResponse,
   chunk: string | Uint8Array,

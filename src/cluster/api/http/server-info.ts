@@ -8,7 +8,7 @@ import { openApiDocument, openApiPaths } from './open-api.ts';
 /** The version of Kubernetes whose API this server follows. */
 export const kubernetesVersion = '1.36.0';
 
-/** Paths that anyone may ask, as with a real server's system:public-info-viewer. */
+/** Paths that every user may read, as with a real server's system:public-info-viewer. */
 export const publicPaths: ReadonlySet<string> = new Set([
   '/healthz',
   '/livez',
@@ -17,7 +17,10 @@ export const publicPaths: ReadonlySet<string> = new Set([
   '/version/',
 ]);
 
-/** Serves health, version, discovery and OpenAPI; false where the path is none of these. Throws ApiError 404 and 405. */
+/**
+ * Serves health, version, discovery and OpenAPI. Returns false if the path is none of these. Throws ApiError
+ * 404 and 405.
+ */
 export function serveDiscovery(
   registry: Registry,
   path: string,
@@ -63,8 +66,8 @@ function answerOpenApi(registry: Registry, [version, ...rest]: string[], respons
 }
 
 /**
- * An OpenAPI v2 document without definitions. kubectl asks for one about a kind that v3 does not describe, and says
- * `no matches for kind` only when it has got it.
+ * Responds with an OpenAPI v2 document without definitions. kubectl requests it for a kind that v3 does not
+ * describe, and prints `no matches for kind` only after it has received one.
  */
 function answerEmptyOpenApi(response: ServerResponse): void {
   const type = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';

@@ -27,7 +27,7 @@ const eviction = kindSchema({
 
 const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
 
-/** POST pods/binding. Throws ApiError. */
+/** Serves POST pods/binding. Throws ApiError. */
 export async function serveBinding({
   registry,
   route,
@@ -44,7 +44,7 @@ export async function serveBinding({
   writeJson(response, 201, success);
 }
 
-/** POST pods/eviction. Throws ApiError. */
+/** Serves POST pods/eviction. Throws ApiError. */
 export async function serveEviction({
   registry,
   route,
@@ -70,7 +70,7 @@ export async function serveEviction({
   writeJson(response, 201, success);
 }
 
-/** PUT namespaces/finalize. Throws ApiError. */
+/** Serves PUT namespaces/finalize. Throws ApiError. */
 export async function serveFinalize(call: ResourceRequest): Promise<void> {
   const { registry, route, query, request } = call;
   if (request.method !== 'PUT') throw methodNotAllowed();

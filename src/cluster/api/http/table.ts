@@ -9,11 +9,11 @@ export type IncludeObject = 'None' | 'Metadata' | 'Object';
 export interface TableOptions {
   /** Milliseconds since the epoch, for ages. */
   readonly now: number;
-  /** The query parameter: what of the object each row carries. */
+  /** The query parameter: the part of the object that each row carries. */
   readonly includeObject: IncludeObject;
 }
 
-/** A metav1.Table of these objects: what `kubectl get` prints. */
+/** Returns a metav1.Table of these objects: the output of `kubectl get`. */
 export function tableOf(
   kind: Kind,
   objects: readonly StoredObject[],
@@ -49,7 +49,7 @@ function rowObject(kind: Kind, object: StoredObject, includeObject: IncludeObjec
   }
 }
 
-/** A metav1.PartialObjectMetadata. */
+/** Returns a metav1.PartialObjectMetadata. */
 export function metadataOf({ metadata }: KubernetesObject): JsonRecord {
   return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
 }

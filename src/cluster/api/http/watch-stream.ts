@@ -17,14 +17,17 @@ export interface WatchStreamQuery extends WatchObjectsQuery {
 const bookmarkInterval = 60_000;
 const minDefaultTimeout = 1800;
 const maxTimeout = 86_400;
-/** A client that does not read is cut off before it takes the server's memory; it can come back with its version. */
+/**
+ * A client that does not read is disconnected at this limit, so that it does not exhaust the server's memory.
+ * It can continue from its last version.
+ */
 const maxBufferedEvents = 20_000;
-/** The same, by what was written since the oldest event that it has not read. */
+/** The same limit in bytes written since the oldest event that the client has not read. */
 const maxBufferedBytes = 64 * 1024 * 1024;
 
 /**
- * Streams events as lines of JSON until the client goes, `timeoutSeconds` end (30 to 60 minutes by default) or an
- * ERROR event was sent. Throws ApiError before the first byte for a query that cannot be met.
+ * Streams events as lines of JSON until the client disconnects, `timeoutSeconds` expire (30 to 60 minutes by
+ * default) or an ERROR event was sent. Throws ApiError before the first byte if the query is not valid.
  */
 export async function streamWatch(
   registry: Registry,
@@ -36,7 +39,7 @@ export async function streamWatch(
   const queue = new EventQueue<{ readonly event: WatchEvent<StoredObject>; readonly bytesWritten: number }>();
   const push = (event: WatchEvent<StoredObject>): void =>
     queue.push({ event, bytesWritten: store.bytesWritten });
-  // writers must not wait for this client, nor fail with it: they only queue
+  // Writers must neither wait for this client nor fail with it, so they only add to its queue.
   const stopWatch = watchObjects(registry, view.kind, query, push);
   const stopBound = store.subscribe(() => {
     const bytesBehind = store.bytesWritten - (queue.oldest?.bytesWritten ?? store.bytesWritten);

@@ -1,15 +1,15 @@
-/** How a field of a message is read: `skipped` is for empty times that Go always sends. */
+/** The type of a field of a message. `skipped` is for empty times, which Go always sends. */
 export type WireType =
   | 'text'
   | 'base64'
   | 'integer'
   | 'flag'
   | 'skipped'
-  /** resource.Quantity and intstr.IntOrString, messages of their own. */
+  /** resource.Quantity and intstr.IntOrString, which are messages of their own. */
   | 'quantity'
   | 'integerOrText'
   | { readonly message: WireMessage }
-  /** Repeated. */
+  /** A repeated field. */
   | { readonly messages: WireMessage }
   | { readonly list: 'text' }
   | { readonly map: 'text' | 'base64' | 'quantity' };

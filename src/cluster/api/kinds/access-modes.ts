@@ -8,7 +8,7 @@ const abbreviations: Readonly<Record<string, string>> = {
   ReadWriteOncePod: 'RWOP',
 };
 
-/** Causes for the access modes of a claim or volume. */
+/** Returns the causes for the access modes of a claim or volume. */
 export function checkAccessModes(field: string, modes: unknown): Cause[] {
   if (!Array.isArray(modes) || modes.length === 0)
     return [required(field, 'at least 1 access mode is required')];
@@ -20,7 +20,7 @@ export function checkAccessModes(field: string, modes: unknown): Cause[] {
     .map((mode) => unsupportedValue(field, mode, Object.keys(abbreviations).toSorted()));
 }
 
-/** `RWO,RWX`, as kubectl prints them. */
+/** Returns the access modes as kubectl prints them: `RWO,RWX`. */
 export function shortAccessModes(modes: unknown): string {
   return Array.isArray(modes)
     ? modes.map((mode) => abbreviations[String(mode)] ?? String(mode)).join(',')

@@ -39,7 +39,7 @@ const kinds: readonly Kind[] = [
   volumeSnapshotKind,
 ];
 
-/** Every kind that this server serves: those that a controller, the node or the CPI acts on. */
+/** Every kind that this server serves: those that a controller, the node or the CPI uses. */
 export const allKinds: ReadonlyMap<string, Kind> = new Map(
   kinds.map((kind) => [groupResource(kind.resource), kind]),
 );

@@ -10,8 +10,9 @@ export const dataSource = fields({ apiGroup: string, kind: string, name: string 
 const snapshotGroup = 'snapshot.storage.k8s.io';
 
 /**
- * Sets the one of dataSource and dataSourceRef that was left out (registry/core/persistentvolumeclaim, NormalizeDataSources).
- * A dataSource alone of a kind that it never could name is dropped, as ever (EnforceDataSourceBackwardsCompatibility).
+ * Sets the missing one of dataSource and dataSourceRef (registry/core/persistentvolumeclaim,
+ * NormalizeDataSources). Drops a dataSource without dataSourceRef if its kind was never valid for dataSource
+ * (EnforceDataSourceBackwardsCompatibility).
  */
 export function normalizeDataSource(given: JsonRecord): JsonRecord {
   const spec = dropUnsupportedDataSource(given);
@@ -34,7 +35,7 @@ function dropUnsupportedDataSource(spec: JsonRecord): JsonRecord {
   return isNamed ? spec : rest;
 }
 
-/** Causes for the data source of a claim's spec (core/validation, validateDataSource). */
+/** Returns the causes for the data source of a claim's spec (core/validation, validateDataSource). */
 export function checkDataSource(field: string, spec: JsonRecord): Cause[] {
   const { dataSource: source, dataSourceRef: reference } = spec;
   return [

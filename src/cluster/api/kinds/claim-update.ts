@@ -11,11 +11,14 @@ import { parseQuantity } from './quantity.ts';
 
 const requestPath = ['spec', 'resources', 'requests', 'storage'];
 
-/** What may change in a claim (core/validation, ValidatePersistentVolumeClaimUpdate). */
+/**
+ * Returns the causes for changes of a claim that are not allowed (core/validation,
+ * ValidatePersistentVolumeClaimUpdate).
+ */
 export function checkClaimUpdate(draft: MutableObject, current: StoredObject): Cause[] {
   const before = copyJson(specOf(current));
   const after = copyJson(specOf(draft));
-  // the binder names the volume, once; a class may be filled in where none was named
+  // The binder sets the volume name once; a class may be set if the claim had none.
   if (before['volumeName'] === undefined) delete after['volumeName'];
   if (before['storageClassName'] === undefined) delete after['storageClassName'];
   if (isBound(current)) {
@@ -35,7 +38,10 @@ export function checkClaimUpdate(draft: MutableObject, current: StoredObject): C
   return [...checkShrink(draft, current), ...checkAttributesClass(draft, current)];
 }
 
-/** Down to just above what the volume has, so that a growth that no driver can do may be taken back (KEP-1790). */
+/**
+ * A request may shrink, but must stay above the capacity of the volume, so that an expansion that the driver
+ * cannot do can be reverted (KEP-1790).
+ */
 function checkShrink(draft: MutableObject, current: StoredObject): Cause[] {
   const next = storageAt(draft, requestPath);
   const capacity = storageAt(current, ['status', 'capacity', 'storage']);
@@ -44,7 +50,10 @@ function checkShrink(draft: MutableObject, current: StoredObject): Cause[] {
     : [];
 }
 
-/** A class that never came into effect may be taken back, any other only be replaced (since Kubernetes 1.34). */
+/**
+ * A class that never took effect may be removed; any other class may only be replaced (since Kubernetes
+ * 1.34).
+ */
 function checkAttributesClass(draft: MutableObject, current: StoredObject): Cause[] {
   const field = 'spec.volumeAttributesClassName';
   const [before, after] = [current, draft].map((object) => stringAt(object, field.split('.')));
@@ -59,7 +68,10 @@ function checkAttributesClass(draft: MutableObject, current: StoredObject): Caus
       ];
 }
 
-/** Admission plugin PersistentVolumeClaimResize: a claim grows where it is bound and its class says so. Throws 403. */
+/**
+ * Applies the admission plugin PersistentVolumeClaimResize: a bound claim may grow if its class allows
+ * expansion. Throws ApiError 403.
+ */
 export function admitClaimUpdate(
   draft: MutableObject,
   current: StoredObject,

@@ -2,7 +2,7 @@ import type { StoredObject } from '../store/stored-object.ts';
 import { ageOf } from './duration.ts';
 import type { Column } from './kind.ts';
 
-/** A column of text. */
+/** Returns a column of text. */
 export function column(
   name: string,
   cell: Column['cell'],
@@ -17,7 +17,7 @@ export function column(
   };
 }
 
-/** A column with the value at a path; `<none>` where the path leads nowhere. A date shows as an age. */
+/** Returns a column with the value at a path; `<none>` if there is none. A date is shown as an age. */
 export function valueColumn(name: string, type: Column['type'], ...path: readonly string[]): Column {
   const cell: Column['cell'] = (object, now) => {
     const value = valueAt(object, ...path);
@@ -40,7 +40,7 @@ export const ageColumn: Column = column('Age', (object, now) =>
   ageOf(object.metadata.creationTimestamp, now),
 );
 
-/** The value at a path of keys, or undefined where the object has none. */
+/** Returns the value at a path of keys, or undefined if the object has none. */
 export function valueAt(object: StoredObject, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (value, key) =>
@@ -49,7 +49,7 @@ export function valueAt(object: StoredObject, ...path: readonly string[]): unkno
   );
 }
 
-/** The text at a path, or what to print where there is none. */
+/** Returns the text at a path, or `absent` if there is none. */
 export function stringAt(object: StoredObject, path: readonly string[], absent = ''): string {
   const value = valueAt(object, ...path);
   return typeof value === 'string' && value !== '' ? value : absent;

@@ -1,6 +1,6 @@
 /**
- * An age as kubectl prints it: `5s`, `3m10s`, `4h`, `2d3h` (apimachinery pkg/util/duration HumanDuration).
- * `<invalid>` for a time in the future, `<unknown>` for none.
+ * Returns an age as kubectl prints it: `5s`, `3m10s`, `4h`, `2d3h` (apimachinery pkg/util/duration
+ * HumanDuration). Returns `<invalid>` for a time in the future, `<unknown>` if there is no time.
  */
 export function ageOf(time: unknown, now: number): string {
   if (typeof time !== 'string') return '<unknown>';

@@ -15,7 +15,10 @@ const addressTypes = ['FQDN', 'IPv4', 'IPv6'];
 
 const sliceOf = (object: MutableObject | StoredObject): EndpointSlice => object as unknown as EndpointSlice;
 
-/** pkg/apis/discovery/validation, without its refusal of loopback addresses: that is where our pods live. */
+/**
+ * Validates as pkg/apis/discovery/validation does, but accepts loopback addresses: the pods of this cluster
+ * have them.
+ */
 function validate(draft: MutableObject): Cause[] {
   const { addressType } = sliceOf(draft);
   const endpoints = sliceOf(draft).endpoints ?? [];
@@ -45,7 +48,7 @@ function checkAddresses(field: string, addresses: readonly string[] | undefined,
   );
 }
 
-/** printers/internalversion listWithMoreString. */
+/** Joins values as printers/internalversion listWithMoreString does. */
 function joinForColumn(all: readonly string[]): string {
   if (all.length === 0) return '<unset>';
   const more = all.length > maxEndpoints.shown ? ` + ${all.length - maxEndpoints.shown} more...` : '';
@@ -88,7 +91,7 @@ export const endpointSliceKind: Kind = {
   ],
   fillDefaults: (draft) => {
     const slice = sliceOf(draft);
-    // neither is left out where it is empty: a slice of Go without omitempty
+    // Both are written even if they are empty: Go has these lists without omitempty.
     if ((slice.endpoints ?? []).length === 0) slice.endpoints = null;
     if ((slice.ports ?? []).length === 0) slice.ports = null;
     for (const port of slice.ports ?? []) {

@@ -84,7 +84,7 @@ export const eventKind: Kind = {
   validate: (draft) => {
     const namespace = stringAt(draft, ['involvedObject', 'namespace']);
     const own = draft.metadata.namespace ?? '';
-    // cluster-scoped objects have their events in `default`
+    // Events of cluster-scoped objects are in the namespace `default`.
     const expected = namespace === '' ? 'default' : namespace;
     return [
       ...(draft['involvedObject'] === undefined ? [required('involvedObject')] : []),

@@ -48,7 +48,7 @@ function validateSecret(draft: MutableObject): Cause[] {
   const bytes = data.reduce((sum, [, value]) => sum + Buffer.byteLength(value, 'base64'), 0);
   return [
     ...checkKeys(draft, 'data'),
-    // the value itself must not get into an error text
+    // The value itself must not get into an error text.
     ...data
       .filter(([, value]) => !isBase64(value))
       .map(([key]) => invalidValue(`data[${key}]`, '', 'must be base64 of the content')),

@@ -15,7 +15,7 @@ const valueText = `a valid label must be an empty string or consist of alphanume
 
 const annotationBytes = 256 * 1024;
 
-/** `segment`: whatever can stand in a path, as roles are called (system:basic-user). */
+/** `segment` allows every name that can be part of a URL path, such as names of roles (system:basic-user). */
 export type NameRule = 'label' | 'subdomain' | 'segment';
 
 const nameRules = {
@@ -24,7 +24,8 @@ const nameRules = {
 } as const satisfies Record<Exclude<NameRule, 'segment'>, unknown>;
 
 /**
- * Causes for a name that is no DNS-1123 label (63) or subdomain (253); apimachinery pkg/util/validation.
+ * Returns the causes for a name that is not a DNS-1123 label (63 characters) or subdomain (253); apimachinery
+ * pkg/util/validation.
  */
 export function checkName(field: string, name: string, rule: NameRule): Cause[] {
   if (rule === 'segment') return checkSegment(field, name);
@@ -43,7 +44,10 @@ function checkSegment(field: string, name: string): Cause[] {
     .map((part) => invalidValue(field, name, `may not contain '${part}'`));
 }
 
-/** Causes for a label or annotation key, a taint or a finalizer: an optional DNS prefix, a slash, a name. */
+/**
+ * Returns the causes for the key of a label, annotation or taint, or a finalizer: an optional DNS prefix with
+ * a slash, and a name.
+ */
 export function checkQualifiedName(field: string, key: string): Cause[] {
   const parts = key.split('/');
   const name = parts.at(-1) ?? '';
@@ -77,7 +81,7 @@ export function checkAnnotations(
     0,
   );
   return [
-    // annotation keys may have upper case
+    // Keys of annotations may have upper case.
     ...entries.flatMap(([key]) => checkQualifiedName(field, key.toLowerCase())),
     ...(bytes > annotationBytes ? [tooLong(field, annotationBytes)] : []),
   ];

@@ -14,7 +14,10 @@ const condition = fields({
 });
 const protectedNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 
-/** Namespaces: content goes first (a controller), then `spec.finalizers` is emptied and the object goes. */
+/**
+ * Namespaces. A controller deletes the content first; then `spec.finalizers` is emptied and the object is
+ * removed.
+ */
 export const namespaceKind: Kind = {
   resource: namespaces,
   name: 'Namespace',

@@ -3,7 +3,7 @@ import { fields, kindSchema, string } from '../schema/schema.ts';
 import { ageColumn, nameColumn } from './columns.ts';
 import type { Kind } from './kind.ts';
 
-/** k8s.cni.cncf.io/v1 as Multus installs it. There is no Multus here: a pod gets no interface by it. */
+/** k8s.cni.cncf.io/v1 as Multus installs it. Multus does not run here, so pods get no interfaces from it. */
 export const networkAttachmentDefinitionKind: Kind = {
   resource: networkAttachmentDefinitions,
   name: 'NetworkAttachmentDefinition',

@@ -5,7 +5,7 @@ import { jsonEqual } from '../schema/json.ts';
 import type { MutableObject, Kind } from './kind.ts';
 import { checkAnnotations, checkLabels, checkName, checkQualifiedName } from './names.ts';
 
-/** Causes for the metadata of any kind (apimachinery pkg/api/validation/objectmeta.go). */
+/** Returns the causes for the metadata of any kind (apimachinery pkg/api/validation/objectmeta.go). */
 export function checkMetadata(kind: Kind, { metadata }: MutableObject): Cause[] {
   const at = 'metadata';
   return [
@@ -19,7 +19,7 @@ export function checkMetadata(kind: Kind, { metadata }: MutableObject): Cause[] 
   ];
 }
 
-/** Causes for changes of metadata that no update may make. */
+/** Returns the causes for changes of metadata that no update may make. */
 export function checkMetadataUpdate({ metadata }: MutableObject, current: ObjectMeta): Cause[] {
   const present = new Set(current.finalizers);
   const added = (metadata.finalizers ?? []).filter((name) => !present.has(name));
@@ -33,7 +33,9 @@ export function checkMetadataUpdate({ metadata }: MutableObject, current: Object
   ];
 }
 
-/** Causes for an update that says another end of the object than it has; who says none keeps it. */
+/**
+ * Returns a cause for an update that changes deletionTimestamp. An update without it keeps the stored one.
+ */
 export function checkDeletionTime({ metadata }: MutableObject, current: ObjectMeta): Cause[] {
   const { deletionTimestamp: asked } = metadata;
   if (asked === undefined || asked === current.deletionTimestamp) return [];
@@ -41,11 +43,11 @@ export function checkDeletionTime({ metadata }: MutableObject, current: ObjectMe
 }
 
 function checkFinalizer(kind: Kind, field: string, name: string): Cause[] {
-  // nothing here would ever take these off
+  // No controller here would ever remove these finalizers.
   if (name === 'orphan' || name === 'foregroundDeletion')
     return [unsupported(field, `the finalizer ${name}`)];
   const causes = checkQualifiedName(field, name);
-  // the prefix is a rule of the core group alone (pkg/apis/core/validation validateKubeFinalizerName)
+  // Only the core group requires the prefix (pkg/apis/core/validation validateKubeFinalizerName).
   if (kind.resource.group !== '') return causes;
   if (causes.length > 0 || name.includes('/') || name === 'kubernetes') return causes;
   return [invalidValue(field, name, 'name is neither a standard finalizer name nor is it fully qualified')];
@@ -75,7 +77,7 @@ function checkOwnerReferences(field: string, metadata: ObjectMeta): Cause[] {
   ];
 }
 
-/** One Forbidden/Invalid cause where a field that may not change has changed. */
+/** Returns one Invalid cause if an immutable field has changed. */
 export function checkImmutable(field: string, next: unknown, current: unknown): Cause[] {
   return jsonEqual(next, current) ? [] : [invalidValue(field, next ?? null, 'field is immutable')];
 }

@@ -14,7 +14,7 @@ import { defaultClassAnnotation } from './storage-classes.ts';
 
 const pvcProtection = 'kubernetes.io/pvc-protection';
 
-/** v1.PersistentVolumeClaimSpec, also the template of a generic ephemeral volume. */
+/** v1.PersistentVolumeClaimSpec, which is also the template of a generic ephemeral volume. */
 export const claimSpec = fields({
   accessModes: array(string),
   resources: fields({ requests: mapOf(quantity) }),
@@ -35,7 +35,7 @@ const condition = fields({
   lastTransitionTime: time,
 });
 
-/** Causes for the spec of a claim at `field`. */
+/** Returns the causes for the spec of a claim at `field`. */
 export function checkClaimSpec(field: string, spec: unknown): Cause[] {
   const claim = isRecord(spec) ? spec : {};
   const resources = isRecord(claim['resources']) ? claim['resources'] : {};
@@ -50,7 +50,10 @@ export function checkClaimSpec(field: string, spec: unknown): Cause[] {
   ];
 }
 
-/** Admission: the default class where none is named (the newest of several), and the protection finalizer. */
+/**
+ * Admission: sets the default class if the claim names none (the newest of several), and the protection
+ * finalizer.
+ */
 function admit(draft: MutableObject, context: AdmissionContext): void {
   const spec = isRecord(draft['spec']) ? draft['spec'] : {};
   const defaults = context

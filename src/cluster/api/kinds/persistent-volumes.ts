@@ -36,7 +36,10 @@ function validate(draft: MutableObject): Cause[] {
   ];
 }
 
-/** Objects that an external provisioner makes are kept and bound; the embedded node has no drivers and says so to pods. */
+/**
+ * Returns the causes for `spec.csi`. Volumes of an external provisioner are stored and bound, but the
+ * embedded node has no CSI drivers and reports that to pods that use them.
+ */
 function checkDriver(draft: MutableObject): Cause[] {
   return ['driver', 'volumeHandle']
     .filter((field) => stringAt(draft, ['spec', 'csi', field]) === '')

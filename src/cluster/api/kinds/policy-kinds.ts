@@ -9,7 +9,7 @@ import { resourceQuotaKind } from './resource-quotas.ts';
 import { runtimeClassKind } from './runtime-classes.ts';
 import { serviceAccountKind } from './service-accounts.ts';
 
-/** The kinds that say who may do what, and what pods may be and cost. */
+/** The kinds for access control, and for limits, priorities and runtimes of pods. */
 export const policyKinds: readonly Kind[] = [
   clusterRoleBindingKind,
   clusterRoleKind,

@@ -10,7 +10,7 @@ import { checkImmutable } from './object-meta.ts';
 
 const highestUserPriority = 1_000_000_000;
 
-/** The classes that every cluster has (kubernetes: pkg/apis/scheduling/v1/helpers.go). */
+/** The classes of every cluster (kubernetes: pkg/apis/scheduling/v1/helpers.go). */
 export const systemPriorities: ReadonlyMap<string, number> = new Map([
   ['system-cluster-critical', 2_000_000_000],
   ['system-node-critical', 2_000_001_000],
@@ -45,7 +45,10 @@ function validate(draft: MutableObject): Cause[] {
   ];
 }
 
-/** Admission plugin Priority: one class at most is what pods have that name none. Throws ApiError 403. */
+/**
+ * Checks as the admission plugin Priority that at most one class is the default for pods that name none.
+ * Throws ApiError 403.
+ */
 function checkSingleGlobalDefault(draft: MutableObject, context: AdmissionContext): void {
   if (draft['globalDefault'] !== true) return;
   const { name } = draft.metadata;
@@ -61,7 +64,10 @@ function checkSingleGlobalDefault(draft: MutableObject, context: AdmissionContex
   }
 }
 
-/** Accepted all the same, since nearly every class says it, if only by default (docs/decisions/0012). */
+/**
+ * A warning and not an error, because nearly every class has this policy, if only by default
+ * (docs/decisions/0012).
+ */
 const preemptionWarning =
   'preemptionPolicy: the embedded cluster preempts nothing; a class only says which waiting pod comes first';
 

@@ -17,8 +17,8 @@ const nano = 10n ** 9n;
 const divisors: Readonly<Record<string, bigint>> = { n: 10n ** 9n, u: 10n ** 6n, m: 10n ** 3n };
 
 /**
- * A resource quantity (`500m`, `1.5Gi`, `1e3`) in billionths of its unit, rounded up; undefined where it is none
- * (apimachinery pkg/api/resource/quantity.go).
+ * Returns a resource quantity (`500m`, `1.5Gi`, `1e3`) in billionths of its unit, rounded up; undefined if it
+ * is not a quantity (apimachinery pkg/api/resource/quantity.go).
  */
 export function parseQuantity(quantity: string): bigint | undefined {
   const [, sign, whole, fraction, exponent, suffix] =

@@ -1,4 +1,4 @@
-/** The places of a list whose value an earlier place has, too. */
+/** Returns the indexes of the values that are already in the list at a lower index. */
 export function duplicateIndexes(values: readonly unknown[]): ReadonlySet<number> {
   const seen = new Set<unknown>();
   const repeated = new Set<number>();

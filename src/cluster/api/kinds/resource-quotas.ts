@@ -35,7 +35,7 @@ const shown = (select: (name: string) => boolean) => (object: StoredObject) =>
     .toSorted()
     .join(', ');
 
-/** Without scopes: a quota is of its whole namespace. */
+/** ResourceQuota without scopes: a quota applies to its whole namespace. */
 export const resourceQuotaKind: Kind = {
   resource: resourceQuotas,
   name: 'ResourceQuota',

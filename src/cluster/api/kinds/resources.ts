@@ -6,7 +6,7 @@ import { parseQuantity } from './quantity.ts';
 const quantityText =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
-/** Causes for a quantity that is missing, malformed or not above zero. */
+/** Returns the causes for a quantity that is missing, malformed or not above zero. */
 export function checkQuantity(field: string, value: unknown): Cause[] {
   if (typeof value !== 'string') return [required(field)];
   const parsed = parseQuantity(value);
@@ -14,10 +14,13 @@ export function checkQuantity(field: string, value: unknown): Cause[] {
   return parsed > 0n ? [] : [invalidValue(field, value, 'must be greater than zero')];
 }
 
-/** Resources that the embedded node knows; others (GPUs, huge pages) no scheduler here could place. */
+/** Resources of the embedded node. The scheduler here could not place pods with others (GPUs, huge pages). */
 const knownResources = ['cpu', 'memory', 'ephemeral-storage'];
 
-/** Causes for `resources` of a container: known names, quantities, no request above its limit. */
+/**
+ * Returns the causes for `resources` of a container: names must be known, quantities valid, and requests not
+ * above limits.
+ */
 export function checkContainerResources(field: string, resources: unknown): Cause[] {
   if (!isRecord(resources)) return [];
   const requests = isRecord(resources['requests']) ? resources['requests'] : {};

@@ -6,7 +6,10 @@ import type { Kind } from './kind.ts';
 import { checkName } from './names.ts';
 import { checkImmutable } from './object-meta.ts';
 
-/** Without overhead and scheduling: no node here has a second runtime, so they could change nothing. */
+/**
+ * RuntimeClass without overhead and scheduling: no node here has a second runtime, so they would have no
+ * effect.
+ */
 export const runtimeClassKind: Kind = {
   resource: runtimeClasses,
   name: 'RuntimeClass',

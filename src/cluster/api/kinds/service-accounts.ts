@@ -3,10 +3,13 @@ import { fields, boolean, kindSchema, array, string } from '../schema/schema.ts'
 import { ageColumn, nameColumn } from './columns.ts';
 import type { Kind } from './kind.ts';
 
-/** The account that each namespace has, and that pods have which name none. */
+/** The account that exists in each namespace and that pods get if they name none. */
 export const defaultAccount = 'default';
 
-/** Without `secrets`: tokens come from the subresource token and from projected volumes, as since Kubernetes 1.24. */
+/**
+ * ServiceAccount without `secrets`: tokens come from the subresource token and from projected volumes, as
+ * since Kubernetes 1.24.
+ */
 export const serviceAccountKind: Kind = {
   resource: serviceAccounts,
   name: 'ServiceAccount',

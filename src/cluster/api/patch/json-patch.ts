@@ -10,16 +10,16 @@ interface Operation {
 }
 
 const maximumOperations = 10_000;
-/** Values, not bytes. */
+/** Counts values, not bytes. */
 const maximumCopied = 100_000;
-/** Values that moves and tests look at: each of 10,000 could look at a whole object. */
+/** Counts values that moves and tests read: each of 10,000 operations could read a whole object. */
 const maximumRead = 1_000_000;
 const maximumDepth = 200;
 
 /**
- * RFC 6902. Changes neither argument.
- * Throws ApiError 400 for what is no JSON patch, 413 for more than 10000 operations, 422 for one that does not
- * apply, a failed `test` included (apiserver pkg/endpoints/handlers/patch.go).
+ * Applies an RFC 6902 patch. Changes neither argument. Throws ApiError 400 if it is not a JSON patch, 413 for
+ * more than 10,000 operations, 422 if it does not apply or a `test` fails (apiserver
+ * pkg/endpoints/handlers/patch.go).
  */
 export function applyJsonPatch(target: unknown, patch: unknown): unknown {
   const operations = parseOperations(patch);
@@ -36,7 +36,10 @@ export function applyJsonPatch(target: unknown, patch: unknown): unknown {
   }, copyJson(target));
 }
 
-/** A patch of a few copies and additions could otherwise double an object until memory or stack end. */
+/**
+ * Returns the values that an operation copies and reads, and the depth it reaches. Without limits for these,
+ * a patch of a few copies and additions could double an object until memory or stack are exhausted.
+ */
 function copiedSize(
   document: unknown,
   { op, path, from = '', value }: Operation,

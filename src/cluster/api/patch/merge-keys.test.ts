@@ -4,8 +4,8 @@ import { allKinds } from '../kinds/all-kinds.ts';
 import type { Schema } from '../schema/schema.ts';
 
 /**
- * Merge strategies of Kubernetes' own types (patchStrategy and patchMergeKey in k8s.io/api/<group>/types.go), by kind
- * and path. A list of objects that is not here is atomic.
+ * Merge strategies of Kubernetes' types (patchStrategy and patchMergeKey in k8s.io/api/<group>/types.go), by
+ * kind and path. A list of objects that is not in this table is atomic.
  */
 const upstream: Readonly<Record<string, string>> = {
   'metadata.finalizers': 'set',

@@ -1,7 +1,9 @@
 import { copyJson, isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 
-/** RFC 7386: null deletes, objects merge, everything else replaces. Changes neither argument. */
+/**
+ * Applies an RFC 7386 patch: null deletes, objects merge, everything else replaces. Changes neither argument.
+ */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return copyJson(patch);
   const merged: JsonRecord = isRecord(target) ? { ...target } : {};
@@ -12,7 +14,7 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** Assignment that takes `__proto__` for the plain key that it is in JSON. */
+/** Sets a member. Unlike an assignment, it treats `__proto__` as a plain key, as JSON does. */
 function setMember(record: JsonRecord, key: string, value: unknown): void {
   Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true });
 }

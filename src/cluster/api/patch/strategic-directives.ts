@@ -2,7 +2,10 @@ import { isRecord } from '../schema/json.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { Schema } from '../schema/schema.ts';
 
-/** The schema of a member; of one that is not described, one that replaces whatever was there. */
+/**
+ * Returns the schema of a member. If the schema does not describe the member, returns one that replaces the
+ * value.
+ */
 export function memberOf(schema: Schema, key: string): Schema {
   if (schema.type === 'map') return schema.values;
   const known =
@@ -10,12 +13,12 @@ export function memberOf(schema: Schema, key: string): Schema {
   return known ?? { type: 'anything' };
 }
 
-/** Assignment that takes `__proto__` for the plain key that it is in JSON. */
+/** Sets a member. Unlike an assignment, it treats `__proto__` as a plain key, as JSON does. */
 export function setMember(record: JsonRecord, key: string, value: unknown): void {
   Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
-/** A copy of what a patch brings anew: no directives, no nulls, no items that it deletes. */
+/** Returns a copy of a new value of a patch, without directives, nulls, and items that the patch deletes. */
 export function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value

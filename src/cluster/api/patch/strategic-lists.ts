@@ -3,15 +3,18 @@ import { isRecord } from '../schema/json.ts';
 import type { ListSchema } from '../schema/schema.ts';
 import { withoutDirectives } from './strategic-directives.ts';
 
-/** The merge key of a list of objects; undefined for a list of scalars. */
+/** Returns the merge key of a list of objects; undefined for a list of scalars. */
 export const keyOfList = ({ merge }: ListSchema): string | undefined =>
   typeof merge === 'object' ? merge.key : undefined;
 
-/** What makes an item that item. */
+/** Returns a text that is equal for items that the merge treats as the same item. */
 const identity = (key: string | undefined, item: unknown): string =>
   JSON.stringify(key !== undefined && isRecord(item) ? item[key] : item) ?? '';
 
-/** Where each item of a list stands, the first of equal ones; -1 for others. */
+/**
+ * Returns a function from an item to its index in the list; of equal items it returns the first, and -1 for
+ * an item that is not in the list.
+ */
 function places(list: readonly unknown[], key: string | undefined): (item: unknown) => number {
   const known = new Map<string, number>();
   list.forEach((item, index) => {
@@ -24,7 +27,7 @@ function places(list: readonly unknown[], key: string | undefined): (item: unkno
 const directiveOf = (item: unknown): unknown =>
   isRecord(item) && Object.hasOwn(item, '$patch') ? item['$patch'] : undefined;
 
-/** Both lists, each value once; those of the patch keep its order. */
+/** Merges two lists and removes duplicates. Values of the patch keep its order. */
 export function mergeScalars(current: readonly unknown[], patch: readonly unknown[]): unknown[] {
   if (patch.some((item) => isRecord(item) || Array.isArray(item))) {
     throw badRequest('a list of values in the patch must not hold objects or lists');
@@ -41,7 +44,7 @@ export function deleteScalars(current: readonly unknown[], gone: readonly unknow
 }
 
 /**
- * Joins two lists of objects by `key`; `merge` joins two items. Items of the patch keep its order
+ * Merges two lists of objects by `key`; `merge` merges two items. Items of the patch keep its order
  * (strategicpatch mergeSlice). Throws ApiError 400 for an item without the key.
  */
 export function mergeItems(
@@ -76,14 +79,14 @@ function assertItem(key: string, item: unknown): void {
     throw badRequest(`unknown patch type: ${JSON.stringify(directive)}`);
   }
   if (!isRecord(item) || !Object.hasOwn(item, key) || item[key] === null) {
-    // the item itself may hold a secret
+    // The item itself may contain a secret.
     throw badRequest(`an item of a list in the patch does not contain declared merge key: ${key}`);
   }
 }
 
 /**
- * Items that `order` names stand in its order; the others, which the patch's author did not know, keep their order of
- * `before` and come as near to their old place as that allows (strategicpatch normalizeElementOrder).
+ * Sorts items: those in `order` get its order. The others, which the patch's author did not know, keep their
+ * order of `before`, as close to their old positions as possible (strategicpatch normalizeElementOrder).
  */
 export function sortItems(
   key: string | undefined,
@@ -112,7 +115,7 @@ export function sortItems(
 
 const isBefore = (place: number, here: number): boolean => place !== -1 && here !== -1 && place < here;
 
-/** Throws ApiError 400 where the patch's own items are not all in the order that it asks for. */
+/** Throws ApiError 400 if the patch's items are not all in its own `$setElementOrder`, in that order. */
 export function assertOrdered(
   field: string,
   key: string | undefined,

@@ -49,7 +49,7 @@ function defined(record: JsonRecord): JsonRecord {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
 }
 
-/** As decoding leaves it: no empty lists and maps. */
+/** Returns the value as decoding leaves it: without empty lists and maps. */
 function settled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(settled);
   if (!isRecord(value)) return value;

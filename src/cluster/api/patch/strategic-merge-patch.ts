@@ -16,10 +16,10 @@ const orderPrefix = '$setElementOrder/';
 const deletionPrefix = '$deleteFromPrimitiveList/';
 
 /**
- * Strategic merge as kubectl apply and edit send it (apimachinery pkg/util/strategicpatch/patch.go): lists of objects
- * merge by the merge key of the schema, with the directives `$patch: delete|replace`, `$setElementOrder/...`,
- * `$deleteFromPrimitiveList/...` and `$retainKeys`. Changes neither argument.
- * Throws ApiError 400 for a directive or an item that makes no sense.
+ * Applies a strategic merge patch as kubectl apply and edit send it (apimachinery
+ * pkg/util/strategicpatch/patch.go): lists of objects merge by the merge key of the schema, with the
+ * directives `$patch: delete|replace`, `$setElementOrder/...`, `$deleteFromPrimitiveList/...` and
+ * `$retainKeys`. Changes neither argument. Throws ApiError 400 for a directive or an item that is not valid.
  */
 export function applyStrategicMergePatch(schema: Schema, target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return copyJson(patch);
@@ -42,7 +42,7 @@ function replaced(patch: JsonRecord): unknown {
   }
 }
 
-/** The field that a key of a patch is about. */
+/** Returns the field that a key of a patch refers to. */
 function fieldOf(key: string): string {
   if (key.startsWith(orderPrefix)) return key.slice(orderPrefix.length);
   if (key.startsWith(deletionPrefix)) return key.slice(deletionPrefix.length);
@@ -57,7 +57,7 @@ interface Field {
   readonly field: string;
 }
 
-/** One field, with all that the patch says about it. */
+/** Merges one field with its value and all its directives in the patch. */
 function mergeField({ schema, merged, patch, field }: Field): void {
   const member = memberOf(schema, field);
   const before = Object.hasOwn(merged, field) ? merged[field] : undefined;
@@ -73,7 +73,7 @@ function mergeField({ schema, merged, patch, field }: Field): void {
   if (order !== undefined) orderField({ schema, merged, patch, field }, { member, before, order });
 }
 
-/** The list of a directive; undefined where the patch does not have it. */
+/** Returns the list of a directive; undefined if the patch does not have it. */
 function directive(patch: JsonRecord, key: string): readonly unknown[] | undefined {
   if (!Object.hasOwn(patch, key)) return undefined;
   const value = patch[key];
@@ -119,7 +119,10 @@ function orderField({ merged, patch, field }: Field, { member, before, order }: 
   merged[field] = sortItems(key, items, order, Array.isArray(before) ? before : []);
 }
 
-/** A copy of the target with the members that `$retainKeys` lists, or all. */
+/**
+ * Returns a copy of the target with the members that `$retainKeys` lists, or with all members if the patch
+ * has no such directive.
+ */
 function retained(target: JsonRecord, patch: JsonRecord): JsonRecord {
   const keys = directive(patch, '$retainKeys');
   if (keys === undefined) return { ...target };

@@ -9,9 +9,9 @@ import type { Credentials } from './issue-certificates.ts';
 const renewBefore = 30 * 86_400_000;
 
 /**
- * The cluster's credentials from `<directory>/pki/credentials.json` (0600), made when missing, unreadable or less
- * than thirty days from their end; a new set has a new authority, so kubeconfigs have to be written again.
- * One file, so that a crash cannot leave a key without its certificate.
+ * Returns the cluster's credentials from `<directory>/pki/credentials.json` (0600). Creates them if they are
+ * missing, unreadable or expire within thirty days. A new set has a new authority, so kubeconfigs must be
+ * written again. All are in one file, so that a crash cannot leave a key without its certificate.
  */
 export async function loadCredentials(directory: string, now: number): Promise<Credentials> {
   const folder = join(directory, 'pki');

@@ -4,14 +4,14 @@ import { generateKeys, keyAlgorithm, loadX509, privateKeyPem } from './x509.ts';
 import type { X509 } from './x509.ts';
 import { apiServerAddress } from '../publish-api-server.ts';
 
-/** What the cluster's server and its administrator need; keys and certificates in PEM. */
+/** Credentials of the cluster's server and its administrator. Keys and certificates are PEM. */
 export interface Credentials {
   readonly authority: string;
   readonly serverCertificate: string;
   readonly serverKey: string;
   readonly adminCertificate: string;
   readonly adminKey: string;
-  /** For clients that cannot present a certificate. */
+  /** A bearer token for clients that cannot present a certificate. */
   readonly token: string;
 }
 
@@ -19,9 +19,9 @@ const day = 86_400_000;
 const lifetimeDays = 365;
 
 /**
- * A new authority with one server certificate (localhost, 127.0.0.1, ::1, the Service `kubernetes`) and one administrator's client certificate
- * (CN kubernetes-admin, O system:masters), for a year. The authority's own key is used once and forgotten: nothing
- * else can ever be signed by it.
+ * Issues an authority with one server certificate (localhost, 127.0.0.1, ::1, the Service `kubernetes`) and
+ * one client certificate for the administrator (CN kubernetes-admin, O system:masters), valid for a year. The
+ * authority's key is not kept: no other certificate can be signed with it.
  */
 export async function issueCertificates(now: number): Promise<Credentials> {
   const x509 = await loadX509();

@@ -4,7 +4,7 @@ import { replaceFile } from '../../../platform/replace-file.ts';
 
 const fileOf = (directory: string): string => join(directory, 'port');
 
-/** The port that this cluster's server had the last time; 0 (any free one) at the first. */
+/** Returns the port of this cluster's server at its last start; 0 (any free port) at the first. */
 export function readPort(directory: string): number {
   try {
     const text = readFileSync(fileOf(directory), 'utf8').trim();
@@ -15,7 +15,7 @@ export function readPort(directory: string): number {
   }
 }
 
-/** Keeps the port for the next start, so that kubeconfigs stay good. Idempotent. */
+/** Stores the port for the next start, so that kubeconfigs stay valid. Idempotent. */
 export function writePort(directory: string, port: number): void {
   if (readPort(directory) !== port) replaceFile(fileOf(directory), Buffer.from(`${port}\n`));
 }

@@ -8,8 +8,9 @@ const userName = 'kubernetes-admin';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /**
- * Writes `<directory>/kubeconfig` (0600): this server, its authority, the administrator's certificate and key, and
- * the namespace `bosh`. JSON, which is YAML too, so that no reader needs a YAML parser. Answers the file's path.
+ * Writes `<directory>/kubeconfig` (0600): this server, its authority, the administrator's certificate and
+ * key, and the namespace `bosh`. The file is JSON, which is also YAML, so that readers need no YAML parser.
+ * Returns the file's path.
  */
 export function writeKubeconfig(directory: string, url: string, credentials: Credentials): string {
   const kubeconfig = {

@@ -3,12 +3,13 @@ import type * as x509Library from '@peculiar/x509';
 
 export type X509 = typeof x509Library;
 
-/** All keys of the cluster are of this kind. */
+/** The algorithm of all keys of the cluster. */
 export const keyAlgorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
 /**
- * The certificate library, loaded on first use: most starts of a cluster find their certificates made.
- * tsyringe, inside it, insists on functions of the reflect-metadata package and gets along without data.
+ * Loads the certificate library on first use: most starts of a cluster find existing certificates. The
+ * library contains tsyringe, which requires functions of the package reflect-metadata but works if they store
+ * nothing.
  */
 export async function loadX509(): Promise<X509> {
   if (!('getMetadata' in Reflect)) {
@@ -22,7 +23,7 @@ export function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(keyAlgorithm, true, ['sign', 'verify']);
 }
 
-/** The private key as PKCS #8 in PEM. */
+/** Returns the private key as PKCS #8 in PEM. */
 export async function privateKeyPem(x509: X509, key: webcrypto.CryptoKey): Promise<string> {
   return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
 }

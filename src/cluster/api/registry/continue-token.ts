@@ -1,26 +1,26 @@
 import { badRequest } from '../errors/status-errors.ts';
 import { isRecord } from '../schema/json.ts';
 
-/** Where a list goes on. */
+/** The position at which a list continues. */
 export interface ContinueToken {
-  /** The version that the list shows; undefined: the present one, whatever it is. */
+  /** The version that the list shows; undefined: the current version. */
   readonly revision: number | undefined;
-  /** The key that was listed last. */
+  /** The last key of the previous page. */
   readonly after: string;
-  /** Which list it is of: `pods`, `pods/<namespace>`. */
+  /** The name of the list: `pods`, `pods/<namespace>`. */
   readonly list: string;
 }
 
 const version = 'bosh-kubernetes/2';
 
-/** A token as opaque text. */
+/** Encodes a token as opaque text. */
 export function encodeToken({ revision, after, list }: ContinueToken): string {
   return Buffer.from(JSON.stringify({ v: version, revision: revision ?? -1, after, list })).toString(
     'base64url',
   );
 }
 
-/** Throws ApiError 400 for what is no token of this server, or one of another list. */
+/** Decodes a token. Throws ApiError 400 if it is not a token of this server, or is one of another list. */
 export function decodeToken(text: string, list: string): ContinueToken {
   const token = parse(Buffer.from(text, 'base64url').toString());
   const { v, revision, after, list: of } = isRecord(token) ? token : {};

@@ -9,9 +9,8 @@ import { canRemove, getObject, kindOf, timestamp } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 /**
- * POST pods/binding: gives a pod its node and sets the condition PodScheduled.
- * Throws ApiError 404, 409 (it has a node or a gate, or is being deleted; pkg/registry/core/pod/storage), 422
- * (no node named).
+ * Serves POST pods/binding: sets a pod's node and the condition PodScheduled. Throws ApiError 404, 409 (the
+ * pod has a node or a gate, or is being deleted; pkg/registry/core/pod/storage), 422 (no node named).
  */
 export function bindPod(
   registry: Registry,
@@ -51,8 +50,8 @@ export function bindPod(
 }
 
 /**
- * PUT namespaces/finalize: the finalizers of a namespace; none left removes one that is Terminating.
- * Throws ApiError 404, 409 where objects are left in it, or where it is to have none and is not being
+ * Serves PUT namespaces/finalize: sets the finalizers of a namespace. An empty list removes a Terminating
+ * namespace. Throws ApiError 404, and 409 if the list is empty and the namespace has objects or is not being
  * deleted.
  */
 export function finalizeNamespace(
@@ -63,7 +62,7 @@ export function finalizeNamespace(
 ): StoredObject {
   const kind = kindOf(registry, namespaces);
   const current = getObject(registry, kind, { namespace: undefined, name });
-  // without any, a later delete would leave what is in it behind
+  // Without finalizers, a later delete would remove the namespace and leave its objects behind.
   if (current.metadata.deletionTimestamp === undefined && finalizers.length === 0) {
     throw conflict(namespaces, name, 'the namespace is not being deleted');
   }

@@ -23,18 +23,18 @@ import type { Registry } from './registry.ts';
 export interface CreateOptions {
   /** The namespace of the URL; undefined for cluster-scoped kinds. */
   readonly namespace: string | undefined;
-  /** The whole path without the write; the answer has no uid that lasts. */
+  /** Runs everything except the write. The uid in the response is not kept. */
   readonly dryRun?: boolean | undefined;
   /** Absent: strict. */
   readonly fieldValidation?: FieldValidation | undefined;
-  /** Whoever asks; absent: the control plane itself, which may do everything. */
+  /** The user of the request. Absent: the control plane itself, which may do everything. */
   readonly user?: User | undefined;
 }
 
 /**
- * POST. Answers the object as stored.
- * Throws ApiError 400 (body), 403 (namespace is going, policy, quota), 404 (no such namespace), 422 (invalid), and 409 (exists)
- * where nothing else is in the way (apiserver pkg/registry/generic/registry/store.go create, pkg/registry/rest/create.go BeforeCreate).
+ * Serves POST. Returns the object as stored. Throws ApiError 400 (body), 403 (the namespace is terminating,
+ * policy, quota), 404 (no such namespace), 422 (invalid), and 409 (exists) if there is no other error
+ * (apiserver pkg/registry/generic/registry/store.go create, pkg/registry/rest/create.go BeforeCreate).
  */
 export function createObject(
   registry: Registry,
@@ -65,7 +65,7 @@ export function createObject(
   return stored;
 }
 
-/** As it would be stored; it never was, so it has no version. */
+/** Returns the object of a dry run, which has no version because it was not stored. */
 function withoutVersion(draft: MutableObject): StoredObject {
   const { resourceVersion: _none, ...metadata } = draft.metadata;
   return { ...draft, metadata: metadata as StoredObject['metadata'] };
@@ -130,7 +130,10 @@ function initialMetadata(
 const maxGeneratedBase = 58;
 const attempts = 8;
 
-/** generateName plus five characters (apiserver pkg/storage/names/generate.go), another try where it is taken. */
+/**
+ * Returns generateName with five random characters (apiserver pkg/storage/names/generate.go). Tries another
+ * name if it is taken.
+ */
 function generatedName(
   registry: Registry,
   kind: Kind,

@@ -5,15 +5,15 @@ import { strictValidation } from '../schema/field-validation.ts';
 import type { FieldValidation } from '../schema/field-validation.ts';
 import { isRecord } from '../schema/json.ts';
 
-/** `v1` or `storage.k8s.io/v1`. */
+/** Returns `v1` or `storage.k8s.io/v1`. */
 export function apiVersionOf(kind: Kind): string {
   const { group, version } = kind.resource;
   return group === '' ? version : `${group}/${version}`;
 }
 
 /**
- * A body as a draft of that kind, its own copy. apiVersion and kind may be left out.
- * Throws ApiError 400 for another kind, a wrong type, and, unless `validation` is lenient, an unknown field.
+ * Decodes a body as a draft of that kind, which is a private copy. apiVersion and kind may be absent. Throws
+ * ApiError 400 for another kind, a wrong type, and, unless `validation` is lenient, an unknown field.
  */
 export function decodeDraft(
   kind: Kind,

@@ -7,9 +7,9 @@ import { compactMetadata, getObject, pendingFinalizers, timestamp } from './regi
 import type { Location, Registry } from './registry.ts';
 
 export interface Deletion {
-  /** The last state, or the state with deletionTimestamp. */
+  /** The last state of a removed object, or the state with deletionTimestamp. */
   readonly object: StoredObject;
-  /** False: something (a grace period, a finalizer) keeps the object for now. */
+  /** False if a grace period or a finalizer keeps the object. */
   readonly gone: boolean;
 }
 
@@ -18,8 +18,8 @@ export interface DeleteObjectOptions extends DeleteOptions {
 }
 
 /**
- * DELETE (apiserver pkg/registry/rest/delete.go). Repeating it may only shorten the grace period.
- * Throws ApiError 404, 409 (preconditions), 403 (an object that may not be deleted).
+ * Serves DELETE (apiserver pkg/registry/rest/delete.go). A repeated request can only shorten the grace
+ * period. Throws ApiError 404, 409 (preconditions), 403 (an object that may not be deleted).
  */
 export function deleteObject(
   registry: Registry,
@@ -42,7 +42,7 @@ export function deleteObject(
   return { object: options.dryRun === true ? draft : registry.store.put(resource, draft), gone: false };
 }
 
-/** Throws ApiError 409 where the object is not the one, or not in the state, that was meant. */
+/** Throws ApiError 409 if the object has another uid or resourceVersion than the preconditions. */
 export function assertPreconditions(
   kind: Kind,
   { metadata }: StoredObject,
@@ -65,7 +65,9 @@ export function assertPreconditions(
   }
 }
 
-/** Seconds that this deletion leaves; what an earlier one left can only get shorter. */
+/**
+ * Returns the grace period of this request in seconds. It cannot be longer than that of an earlier request.
+ */
 function resolveGracePeriod(kind: Kind, draft: MutableObject, requested: number | undefined): number {
   if (kind.gracePeriod === undefined) return 0;
   const wanted = requested !== undefined && requested < 0 ? 1 : requested;

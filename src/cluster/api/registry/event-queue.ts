@@ -1,11 +1,11 @@
-/** Events between a writer that must not wait and a reader that takes its time. One reader. */
+/** A queue of events between a writer that must not wait and a slower reader. It has one reader. */
 export class EventQueue<T> implements AsyncIterable<T> {
   readonly #events: T[] = [];
   #ended = false;
   #finishing = false;
   #wake: (() => void) | undefined;
 
-  /** Events that wait to be read, and the one that is being read. */
+  /** The number of events that wait to be read, with the one that is being read. */
   get length(): number {
     return this.#events.length;
   }
@@ -19,13 +19,13 @@ export class EventQueue<T> implements AsyncIterable<T> {
     this.#wake?.();
   }
 
-  /** The iteration ends at once; what was not read is dropped. */
+  /** Ends the iteration at once; unread events are dropped. */
   abort(): void {
     this.#ended = true;
     this.#wake?.();
   }
 
-  /** The iteration ends when what was pushed so far is read. */
+  /** Ends the iteration after the events that were pushed so far. */
   close(): void {
     this.#finishing = true;
     this.#wake?.();

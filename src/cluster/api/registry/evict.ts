@@ -12,9 +12,9 @@ import { getObject, kindOf, timestamp } from './registry.ts';
 import type { Location, Registry } from './registry.ts';
 
 /**
- * POST pods/eviction (kubernetes: pkg/registry/core/pod/storage/eviction.go): a delete that a PodDisruptionBudget can
- * refuse. A pod that does not run yet or no more, or is going already, disrupts nobody.
- * Throws ApiError 404, 409 (preconditions), 429 (the budget is spent), 500 (two budgets for one pod).
+ * Serves POST pods/eviction (kubernetes: pkg/registry/core/pod/storage/eviction.go): a delete that a
+ * PodDisruptionBudget can reject. Pending, terminal and terminating pods need no budget. Throws ApiError 404,
+ * 409 (preconditions), 429 (the budget allows no disruption), 500 (two budgets for one pod).
  */
 export function evictPod(registry: Registry, location: Location, options: DeleteObjectOptions): void {
   const kind = kindOf(registry, pods);
@@ -63,7 +63,10 @@ function consumeDisruption(registry: Registry, pod: Pod, dryRun: boolean): void 
   });
 }
 
-/** A pod that is not ready counts for nothing, so its end costs nothing while the others are enough. */
+/**
+ * A pod that is not ready is not counted as healthy, so its eviction costs nothing while the other pods meet
+ * the budget.
+ */
 function unhealthyEvictionAllowed({ spec, status }: PodDisruptionBudget): boolean {
   if (spec.unhealthyPodEvictionPolicy === 'AlwaysAllow') return true;
   const { currentHealthy = 0, desiredHealthy = 0 } = status ?? {};

@@ -11,18 +11,19 @@ export interface StartQuery {
   readonly resourceVersionMatch?: string | undefined;
 }
 
-/** Where a page begins. */
+/** The start of a page. */
 export interface ListStart {
-  /** The version to show; undefined: the present. */
+  /** The version to show; undefined: the current version. */
   readonly revision: number | undefined;
-  /** The key that was listed last. */
+  /** The last key of the previous page. */
   readonly after: string | undefined;
 }
 
 /**
- * Understands continue, resourceVersion and resourceVersionMatch (apimachinery pkg/apis/meta/internalversion/
- * validation, apiserver pkg/storage). `list` names the list that a token must be of.
- * Throws ApiError 400 (token, version), 422 (a combination that is not allowed), 504 (a version not reached).
+ * Reads continue, resourceVersion and resourceVersionMatch (apimachinery
+ * pkg/apis/meta/internalversion/validation, apiserver pkg/storage). `list` is the list that a token must
+ * belong to. Throws ApiError 400 (token, version), 422 (a combination that is not allowed), 504 (a version
+ * not reached).
  */
 export function listStart({ store }: Registry, query: StartQuery, list: string): ListStart {
   const token = query.continue ?? '';

@@ -65,7 +65,7 @@ test('whatever is written between the pages, they are the list as it was', async
       const next = queue.shift();
       if (next === undefined) return;
       const reference = { resource: configMaps, namespace: 'bosh', name: next.name };
-      // whether it can be done does not matter here
+      // It does not matter here whether the operation succeeds.
       const ignore = (): undefined => undefined;
       if (next.verb === 'create')
         void api.create(configMaps, { metadata: { namespace: 'bosh', name: next.name } }).catch(ignore);

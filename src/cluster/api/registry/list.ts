@@ -17,10 +17,10 @@ export interface ListPageQuery extends SelectionQuery, StartQuery {
 }
 
 /**
- * A page of a list, sorted by namespace and name; without `limit` the whole. All pages show the version of the first.
- * Items carry no apiVersion and kind.
- * Throws ApiError 400 (selectors, token), 410 (token or exact version too old; the Status of a token carries another
- * one that goes on in the present), 422 (options that exclude each other), 504 (a version not reached).
+ * Returns a page of a list, sorted by namespace and name; without `limit` the whole list. All pages show the
+ * version of the first. Items have no apiVersion and kind. Throws ApiError 400 (selectors, token), 410 (token
+ * or exact version too old; for a token, the Status has another token that continues at the current version),
+ * 422 (options that exclude each other), 504 (a version not reached).
  */
 export function listObjects(registry: Registry, kind: Kind, query: ListPageQuery): ObjectList<StoredObject> {
   const list = listName(kind, query);
@@ -47,7 +47,7 @@ export function listObjects(registry: Registry, kind: Kind, query: ListPageQuery
   };
 }
 
-/** With a selector the rest is not counted, as a real server does not know it. */
+/** Returns the number of remaining items. With a selector it is unknown, as in a real server. */
 function remaining({ labelSelector, fieldSelector }: ListPageQuery, rest: number): object {
   return (labelSelector ?? '') === '' && (fieldSelector ?? '') === '' ? { remainingItemCount: rest } : {};
 }
@@ -59,7 +59,7 @@ function listName(kind: Kind, { namespace }: SelectionQuery): string {
 
 const keyOf = (object: StoredObject): string => objectKey(object.metadata.namespace, object.metadata.name);
 
-/** The objects of a kind as they were at that version: today's, with the events since then undone. */
+/** Returns the objects of a kind at a version: the current objects, with the later events undone. */
 function objectsAt(
   { store }: Registry,
   kind: Kind,
@@ -86,7 +86,10 @@ function objectsAt(
     .map(([, object]) => object);
 }
 
-/** The name of the one object that a selector leaves, which whoever waits for an object asks for: no scan for that. */
+/**
+ * Returns the object name that a field selector requires; undefined if it requires none. Clients that wait
+ * for one object use such a selector, and the name saves a scan.
+ */
 function singleNameSelector(
   { resource }: Kind,
   { fieldSelector = '', namespace }: ListPageQuery,

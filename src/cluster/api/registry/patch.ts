@@ -25,8 +25,8 @@ export interface PatchOptions extends UpdateOptions {
 }
 
 /**
- * PATCH. A resourceVersion inside the patch makes it conditional.
- * Throws ApiError 400, 404, 409, 413, 415 (unknown type), 422.
+ * Serves PATCH. A resourceVersion in the patch makes it conditional. Throws ApiError 400, 404, 409, 413, 415
+ * (unknown type), 422.
  */
 export function patchObject(
   registry: Registry,
@@ -44,7 +44,10 @@ export function patchObject(
   return updateObject(registry, kind, location, patched, judged);
 }
 
-/** Fields that a patch may not have make it invalid, where those of a whole object make a bad request (handlers/patch.go). */
+/**
+ * Returns the error for fields that are not allowed. They make a patch invalid (422), but a whole object a
+ * bad request (handlers/patch.go).
+ */
 const patchError =
   (patch: unknown) =>
   (problems: readonly string[]): ApiError => {
@@ -53,7 +56,7 @@ const patchError =
     return newStatusError(422, 'Invalid', message, { causes: [cause] });
   };
 
-/** What a JSON patch's operations have beside op, path, from and value. */
+/** Treats members of JSON patch operations other than op, path, from and value as unknown fields. */
 function validateJsonPatchFields(
   kind: Kind,
   patch: unknown,
@@ -69,7 +72,9 @@ function validateJsonPatchFields(
   validateUnknownFields(addressee, unknown, { ...fieldValidation, duplicates: [] });
 }
 
-/** To be asked before the body is read. Throws ApiError 415 for what this kind cannot be patched with. */
+/**
+ * Throws ApiError 415 if this kind cannot be patched with that type. Must be called before the body is read.
+ */
 export function assertPatchType(kind: Kind, type: string): void {
   if (type.startsWith('application/apply-patch+'))
     throw newStatusError(

@@ -8,7 +8,10 @@ import type { TokenKey } from '../tokens/token-key.ts';
 import { randomSuffix } from './random.ts';
 import type { Random } from './random.ts';
 
-/** What every verb works with. The verbs beside this file are functions over it, all synchronous. */
+/**
+ * The dependencies of every verb. The verbs, in the files beside this one, are functions on it, all
+ * synchronous.
+ */
 export interface Registry {
   readonly store: ObjectStore;
   /** Kinds by group and resource: `pods`, `storageclasses.storage.k8s.io`. */
@@ -19,20 +22,20 @@ export interface Registry {
   readonly tokenKey: TokenKey;
 }
 
-/** Where an object is, as a URL says it. */
+/** The location of an object in a URL. */
 export interface Location {
   readonly namespace: string | undefined;
   readonly name: string;
 }
 
-/** The kind behind a resource. Throws ApiError 404 where this server does not serve it. */
+/** Returns the kind of a resource. Throws ApiError 404 if this server does not serve it. */
 export function kindOf(registry: Registry, resource: Pick<Resource, 'group' | 'plural'>): Kind {
   const kind = registry.kinds.get(groupResource(resource));
   if (kind === undefined) throw pathNotFound();
   return kind;
 }
 
-/** One object, as stored: copy before changing. Throws ApiError 404. */
+/** Returns one object as stored: copy it before changing it. Throws ApiError 404. */
 export function getObject(registry: Registry, kind: Kind, { namespace, name }: Location): StoredObject {
   const object = registry.store.get(groupResource(kind.resource), namespace, name);
   if (object === undefined) throw notFound(kind.resource, name);
@@ -47,12 +50,14 @@ export function admissionContext(registry: Registry): AdmissionContext {
   };
 }
 
-/** RFC 3339 in UTC with seconds, as all times in objects are. `milliseconds` since the epoch. */
+/**
+ * Formats a time as all times in objects: RFC 3339 in UTC with seconds. `milliseconds` is since the epoch.
+ */
 export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
-/** Whether nothing holds an object any more whose deletion has begun. */
+/** Returns true if the object is being deleted and neither a grace period nor a finalizer keeps it. */
 export function canRemove(kind: Kind, object: StoredObject): boolean {
   const { metadata } = object;
   return (
@@ -66,7 +71,7 @@ export function pendingFinalizers(kind: Kind, object: StoredObject): readonly st
   return [...(object.metadata.finalizers ?? []), ...(kind.ownFinalizers?.(object) ?? [])];
 }
 
-/** A copy without the members that are undefined. */
+/** Returns a copy without the members that are undefined. */
 export function compactMetadata(metadata: {
   readonly [Key in keyof StoredObject['metadata']]: StoredObject['metadata'][Key] | undefined;
 }): StoredObject['metadata'] {

@@ -1,7 +1,10 @@
 import { badRequest, newStatusError } from '../errors/status-errors.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 
-/** A resourceVersion of a query as a number; undefined for an empty one. Throws ApiError 400 for no number. */
+/**
+ * Parses the resourceVersion of a query; returns undefined if it is empty. Throws ApiError 400 if it is not a
+ * number.
+ */
 export function parseResourceVersion(text: string | undefined): number | undefined {
   if (text === undefined || text === '') return undefined;
   if (!/^\d{1,15}$/.test(text))
@@ -9,7 +12,7 @@ export function parseResourceVersion(text: string | undefined): number | undefin
   return Number(text);
 }
 
-/** Throws the ApiError 504 that a server gives which has not got that far (and here never will). */
+/** Throws the ApiError 504 of a server that has not reached that version (this server never will). */
 export function assertReached(store: ObjectStore, revision: number): void {
   if (revision <= store.revision) return;
   throw newStatusError(

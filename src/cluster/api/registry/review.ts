@@ -13,7 +13,7 @@ export interface ReviewOptions {
 }
 
 /**
- * POST of a question: answers it with its status, and nothing is stored. Only for kinds with `review`.
+ * Serves POST of a review: returns it with its status and stores nothing. Only for kinds with `review`.
  * Throws ApiError 400 (body), 422 (invalid).
  */
 export function answerReview(

@@ -10,8 +10,8 @@ export interface SelectionQuery {
 }
 
 /**
- * One test for namespace and both selectors.
- * Throws ApiError 400 for a selector that cannot be parsed or names a field that this kind does not offer.
+ * Returns a filter for namespace and both selectors. Throws ApiError 400 for a selector that cannot be parsed
+ * or that has a field that this kind does not support.
  */
 export function selection(kind: Kind, query: SelectionQuery): (object: StoredObject) => boolean {
   const labels = parseLabelSelector(query.labelSelector ?? '');
@@ -24,7 +24,9 @@ export function selection(kind: Kind, query: SelectionQuery): (object: StoredObj
     (fields.length === 0 || matchesFields(fields, selectableFields(kind, object)));
 }
 
-/** Kinds with field labels of their own (pkg/apis/core/v1/conversion.go and its like). */
+/**
+ * Kinds with a conversion of their own for field labels (pkg/apis/core/v1/conversion.go and similar files).
+ */
 const kindsWithFieldLabels = new Set(['Event', 'Namespace', 'Node', 'Pod', 'Secret', 'Service']);
 
 function hasFieldLabelConversion({ isCustomResource, name }: Kind): boolean {

@@ -18,14 +18,14 @@ export interface UpdateOptions {
   readonly dryRun?: boolean | undefined;
   /** Absent: strict. */
   readonly fieldValidation?: FieldValidation | undefined;
-  /** Whoever asks; absent: the control plane itself. */
+  /** The user of the request. Absent: the control plane itself. */
   readonly user?: User | undefined;
 }
 
 /**
- * PUT. Answers the object as stored; unchanged content writes nothing and keeps the resourceVersion. The last
- * finalizer taken from an object that is being deleted removes it.
- * Throws ApiError 400 (body, other name), 404, 409 (another resourceVersion or uid), 422 (invalid, immutable).
+ * Serves PUT. Returns the object as stored. Unchanged content writes nothing and keeps the resourceVersion.
+ * If the object is being deleted, removing its last finalizer removes it. Throws ApiError 400 (body, other
+ * name), 404, 409 (another resourceVersion or uid), 422 (invalid, immutable).
  */
 export function updateObject(
   registry: Registry,
@@ -58,7 +58,10 @@ export function updateObject(
   return stored;
 }
 
-/** Writes a checked draft over the present object, or removes it where that completes a deletion. */
+/**
+ * Stores a valid draft in place of the current object, or removes the object if the draft completes its
+ * deletion.
+ */
 function storeUpdate(
   registry: Registry,
   kind: Kind,
@@ -74,7 +77,7 @@ function storeUpdate(
   return registry.store.put(resource, draft);
 }
 
-/** What a generation counts. */
+/** Returns the content that a generation counts. */
 function withoutStatus(kind: Kind, { metadata: _metadata, ...content }: StoredObject): unknown {
   const { status: _status, ...rest } = content;
   return kind.hasStatus ? rest : content;
@@ -119,7 +122,8 @@ function restoreImmutableFields(
 ): void {
   const { metadata } = current;
   draft.metadata = compactMetadata({
-    // of a custom resource, /status writes status alone (apiextensions pkg/registry/customresource/status_strategy.go)
+    // For a custom resource, /status writes only status (apiextensions
+    // pkg/registry/customresource/status_strategy.go).
     ...(kind.isCustomResource === true && subresource === 'status' ? copyJson(metadata) : draft.metadata),
     namespace: metadata.namespace,
     uid: metadata.uid,

@@ -11,16 +11,18 @@ import type { SelectionQuery } from './selection.ts';
 
 export interface WatchObjectsQuery extends SelectionQuery {
   readonly resourceVersion?: string | undefined;
-  /** Present state first, then a bookmark with the annotation that says so (KEP-3157). */
+  /**
+   * Sends the current state first, then a bookmark with the annotation k8s.io/initial-events-end (KEP-3157).
+   */
   readonly sendInitialEvents?: boolean | undefined;
 }
 
 export type WatchListener = (event: WatchEvent<StoredObject>) => void;
 
 /**
- * Tells `listener` of every change, at once for what is past already, later within the writes themselves.
- * A version that is too old is an ERROR event with a Status 410, after which nothing comes. Answers how to stop.
- * Throws ApiError 400 for selectors that cannot be parsed.
+ * Calls `listener` with every change: past ones at once, later ones within the writes themselves. Sends an
+ * ERROR event (410), and then no more events, if the version is too old. Returns a function that stops the
+ * watch. Throws ApiError 400 for selectors that cannot be parsed.
  */
 export function watchObjects(
   registry: Registry,
@@ -46,7 +48,7 @@ export function watchObjects(
   return stop;
 }
 
-/** A BOOKMARK at the present version: a watch that goes on from it misses nothing. */
+/** Returns a BOOKMARK at the current version: a watch that continues from it misses nothing. */
 export function bookmark(registry: Registry, kind: Kind): WatchEvent<StoredObject> {
   return {
     type: 'BOOKMARK',
@@ -88,7 +90,10 @@ function initialEvents(registry: Registry, kind: Kind, query: WatchObjectsQuery)
   }
 }
 
-/** An event as a watcher with that selection sees it: entering is ADDED, leaving is DELETED. */
+/**
+ * Returns an event as a watcher with that selection sees it: an object that enters is ADDED, one that leaves
+ * is DELETED.
+ */
 function asSeenBySelection(
   event: StoreEvent,
   selected: (object: StoredObject) => boolean,

@@ -7,12 +7,15 @@ import type { ObjectSchema, Schema } from './schema.ts';
 import { isUpstreamField } from './upstream-fields.ts';
 
 interface ObjectNode {
-  /** Without indices; empty: the kind itself. */
+  /** The path without indices; empty for the kind itself. */
   readonly path: string;
   readonly schema: ObjectSchema;
 }
 
-/** Every object in a kind's schema, the kind itself first; not metadata and status, which are the same for all. */
+/**
+ * Returns every object in a kind's schema, the kind itself first, without metadata and status, which are the
+ * same for all kinds.
+ */
 function objectsIn(schema: Schema, path = ''): readonly ObjectNode[] {
   if (path === 'metadata' || path === 'status') return [];
   if (schema.type === 'list') return objectsIn(schema.items, path);

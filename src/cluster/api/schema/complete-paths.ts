@@ -91,9 +91,9 @@ const paths: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Whether this server has every field that Kubernetes 1.36 has there, so that another one is a typing error;
- * `path` without indices. metadata is whole in every kind. status is what others found: no server acts on a
- * field of it.
+ * Returns true if this server has every field that Kubernetes 1.36 has at that path, so that any other field
+ * is a typing error. `path` has no indices. metadata is complete in every kind. status contains observations:
+ * no server acts on its fields.
  */
 export function isCompletePath(kind: string, path: string): boolean {
   return /^(metadata|status)(\.|$)/.test(path) || paths[kind]?.includes(path) === true;

@@ -12,11 +12,12 @@ interface DecodeErrors {
 }
 
 /**
- * A fresh copy of `value` with the described fields only. Nulls, empty lists and empty maps go, as they do in a
- * real server (`omitempty`). What becomes of fields that are not described says `validation`; absent: refused.
+ * Returns a new copy of `value` with only the fields of the schema. Nulls, empty lists and empty maps are
+ * dropped, as a real server does (`omitempty`). `validation` decides about other fields; if it is absent,
+ * they are rejected.
  *
- * Throws ApiError 400: a field of the wrong type as encoding/json reports it, a field that is not described as
- * the real server's strict decoding reports it.
+ * Throws ApiError 400: for a field of the wrong type with the text of encoding/json, for a field that is not
+ * in the schema with the text of the real server's strict decoding.
  */
 export function decodeObject(
   schema: ObjectSchema,
@@ -34,7 +35,10 @@ export function decodeObject(
   return decoded;
 }
 
-/** The described fields, and the paths of the others. Throws ApiError 400 for a field of the wrong type. */
+/**
+ * Returns the fields of the schema, and the paths of the others. Throws ApiError 400 for a field of the wrong
+ * type.
+ */
 function decodeWithSchema(
   schema: ObjectSchema,
   value: unknown,

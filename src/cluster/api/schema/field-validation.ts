@@ -1,19 +1,19 @@
 import type { ApiError } from '../../../kubernetes/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
 
-/** What a write does about fields that its kind does not have, and about fields given twice. */
+/** How a write treats fields that its kind does not have, and duplicate fields. */
 export interface FieldValidation {
   /** The query parameter `fieldValidation` (kubernetes.io: API concepts, field validation). */
   readonly directive: 'Strict' | 'Warn' | 'Ignore';
-  /** Paths that the body has more than once. */
+  /** Paths that the body contains more than once. */
   readonly duplicates: readonly string[];
-  /** The error for problems of a Strict write; absent: 400, as for a whole object. */
+  /** Returns the error for the problems of a Strict write. Absent: 400, as for a whole object. */
   readonly refuse?: (problems: readonly string[]) => ApiError;
-  /** Told, under Warn, what was dropped. */
+  /** Called under Warn with each field that was dropped. */
   readonly warn: (message: string) => void;
 }
 
-/** For bodies that were never text, and for whoever wants to know. */
+/** For bodies that were never text, and for callers that need an error for every problem. */
 export const strictValidation: FieldValidation = {
   directive: 'Strict',
   duplicates: [],
@@ -23,14 +23,14 @@ export const strictValidation: FieldValidation = {
 export interface FieldOwner {
   readonly kind: string;
   readonly apiVersion: string;
-  /** Whether a field that this server does not know would mean something to a real one. */
+  /** Returns true if a real server would know the field, which this server does not. */
   readonly isKubernetesField: (path: string) => boolean;
 }
 
 /**
- * Refuses, reports or overlooks what decoding has dropped. A field that Kubernetes has and this server does not act
- * on is refused whatever the directive: accepted, it would be ignored, and its author would rely on it.
- * Throws ApiError 400.
+ * Rejects, reports or ignores the fields that decoding has dropped. A field that Kubernetes has and this
+ * server does not support is rejected under every directive: if it were accepted and ignored, its author
+ * would rely on it. Throws ApiError 400.
  */
 export function validateUnknownFields(
   { kind, apiVersion, isKubernetesField }: FieldOwner,

@@ -1,12 +1,12 @@
 /** A decoded JSON object. */
 export type JsonRecord = Record<string, unknown>;
 
-/** True for `{...}`, false for lists, null and scalars. */
+/** Returns true for `{...}`, false for lists, null and scalars. */
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Equality of JSON values; the order of keys does not count, that of list items does. */
+/** Compares JSON values. The order of keys does not matter, that of list items does. */
 export function jsonEqual(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left)) {
@@ -24,7 +24,7 @@ export function jsonEqual(left: unknown, right: unknown): boolean {
   );
 }
 
-/** The same text for equal values and for no others. */
+/** Returns the same text for equal values, and different texts for different values. */
 export function canonicalText(value: unknown): string {
   const sorted = (_key: string, item: unknown): unknown =>
     isRecord(item) ? Object.fromEntries(Object.entries(item).toSorted(byKey)) : item;
@@ -34,8 +34,9 @@ export function canonicalText(value: unknown): string {
 const byKey = ([left]: [string, unknown], [right]: [string, unknown]): number => (left < right ? -1 : 1);
 
 /**
- * A copy of a JSON value that shares nothing with it. Several times as fast as structuredClone, which every list of
- * every controller would pay for; recursive, so for values whose depth the border has bounded.
+ * Returns a deep copy of a JSON value. It is several times as fast as structuredClone, which matters because
+ * every list of every controller is copied. It is recursive, so only for values whose depth was limited when
+ * they were parsed.
  */
 export function copyJson<T>(value: T): T {
   return copied(value) as T;
@@ -46,7 +47,7 @@ function copied(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copied);
   const copy: JsonRecord = {};
   for (const [key, item] of Object.entries(value)) {
-    // an assignment would set the prototype
+    // An assignment would set the prototype.
     if (key === '__proto__') return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, copied(v)]));
     copy[key] = copied(item);
   }
@@ -57,7 +58,7 @@ function definedKeys(record: JsonRecord): string[] {
   return Object.keys(record).filter((key) => record[key] !== undefined);
 }
 
-/** How many values a JSON value holds, itself included, and how deep they lie. Without recursion. */
+/** Counts the values in a JSON value, itself included, and their depth. Works without recursion. */
 export function measure(value: unknown): { readonly size: number; readonly depth: number } {
   let level: unknown[] = [value];
   let size = 0;

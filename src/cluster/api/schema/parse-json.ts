@@ -2,20 +2,26 @@ import { badRequest, requestEntityTooLarge } from '../errors/status-errors.ts';
 
 export interface ParsedJson {
   readonly value: unknown;
-  /** Members that an object has more than once, by path (`spec.containers[0].name`); the last one counts. */
+  /** Paths of duplicate members of an object (`spec.containers[0].name`). The last value counts. */
   readonly duplicates: readonly string[];
 }
 
-/** Far above any object's need, far below what would exhaust the stack of whoever walks it. */
+/**
+ * Far above the depth of any object, far below the depth that would exhaust the stack of a recursive
+ * function.
+ */
 const maximumDepth = 200;
 const maximumDuplicates = 100;
-/** Far above any object's need; 3 MiB can hold 1,500,000 values, which would block the server for seconds. */
+/**
+ * Far above the need of any object. 3 MiB can hold 1,500,000 values, which would block the server for
+ * seconds.
+ */
 export const maximumValues = 100_000;
 
 /**
- * JSON with an eye for what JSON.parse hides. Throws SyntaxError as JSON.parse does (its message may quote the text,
- * which may hold a secret), ApiError 413 for more than 100,000 values, and ApiError 400 for nesting beyond 200 and for
- * numbers that no double can hold.
+ * Parses JSON and reports what JSON.parse hides. Throws SyntaxError as JSON.parse does (its message may quote
+ * the text, which may contain a secret), ApiError 413 for more than 100,000 values, and ApiError 400 for
+ * nesting beyond 200 and for numbers that do not fit in a double.
  */
 export function parseJson(given: string): ParsedJson {
   checkValueCount(given);
@@ -24,7 +30,10 @@ export function parseJson(given: string): ParsedJson {
   return { value, duplicates: findDuplicates(text) };
 }
 
-/** Before anything is made of the text: each value but the first follows a comma or opens a list or an object. */
+/**
+ * Counts values before the text is parsed: each value except the first follows a comma or the start of a list
+ * or an object.
+ */
 function checkValueCount(text: string): void {
   let values = 1;
   for (let at = 0; at < text.length; at += 1) {
@@ -48,7 +57,7 @@ const surrogate = /\\u[dD][89a-fA-F]/;
 const escapes =
   /(?<pair>\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2})|(?<lone>\\u[dD][89a-fA-F][\da-fA-F]{2})|\\./g;
 
-/** Halves of characters become U+FFFD, as in Go: no URL, header or file can carry them. */
+/** Replaces lone surrogates by U+FFFD, as Go does: URLs, headers and files cannot contain them. */
 function replaceLoneSurrogates(text: string): string {
   if (!surrogate.test(text)) return text;
   return text.replaceAll(escapes, (escape, _pair, lone?: string) =>
@@ -57,7 +66,7 @@ function replaceLoneSurrogates(text: string): string {
 }
 
 interface Frame {
-  /** Undefined for a list. */
+  /** The keys so far; undefined for a list. */
   readonly keys: Set<string> | undefined;
   /** The key or the index that is being read. */
   at: string | number;
@@ -66,13 +75,16 @@ interface Frame {
 interface Scan {
   readonly frames: Frame[];
   readonly duplicates: string[];
-  /** Whether a text that comes next is a key. */
+  /** True if the next string is a key. */
   expectsKey: boolean;
 }
 
 const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[{}[\],:]/g;
 
-/** Of text that JSON.parse has accepted, so only what matters is looked at. */
+/**
+ * Finds duplicate members. JSON.parse has accepted the text, so only strings, brackets and commas are
+ * examined.
+ */
 function findDuplicates(text: string): readonly string[] {
   const scan: Scan = { frames: [], duplicates: [], expectsKey: false };
   for (const [word] of text.matchAll(token)) {

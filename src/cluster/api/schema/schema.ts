@@ -1,6 +1,6 @@
 /**
- * The fields that a kind has here. One description serves four readers: the strict decoder, strategic merge
- * (`mergeKey`), OpenAPI (kubectl explain, apply) and the tests. What is not described is refused.
+ * The fields of a kind that this server supports. One description serves the strict decoder, strategic merge
+ * (`merge`), OpenAPI (kubectl explain, apply) and the tests. Fields that are not described are rejected.
  */
 export type Schema =
   | { readonly type: 'string' }
@@ -18,7 +18,10 @@ export type Schema =
 export interface ListSchema {
   readonly type: 'list';
   readonly items: Schema;
-  /** How strategic merge joins two lists: by this key of the items, or as a set of scalars; absent: replace. */
+  /**
+   * How strategic merge joins two lists: by this key of the items, or as a set of scalars. Absent: the patch
+   * replaces the list.
+   */
   readonly merge?: { readonly key: string } | 'set';
 }
 
@@ -57,7 +60,7 @@ const ownerReference = fields({
   blockOwnerDeletion: boolean,
 });
 
-/** apimachinery ObjectMeta. `managedFields` may come along and is dropped. */
+/** apimachinery ObjectMeta. `managedFields` is accepted and dropped. */
 const objectMeta = fields({
   name: string,
   generateName: string,
@@ -76,6 +79,6 @@ const objectMeta = fields({
   managedFields: any,
 });
 
-/** The top level of a kind: apiVersion, kind, metadata and what is given. */
+/** Returns the schema of a kind: apiVersion, kind, metadata and the given fields. */
 export const kindSchema = (described: Record<string, Schema>): ObjectSchema =>
   fields({ apiVersion: string, kind: string, metadata: objectMeta, ...described });

@@ -9,7 +9,9 @@ const rules = words('apiGroups nonResourceURLs resourceNames resources verbs');
 const subjects = words('apiGroup kind name namespace');
 const selector = words('matchExpressions matchLabels');
 
-/** By kind and path without indices: the fields that Kubernetes 1.36 has there, served here or not. */
+/**
+ * The fields that Kubernetes 1.36 has, by kind and path without indices, whether they are served here or not.
+ */
 const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   ClusterRole: { '': words('aggregationRule rules'), rules },
   ClusterRoleBinding: { subjects },
@@ -84,9 +86,9 @@ const fields: Readonly<Record<string, Readonly<Record<string, readonly string[]>
 };
 
 /**
- * Whether a field that was not decoded is one of Kubernetes' own; `path` has indices (`spec.volumes[0].nfs`).
- * Of a kind, or an object in it, that is neither described here nor known to be complete every field counts as one, so
- * that none can be accepted by oversight.
+ * Returns true if Kubernetes has a field that was not decoded. `path` has indices (`spec.volumes[0].nfs`). If
+ * a kind, or an object in it, is neither described here nor known to be complete, returns true for every
+ * field, so that none can be accepted by oversight.
  */
 export function isUpstreamField(kind: string, path: string): boolean {
   const described = fields[kind];

@@ -7,14 +7,14 @@ const container =
 const securityContext = words(`allowPrivilegeEscalation appArmorProfile capabilities privileged procMount
   readOnlyRootFilesystem runAsGroup runAsNonRoot runAsUser seLinuxOptions seccompProfile windowsOptions`);
 const handler = words('exec httpGet sleep tcpSocket');
-/** Of a claim's spec. */
+/** Fields of a claim's spec. */
 export const claimFields = words(`accessModes dataSource dataSourceRef resources selector storageClassName
   volumeAttributesClassName volumeMode volumeName`);
-/** v1.TypedObjectReference, as a claim's dataSourceRef is. */
+/** v1.TypedObjectReference, the type of a claim's dataSourceRef. */
 export const typedReference = words('apiGroup kind name namespace');
 /** v1.ObjectReference. */
 export const objectReference = words('apiVersion fieldPath kind name namespace resourceVersion uid');
-// what Kubernetes refuses in a template; without creationTimestamp, which Go clients send as null
+// Fields that Kubernetes rejects in a template; without creationTimestamp, which Go clients send as null.
 const templateMetadata =
   words(`annotations deletionGracePeriodSeconds deletionTimestamp finalizers generateName
   generation labels managedFields name namespace ownerReferences resourceVersion selfLink uid`);
@@ -23,7 +23,7 @@ const podTerm = words(
 );
 const keyed = words('defaultMode items name optional secretName');
 
-/** What a container may have, by its path in the pod. */
+/** Returns the fields of a container, by their path in the pod. */
 function containerFields(path: string): Record<string, readonly string[]> {
   return {
     [path]: container,
@@ -46,7 +46,7 @@ function affinityFields(path: string): Record<string, readonly string[]> {
   };
 }
 
-/** By path without indices: the fields that Kubernetes 1.36 has in a Pod. */
+/** The fields that Kubernetes 1.36 has in a Pod, by path without indices. */
 export const podFields: Readonly<Record<string, readonly string[]>> = {
   spec: words(`activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy
       enableServiceLinks ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride

@@ -1,7 +1,7 @@
 import { badRequest } from '../errors/status-errors.ts';
 import { limitTerms } from './limit-terms.ts';
 
-/** `field=value` or `field!=value`. */
+/** The requirement `field=value` or `field!=value`. */
 export interface FieldRequirement {
   readonly field: string;
   readonly equal: boolean;
@@ -9,8 +9,8 @@ export interface FieldRequirement {
 }
 
 /**
- * Parses `metadata.name=a,status.phase!=Running` (apimachinery pkg/fields/selector.go; `\,` `\=` `\\` are escapes).
- * Throws ApiError 400 where it cannot be parsed or has too many terms.
+ * Parses `metadata.name=a,status.phase!=Running` (apimachinery pkg/fields/selector.go; `\,` `\=` `\\` are
+ * escapes). Throws ApiError 400 if it cannot be parsed or has too many terms.
  */
 export function parseFieldSelector(selector: string): readonly FieldRequirement[] {
   limitTerms(selector);
@@ -27,7 +27,7 @@ export function parseFieldSelector(selector: string): readonly FieldRequirement[
     });
 }
 
-/** Whether the selectable fields of an object meet every requirement. */
+/** Returns true if the selectable fields of an object meet every requirement. */
 export function matchesFields(
   requirements: readonly FieldRequirement[],
   fields: Readonly<Record<string, string>>,
@@ -36,8 +36,9 @@ export function matchesFields(
 }
 
 /**
- * Throws ApiError 400 for a field that the kind does not offer for selection. `convertsLabels`: whether it is one of the
- * kinds with labels of their own, whose words are others (apimachinery pkg/runtime, DefaultMetaV1FieldSelectorConversion).
+ * Throws ApiError 400 for a field that the kind does not support in selectors. `convertsLabels` is true for
+ * kinds with a field label conversion of their own, whose error text differs (apimachinery pkg/runtime,
+ * DefaultMetaV1FieldSelectorConversion).
  */
 export function assertSelectable(
   requirements: readonly FieldRequirement[],

@@ -14,8 +14,8 @@ const equality = new RegExp(`^(${keyPattern})\\s*(==|=|!=|>|<)\\s*([A-Za-z0-9._-
 const existence = new RegExp(`^(!?)\\s*(${keyPattern})$`);
 
 /**
- * Parses `a=b,c!=d,e in (f,g),!h` (apimachinery pkg/labels/selector.go). Empty text selects everything.
- * Throws ApiError 400 where it cannot be parsed or has too many terms.
+ * Parses `a=b,c!=d,e in (f,g),!h` (apimachinery pkg/labels/selector.go). An empty text selects everything.
+ * Throws ApiError 400 if it cannot be parsed or has too many terms.
  */
 export function parseLabelSelector(selector: string): readonly LabelRequirement[] {
   limitTerms(selector);
@@ -25,7 +25,7 @@ export function parseLabelSelector(selector: string): readonly LabelRequirement[
     .map((part) => parseRequirement(part, selector));
 }
 
-/** Whether these labels meet every requirement. */
+/** Returns true if the labels meet every requirement. */
 export function matchesLabels(
   requirements: readonly LabelRequirement[],
   labels: Readonly<Record<string, string>> | undefined,
@@ -85,7 +85,7 @@ function parseError(whole: string, part: string): Error {
   );
 }
 
-/** In one pass: a pattern that looks ahead for the bracket from each comma is quadratic. */
+/** Splits in one pass: a regular expression that looks ahead for the bracket from each comma is quadratic. */
 function splitRequirements(selector: string): string[] {
   const parts: string[] = [];
   let start = 0;

@@ -2,7 +2,10 @@ import { badRequest } from '../errors/status-errors.ts';
 
 const maximumTerms = 200;
 
-/** Throws ApiError 400 for a selector of more requirements and values than a server can compare with every object. */
+/**
+ * Throws ApiError 400 for a selector with more requirements and values than a server can compare with every
+ * object.
+ */
 export function limitTerms(selector: string): void {
   let terms = 1;
   for (let at = selector.indexOf(','); at !== -1; at = selector.indexOf(',', at + 1)) terms += 1;

@@ -1,39 +1,41 @@
 import type { StoreEvent } from './stored-object.ts';
 
-/** kube-apiserver --etcd-compaction-interval: clients have to expect that what is older is forgotten. */
+/** kube-apiserver --etcd-compaction-interval: clients must expect that older versions are compacted. */
 const retentionMs = 300_000;
 const maximumBytes = 64 * 1024 * 1024;
 
-/** The last events of the store, so that a watch can go on where an earlier one ended: of five minutes and 64 MiB at most. */
+/**
+ * The last events of the store, for watches that continue an earlier one: at most five minutes and 64 MiB.
+ */
 export class EventHistory {
   readonly #capacity: number;
   readonly #now: () => number;
   readonly #events: StoreEvent[] = [];
-  /** When each of the events was. */
+  /** The time of each event. */
   readonly #times: number[] = [];
   readonly #sizes: number[] = [];
   #bytes = 0;
   #floor: number;
 
-  /** `floor`: nothing is known of what happened up to this revision. `now`: milliseconds. */
+  /** `floor`: events up to this revision are not known. `now` returns milliseconds. */
   constructor(floor: number, capacity: number, now: () => number) {
     this.#now = now;
     this.#floor = floor;
     this.#capacity = capacity;
   }
 
-  /** `bytes`: how large the event is. */
+  /** Adds an event. `bytes` is its size. */
   add(event: StoreEvent, bytes: number): void {
     this.#events.push(event);
     this.#times.push(this.#now());
     this.#sizes.push(bytes);
     this.#bytes += bytes;
-    // cut in batches: shifting an array of thousands on each write costs more than the memory
+    // Events are dropped in batches: shifting an array of thousands on each write costs more than the memory.
     if (this.#events.length >= 2 * this.#capacity) this.#dropOldest(this.#capacity);
     if (this.#bytes > maximumBytes) this.#dropOldest(this.#countAbove(maximumBytes / 2));
   }
 
-  /** How many of the oldest events are too many for `limit` bytes. */
+  /** Returns the number of oldest events to drop, so that the rest fits in `limit` bytes. */
   #countAbove(limit: number): number {
     let count = 0;
     for (let rest = this.#bytes; rest > limit; count += 1) rest -= this.#sizes[count] ?? rest;
@@ -53,7 +55,7 @@ export class EventHistory {
     this.#dropOldest(kept < 0 ? this.#times.length : kept);
   }
 
-  /** The events after `revision`, oldest first; undefined where that is too long ago. */
+  /** Returns the events after `revision`, oldest first; undefined if that revision is too old. */
   since(revision: number): readonly StoreEvent[] | undefined {
     this.#expireOld();
     if (revision < this.#floor) return undefined;

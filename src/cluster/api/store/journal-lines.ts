@@ -1,17 +1,16 @@
 import { crc32 } from 'node:zlib';
 import { ProductError } from '../../../errors/product-error.ts';
 
-/** One record as a line: eight hex digits of CRC-32, a blank, JSON. */
+/** Encodes one record as a line: eight hex digits of CRC-32, a blank, JSON. */
 export function encodeLine(record: unknown): Buffer {
   const json = Buffer.from(JSON.stringify(record));
   return Buffer.concat([Buffer.from(`${checksum(json)} `), json, newline]);
 }
 
 /**
- * The records of a journal file and the length of its good part. What follows the last good line is a write that
- * a crash cut short.
- * Throws ProductError CLUSTER_JOURNAL_CORRUPT where a damaged line has a good one after it: that is no torn write,
- * and going on would lose objects silently.
+ * Returns the records of a journal file and the length of its valid part. Anything after the last valid line
+ * is a write that a crash interrupted. Throws ProductError CLUSTER_JOURNAL_CORRUPT if a valid line follows a
+ * damaged one: that is not a torn write, and continuing would lose objects silently.
  */
 export function readLines(content: Buffer, file: string): { records: unknown[]; length: number } {
   const records: unknown[] = [];

@@ -15,11 +15,11 @@ import { insufficientStorage } from '../errors/status-errors.ts';
 import { encodeLine, readLines } from './journal-lines.ts';
 
 /**
- * An append-only file of checksummed JSON lines (0600: it holds Secrets).
+ * An append-only file of checksummed JSON lines (0600, because it contains Secrets).
  *
- * What a crash costs: `append` returns after the write system call, so a kill -9 of the process costs nothing that
- * was answered. The disk follows within `syncDelay`: a power loss can cost the writes of that last moment, and
- * nothing before them. A line that was being written is cut off on the next open.
+ * Durability: `append` returns after the write system call, so a kill -9 of the process loses no acknowledged
+ * write. The data is synced to the disk within `syncDelay` milliseconds, so a power loss can lose the writes
+ * of that last moment, and nothing before them. An incomplete last line is truncated on the next open.
  */
 export class Journal {
   readonly #file: string;
@@ -38,8 +38,8 @@ export class Journal {
   }
 
   /**
-   * Opens or makes the file and answers the records in it.
-   * Throws ProductError CLUSTER_JOURNAL_CORRUPT where a record before the last one is damaged.
+   * Opens or creates the file and returns its records. Throws ProductError CLUSTER_JOURNAL_CORRUPT if a
+   * record before the last one is damaged.
    */
   static open(file: string): { readonly journal: Journal; readonly records: readonly unknown[] } {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
@@ -49,7 +49,7 @@ export class Journal {
     return { journal: new Journal(file, descriptor, length), records };
   }
 
-  /** True when the file has grown to several times what a snapshot would take. */
+  /** True if the file has grown to several times the size of a snapshot. */
   get wantsCompaction(): boolean {
     return (
       this.#compaction === undefined &&
@@ -58,8 +58,8 @@ export class Journal {
   }
 
   /**
-   * Writes one record and answers its length in bytes. Throws ApiError 507 on a full disk, and what else the file system says, with nothing of the
-   * record left in the file.
+   * Writes one record and returns its length in bytes. Throws ApiError 507 if the disk is full, and any other
+   * error of the file system. Nothing of the record is left in the file then.
    */
   append(record: unknown): number {
     if (this.#broken !== undefined) throw this.#broken;
@@ -77,9 +77,10 @@ export class Journal {
   }
 
   /**
-   * Replaces what is in the file by these records, which must be of now; what is appended meanwhile comes after them.
-   * Works in the background; a crash leaves the old file or the new one. Resolves when done, also where the disk has
-   * no room for a second copy: the journal then goes on with the old file and asks again when it has grown.
+   * Replaces the content of the file by these records, which must be the current ones; records that are
+   * appended during the compaction follow them. Works in the background; a crash leaves the old file or the
+   * new one. Resolves when done, also if the disk has no room for a second copy: the journal then continues
+   * with the old file, and `wantsCompaction` becomes true again after more growth.
    */
   compact(records: Iterable<unknown>): Promise<void> {
     const content = Buffer.concat(Array.from(records, encodeLine));
@@ -91,7 +92,7 @@ export class Journal {
     return done;
   }
 
-  /** Brings everything to the disk and closes the file. */
+  /** Syncs everything to the disk and closes the file. */
   async close(): Promise<void> {
     this.#broken ??= new Error(`the journal ${this.#file} is closed`);
     await this.#compaction?.done;
@@ -110,14 +111,14 @@ export class Journal {
       await file.writeFile(content);
       await file.appendFile(Buffer.concat(tail.splice(0)));
       await file.sync();
-      // from here on in one go, so that no append can fall between the two files
+      // Synchronous from here on, so that no append can fall between the two files.
       writeWhole(file.fd, Buffer.concat(tail));
       this.#switchTo(temporary, fstatSync(file.fd).size);
     } catch (error) {
       if (!isSystemError(error)) throw error;
       this.#sizeAfterCompaction = this.#size;
       await unlink(temporary).catch((left: unknown) => {
-        // the next compaction writes over what is left of this one
+        // The next compaction overwrites the rest of this one.
         if (!isSystemError(left)) throw left;
       });
     }
@@ -133,7 +134,7 @@ export class Journal {
     this.#scheduleSync();
   }
 
-  /** A half-written line in the middle would make every later one unreadable. */
+  /** Truncates a half-written line, which would make every later line unreadable. */
   #truncateTornTail(): void {
     try {
       ftruncateSync(this.#descriptor, this.#size);
@@ -151,7 +152,7 @@ export class Journal {
     this.#syncTimer = undefined;
     const descriptor = this.#descriptor;
     fdatasync(descriptor, (error) => {
-      // of a file that a compaction has replaced meanwhile nothing is needed any more
+      // A file that a compaction has replaced in the meantime is no longer needed.
       if (error === null || descriptor !== this.#descriptor || this.#broken !== undefined) return;
       this.#broken = new Error(`the journal ${this.#file} cannot be brought to the disk`, { cause: error });
     });

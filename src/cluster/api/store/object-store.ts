@@ -11,16 +11,16 @@ type JournalRecord =
 
 export interface ObjectStoreOptions {
   readonly file: string;
-  /** How many events a watch can look back, at least, where they are no more than 32 MiB. */
+  /** The minimum number of events that a watch can start from, if they are no more than 32 MiB. */
   readonly historySize?: number;
-  /** Milliseconds, for the age of changes; absent: the machine's clock. */
+  /** Returns milliseconds, for the age of changes. Absent: the system clock. */
   readonly now?: () => number;
 }
 
 /**
- * All objects in memory, every change in the journal first. One counter numbers all changes and goes on after a
- * restart. Every method is synchronous, so a read and the write that depends on it cannot be torn apart.
- * Objects given out are the stored ones: copy before changing.
+ * All objects in memory; every change is written to the journal first. One counter numbers all changes and
+ * continues after a restart. All methods except closing are synchronous, so a read and the write that depends
+ * on it cannot be interrupted. Returned objects are the stored ones: copy them before changing them.
  */
 export class ObjectStore {
   readonly #journal: Journal;
@@ -43,7 +43,7 @@ export class ObjectStore {
     if (header === undefined) journal.append({ revision: 0 });
   }
 
-  /** Throws ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal. */
+  /** Opens the store. Throws ProductError CLUSTER_JOURNAL_CORRUPT for a damaged journal. */
   static open({ file, historySize = 2000, now = Date.now }: ObjectStoreOptions): ObjectStore {
     const { journal, records } = Journal.open(file);
     return new ObjectStore(journal, records, { size: historySize, now });
@@ -53,7 +53,7 @@ export class ObjectStore {
     return this.#revision;
   }
 
-  /** The bytes of all changes so far: what a reader who stays behind keeps in memory. */
+  /** The bytes of all changes so far. A slow reader keeps the difference in memory. */
   get bytesWritten(): number {
     return this.#bytesWritten;
   }
@@ -62,12 +62,15 @@ export class ObjectStore {
     return this.#resources.get(resource)?.get(objectKey(namespace, name));
   }
 
-  /** Sorted by namespace and name. */
+  /** Returns the objects, sorted by namespace and name. */
   list(resource: string, namespace?: string): StoredObject[] {
     return this.#resources.get(resource)?.list(namespace === undefined ? '' : `${namespace}/`) ?? [];
   }
 
-  /** Adds or replaces; answers the object with its new resourceVersion. Throws where the journal cannot be written. */
+  /**
+   * Adds or replaces an object; returns it with its new resourceVersion. Throws if the journal cannot be
+   * written.
+   */
   put(resource: string, object: StoredObject): StoredObject {
     const stored = this.#withNewResourceVersion(object);
     const bytes = this.#journal.append({ resource, put: stored });
@@ -76,7 +79,7 @@ export class ObjectStore {
     return stored;
   }
 
-  /** Removes; answers the last state, with the deletion's own resourceVersion. */
+  /** Removes an object; returns its last state, with the resourceVersion of the deletion. */
   remove(resource: string, object: StoredObject): StoredObject {
     const last = this.#withNewResourceVersion(object);
     const bytes = this.#journal.append({ resource, removed: last });
@@ -85,12 +88,15 @@ export class ObjectStore {
     return last;
   }
 
-  /** Events after `revision`; undefined: too long ago. */
+  /** Returns the events after `revision`; undefined if that revision is too old. */
   since(revision: number): readonly StoreEvent[] | undefined {
     return this.#history.since(revision);
   }
 
-  /** Calls `listener` with each change, in order, before the write returns. Answers how to stop. */
+  /**
+   * Calls `listener` with each change, in order, before the write returns. Returns a function that ends the
+   * subscription.
+   */
   subscribe(listener: (event: StoreEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -1,6 +1,6 @@
 import type { StoredObject } from './stored-object.ts';
 
-/** The objects of one resource by their keys, kept in the order of the keys: a list costs what it answers. */
+/** The objects of one resource, sorted by their keys, so that a list costs as much as its result. */
 export class SortedObjects {
   readonly #objects = new Map<string, StoredObject>();
   readonly #keys: string[] = [];
@@ -22,7 +22,7 @@ export class SortedObjects {
     return this.#objects.values();
   }
 
-  /** Those whose keys start so. */
+  /** Returns the objects whose keys start with `prefix`. */
   list(prefix: string): StoredObject[] {
     const found: StoredObject[] = [];
     for (let at = this.#position(prefix); at < this.#keys.length; at += 1) {
@@ -34,7 +34,7 @@ export class SortedObjects {
     return found;
   }
 
-  /** Where the first key is that is not less. */
+  /** Returns the position of the first key that is not less than `key`. */
   #position(key: string): number {
     let low = 0;
     let high = this.#keys.length;

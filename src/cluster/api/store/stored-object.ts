@@ -1,6 +1,6 @@
 import type { KubernetesObject, ObjectMeta } from '../../../kubernetes/object.ts';
 
-/** An object as the store keeps it: named, versioned, and never changed in place. */
+/** An object in the store. It has a name, a uid and a version, and is never changed in place. */
 export interface StoredObject extends KubernetesObject {
   readonly metadata: ObjectMeta & { name: string; uid: string; resourceVersion: string };
   readonly [field: string]: unknown;
@@ -10,13 +10,13 @@ export interface StoredObject extends KubernetesObject {
 export interface StoreEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly revision: number;
-  /** `pods`, `storageclasses.storage.k8s.io` */
+  /** `pods`, `storageclasses.storage.k8s.io`. */
   readonly resource: string;
   readonly object: StoredObject;
   readonly previous: StoredObject | undefined;
 }
 
-/** Where an object stands within its resource; the order of these keys is the order of lists. */
+/** Returns the key of an object within its resource. Lists are in the order of these keys. */
 export function objectKey(namespace: string | undefined, name: string): string {
   return `${namespace ?? ''}/${name}`;
 }

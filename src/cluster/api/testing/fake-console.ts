@@ -2,7 +2,10 @@ import { PassThrough } from 'node:stream';
 import { ApiError } from '../../../kubernetes/api-error.ts';
 import type { ExecRequest, ExecSession, LogRequest, PodConsole } from '../../node/pod-console.ts';
 
-/** A node that runs nothing: its containers print what a test says, and its commands are a handful of built-ins. */
+/**
+ * A node that runs nothing: its containers print the lines that a test sets, and its commands are a handful
+ * of built-ins.
+ */
 export class FakeConsole implements PodConsole {
   readonly logRequests: LogRequest[] = [];
   readonly execRequests: ExecRequest[] = [];
@@ -11,13 +14,13 @@ export class FakeConsole implements PodConsole {
   readonly #log = new PassThrough();
   #lines: string[] = [];
 
-  /** Prints a line, also to those who follow. */
+  /** Prints a line, also to followers of the log. */
   print(line: string): void {
     this.#lines.push(line);
     this.#log.emit('line', line);
   }
 
-  /** Ends the container: followers come to their end. */
+  /** Ends the container and its log, also for followers. */
   endLog(): void {
     this.#log.emit('ended');
   }

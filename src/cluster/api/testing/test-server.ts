@@ -22,23 +22,23 @@ export interface Call {
   readonly method?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** No client certificate. */
+  /** Sends no client certificate. */
   readonly anonymous?: boolean;
 }
 
 export interface TestServer {
   readonly api: LocalApi;
-  /** The cluster's, with `kubeconfig` in it. */
+  /** The cluster's directory, which contains `kubeconfig`. */
   readonly directory: string;
   readonly console: FakeConsole;
   readonly url: string;
   readonly credentials: Credentials;
   call(path: string, call?: Call): Promise<Answer>;
-  /** The response as it begins to come; destroyed with the test. */
+  /** Returns the response when its headers have arrived. It is destroyed after the test. */
   open(path: string, call?: Call): Promise<IncomingMessage>;
 }
 
-/** A real server on a free port that ends with the test. */
+/** Starts a real server on a free port. It is closed after the test. */
 export async function startTestServer(t: TestContext, historySize?: number): Promise<TestServer> {
   const directory = temporaryDirectory(t);
   const api = await openLocalApi({ directory, ...(historySize === undefined ? {} : { historySize }) });

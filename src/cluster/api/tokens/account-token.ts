@@ -8,21 +8,23 @@ import type { JsonRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { signToken, verifyToken } from './json-web-token.ts';
 
-/** Who issues tokens, and whom they are for where nothing else is asked (kubeadm's --service-account-issuer). */
+/**
+ * The issuer of tokens, and their audience if the request names none (kubeadm's --service-account-issuer).
+ */
 export const tokenIssuer = 'https://kubernetes.default.svc.cluster.local';
 
-/** How long a token is still good after its pod's grace has ended (kubernetes: pkg/serviceaccount/claims.go). */
+/** Tokens stay valid this long after their pod's grace period (kubernetes: pkg/serviceaccount/claims.go). */
 const leewayMs = 60_000;
 
 export interface TokenOrder {
   readonly account: StoredObject;
-  /** Ends the token with the object. */
+  /** The token becomes invalid when this object is deleted. */
   readonly bound: { readonly kind: 'pod' | 'secret'; readonly object: StoredObject } | undefined;
   readonly audiences: readonly string[];
   readonly seconds: number;
 }
 
-/** A signed token for a service account. */
+/** Returns a signed token for a service account. */
 export function issueToken(registry: Registry, order: TokenOrder): string {
   const { namespace = '', name, uid } = order.account.metadata;
   const now = Math.floor(registry.clock.now() / 1000);
@@ -44,15 +46,16 @@ export function issueToken(registry: Registry, order: TokenOrder): string {
 
 const referenceTo = ({ metadata: { name, uid } }: StoredObject): JsonRecord => ({ name, uid });
 
-/** Why a token is not believed, in the words of the real server's TokenReview. */
+/** The error of an invalid token, with the message of Kubernetes' TokenReview. */
 export class TokenProblem extends Error {}
 
-/** What the belief in a token takes. */
+/** The dependencies of the verification. */
 type Verifying = Pick<Registry, 'store' | 'clock' | 'tokenKey'>;
 
 /**
- * The service account behind a token, and the audiences of `accepted` that it is for. Throws TokenProblem for a
- * token of another key, out of its time, for somebody else, or whose account or bound object is gone or another one.
+ * Verifies a token. Returns its service account, and the audiences of `accepted` that it has. Throws
+ * TokenProblem if the token has another key, is not valid at this time, is for other audiences, or if its
+ * account or bound object was deleted or recreated.
  */
 export function verifyAccountToken(
   registry: Verifying,

@@ -17,11 +17,11 @@ import { temporaryDirectory } from '../testing/temporary-directory.ts';
 
 interface World {
   readonly clock: ManualClock;
-  /** As a process in a pod has it. */
+  /** The client of a process in a pod. */
   readonly api: RestApi;
-  /** Puts the next token where the process finds it, as the node does. */
+  /** Writes the next token into the file of the process, as the node does. */
   readonly rotate: () => Promise<void>;
-  /** By somebody else. */
+  /** Creates a ConfigMap as another user. */
   readonly makeConfigMap: (name: string) => Promise<void>;
 }
 

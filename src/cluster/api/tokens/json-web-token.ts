@@ -6,7 +6,7 @@ import type { TokenKey } from './token-key.ts';
 const algorithm = 'ES256';
 const encoding = { dsaEncoding: 'ieee-p1363' } as const;
 
-/** Claims as a signed JSON Web Token (RFC 7515, ES256). */
+/** Returns the claims as a signed JSON Web Token (RFC 7515, ES256). */
 export function signToken({ privateKey, publicKey }: TokenKey, claims: JsonRecord): string {
   const der = publicKey.export({ type: 'spki', format: 'der' });
   const kid = createHash('sha256').update(der).digest('base64url');
@@ -15,12 +15,13 @@ export function signToken({ privateKey, publicKey }: TokenKey, claims: JsonRecor
   return `${signed}.${signature.toString('base64url')}`;
 }
 
-/** How many genuine tokens of a key are remembered. */
+/** The number of verified tokens that are cached per key. */
 const remembered = 256;
 
 /**
- * The claims of a token that this key signed; undefined for anything else. Times are for the caller to look at. What was
- * found genuine stays so: a signature costs more than the rest of a request, and every request of a client has the same.
+ * Returns the claims of a token that this key signed; undefined for other tokens. The caller must check the
+ * times. Verified tokens are cached: a signature costs more than the rest of a request, and a client sends
+ * the same token with every request.
  */
 export function verifyToken(key: TokenKey, token: string): JsonRecord | undefined {
   const known = key.genuine;

@@ -32,10 +32,10 @@ const leastSeconds = 600;
 const mostSeconds = 2 ** 32;
 
 /**
- * POST serviceaccounts/token (kubernetes: pkg/registry/core/serviceaccount/storage/token.go): a signed token that
- * ends after `expirationSeconds` (an hour where none is asked), and with the object that it is bound to. Never longer
- * than asked: the real server's grace of a year for old clients is not given here.
- * Throws ApiError 400, 404 (account or bound object), 409 (another uid), 422.
+ * Serves POST serviceaccounts/token (kubernetes: pkg/registry/core/serviceaccount/storage/token.go): returns
+ * a signed token that expires after `expirationSeconds` (default: an hour), and with the object that it is
+ * bound to. It never lasts longer than requested: the real server extends tokens of old clients to a year,
+ * this one does not. Throws ApiError 400, 404 (account or bound object), 409 (another uid), 422.
  */
 export function requestToken(registry: Registry, location: Location, body: unknown): JsonRecord {
   const request = decodeObject(schema, body ?? {}, 'TokenRequest', `${group}/v1`);

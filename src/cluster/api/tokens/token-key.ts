@@ -5,17 +5,18 @@ import { join } from 'node:path';
 import type { JsonRecord } from '../schema/json.ts';
 import { replaceFile } from '../../../platform/replace-file.ts';
 
-/** Signs the tokens of service accounts, and tells them from others. */
+/** The key that signs and verifies the tokens of service accounts. */
 export interface TokenKey {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
-  /** Tokens that were found to be of this key, with their claims, the oldest first (json-web-token.ts). */
+  /** Verified tokens of this key with their claims, oldest first (json-web-token.ts). */
   readonly genuine: Map<string, JsonRecord>;
 }
 
 /**
- * The key from `<directory>/pki/service-account.key` (PKCS #8, 0600), made when missing; kept for the life of the
- * cluster, so that tokens outlive a restart. Throws where the file is there and no key.
+ * Returns the key from `<directory>/pki/service-account.key` (PKCS #8, 0600). Creates it if it is missing,
+ * and keeps it for the life of the cluster, so that tokens survive a restart. Throws if the file is not a
+ * key.
  */
 export function loadTokenKey(directory: string): TokenKey {
   const folder = join(directory, 'pki');

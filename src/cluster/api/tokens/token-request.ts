@@ -1,4 +1,4 @@
-/** What a token of a service account is asked for: authentication.k8s.io/v1 TokenRequest. */
+/** A request for a token of a service account: authentication.k8s.io/v1 TokenRequest. */
 export interface TokenRequest {
   readonly spec: {
     readonly audiences?: readonly string[];
@@ -12,7 +12,7 @@ export interface TokenRequest {
   };
 }
 
-/** The answer. Holds a secret: never log it. */
+/** The response. It contains a secret: never log it. */
 export interface IssuedToken {
   readonly status: { readonly token: string; readonly expirationTimestamp: string };
 }

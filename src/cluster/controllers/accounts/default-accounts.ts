@@ -5,9 +5,9 @@ import type { ControllerContext } from '../runtime/controller.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 
 /**
- * Gives each namespace its account `default`, also after somebody deleted it (kubernetes: pkg/controller/
- * serviceaccount/serviceaccounts_controller.go). Its token gets into every pod that does not refuse it, as in Kubernetes; VMs,
- * which have no business with the API, refuse it (src/cpi/vm/vm-pod.ts).
+ * Creates the service account `default` in each namespace, also after it was deleted (kubernetes:
+ * pkg/controller/serviceaccount/serviceaccounts_controller.go). As in Kubernetes, its token is mounted into
+ * every pod that does not opt out. VMs opt out, because they do not use the API (src/cpi/vm/vm-pod.ts).
  */
 export function createDefaultAccounts(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -28,7 +28,7 @@ export function createDefaultAccounts(context: ControllerContext): WorkQueue {
     try {
       await api.create(serviceAccounts, { metadata: { namespace: name, name: defaultAccount } });
     } catch (error) {
-      // made by somebody else, or the namespace is on its way out
+      // Another client has created it, or the namespace is terminating.
       if (![403, 404, 409].some((code) => isApiError(error, code))) throw error;
     }
   }

@@ -5,8 +5,9 @@ import type { ControllerContext } from '../runtime/controller.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 
 /**
- * Keeps the cluster's authority in a ConfigMap of each namespace, from where it gets into pods beside their token
- * (kubernetes: pkg/controller/certificates/rootcacertpublisher). Does nothing where the cluster serves no TLS.
+ * Keeps the cluster's certificate authority in a ConfigMap of each namespace, which is mounted into pods
+ * together with their token (kubernetes: pkg/controller/certificates/rootcacertpublisher). Does nothing if
+ * the cluster does not serve TLS.
  */
 export function createRootCertificates(context: ControllerContext): WorkQueue {
   const { api, informers, rootCertificate } = context;
@@ -35,7 +36,7 @@ export function createRootCertificates(context: ControllerContext): WorkQueue {
         ? api.create(configMaps, { metadata, ...{ data } })
         : api.patch({ resource: configMaps, ...metadata }, { data }));
     } catch (error) {
-      // changed meanwhile, which brings it back here, or the namespace is on its way out
+      // The object has changed, and that change adds the namespace again; or the namespace is terminating.
       if (![403, 404, 409].some((code) => isApiError(error, code))) throw error;
     }
   }

@@ -2,19 +2,19 @@ import type { OwnerReference } from '../../../kubernetes/object.ts';
 import type { Informer } from '../runtime/informer.ts';
 import type { Informers } from '../runtime/informers.ts';
 
-/** A kind of object that can own and be owned. */
+/** A kind of object that can own objects and be owned. */
 export interface CollectableKind {
   readonly kind: string;
   readonly apiVersion: string;
   readonly informer: Informer;
 }
 
-/** Every kind that the cluster serves, except events, which own nothing and expire by themselves. */
+/** Returns every kind that the cluster serves, except events, which own nothing and expire. */
 export function collectableKinds(informers: Informers): CollectableKind[] {
   const core = (kind: string, informer: unknown): CollectableKind => ({
     kind,
     apiVersion: 'v1',
-    // only metadata is read of it
+    // Only metadata of the objects is read.
     informer: informer as Informer,
   });
   const rbac = (kind: string, informer: unknown): CollectableKind => ({
@@ -60,7 +60,9 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
   ];
 }
 
-/** The kind that an owner reference means; its version may be another one of the same group. */
+/**
+ * Returns the kind that an owner reference names. The reference may have another version of the same group.
+ */
 export function kindOfOwner(
   kinds: readonly CollectableKind[],
   reference: OwnerReference,

@@ -1,10 +1,10 @@
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 
-/** Who depends on whom, by the owners' uids, whether the owners exist or not. */
+/** Dependents by the uids of their owners, whether the owners exist or not. */
 export class Dependents {
   readonly #byOwner = new Map<string, Set<string>>();
 
-  /** Follows one change of an object that `reference` names. */
+  /** Applies one change of the object that `reference` names. */
   update(reference: string, before: KubernetesObject | undefined, after: KubernetesObject | undefined): void {
     for (const uid of ownerUids(before)) {
       const known = this.#byOwner.get(uid);

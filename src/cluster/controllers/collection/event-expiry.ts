@@ -8,7 +8,7 @@ import { WorkQueue } from '../runtime/work-queue.ts';
 /** kube-apiserver --event-ttl. */
 const lifeMs = 3_600_000;
 
-/** Deletes an event one hour after it last happened. */
+/** Deletes an event one hour after its last occurrence. */
 export function createEventExpiry(context: ControllerContext): WorkQueue {
   const { api, clock, informers } = context;
   const queue = new WorkQueue('event-expiry', reconcile, context);

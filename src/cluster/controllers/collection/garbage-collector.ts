@@ -10,8 +10,9 @@ import { collectableKinds, kindOfOwner } from './collectable.ts';
 import { Dependents } from './dependents.ts';
 
 /**
- * Deletes what lost its last owner, by uid (kubernetes: pkg/controller/garbagecollector), always in the background: an
- * owner never waits for its dependents. An owner of a kind that this cluster does not serve counts as present.
+ * Deletes objects whose last owner, by uid, does not exist (kubernetes: pkg/controller/garbagecollector).
+ * Deletion is always in the background: an owner never waits for its dependents. An owner of a kind that this
+ * cluster does not serve counts as existing.
  */
 export function createGarbageCollector(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -63,13 +64,13 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
     }
   }
 
-  /** Whether an owner exists, or cannot be looked up. */
+  /** Returns true if an owner exists or cannot be looked up. */
   async function counts(owner: OwnerReference, dependent: KubernetesObject): Promise<boolean> {
     const kind = kindOfOwner(kinds, owner);
     if (kind === undefined) {
       return true;
     }
-    // no such owner can be found: a mistake of the object's author, and no reason to delete it
+    // No such owner can exist. That is a mistake of the object's author and no reason to delete the object.
     if (kind.informer.resource.namespaced && dependent.metadata.namespace === undefined) {
       return true;
     }
@@ -79,7 +80,7 @@ export function createGarbageCollector(context: ControllerContext): WorkQueue {
     return object?.metadata.uid === owner.uid;
   }
 
-  /** The copy may not have an owner yet that was created a moment ago. */
+  /** Reads from the API server, not the cache: the cache may lack an owner that has just been created. */
   async function getLive(kind: CollectableKind, key: string): Promise<KubernetesObject | undefined> {
     try {
       return await api.get({ resource: kind.informer.resource, ...splitKey(key) });
@@ -112,7 +113,7 @@ function referenceTo(kind: CollectableKind, key: string): string {
   return `${groupResource(kind.informer.resource)}|${key}`;
 }
 
-/** An owner lives in its dependent's namespace or in none. */
+/** Returns the key of an owner, which is in its dependent's namespace or cluster-scoped. */
 function ownerKey(kind: CollectableKind, owner: OwnerReference, dependent: KubernetesObject): string {
   const { namespace } = dependent.metadata;
   return keyOf({

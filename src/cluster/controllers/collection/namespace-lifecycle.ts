@@ -8,9 +8,9 @@ import { allInformers } from '../runtime/informers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 
 /**
- * Empties a namespace that is being deleted and lets it go when nothing is left in it
- * (kubernetes: pkg/controller/namespace). Pods go first and end gracefully, with what they use still there; whatever has
- * finalizers waits for them.
+ * Deletes the content of a terminating namespace, and finalizes the namespace when it is empty (kubernetes:
+ * pkg/controller/namespace). Pods are deleted first and end gracefully while the objects that they use still
+ * exist. Objects with finalizers remain until these are removed.
  */
 export function createNamespaceLifecycle(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -50,7 +50,7 @@ export function createNamespaceLifecycle(context: ControllerContext): WorkQueue 
     if (isEmpty) await api.finalizeNamespace(name);
   }
 
-  /** Deletes what is there; false where something is left, whose end brings the namespace back here. */
+  /** Deletes the objects of a resource. Returns false if some remain; their end adds the namespace again. */
   async function empty(resource: Resource, namespace: string): Promise<boolean> {
     const { items } = await api.list(resource, { namespace });
     for (const object of items) {

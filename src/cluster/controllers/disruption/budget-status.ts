@@ -3,21 +3,21 @@ import { isPodReady } from '../../../kubernetes/pod-readiness.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 
-/** How long an eviction that was allowed counts before its pod is being deleted. */
+/** How long an allowed eviction counts as a disruption if the deletion of its pod does not begin. */
 const deletionTimeoutMs = 120_000;
 
-/** What a budget has to say, and when it has to be looked at again (milliseconds from now). */
+/** The status of a budget, and when to compute it again (milliseconds from now). */
 export interface BudgetDecision {
   readonly status: DisruptionBudgetStatus;
   readonly again: number | undefined;
-  /** There are pods, and the budget is a share of what their controllers would want. */
+  /** True if there are pods and the budget is relative to the replicas that their controllers want. */
   readonly needsController: boolean;
 }
 
 /**
- * The status of a budget (kubernetes: pkg/controller/disruption). A share, and maxUnavailable, are of what the pods'
- * controllers want. Nothing here is such a controller, so it is a share of nothing and no disruption is allowed, as of
- * BOSH's VMs in a real cluster. Pure; `now`: milliseconds.
+ * Returns the status of a budget (kubernetes: pkg/controller/disruption). Percentages and maxUnavailable are
+ * relative to the replicas of the pods' controllers. This cluster has no such controllers, so no disruption
+ * is allowed then, as for BOSH's VMs in a real cluster. `now` is in milliseconds. Pure.
  */
 export function budgetStatus(
   { spec, status, metadata }: PodDisruptionBudget,

@@ -7,7 +7,9 @@ import type { ControllerContext } from '../runtime/controller.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { budgetStatus } from './budget-status.ts';
 
-/** Keeps the status of PodDisruptionBudgets true to their pods (kubernetes: pkg/controller/disruption). */
+/**
+ * Updates the status of PodDisruptionBudgets when their pods change (kubernetes: pkg/controller/disruption).
+ */
 export function createDisruptionBudgets(context: ControllerContext): WorkQueue {
   const { api, informers, clock } = context;
   const queue = new WorkQueue('disruption-budgets', reconcile, context);
@@ -56,7 +58,7 @@ export function createDisruptionBudgets(context: ControllerContext): WorkQueue {
     try {
       await api.replace(podDisruptionBudgets, { ...budget, status }, 'status');
     } catch (error) {
-      // gone meanwhile; a conflict brings it back here
+      // The budget was deleted. After a conflict, the budget is reconciled again.
       if (!isApiError(error, 404)) throw error;
     }
   }
@@ -64,7 +66,7 @@ export function createDisruptionBudgets(context: ControllerContext): WorkQueue {
   return queue;
 }
 
-/** Without a selector a budget is for no pods, with an empty one for all. */
+/** Without a selector a budget selects no pods, with an empty one all pods. */
 function selects(selector: LabelSelector | undefined, labels: Readonly<Record<string, string>>): boolean {
   return selector !== undefined && matchesLabelSelector(selector, labels);
 }

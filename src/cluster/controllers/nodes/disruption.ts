@@ -1,7 +1,10 @@
 import type { Pod, PodStatus } from '../../../kubernetes/pod.ts';
 import { timestamp } from '../runtime/event-recorder.ts';
 
-/** Says on a pod why the control plane ends it (condition DisruptionTarget, KEP 3329). `now`: milliseconds. Pure. */
+/**
+ * Returns the status of a pod with the reason why the control plane ends it (condition DisruptionTarget, KEP
+ * 3329). `now` is in milliseconds. Pure.
+ */
 export function withDisruptionTarget(
   pod: Pod,
   now: number,

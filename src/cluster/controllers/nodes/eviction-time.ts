@@ -3,8 +3,8 @@ import type { Toleration } from '../../../kubernetes/pod.ts';
 import { tolerates } from '../scheduling/node-fit.ts';
 
 /**
- * When a pod has to leave a node for its taints NoExecute: milliseconds since the epoch, or undefined: never.
- * Each taint counts from when it was added; of several the earliest end holds
+ * Returns when a pod must leave a node because of taints NoExecute: milliseconds since the epoch, or
+ * undefined for never. Each taint counts from the time when it was added; the earliest time applies
  * (pkg/controller/tainteviction, getMinTolerationTime). Pure.
  */
 export function evictionTime(

@@ -2,19 +2,21 @@ import type { Node, Taint } from '../../../kubernetes/node.ts';
 
 type Condition = NonNullable<NonNullable<Node['status']>['conditions']>[number];
 
-/** The status of the condition Ready; undefined where nobody ever reported on the node. */
+/** Returns the status of the condition Ready; undefined if no status was ever reported for the node. */
 export function readiness(node: Node): string | undefined {
   return node.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 }
 
-/** When the node last said how it is. */
+/** Returns the time of the node's last status report. */
 export function lastHeartbeat(node: Node): string | undefined {
   return node.status?.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime;
 }
 
 const heartbeatConditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'];
 
-/** The conditions of a node that fell silent (pkg/controller/nodelifecycle, tryUpdateNodeHealth). Pure. */
+/**
+ * Returns the conditions of an unresponsive node (pkg/controller/nodelifecycle, tryUpdateNodeHealth). Pure.
+ */
 export function unknownConditions(node: Node, now: string): Condition[] {
   const reported = node.status?.conditions ?? [];
   const never = {
@@ -49,7 +51,10 @@ const managedTaintKeys: readonly string[] = [
   ...Object.values(pressures),
 ];
 
-/** The taints that a node's conditions and its cordon ask for (well_known_taints.go), beside those of others. Pure. */
+/**
+ * Returns the taints for a node's conditions and for cordon (well_known_taints.go), together with its other
+ * taints. Pure.
+ */
 export function desiredTaints(node: Node, now: string): Taint[] {
   const present = node.spec?.taints ?? [];
   const wanted: Taint[] = [
@@ -62,7 +67,7 @@ export function desiredTaints(node: Node, now: string): Taint[] {
   ];
   return [
     ...present.filter((taint) => !managedTaintKeys.includes(taint.key)),
-    // a taint that is there keeps the moment from which tolerationSeconds count
+    // An existing taint keeps its time, from which tolerationSeconds count.
     ...wanted.map((taint) => present.find((old) => isSame(old, taint)) ?? { ...taint, timeAdded: now }),
   ];
 }

@@ -10,9 +10,10 @@ import { WorkQueue } from '../runtime/work-queue.ts';
 import { lastHeartbeat, readiness, unknownConditions, desiredTaints } from './node-health.ts';
 
 /**
- * Says that a node fell silent and taints it by its conditions (kubernetes: pkg/controller/nodelifecycle, thin: no
- * rate limits, no zones). A node is watched from its first Lease on; silence counts from when this controller last saw
- * the Lease change, so that no two clocks are compared.
+ * Marks a node as unknown when it is unresponsive, and taints it by its conditions (kubernetes:
+ * pkg/controller/nodelifecycle, reduced: no rate limits, no zones). A node is monitored from its first Lease
+ * on. The grace period counts from when this controller last saw the Lease change, so that clocks of two
+ * machines are never compared.
  */
 export function createNodeLifecycle(context: ControllerContext): WorkQueue {
   const { api, clock, informers, nodeTimings } = context;
@@ -34,7 +35,7 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
     if (node === undefined) return;
     const isKnownSilent = readiness(node) === 'Unknown';
     if (isUnresponsive(node) && !isKnownSilent) {
-      // the change that this makes brings the node here again
+      // This change of the node adds it to the queue again.
       await markUnknown(node);
       return;
     }
@@ -42,7 +43,7 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
     if (isKnownSilent || readiness(node) === 'False') await markPods(name);
   }
 
-  /** A renewed lease and a posted status are both a word of the node. */
+  /** A renewed Lease or a status update counts as a heartbeat. */
   function isUnresponsive(node: Node): boolean {
     const { name = '' } = node.metadata;
     const lease = informers.leases.get(`${nodeLeaseNamespace}/${name}`);
@@ -85,7 +86,7 @@ export function createNodeLifecycle(context: ControllerContext): WorkQueue {
     await patchIfUnchanged(api, nodeResource, node, { spec: { taints } });
   }
 
-  /** Nobody can say of a pod on such a node that it is ready (MarkPodsNotReady). */
+  /** Sets the pods of such a node to not ready, because their state is unknown (MarkPodsNotReady). */
   async function markPods(nodeName: string): Promise<void> {
     for (const pod of informers.pods.list()) {
       if (pod.spec.nodeName === nodeName && isReady(pod)) await markUnready(pod);

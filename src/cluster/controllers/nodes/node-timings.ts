@@ -1,8 +1,11 @@
-/** Milliseconds. kube-controller-manager's flags; shorter in suites that lose nodes. */
+/**
+ * Times in milliseconds: the defaults of kube-controller-manager's flags, shorter in test suites that lose
+ * nodes.
+ */
 export interface NodeTimings {
-  /** Without a renewed lease for that long a node is not ready (--node-monitor-grace-period). */
+  /** A node is not ready if its Lease was not renewed for this long (--node-monitor-grace-period). */
   readonly grace: number;
-  /** How long the pods of a node that was deleted wait for it to come back (podgc quarantineTime). */
+  /** How long the pods of a deleted node wait for the node to be created again (podgc quarantineTime). */
   readonly quarantine: number;
 }
 

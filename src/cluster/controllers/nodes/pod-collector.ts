@@ -12,8 +12,8 @@ import { readiness } from './node-health.ts';
 const outOfService = 'node.kubernetes.io/out-of-service';
 
 /**
- * Removes by force the pods that no kubelet will ever end (pkg/controller/podgc): those of a node that was deleted,
- * after a quarantine, and the terminating ones of a node that is not ready and tainted out-of-service.
+ * Force-deletes the pods that no kubelet will ever end (pkg/controller/podgc): those of a deleted node, after
+ * a quarantine, and the terminating ones of a node that is not ready and has the taint out-of-service.
  */
 export function createPodCollector(context: ControllerContext): WorkQueue {
   const { api, clock, informers, nodeTimings } = context;
@@ -51,7 +51,7 @@ export function createPodCollector(context: ControllerContext): WorkQueue {
     else if (await isGone(nodeName)) await remove(pod, 'node no longer exists');
   }
 
-  /** The copy may not show a node yet that came back a moment ago. */
+  /** Reads from the API server, not the cache: the cache may lack a node that has just been created again. */
   async function isGone(name: string): Promise<boolean> {
     try {
       await api.get<Node>({ resource: nodeResource, name });

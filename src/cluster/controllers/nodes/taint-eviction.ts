@@ -9,7 +9,10 @@ import { isTerminal } from '../volumes/pod-claims.ts';
 import { withDisruptionTarget } from './disruption.ts';
 import { evictionTime } from './eviction-time.ts';
 
-/** Deletes the pods that do not, or no longer, tolerate a taint NoExecute of their node (pkg/controller/tainteviction). */
+/**
+ * Deletes the pods that do not, or no longer, tolerate a taint NoExecute of their node
+ * (pkg/controller/tainteviction).
+ */
 export function createTaintEviction(context: ControllerContext): WorkQueue {
   const { api, clock, informers } = context;
   const recorder = context.recorder('taint-eviction-controller');
@@ -32,7 +35,7 @@ export function createTaintEviction(context: ControllerContext): WorkQueue {
     }
   });
 
-  /** A taint that somebody put there without its time counts from when it was first seen. */
+  /** A taint that a user added without a time counts from when this controller first saw it. */
   function taintsOf(pod: Pod): readonly Taint[] {
     const node = pod.spec.nodeName ?? '';
     const taints = informers.nodes.get(node)?.spec?.taints ?? [];

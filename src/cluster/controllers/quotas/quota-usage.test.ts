@@ -15,7 +15,7 @@ test('a quota of a kind that is not served is counted once, and not again every 
     const found = await cluster.find<ResourceQuota>(quota);
     return found?.status?.used?.['count/jobs.batch'];
   });
-  // a conflict of two writes is tried again after a moment
+  // A conflict of two writes is retried after a moment.
   let quietTurns = 0;
   await cluster.until('a while in which nothing is to be done later', async () => {
     quietTurns = cluster.clock.pending.length === 0 ? quietTurns + 1 : 0;

@@ -9,8 +9,8 @@ import { allInformers } from '../runtime/informers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 
 /**
- * Keeps `status.used` of quotas true when objects end (kubernetes: pkg/controller/resourcequota); what is added is
- * charged by admission itself.
+ * Updates `status.used` of quotas when objects end (kubernetes: pkg/controller/resourcequota). For new
+ * objects, admission itself updates it.
  */
 export function createResourceQuotaController(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -47,8 +47,8 @@ export function createResourceQuotaController(context: ControllerContext): WorkQ
   }
 
   /**
-   * Lists the objects from the server, as the copy may lack an object that admission has just charged. Of a kind that
-   * is not served there are none.
+   * Lists the objects from the API server, because the cache may lack an object that admission has just
+   * counted. Returns none for a resource that is not served.
    */
   async function objectsOf(resource: string, namespace: string): Promise<readonly StoredObject[]> {
     const [plural = '', ...group] = resource.split('.');

@@ -5,20 +5,20 @@ import type { EventRecorder } from './event-recorder.ts';
 import type { Informers } from './informers.ts';
 import type { ControllerRuntime, WorkQueue } from './work-queue.ts';
 
-/** What every controller is built from. */
+/** The dependencies of every controller. */
 export interface ControllerContext extends ControllerRuntime {
   readonly api: ControlPlaneApi;
   readonly informers: Informers;
   readonly provisioner: VolumeProvisioner;
-  /** PEM; undefined where the API has no server. */
+  /** The certificate authority in PEM; undefined if the API has no server. */
   readonly rootCertificate: string | undefined;
   readonly nodeTimings: NodeTimings;
-  /** The recorder of a component, made once per controller. */
+  /** Creates the event recorder of a component, once per controller. */
   readonly recorder: (component: string) => EventRecorder;
 }
 
 /**
- * Wires a controller: creates its queue and subscribes to informers, which do not run yet.
- * The queue is run and stopped by `startControllers`.
+ * Creates a controller: its queue and its subscriptions to informers, which do not run yet.
+ * `startControllers` runs and stops the queue.
  */
 export type CreateController = (context: ControllerContext) => WorkQueue;

@@ -11,7 +11,7 @@ export interface EventDetails {
   readonly message: string;
 }
 
-/** Whom an event is about; watched objects may lack kind and apiVersion, so they are said. */
+/** The object of an event, with kind and apiVersion, which watched objects may lack. */
 export interface InvolvedObject {
   readonly kind: string;
   readonly apiVersion: string;
@@ -21,7 +21,7 @@ export interface InvolvedObject {
 export interface RecorderOptions {
   readonly api: KubernetesApi;
   readonly clock: Clock;
-  /** The controller, as `source.component`. */
+  /** The name of the controller, for `source.component`. */
   readonly component: string;
   readonly onError: (error: unknown) => void;
 }
@@ -32,14 +32,15 @@ interface WrittenEvent extends EventRecord {
 
 const maxCachedEvents = 1000;
 
-/** Kubernetes' timestamps have whole seconds. */
+/** Formats a time with whole seconds, as Kubernetes does. */
 export function timestamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d{3}Z$/u, 'Z');
 }
 
 /**
- * Writes Events; the same subject, reason and message again raises the count of the first
- * (client-go tools/record/events_cache.go). Events are news, not state: one that cannot be written is reported and lost.
+ * Writes Events. An event with the same object, type, reason and message as an earlier one increases the
+ * count of that one (client-go tools/record/events_cache.go). Events are informational: an event that cannot
+ * be written is reported to `onError` and dropped.
  */
 export class EventRecorder {
   readonly #options: RecorderOptions;
@@ -51,12 +52,12 @@ export class EventRecorder {
     this.#options = options;
   }
 
-  /** Returns at once; events are written in the order of the calls. */
+  /** Returns at once. Events are written in the order of the calls. */
   record(subject: InvolvedObject, happening: EventDetails): void {
     this.#queue = this.#queue.then(() => this.#write(subject, happening)).catch(this.#options.onError);
   }
 
-  /** Resolves when what was recorded so far is written. */
+  /** Resolves when all events recorded so far are written. */
   flush(): Promise<void> {
     return this.#queue;
   }
@@ -77,7 +78,7 @@ export class EventRecorder {
     this.#remember(key, event);
   }
 
-  /** Undefined where the event has expired meanwhile. */
+  /** Returns undefined if the event has expired. */
   async #incrementSeries(former: WrittenEvent): Promise<WrittenEvent | undefined> {
     const { namespace, name = '' } = former.metadata;
     try {
@@ -93,7 +94,7 @@ export class EventRecorder {
     }
   }
 
-  /** Undefined where a namespace that is going, or gone, takes no new events. */
+  /** Returns undefined if the namespace is terminating or deleted and accepts no events. */
   async #create(subject: InvolvedObject, happening: EventDetails): Promise<WrittenEvent | undefined> {
     for (;;) {
       try {
@@ -102,7 +103,8 @@ export class EventRecorder {
         if (isApiError(error, 403) || isApiError(error, 404)) {
           return undefined;
         }
-        // another component wrote about the same object in the same moment: the next number is free
+        // Another component has recorded an event about the same object at the same moment. The next number
+        // is free.
         if (!isApiError(error, 409, 'AlreadyExists')) {
           throw error;
         }
@@ -116,7 +118,7 @@ export class EventRecorder {
   ): WrittenEvent {
     const { name = '', namespace, uid, resourceVersion } = object.metadata;
     const now = this.#options.clock.now();
-    // names must differ also for two events of one millisecond
+    // Names must also differ for two events of one millisecond.
     this.#lastNumber = Math.max(now * 1000, this.#lastNumber + 1);
     const event = {
       apiVersion: 'v1',

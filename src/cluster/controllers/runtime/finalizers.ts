@@ -2,7 +2,7 @@ import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 
-/** True for an object that is being deleted and waits for this finalizer. */
+/** Returns true if the object is being deleted and waits for this finalizer. */
 export function isBlockedBy(object: KubernetesObject, finalizer: string): boolean {
   return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, finalizer);
 }
@@ -11,7 +11,7 @@ export function hasFinalizer(object: KubernetesObject, finalizer: string): boole
   return object.metadata.finalizers?.includes(finalizer) === true;
 }
 
-/** Takes a finalizer off the state of the object that was seen (409 when it is older than the stored one). */
+/** Removes a finalizer from an object, if the object has not changed (409 otherwise). */
 export async function removeFinalizer(
   api: KubernetesApi,
   resource: Resource,
@@ -22,7 +22,7 @@ export async function removeFinalizer(
   await patchIfUnchanged(api, resource, object, { metadata: { finalizers } });
 }
 
-/** Puts a finalizer on an object that is not being deleted. */
+/** Adds a finalizer to an object that is not being deleted. */
 export async function addFinalizer(
   api: KubernetesApi,
   resource: Resource,
@@ -34,8 +34,8 @@ export async function addFinalizer(
 }
 
 /**
- * A merge patch on exactly the state that was seen: uid and resourceVersion make it conditional.
- * Undefined where the object is gone.
+ * Applies a merge patch on the condition that uid and resourceVersion are unchanged. Returns undefined if the
+ * object does not exist.
  */
 export async function patchIfUnchanged<T extends KubernetesObject>(
   api: KubernetesApi,

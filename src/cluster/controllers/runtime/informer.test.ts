@@ -12,7 +12,7 @@ const pod = (name: string, uid: string, resourceVersion: string): KubernetesObje
 });
 const unused = (): never => assert.fail('an informer does not write');
 
-/** Plays one list and one watch per round. */
+/** Returns an API that plays one list and one watch per round. */
 function scripted(
   rounds: { items: KubernetesObject[]; events: WatchEvent<KubernetesObject>[] | Error }[],
 ): KubernetesApi {

@@ -3,7 +3,7 @@ import type { KubernetesApi, Resource } from '../../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
-/** `before` is absent for a new object, `after` for one that is gone. */
+/** A change of an object. `before` is absent for a new object, `after` for a deleted one. */
 export interface Change<T extends KubernetesObject> {
   readonly key: string;
   readonly before: T | undefined;
@@ -13,13 +13,13 @@ export interface Change<T extends KubernetesObject> {
 const baseDelayMs = 100;
 const maximumDelayMs = 10_000;
 
-/** `namespace/name`, or `name` for cluster-scoped objects. */
+/** Returns `namespace/name`, or `name` for cluster-scoped objects. */
 export function keyOf(object: KubernetesObject): string {
   const { namespace, name = '' } = object.metadata;
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`;
 }
 
-/** The parts of a key. */
+/** Splits a key into namespace and name. */
 export function splitKey(key: string): { namespace: string | undefined; name: string } {
   const slash = key.indexOf('/');
   return slash < 0
@@ -28,9 +28,9 @@ export function splitKey(key: string): { namespace: string | undefined; name: st
 }
 
 /**
- * Keeps a copy of one resource by list and watch and tells of changes (client-go tools/cache).
- * The copy may lag: decide by it, write conditionally. A watch that ends, breaks or is too old is
- * taken up again from a fresh list, whose differences are told like any other change.
+ * Keeps a cache of one resource by list and watch, and notifies handlers of changes (client-go tools/cache).
+ * The cache may be stale: decide by it, but write conditionally. A watch that ends, fails or is too old is
+ * restarted from a new list; handlers are notified of its differences as of any other change.
  */
 export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly resource: Resource;
@@ -47,7 +47,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#runtime = runtime;
   }
 
-  /** To be called before `run`. */
+  /** Adds a handler. Must be called before `run`. */
   onChange(handler: (change: Change<T>) => void): void {
     this.#handlers.push(handler);
   }
@@ -60,12 +60,15 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return [...this.#objects.values()];
   }
 
-  /** Resolves when the first list has been told; rejects where the server does not serve the resource. */
+  /**
+   * Resolves when handlers were notified of the first list. Rejects if the server does not serve the
+   * resource.
+   */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
 
-  /** Works until `stop`. */
+  /** Runs until `stop`. */
   async run(): Promise<void> {
     let failures = 0;
     while (!this.#stopped.signal.aborted) {

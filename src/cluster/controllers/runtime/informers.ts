@@ -21,7 +21,10 @@ import type { EndpointSlice, Service } from '../../../kubernetes/service.ts';
 import { Informer } from './informer.ts';
 import type { ControllerRuntime } from './work-queue.ts';
 
-/** One copy of each resource that the cluster serves (cluster/api kinds/all-kinds.ts), for all controllers. */
+/**
+ * One informer for each resource that the cluster serves (cluster/api kinds/all-kinds.ts), shared by all
+ * controllers.
+ */
 export interface Informers {
   readonly namespaces: Informer;
   readonly nodes: Informer<Node>;
@@ -84,8 +87,8 @@ export function createInformers(api: KubernetesApi, runtime: ControllerRuntime):
   };
 }
 
-/** The informers as one list, for whoever treats every kind alike. */
+/** Returns the informers as a list, for code that treats all kinds alike. */
 export function allInformers(informers: Informers): Informer[] {
-  // a copy of pods can be read as a copy of objects; nobody writes through it
+  // An informer of pods can be read as an informer of objects, because nothing writes through it.
   return Object.values(informers) as Informer[];
 }

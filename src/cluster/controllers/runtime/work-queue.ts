@@ -3,18 +3,18 @@ import type { Clock } from '../../../kubernetes/clock.ts';
 
 export interface ControllerRuntime {
   readonly clock: Clock;
-  /** In [0, 1), spreads retries. */
+  /** Returns a number in [0, 1), which spreads retries. */
   readonly random: () => number;
-  /** Told about every failed reconciliation; the object is tried again. */
+  /** Called with the error of every failed reconciliation, which is retried. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Brings what a key names one step nearer to its wish; runs again when anything about it changes. */
+/** Reconciles the object named by the key by one step; called again after any change. */
 export type Reconcile = (key: string) => Promise<void>;
 
 const baseDelayMs = 100;
 const maximumDelayMs = 30_000;
-/** setTimeout takes no more and fires at once instead; a toleration may be longer. */
+/** The limit of setTimeout, which fires at once above it. A toleration may be longer. */
 const maxTimerMs = 2 ** 31 - 1;
 
 interface DelayedKey {
@@ -23,8 +23,9 @@ interface DelayedKey {
 }
 
 /**
- * Keys to reconcile, one after the other, each once however often it was added meanwhile.
- * A key that fails comes back with a growing delay, and the others go on (client-go util/workqueue).
+ * A queue of keys that are reconciled one at a time. A key that is added several times before its turn is
+ * reconciled once. A key that fails is retried with a growing delay, while the others continue (client-go
+ * util/workqueue).
  */
 export class WorkQueue {
   readonly #name: string;
@@ -48,9 +49,9 @@ export class WorkQueue {
   }
 
   /**
-   * Adds the key in `milliseconds`, not before the clock says so: whoever looks a moment too early would not come again.
-   * A key waits once, for the earliest of its times (client-go util/workqueue, delaying_queue.go): who asks at each look
-   * to come back does not come ever more often.
+   * Adds the key after the delay in `milliseconds`, never earlier, since a reconcile that runs too early
+   * would not be requeued. A key waits once, for the earliest of its times (client-go util/workqueue,
+   * delaying_queue.go), so that a reconcile that always requeues its key does not add more and more timers.
    */
   addAfter(key: string, milliseconds: number): void {
     if (this.#stopped) return;
@@ -69,7 +70,7 @@ export class WorkQueue {
     for (let left = milliseconds; left > 0 && !signal.aborted; left -= maxTimerMs) {
       await clock.sleep(Math.min(left, maxTimerMs), signal);
     }
-    // a timer counts on another clock: one of eight is a millisecond ahead of Date.now()
+    // A timer uses another clock: one of eight fires a millisecond before Date.now() reaches the time.
     const early = wait.due - clock.now();
     if (early > 0 && !signal.aborted) await clock.sleep(Math.min(early, milliseconds), signal);
     if (signal.aborted) return;
@@ -77,7 +78,7 @@ export class WorkQueue {
     this.add(key);
   }
 
-  /** Works until `stop`; the reconciliation under way is finished. */
+  /** Runs until `stop`; a reconciliation in progress is finished. */
   async run(): Promise<void> {
     while (!this.#stopped) {
       const [key] = this.#ready;
@@ -104,7 +105,7 @@ export class WorkQueue {
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
       this.addAfter(key, this.#delay(failures));
-      // a conflict only says that the next look will see something newer
+      // A conflict only means that the next reconcile will see a newer object.
       if (!isApiError(error, 409)) {
         this.#runtime.onError(new Error(`${this.#name}: ${key}`, { cause: error }));
       }

@@ -9,20 +9,20 @@ export interface VolumeLister {
   storageClass(name: string): StorageClass | undefined;
 }
 
-/** How a pod's claims stand before a node is chosen. */
+/** The state of a pod's claims before a node is chosen. */
 export type ClaimCheck =
   | { readonly refusal: string }
   | {
       readonly refusal?: undefined;
       readonly volumes: readonly PersistentVolume[];
-      /** Claims whose volume is made once the node is known. */
+      /** Claims whose volume is created after the node is chosen. */
       readonly unbound: readonly PersistentVolumeClaim[];
       readonly selectedNodes: readonly string[];
-      /** Names of claims that one pod alone may use (ReadWriteOncePod). */
+      /** Names of claims that only one pod may use (ReadWriteOncePod). */
       readonly exclusive: readonly string[];
     };
 
-/** The scheduler plugin VolumeBinding's first look, with its words. Pure. */
+/** Checks a pod's claims as PreFilter of the scheduler plugin VolumeBinding, with its messages. Pure. */
 export function checkClaims(pod: Pod, sources: VolumeLister): ClaimCheck {
   const volumes: PersistentVolume[] = [];
   const unbound: PersistentVolumeClaim[] = [];
@@ -71,7 +71,7 @@ function claimRefusal(
   return ephemeral && !owned ? `PVC ${name} was not created for pod (pod is not owner)` : undefined;
 }
 
-/** Bound for good: the claim's own status says so, which comes last. */
+/** Returns the volume of a claim whose binding is complete: the status of the claim is set last. */
 function boundVolume(claim: PersistentVolumeClaim, sources: VolumeLister): PersistentVolume | undefined {
   return claim.status?.phase === 'Bound' ? sources.volume(claim.spec.volumeName ?? '') : undefined;
 }

@@ -5,7 +5,7 @@ import type { Amounts } from '../../../kubernetes/pod-requests.ts';
 
 export interface NodeInfo {
   readonly node: Node;
-  /** Pods that hold a place on the node: assigned and not over. */
+  /** Pods that use resources of the node: assigned and not terminal. */
   readonly podsOnNode: readonly Pod[];
 }
 
@@ -13,11 +13,11 @@ export interface FilterInput {
   readonly pod: Pod;
   /** Volumes that the pod's claims are bound to. */
   readonly volumes: readonly PersistentVolume[];
-  /** Where claims of the pod have been promised to be already. */
+  /** Nodes that were already selected for claims of the pod. */
   readonly selectedNodes: readonly string[];
-  /** Claims of the pod that it may not share with another (ReadWriteOncePod). */
+  /** Claims that the pod may not share with another pod (ReadWriteOncePod). */
   readonly exclusive?: readonly string[];
   readonly nodes: readonly NodeInfo[];
-  /** `podRequests`, or one that remembers what it added up. */
+  /** Returns the requests of a pod: `podRequests`, or a variant that caches the sums. */
   readonly requestsOf?: (pod: Pod) => Amounts;
 }

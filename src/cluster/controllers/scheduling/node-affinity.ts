@@ -2,7 +2,10 @@ import type { Node } from '../../../kubernetes/node.ts';
 import type { Pod } from '../../../kubernetes/pod.ts';
 import { matchesNodeTerm, matchesNodeTerms } from './selector.ts';
 
-/** True for a node that the pod's selector and required affinity allow (scheduler plugin NodeAffinity). Pure. */
+/**
+ * Returns true if the pod's node selector and required affinity allow the node (scheduler plugin
+ * NodeAffinity). Pure.
+ */
 export function matchesNodeOf(pod: Pod, node: Node): boolean {
   const labels = node.metadata.labels ?? {};
   const selected = Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value);
@@ -14,7 +17,7 @@ export function matchesNodeOf(pod: Pod, node: Node): boolean {
   );
 }
 
-/** The sum of the weights of the pod's preferences that the node meets. Pure. */
+/** Returns the sum of the weights of the pod's preferences that the node meets. Pure. */
 export function preferredWeight(pod: Pod, node: Node): number {
   const place = { name: node.metadata.name ?? '', labels: node.metadata.labels ?? {} };
   return (pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [])

@@ -6,8 +6,9 @@ import { scoreNodes } from './node-preference.ts';
 export type NodeChoice = { readonly node: Node } | { readonly node: undefined; readonly message: string };
 
 /**
- * The node for a pod: of those that fit, the one that its preferences like best, then the emptiest, then by name.
- * Where none fits, the scheduler's own sentence says why (kube-scheduler framework/types.go, FitError). Pure.
+ * Selects a node for a pod: of the nodes that fit, the one with the highest score, then the one with the
+ * fewest pods, then the first by name. If none fits, returns kube-scheduler's message (framework/types.go,
+ * FitError). Pure.
  */
 export function selectHost(question: FilterInput): NodeChoice {
   const refusals = question.nodes.map((situation) => filterNode(question, situation));
@@ -24,7 +25,7 @@ export function selectHost(question: FilterInput): NodeChoice {
   return best === undefined ? { node: undefined, message: unfit(refusals) } : { node: best.situation.node };
 }
 
-/** The sentence for a reason that holds on all nodes alike. */
+/** Returns the message for a reason that is the same on all nodes. */
 export function filterFailureMessage(nodeCount: number, reason: string): string {
   return `0/${nodeCount} nodes are available: ${reason}. ${noPreemption(nodeCount)}`;
 }

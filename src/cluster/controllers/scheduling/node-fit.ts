@@ -8,11 +8,15 @@ import { matchesNodeTerms } from './selector.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';
 
-/** Why a pod does not fit a node, in the words of the scheduler's plugins; empty when it fits. Pure. */
+/**
+ * Returns the reasons why a pod does not fit a node, with the messages of the scheduler's plugins; empty if
+ * it fits. Pure.
+ */
 export function filterNode(question: FilterInput, situation: NodeInfo): string[] {
   const { pod } = question;
   const { node, podsOnNode } = situation;
-  // the scheduler stops at the first plugin that refuses; resources alone are named together
+  // The scheduler stops at the first plugin that rejects the node; only missing resources are listed
+  // together.
   const first =
     cordonRefusal(pod, node) ??
     taintRefusal(pod, node) ??
@@ -25,7 +29,7 @@ export function filterNode(question: FilterInput, situation: NodeInfo): string[]
   return first === undefined ? resourceRefusals(question, situation) : [first];
 }
 
-/** True where one of the tolerations covers the taint (api/core/v1/toleration.go, ToleratesTaint). */
+/** Returns true if one of the tolerations covers the taint (api/core/v1/toleration.go, ToleratesTaint). */
 export function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
   return tolerations.some(
     ({ key = '', operator = 'Equal', value = '', effect }) =>
@@ -68,7 +72,7 @@ function volumeRefusal({ volumes, selectedNodes }: FilterInput, node: Node): str
     : undefined;
 }
 
-/** Plugin VolumeRestrictions: whichever node the other pod is on. */
+/** Checks as the plugin VolumeRestrictions, on whichever node the other pod is. */
 function exclusiveRefusal({ pod, exclusive = [], nodes }: FilterInput): string | undefined {
   if (exclusive.length === 0) {
     return undefined;

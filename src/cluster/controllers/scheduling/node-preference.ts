@@ -7,8 +7,8 @@ import { preferredTerms } from './pod-affinity.ts';
 import { lacksSpreadLabel, spreadScore } from './topology-spread.ts';
 
 /**
- * How well each of the nodes pleases the pod, 0 to 900: each plugin's score is brought to 0..100 and weighted as
- * kube-scheduler does by default (apis/config/v1/default_plugins.go; the plugins' own normalizing). Pure.
+ * Returns the node scores for a pod, 0 to 900: each plugin's score is normalized to 0..100 and weighted as
+ * kube-scheduler does by default (apis/config/v1/default_plugins.go; NormalizeScore of the plugins). Pure.
  */
 export function scoreNodes({ pod, nodes }: FilterInput, fitting: readonly NodeInfo[]): number[] {
   const score = (of: (node: Node) => number): number[] => fitting.map(({ node }) => of(node));
@@ -48,7 +48,7 @@ function inverted(scores: readonly number[]): number[] {
   return scaled(scores).map((score) => 100 - score);
 }
 
-/** Scores may be negative: the least is 0, the most 100. */
+/** Scales scores, which may be negative, so that the lowest is 0 and the highest 100. */
 function stretched(scores: readonly number[]): number[] {
   const [most, least] = [Math.max(...scores), Math.min(...scores)];
   return scores.map((score) => (most === least ? 0 : (100 * (score - least)) / (most - least)));

@@ -3,7 +3,10 @@ import type { Pod, PodAffinityTerm } from '../../../kubernetes/pod.ts';
 import type { NodeInfo } from './fit-question.ts';
 import { matchesLabelSelector } from './selector.ts';
 
-/** What required (anti-)affinity between pods says against a node (scheduler plugin InterPodAffinity). Pure. */
+/**
+ * Returns why required affinity or anti-affinity between pods excludes a node; undefined if it does not
+ * (scheduler plugin InterPodAffinity). Pure.
+ */
 export function podAffinityRefusal(pod: Pod, node: Node, nodes: readonly NodeInfo[]): string | undefined {
   const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
   const wanted = podAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -19,14 +22,17 @@ export function podAffinityRefusal(pod: Pod, node: Node, nodes: readonly NodeInf
     : undefined;
 }
 
-/** How many pods that a term selects live in the node's topology domain. */
+/** Returns the number of pods in the node's topology domain that a term selects. */
 function matchingPods(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeInfo[]): number {
   return domainOf(node, term.topologyKey, nodes)
     .flatMap(({ podsOnNode }) => podsOnNode)
     .filter((other) => selects(term, pod, other)).length;
 }
 
-/** What the pod's preferences among pods say for a node: near ones count for it, crowds to avoid against it. */
+/**
+ * Returns the score of a node by the pod's preferences about other pods: preferred affinity counts for the
+ * node, preferred anti-affinity against it.
+ */
 export function preferredTerms(pod: Pod, node: Node, nodes: readonly NodeInfo[]): number {
   const { podAffinity, podAntiAffinity } = pod.spec.affinity ?? {};
   const weigh = (affinity: typeof podAffinity): number =>
@@ -37,7 +43,10 @@ export function preferredTerms(pod: Pod, node: Node, nodes: readonly NodeInfo[])
   return weigh(podAffinity) - weigh(podAntiAffinity);
 }
 
-/** The first pod of a group that wants to be with itself may start anywhere that has the topology. */
+/**
+ * If a pod's required affinity selects the pod itself and no other pod matches, the pod may go to any node
+ * with the topology key (kube-scheduler, InterPodAffinity).
+ */
 function satisfies(pod: Pod, term: PodAffinityTerm, node: Node, nodes: readonly NodeInfo[]): boolean {
   if (matchingPods(pod, term, node, nodes) > 0) {
     return true;
@@ -57,7 +66,10 @@ function violatesExistingAntiAffinity(pod: Pod, node: Node, nodes: readonly Node
   );
 }
 
-/** `owner` is the pod whose term it is: without namespaces the term looks in the owner's own. */
+/**
+ * Returns true if a term of the pod `owner` selects `candidate`. A term without namespaces selects in the
+ * owner's namespace.
+ */
 function selects(term: PodAffinityTerm, owner: Pod, candidate: Pod): boolean {
   const namespaces = term.namespaces ?? [owner.metadata.namespace ?? ''];
   return (

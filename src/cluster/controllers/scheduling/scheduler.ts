@@ -19,20 +19,20 @@ import { podRequests } from '../../../kubernetes/pod-requests.ts';
 const schedulerName = 'default-scheduler';
 
 /**
- * Gives each pod a node (kube-scheduler, thin): filters as its default plugins have them, claims that wait
- * for their first consumer get the node first and the pod follows once they are bound. What does not fit has
- * the condition Unschedulable and an event, and is looked at again when nodes, claims, volumes or other pods
- * change.
+ * Assigns each pod to a node (kube-scheduler, reduced): filters as its default plugins do. If claims wait for
+ * their first consumer, the node is set on the claims first, and the pod is bound after them. A pod that does
+ * not fit gets the condition Unschedulable and an event, and is retried when nodes, claims, volumes or other
+ * pods change.
  */
 export function createScheduler(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
   const recorder = context.recorder(schedulerName);
   const queue = new WorkQueue('scheduler', reconcile, context);
-  /** Pods by uid that were bound a moment ago, which the copy does not show yet. */
+  /** Nodes by the uids of pods that were just bound; the cache does not show these pods as bound yet. */
   const assumed = new Map<string, string>();
   /**
-   * Pods by key that have no node yet: few beside all pods, and looked through at each change of a volume or
-   * claim.
+   * Pods without a node, by key. They are few compared with all pods, and are searched at each change of a
+   * volume or claim.
    */
   const waiting = new Map<string, Pod>();
   const requestsOf = cachedRequests();
@@ -71,7 +71,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     }
   });
 
-  /** The more important pod looks first; nothing that runs is ended for it (no preemption). */
+  /** Pods with a higher priority are queued first; no running pod is ended for them (no preemption). */
   function enqueuePending(): void {
     const inOrder = [...waiting.values()].toSorted((one, other) => priorityOf(other) - priorityOf(one));
     for (const pod of inOrder) queue.add(keyOf(pod));
@@ -111,7 +111,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
     return informers.nodes.list().map((node) => ({ node, podsOnNode: byNode.get(node.metadata.name) ?? [] }));
   }
 
-  /** Says to the provisioner where; the claims' binding brings the pod back. */
+  /** Sets the selected node for the provisioner. The pod is queued again when the claims are bound. */
   async function selectNode(claims: readonly PersistentVolumeClaim[], nodeName: string): Promise<void> {
     for (const claim of claims) {
       if (claim.metadata.annotations?.[volumeAnnotations.selectedNode] === undefined) {
@@ -169,7 +169,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
 
 const priorityOf = (pod: Pod): number => pod.spec.priority ?? 0;
 
-/** Pods are not changed in place, so what one asks for is added up once. */
+/** Caches the requests of pods. Pods are never changed in place, so their sums are computed once. */
 function cachedRequests(): (pod: Pod) => Amounts {
   const known = new WeakMap<Pod, Amounts>();
   return (pod) => {
@@ -183,7 +183,7 @@ function isAssigned(pod: Pod): boolean {
   return pod.spec.nodeName !== undefined && pod.spec.nodeName !== '';
 }
 
-/** A pod of ours that has no node yet, and no gate before it gets one. */
+/** Returns true if this scheduler is to assign the pod: it has neither a node nor a scheduling gate. */
 function isWaiting(pod: Pod): boolean {
   return (
     !isAssigned(pod) &&

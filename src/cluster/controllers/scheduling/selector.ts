@@ -5,7 +5,10 @@ export { matchesLabelSelector } from '../../../kubernetes/label-selector.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Terms are alternatives, requirements of one term come together, and an empty term matches nothing. */
+/**
+ * Returns true if a term matches the node: terms are ORed, the requirements of a term are ANDed, and an empty
+ * term matches nothing.
+ */
 export function matchesNodeTerms(
   terms: readonly NodeSelectorTerm[],
   node: { readonly name: string; readonly labels: Labels },
@@ -13,7 +16,10 @@ export function matchesNodeTerms(
   return terms.some((term) => matchesNodeTerm(term, node));
 }
 
-/** One term (component-helpers scheduling/corev1/nodeaffinity). The only field is metadata.name. */
+/**
+ * Evaluates one term (component-helpers scheduling/corev1/nodeaffinity). The only supported field is
+ * metadata.name.
+ */
 export function matchesNodeTerm(
   { matchExpressions = [], matchFields = [] }: NodeSelectorTerm,
   node: { readonly name: string; readonly labels: Labels },

@@ -4,10 +4,13 @@ import type { NodeInfo } from './fit-question.ts';
 import { matchesNodeOf } from './node-affinity.ts';
 import { matchesLabelSelector } from './selector.ts';
 
-/** Pods of the constraint's selector by the value of its node label. */
+/** Numbers of pods that the constraint selects, by the value of its node label. */
 type Counts = ReadonlyMap<string, number>;
 
-/** Why a node would spread the pod's like too unevenly (scheduler plugin PodTopologySpread, filtering.go). Pure. */
+/**
+ * Returns why a node would exceed the maximum skew of a constraint; undefined if it would not (scheduler
+ * plugin PodTopologySpread, filtering.go). Pure.
+ */
 export function spreadRefusal(pod: Pod, node: Node, nodes: readonly NodeInfo[]): string | undefined {
   const hard = constraintsOf(pod, 'DoNotSchedule');
   for (const constraint of hard) {
@@ -22,10 +25,13 @@ export function spreadRefusal(pod: Pod, node: Node, nodes: readonly NodeInfo[]):
   return undefined;
 }
 
-/** How crowded a node's domains are by the constraints that only wish; less is better (scoring.go). Pure. */
+/**
+ * Returns a function that scores nodes by the soft constraints: the number of matching pods in a node's
+ * domains; less is better (scoring.go). Pure.
+ */
 export function spreadScore(pod: Pod, nodes: readonly NodeInfo[]): (node: Node) => number {
   const soft = constraintsOf(pod, 'ScheduleAnyway');
-  // the pods are counted once, not for each node
+  // The pods are counted once, not for each node.
   const counted = soft.map((constraint) => ({
     ...constraint,
     counts: countPods(pod, constraint, soft, nodes),
@@ -33,13 +39,14 @@ export function spreadScore(pod: Pod, nodes: readonly NodeInfo[]): (node: Node) 
   return (node) =>
     counted.reduce((sum, { topologyKey, maxSkew, counts }) => {
       const domain = node.metadata.labels?.[topologyKey];
-      // a label of many values weighs more, so that spreading over nodes does not drown in spreading over zones
+      // A label with many values has a higher weight, so that spreading over zones does not outweigh
+      // spreading over nodes.
       const weight = Math.log(counts.size + 2);
       return domain === undefined ? sum : sum + (counts.get(domain) ?? 0) * weight + maxSkew - 1;
     }, 0);
 }
 
-/** True where a soft constraint cannot be judged: such a node comes last. */
+/** Returns true if the node lacks the label of a soft constraint: such a node is ranked last. */
 export function lacksSpreadLabel(pod: Pod, node: Node): boolean {
   return constraintsOf(pod, 'ScheduleAnyway').some(
     ({ topologyKey }) => node.metadata.labels?.[topologyKey] === undefined,
@@ -55,7 +62,10 @@ function constraintsOf(
   );
 }
 
-/** Only nodes count that the pod's own selector and affinity allow and that have every label of the constraints. */
+/**
+ * Counts pods on nodes that the pod's node selector and affinity allow and that have the labels of all
+ * constraints.
+ */
 function countPods(
   pod: Pod,
   constraint: TopologySpreadConstraint,
@@ -80,7 +90,7 @@ function countPods(
   return counts;
 }
 
-/** With fewer domains than asked for, an empty one is imagined. */
+/** If there are fewer domains than `minDomains`, the global minimum is 0. */
 function minCount(counts: Counts, minDomains = 1): number {
   return counts.size < minDomains ? 0 : Math.min(...counts.values());
 }

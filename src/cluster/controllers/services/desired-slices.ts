@@ -8,7 +8,10 @@ export const manager = 'endpointslice-controller.k8s.io';
 /** kube-controller-manager's --max-endpoints-per-slice. */
 const maxEndpointsPerSlice = 100;
 
-/** Whether a pod is behind a Service (kubernetes pkg/controller/util/endpoint ShouldPodBeInEndpoints). */
+/**
+ * Returns true if a pod is an endpoint of a Service (kubernetes pkg/controller/util/endpoint
+ * ShouldPodBeInEndpoints).
+ */
 export function isSelectedBy(service: Service, pod: Pod): boolean {
   const { selector } = service.spec;
   const labels = pod.metadata.labels ?? {};
@@ -20,9 +23,9 @@ export function isSelectedBy(service: Service, pod: Pod): boolean {
 }
 
 /**
- * The EndpointSlices of a Service with those pods. Pods whose named ports differ are in slices of their own; a
- * Service without pods has one empty slice, as upstream. Names come from the Service's uid, not from chance: a slice
- * that the controller does not see yet is not made twice. Pure.
+ * Returns the EndpointSlices of a Service with those pods. Pods whose named ports differ are in separate
+ * slices. A Service without pods has one empty slice, as upstream. Names are derived from the Service's uid
+ * and not random, so that a slice that the controller does not see yet is not created twice. Pure.
  */
 export function desiredSlices(service: Service, pods: readonly Pod[]): EndpointSlice[] {
   const groups = new Map<string, { ports: EndpointPort[]; endpoints: Endpoint[] }>();
@@ -65,7 +68,7 @@ function endpointOf(service: Service, { metadata, spec, status }: Pod): Endpoint
   };
 }
 
-/** A port that no container of the pod has is left out (FindPort). */
+/** Resolves the ports of a Service for a pod. Omits a port that no container of the pod has (FindPort). */
 function portsOf({ spec }: Service, pod: Pod): EndpointPort[] {
   return (spec.ports ?? []).flatMap(({ name = '', protocol = 'TCP', appProtocol, targetPort = 0 }) => {
     const port = typeof targetPort === 'number' ? targetPort : containerPort(pod, targetPort, protocol);

@@ -48,7 +48,7 @@ async function slices(cluster: ClusterFixture): Promise<EndpointSlice[]> {
 const addresses = (slice: EndpointSlice | undefined): string[] =>
   (slice?.endpoints ?? []).flatMap((endpoint) => endpoint.addresses);
 
-/** Waits until the Service has exactly these addresses, ready ones. */
+/** Waits until the Service has exactly these addresses, all ready. */
 const untilReady = (cluster: ClusterFixture, wanted: readonly string[]): Promise<EndpointSlice> =>
   cluster.until(`endpoints ${wanted.join(', ')}`, async () => {
     const [slice] = await slices(cluster);

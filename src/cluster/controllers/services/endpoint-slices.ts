@@ -9,7 +9,10 @@ import { keyOf } from '../runtime/informer.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { desiredSlices, isSelectedBy, managedByLabel, manager } from './desired-slices.ts';
 
-/** Keeps the EndpointSlices of every Service that has a selector (kubernetes: pkg/controller/endpointslice). */
+/**
+ * Maintains the EndpointSlices of every Service that has a selector (kubernetes:
+ * pkg/controller/endpointslice).
+ */
 export function createEndpointSlices(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
   const queue = new WorkQueue('endpoint-slices', reconcile, context);
@@ -28,7 +31,7 @@ export function createEndpointSlices(context: ControllerContext): WorkQueue {
     }
   });
 
-  // as upstream, which looks again at a Service that has a pod without a node
+  // Upstream also reconciles a Service again if one of its pods had no known node.
   informers.nodes.onChange(({ before, after }) => {
     if (before !== undefined && after !== undefined) return;
     for (const service of informers.services.list()) queue.add(keyOf(service));
@@ -50,7 +53,7 @@ export function createEndpointSlices(context: ControllerContext): WorkQueue {
     for (const slice of slicesOf(service)) if (!names.has(keyOf(slice))) await remove(slice);
   }
 
-  /** The address of a pod whose node is not known is nobody's, unless the Service wants those that are not ready too. */
+  /** Returns false for pods without a known node, unless `publishNotReadyAddresses` is set. */
   function mayBeShown({ spec }: Service, pod: Pod): boolean {
     const isOnNode = informers.nodes.get(pod.spec.nodeName ?? '') !== undefined;
     return isOnNode || spec.publishNotReadyAddresses === true;
@@ -67,7 +70,7 @@ export function createEndpointSlices(context: ControllerContext): WorkQueue {
       );
   }
 
-  /** Over exactly the state that was seen: 409 and another look where it has changed. */
+  /** Replaces a slice only if it has not changed: otherwise a 409 causes another reconcile. */
   async function replace(former: EndpointSlice, slice: EndpointSlice): Promise<void> {
     const { uid = '', resourceVersion = '' } = former.metadata;
     await api.replace(endpointSlices, { ...slice, metadata: { ...slice.metadata, uid, resourceVersion } });

@@ -12,8 +12,8 @@ import { patchIfUnchanged } from '../runtime/finalizers.ts';
 import { contentNameOf } from './snapshot-decision.ts';
 
 /**
- * One step towards the end of a snapshot that is being deleted: not while a claim is being made from it; its content goes
- * first where the policy is Delete, and stays, bound to nobody, where it is Retain.
+ * Takes one step of the deletion of a snapshot. Waits while a claim is being restored from it. Deletes the
+ * content first if the policy is Delete; with Retain the content remains unbound.
  */
 export async function deleteSnapshot(
   { api, informers }: ControllerContext,
@@ -29,7 +29,7 @@ export async function deleteSnapshot(
     }
     if (content.spec.deletionPolicy === 'Delete') {
       if (content.metadata.deletionTimestamp === undefined) await remove(content);
-      // its end brings this snapshot back here
+      // The end of the content adds this snapshot to the queue again.
       return;
     }
   }
@@ -40,7 +40,9 @@ export async function deleteSnapshot(
     await patchIfUnchanged(api, volumeSnapshots, snapshot, { metadata: { finalizers: others } });
   }
 
-  /** Asks the API server, as below: data goes on good grounds only. */
+  /**
+   * Reads from the API server, not the cache, as `findContent` does: a stale cache must not cause data loss.
+   */
   function isSourceInUse(): Promise<boolean> {
     const { namespace, name } = snapshot.metadata;
     return api.anyMatch(persistentVolumeClaims, { namespace }, (claim) => {

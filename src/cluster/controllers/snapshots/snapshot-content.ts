@@ -9,7 +9,7 @@ import { contentNameOf } from './snapshot-decision.ts';
 
 const nanosecondsPerMillisecond = 1_000_000;
 
-/** The content object for a snapshot of a volume, bound to it from the start. Pure. */
+/** Returns the content object for a snapshot of a volume, already bound to the snapshot. Pure. */
 export function contentOf(
   snapshot: VolumeSnapshot,
   snapshotClass: VolumeSnapshotClass,
@@ -34,10 +34,13 @@ export function contentOf(
   };
 }
 
-/** The handle, and so the directory, of a content's data. The same for each try. */
+/** Returns the handle of a content's data, which names its directory. It is the same for each try. */
 export const handleOf = (content: VolumeSnapshotContent): string => `snap-${content.metadata.uid ?? ''}`;
 
-/** What a snapshot says about itself, given its content (external-snapshotter, updateSnapshotStatus). Pure. */
+/**
+ * Returns the status of a snapshot for the status of its content (external-snapshotter,
+ * updateSnapshotStatus). Pure.
+ */
 export function statusFrom({ metadata, status = {} }: VolumeSnapshotContent): VolumeSnapshot['status'] {
   const { creationTime, restoreSize, readyToUse = false, error } = status;
   return {

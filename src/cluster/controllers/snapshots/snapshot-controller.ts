@@ -23,8 +23,9 @@ const ownFinalizers = [snapshotFinalizers.snapshotIsSource, snapshotFinalizers.s
 const retryMs = 5_000;
 
 /**
- * Gives each VolumeSnapshot a content, which the snapshot taker fills, and tells its state (external-snapshotter
- * pkg/common-controller). Its claim is kept by a finalizer until the snapshot is ready.
+ * Creates a content for each VolumeSnapshot, which the snapshot taker fills, and updates the snapshot's
+ * status (external-snapshotter pkg/common-controller). A finalizer keeps its claim until the snapshot is
+ * ready.
  */
 export function createSnapshotController(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -77,7 +78,7 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
         return;
       case 'take':
         if (claim !== undefined && !hasFinalizer(claim, snapshotFinalizers.claimIsSource)) {
-          // the claim's change brings this snapshot back here
+          // The change of the claim adds this snapshot to the queue again.
           await addFinalizer(api, persistentVolumeClaims, claim, snapshotFinalizers.claimIsSource);
           return;
         }
@@ -102,7 +103,7 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
     try {
       await api.create(volumeSnapshotContents, contentOf(snapshot, snapshotClass, volumeName));
     } catch (error) {
-      // the name is the snapshot's uid, so an existing one is ours of an earlier try
+      // The name contains the snapshot's uid, so an existing content is from an earlier try.
       if (!isApiError(error, 409, 'AlreadyExists')) throw error;
     }
   }
@@ -139,7 +140,10 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
   return queue;
 }
 
-/** Not ready yet, or going, which a claim that is made from it holds up. */
+/**
+ * Returns true if the snapshot is not ready yet, or is terminating, which may wait for a claim that is
+ * restored from it.
+ */
 function isRetryable({ metadata, status }: VolumeSnapshot): boolean {
   return status?.readyToUse !== true || metadata.deletionTimestamp !== undefined;
 }

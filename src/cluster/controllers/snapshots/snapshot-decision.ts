@@ -13,11 +13,13 @@ export interface SnapshotInput {
 
 export type SnapshotDecision =
   | { readonly kind: 'take'; readonly volumeName: string; readonly snapshotClass: VolumeSnapshotClass }
-  /** Nobody here serves the volume: another driver's controller may. */
+  /** No controller of this cluster serves the volume; a controller of another driver may. */
   | { readonly kind: 'leave' }
   | { readonly kind: 'error'; readonly message: string };
 
-/** What becomes of a VolumeSnapshot that has no content yet (external-snapshotter pkg/common-controller). Pure. */
+/**
+ * Decides about a VolumeSnapshot that has no content yet (external-snapshotter pkg/common-controller). Pure.
+ */
 export function decideSnapshot({ snapshot, claim, volume, classes }: SnapshotInput): SnapshotDecision {
   const { persistentVolumeClaimName: claimName, volumeSnapshotContentName } = snapshot.spec.source;
   if (claimName === undefined) {
@@ -45,7 +47,7 @@ export function decideSnapshot({ snapshot, claim, volume, classes }: SnapshotInp
   return { kind: 'take', volumeName: volume.metadata.name ?? '', snapshotClass };
 }
 
-/** The default class of our driver; several are as good as none, as upstream has it. */
+/** Returns the default class of the local driver. Several defaults count as none, as upstream. */
 function defaultClass(classes: readonly VolumeSnapshotClass[]): VolumeSnapshotClass | undefined {
   const defaults = classes.filter(
     ({ driver, metadata }) =>
@@ -56,6 +58,6 @@ function defaultClass(classes: readonly VolumeSnapshotClass[]): VolumeSnapshotCl
 
 const failed = (message: string): SnapshotDecision => ({ kind: 'error', message });
 
-/** Name of the content of a snapshot that is taken. The same for each try. */
+/** Returns the name of the content of a snapshot. It is the same for each try. */
 export const contentNameOf = (snapshot: VolumeSnapshot): string =>
   `snapcontent-${snapshot.metadata.uid ?? ''}`;

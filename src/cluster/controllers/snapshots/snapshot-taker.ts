@@ -10,8 +10,9 @@ import { WorkQueue } from '../runtime/work-queue.ts';
 import { handleOf, nanoseconds } from './snapshot-content.ts';
 
 /**
- * Takes and removes the snapshots of volumes of class `local` (external-snapshotter pkg/sidecar-controller): what the driver
- * of a real cluster does. A queue of its own: copies take their time. Data goes with a content of policy Delete only.
+ * Takes and removes the snapshots of volumes of class `local` (external-snapshotter pkg/sidecar-controller),
+ * as a driver does in a real cluster. It has its own queue, because copies take long. The data is deleted
+ * with its content only if the policy is Delete.
  */
 export function createSnapshotTaker(context: ControllerContext): WorkQueue {
   const { api, informers, provisioner } = context;
@@ -62,7 +63,7 @@ export function createSnapshotTaker(context: ControllerContext): WorkQueue {
 
   async function finish(content: VolumeSnapshotContent): Promise<void> {
     const { annotations = {} } = content.metadata;
-    // a content that somebody deletes under a living snapshot waits for the snapshot's end
+    // A content that is deleted while its snapshot is not being deleted waits until the snapshot ends.
     const isReleased =
       annotations[snapshotAnnotations.beingDeleted] === 'yes' ||
       informers.snapshots.get(ownerKey(content)) === undefined;

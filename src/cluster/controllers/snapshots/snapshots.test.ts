@@ -44,7 +44,7 @@ function snapshotOf(claimName: string, name: string, className?: string): Volume
   };
 }
 
-/** A cluster with the bound claim `disk-1`. */
+/** Starts a cluster with the bound claim `disk-1`. */
 async function withDisk(t: TestContext): Promise<ClusterFixture> {
   const cluster = await startCluster(t);
   const storageClass: StorageClass = {

@@ -18,10 +18,10 @@ import { openLocalApi } from '../../api/open-local-api.ts';
 import type { CrashInjector } from './mortal.ts';
 import { startControllers } from '../start-controllers.ts';
 
-/** Remembers which volumes exist; `busy` ones refuse to go, as the node's do. */
+/** Records which volumes exist; `busy` ones cannot be removed, like those of the node that are in use. */
 export class FakeProvisioner implements VolumeProvisioner {
   readonly volumes = new Set<string>();
-  /** What volumes and snapshots were copied from, by their names. */
+  /** The sources of copied volumes and snapshots, by the names of the copies. */
   readonly sources = new Map<string, string>();
   readonly snapshots = new Set<string>();
   readonly modified = new Map<string, Readonly<Record<string, string>>>();
@@ -77,15 +77,15 @@ export interface ClusterFixture {
   readonly clock: ManualClock;
   readonly provisioner: FakeProvisioner;
   readonly errors: unknown[];
-  /** Ends this life of the controllers and begins the next; `between` them both are still. */
+  /** Stops the controllers and starts new ones; `between` is called while none run. */
   restart(between?: () => void): Promise<void>;
   find<T extends KubernetesObject>(reference: ObjectReference): Promise<T | undefined>;
-  /** Waits until `condition` gives a value; moves the clock, so that back-offs pass. */
+  /** Waits until `condition` returns a value; advances the clock, so that back-offs expire. */
   until<T>(what: string, condition: () => Promise<T | undefined | false>): Promise<T>;
   reasons(name: string): Promise<string[]>;
 }
 
-/** A namespace, a node, the class `local` and running controllers. */
+/** Starts a cluster with a namespace, a node, the class `local` and running controllers. */
 export async function startCluster(t: TestContext, mortality?: CrashInjector): Promise<ClusterFixture> {
   const clock = new ManualClock();
   const directory = await mkdtemp(join(tmpdir(), 'controllers-'));
@@ -157,7 +157,9 @@ export async function startCluster(t: TestContext, mortality?: CrashInjector): P
   };
 }
 
-/** Turns that are enough for controllers to do what they would do, to show that they do not. */
+/**
+ * Waits for enough turns of the event loop for controllers to act, so that a test can show that they do not.
+ */
 export async function settled(): Promise<void> {
   for (let turns = 0; turns < 50; turns += 1) {
     await turn();

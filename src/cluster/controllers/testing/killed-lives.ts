@@ -4,13 +4,13 @@ import type { ClusterFixture } from './cluster-fixture.ts';
 import { startCluster } from './cluster-fixture.ts';
 import { CrashInjector } from './mortal.ts';
 
-/** Polls; `what` is named where it is in vain. */
+/** Polls until the condition is true; `what` is part of the error of a timeout. */
 export type Until = (what: string, condition: () => Promise<unknown>) => Promise<unknown>;
 
-/** What happens to a cluster whose controllers may end at any write. */
+/** A scenario in a cluster whose controllers may be killed at any write. */
 export type CrashScenario = (cluster: ClusterFixture, until: Until) => Promise<void>;
 
-/** Waits, and begins the next life where one has ended. */
+/** Waits, and restarts the controllers if they were killed. */
 const restartAfterCrash =
   (cluster: ClusterFixture, mortality: CrashInjector): Until =>
   (what, condition) =>
@@ -23,7 +23,7 @@ const restartAfterCrash =
       return (await condition()) || undefined;
     });
 
-/** Tells the story once for each of its writes, before and after which the controllers are killed. */
+/** Runs the scenario twice for each of its writes: the controllers are killed before and after the write. */
 export function testEachCrash(story: CrashScenario): void {
   for (const moment of ['before', 'after'] as const) {
     test(`${story.name}: killed ${moment} any write, the next life brings it to the same end`, async (t) => {

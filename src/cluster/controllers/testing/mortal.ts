@@ -15,7 +15,7 @@ const writes = [
   'modify',
 ];
 
-/** A life of the controllers that ends at a chosen write, before it was done or before its answer came. */
+/** Kills controllers at a chosen write: before it is done, or before its result arrives. */
 export class CrashInjector {
   readonly #moment: 'before' | 'after';
   #left: number;
@@ -30,7 +30,7 @@ export class CrashInjector {
     return this.#left < 0;
   }
 
-  /** Whether the chosen write was reached at all. */
+  /** True if the chosen write was reached. */
   get wasKilled(): boolean {
     return this.#killed;
   }
@@ -39,7 +39,7 @@ export class CrashInjector {
     this.#left = Number.POSITIVE_INFINITY;
   }
 
-  /** The same port, which does nothing more once its life is over. */
+  /** Returns a proxy of the port whose writes fail once the controllers are killed. */
   of<T extends ControlPlaneApi | VolumeProvisioner>(port: T): T {
     return new Proxy(port, {
       get: (target, name) => {

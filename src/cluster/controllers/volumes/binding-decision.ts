@@ -18,11 +18,11 @@ export type BindingDecision =
   | {
       readonly kind: 'wait';
       readonly news?: EventDetails;
-      /** Whose volume is awaited: a provisioner that is none of ours. */
+      /** The external provisioner whose volume is awaited. */
       readonly provisioner?: string;
     };
 
-/** What to do for a claim that is not bound yet (kubernetes: pv_controller.go, syncUnboundClaim). Pure. */
+/** Decides about a claim that is not bound yet (kubernetes: pv_controller.go, syncUnboundClaim). Pure. */
 export function decideBinding(situation: BindingInput): BindingDecision {
   const { claim, volumes, storageClass } = situation;
   const reserved = volumes.find((volume) => isReservedFor(volume, claim));
@@ -42,12 +42,12 @@ export function decideBinding(situation: BindingInput): BindingDecision {
       },
     };
   }
-  // what is to be filled from a source is never an empty volume that happens to be free
+  // A claim with a data source is never bound to an existing empty volume.
   const volume = claim.spec.dataSourceRef === undefined ? findVolume(claim, volumes) : undefined;
   return volume === undefined ? provisionDecision(claim, storageClass) : { kind: 'bind', volume };
 }
 
-/** True for a claim whose volume is chosen together with its pod's node, which is not known yet. */
+/** Returns true if the claim's volume is chosen together with its pod's node, which is not known yet. */
 function waitsForConsumer(claim: PersistentVolumeClaim, storageClass: StorageClass | undefined): boolean {
   return (
     storageClass?.volumeBindingMode === 'WaitForFirstConsumer' &&
@@ -55,7 +55,7 @@ function waitsForConsumer(claim: PersistentVolumeClaim, storageClass: StorageCla
   );
 }
 
-/** True for a volume whose claimRef names this claim, by name alone or with its uid. */
+/** Returns true if the volume's claimRef names this claim, by name only or also by uid. */
 function isReservedFor(volume: PersistentVolume, claim: PersistentVolumeClaim): boolean {
   const reference = volume.spec.claimRef;
   return (
@@ -106,7 +106,7 @@ function namedVolume(
   return reservedDecision(volume, claim);
 }
 
-/** The smallest free volume that fits (kubernetes: pv_controller index.go, findBestMatchForClaim). */
+/** Returns the smallest free volume that fits (kubernetes: pv_controller index.go, findBestMatchForClaim). */
 function findVolume(
   claim: PersistentVolumeClaim,
   volumes: readonly PersistentVolume[],
@@ -124,7 +124,7 @@ function findVolume(
     .toSorted((one, other) => compare(capacityOf(one), capacityOf(other)))[0];
 }
 
-/** Why a volume cannot serve a claim. */
+/** Returns why a volume cannot be bound to a claim. */
 function mismatchOf(volume: PersistentVolume, claim: PersistentVolumeClaim): string | undefined {
   if ((volume.spec.storageClassName ?? '') !== (claim.spec.storageClassName ?? '')) {
     return 'storageClassName does not match';
@@ -173,7 +173,7 @@ function provisionDecision(
   };
 }
 
-/** What a directory of one node cannot be. */
+/** Returns why a claim cannot be a directory of one node. */
 function provisioningRefusal(claim: PersistentVolumeClaim): string | undefined {
   if (claim.spec.volumeMode === 'Block') {
     return `${localProvisioner} makes file systems only; volumeMode Block is not supported`;

@@ -11,9 +11,9 @@ import { decideBinding } from './binding-decision.ts';
 import { createProvisioning } from './provisioning.ts';
 
 /**
- * Binds claims to volumes and has volumes of class `local` made
- * (kubernetes: pkg/controller/volume/persistentvolume/pv_controller.go). Each step is conditional on what was
- * seen and the next look continues where a crash ended.
+ * Binds claims to volumes and provisions volumes of class `local` (kubernetes:
+ * pkg/controller/volume/persistentvolume/pv_controller.go). Each write is conditional on the state that was
+ * read, and the next reconcile continues after a crash.
  */
 export function createClaimBinder(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -73,7 +73,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
         await bind(claim, decision.volume);
         break;
       case 'provision':
-        // a claim with a source is the source provisioner's: its copying would hold up all others
+        // The source provisioner handles claims with a source: copying here would delay all other claims.
         if (claim.spec.dataSourceRef === undefined) {
           await provision({ claim, storageClass: decision.storageClass, nodeName: decision.nodeName });
         } else {
@@ -94,7 +94,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
     }
   }
 
-  /** The annotation says that the claim is that provisioner's (pv_controller.go, setClaimProvisioner). */
+  /** The annotation assigns the claim to that provisioner (pv_controller.go, setClaimProvisioner). */
   async function assignExternalProvisioner(
     claim: PersistentVolumeClaim,
     provisioner: string,
@@ -107,7 +107,9 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
     return true;
   }
 
-  /** A claim without a class gets the default one as soon as there is one (stable since Kubernetes 1.28). */
+  /**
+   * Sets the default class on a claim without a class as soon as there is one (stable since Kubernetes 1.28).
+   */
   async function adoptDefaultClass(claim: PersistentVolumeClaim): Promise<boolean> {
     const standard = informers.classes
       .list()
@@ -131,7 +133,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
         metadata: { annotations },
         spec: { claimRef },
       });
-      // the volume's change brings this claim back here
+      // The change of the volume adds this claim to the queue again.
       return;
     }
     const boundByController =
@@ -168,7 +170,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
     await setBound(claim, volume);
   }
 
-  /** From the API server where the copy does not have it yet: a claim is lost on good grounds only. */
+  /** Reads from the API server if the cache lacks the volume: a stale cache must not mark a claim as lost. */
   async function findVolume(name: string): Promise<PersistentVolume | undefined> {
     const known = informers.volumes.get(name);
     if (known !== undefined) {

@@ -10,8 +10,7 @@ const claimFinalizer = 'kubernetes.io/pvc-protection';
 const volumeFinalizer = 'kubernetes.io/pv-protection';
 
 /**
- * Keeps a claim that is being deleted for as long as a pod uses it
- * (kubernetes: pkg/controller/volume/pvcprotection).
+ * Keeps a claim that is being deleted while a pod uses it (kubernetes: pkg/controller/volume/pvcprotection).
  */
 export function createClaimProtection(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -45,7 +44,7 @@ export function createClaimProtection(context: ControllerContext): WorkQueue {
     }
   }
 
-  /** The API server is asked, not the informer: a pod that was created a moment ago must count. */
+  /** Reads from the API server, not the cache: a pod that was just created must count. */
   function isUsed(claim: PersistentVolumeClaim): Promise<boolean> {
     const { namespace } = claim.metadata;
     return api.anyMatch(pods, { namespace }, (pod) => usesClaim(pod as Pod, claim));
@@ -64,7 +63,9 @@ function usesClaim(pod: Pod, claim: PersistentVolumeClaim): boolean {
   );
 }
 
-/** Keeps a volume that is being deleted for as long as it is bound (kubernetes: pkg/controller/volume/pvprotection). */
+/**
+ * Keeps a volume that is being deleted while it is bound (kubernetes: pkg/controller/volume/pvprotection).
+ */
 export function createVolumeProtection(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
   const queue = new WorkQueue('volume-protection', reconcile, context);

@@ -5,7 +5,7 @@ import type { VolumeSource } from '../../node/volume-provisioner.ts';
 import { localProvisioner } from '../../api/bootstrap.ts';
 import { isLocalVolume } from './local-volume.ts';
 
-/** What a claim is to be filled from; `protect` is the claim that must not go meanwhile. */
+/** The source of a claim's data. `protect` is a claim that must not be deleted during the copy. */
 export type DataSource =
   | { readonly source: VolumeSource; readonly protect?: PersistentVolumeClaim }
   | { readonly refusal: string };
@@ -17,14 +17,17 @@ export interface DataSourceLister {
   content(name: string): VolumeSnapshotContent | undefined;
 }
 
-/** What a claim with a data source is filled from. Pure. */
+/** Returns the source of a claim with a data source. Pure. */
 export function resolveDataSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): DataSource {
   return claim.spec.dataSourceRef?.kind === 'VolumeSnapshot'
     ? snapshotSource(claim, lookup)
     : claimSource(claim, lookup);
 }
 
-/** The claim that another is cloned from (external-provisioner pkg/controller, getPVCSource, with its conditions). Pure. */
+/**
+ * Returns the claim to clone, under the conditions of external-provisioner (pkg/controller, getPVCSource).
+ * Pure.
+ */
 function claimSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): DataSource {
   const name = claim.spec.dataSourceRef?.name ?? '';
   const refuse = (why: string): DataSource => ({ refusal: `error getting source PVC ${name}: ${why}` });
@@ -40,7 +43,7 @@ function claimSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): Da
   return { source: { volume: volume.metadata.name ?? '' }, protect: source };
 }
 
-/** The snapshot that a claim is restored from (external-provisioner pkg/controller, getSnapshotSource). */
+/** Returns the snapshot to restore a claim from (external-provisioner pkg/controller, getSnapshotSource). */
 function snapshotSource(claim: PersistentVolumeClaim, lookup: DataSourceLister): DataSource {
   const name = claim.spec.dataSourceRef?.name ?? '';
   const refuse = (why: string): DataSource => ({
@@ -58,7 +61,7 @@ function snapshotSource(claim: PersistentVolumeClaim, lookup: DataSourceLister):
   return { source: { snapshot: ready.handle } };
 }
 
-/** What a snapshot that is ready to use is bound to; undefined while it is not ready. */
+/** Returns the content of a snapshot; undefined if the snapshot is not ready to use. */
 function readyContent(
   { status }: VolumeSnapshot,
   lookup: DataSourceLister,
@@ -73,7 +76,7 @@ export function requestOf(claim: PersistentVolumeClaim): bigint {
   return sizeOf(claim.spec.resources?.requests?.['storage']);
 }
 
-/** Bytes; nothing for what is no quantity. */
+/** Returns a quantity in bytes; 0 if it is not a quantity. */
 export function sizeOf(quantity: string | undefined): bigint {
   return parseQuantity(quantity ?? '0') ?? 0n;
 }

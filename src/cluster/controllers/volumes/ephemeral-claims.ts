@@ -6,7 +6,10 @@ import type { ControllerContext } from '../runtime/controller.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 import { isTerminal, podClaims } from './pod-claims.ts';
 
-/** Makes the claims of generic ephemeral volumes, owned by their pod (kubernetes: pkg/controller/volume/ephemeral). */
+/**
+ * Creates the claims of generic ephemeral volumes, owned by their pod (kubernetes:
+ * pkg/controller/volume/ephemeral).
+ */
 export function createEphemeralClaims(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
   const recorder = context.recorder('ephemeral_volume');
@@ -72,7 +75,7 @@ export function createEphemeralClaims(context: ControllerContext): WorkQueue {
   return queue;
 }
 
-/** The claim that a pod's generic ephemeral volume asks for. Pure. */
+/** Returns the claim for a generic ephemeral volume of a pod. Pure. */
 function ephemeralClaim(pod: Pod, volume: Volume): PersistentVolumeClaim {
   const { name: podName = '', namespace, uid = '' } = pod.metadata;
   const template = volume.ephemeral?.volumeClaimTemplate;

@@ -4,15 +4,20 @@ import { volumeAnnotations } from '../../../kubernetes/volume.ts';
 import { machineLabel } from '../../../kubernetes/node.ts';
 import { localProvisioner } from '../../api/bootstrap.ts';
 
-/** Holds the volume object until its directory is removed (kubernetes-csi/external-provisioner's name for it). */
+/**
+ * Keeps the volume object until its directory is removed (the finalizer of
+ * kubernetes-csi/external-provisioner).
+ */
 export const provisionerFinalizer = 'external-provisioner.volume.kubernetes.io/finalizer';
 
-/** Name of the volume, and so of the directory, of a claim. The same for each try. */
+/**
+ * Returns the name of a claim's volume, which is also the name of its directory. It is the same for each try.
+ */
 export function volumeNameOf(claim: PersistentVolumeClaim): string {
   return `pvc-${claim.metadata.uid ?? ''}`;
 }
 
-/** True for a volume that our provisioner made. */
+/** Returns true if the provisioner of this cluster made the volume. */
 export function isLocalVolume(volume: PersistentVolume): boolean {
   return volume.metadata.annotations?.[volumeAnnotations.provisionedBy] === localProvisioner;
 }
@@ -21,11 +26,11 @@ export interface LocalVolumeOptions {
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
   readonly node: Node;
-  /** Absolute path of the volume's directory on that node. */
+  /** The absolute path of the volume's directory on that node. */
   readonly path: string;
 }
 
-/** The volume object of a provisioned directory, already bound to its claim. Pure. */
+/** Returns the volume object of a provisioned directory, already bound to its claim. Pure. */
 export function localVolume({ claim, storageClass, node, path }: LocalVolumeOptions): PersistentVolume {
   const { name = '', namespace = '', uid = '' } = claim.metadata;
   const { volumeAttributesClassName: attributesClass } = claim.spec;

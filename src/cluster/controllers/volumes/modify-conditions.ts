@@ -1,12 +1,12 @@
 import type { ClaimCondition, PersistentVolumeClaim } from '../../../kubernetes/volume.ts';
 
-/** What a driver answered that cannot do it. */
+/** The error of a driver that cannot modify a volume. */
 export interface ModifyError {
-  /** The VolumeAttributesClass that was asked for. */
+  /** The requested VolumeAttributesClass. */
   readonly target: string;
-  /** The driver's words. */
+  /** The message of the driver. */
   readonly message: string;
-  /** RFC 3339. */
+  /** The time of the error, RFC 3339. */
   readonly at: string;
 }
 
@@ -14,8 +14,8 @@ const modifying = 'ModifyingVolume';
 const modifyError = 'ModifyVolumeError';
 
 /**
- * The conditions of a claim whose volume its driver does not bring to another VolumeAttributesClass, those of others untouched
- * (kubernetes-csi/external-resizer pkg/modifycontroller/modify_status.go).
+ * Returns the conditions of a claim whose volume the driver cannot modify to another VolumeAttributesClass.
+ * Other conditions are unchanged (kubernetes-csi/external-resizer pkg/modifycontroller/modify_status.go).
  */
 export function refusedConditions(
   claim: PersistentVolumeClaim,
@@ -29,11 +29,14 @@ export function refusedConditions(
   ];
 }
 
-/** Those of others alone: of one whose volume has the class. */
+/** Returns the conditions of a claim whose volume has the class: the other conditions only. */
 export const withoutModification = (claim: PersistentVolumeClaim): ClaimCondition[] =>
   conditionsExcept(claim, [modifying, modifyError]);
 
-/** Of one whose wish was taken back; why it was refused stays to be read. */
+/**
+ * Returns the conditions of a claim whose request was reverted. The condition with the driver's error is
+ * kept.
+ */
 export const rolledBackConditions = (claim: PersistentVolumeClaim): ClaimCondition[] =>
   conditionsExcept(claim, [modifying]);
 

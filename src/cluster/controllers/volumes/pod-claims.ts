@@ -1,12 +1,15 @@
 import type { Pod, Volume } from '../../../kubernetes/pod.ts';
 
-/** A claim that a pod mounts; `ephemeral` ones are made for it and owned by it. */
+/** A claim that a pod mounts. `ephemeral` ones are created for the pod and owned by it. */
 export interface PodClaim {
   readonly name: string;
   readonly ephemeral: boolean;
 }
 
-/** The claims of a pod, in the order of its volumes (k8s.io/component-helpers storage/ephemeral for the name). */
+/**
+ * Returns the claims of a pod, in the order of its volumes (k8s.io/component-helpers storage/ephemeral for
+ * the name).
+ */
 export function podClaims(pod: Pod): PodClaim[] {
   return (pod.spec.volumes ?? []).flatMap((volume) => claimOf(pod, volume));
 }
@@ -21,7 +24,7 @@ function claimOf(pod: Pod, volume: Volume): PodClaim[] {
   return [];
 }
 
-/** True for a pod whose containers are over for good. */
+/** Returns true if the pod's containers have ended and will not start again. */
 export function isTerminal(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }

@@ -18,8 +18,9 @@ export interface ProvisionRequest {
 }
 
 /**
- * Makes volumes for claims: the directory first, the object after it (kubernetes-csi/external-provisioner). Each step may be
- * repeated; the claim's next look goes on from the last one. Rejects, after an event, where the directory cannot be made.
+ * Creates volumes for claims: the directory first, then the object (kubernetes-csi/external-provisioner).
+ * Each step is idempotent, and the claim's next reconcile continues after the last one. If the directory
+ * cannot be created, records an event and rejects.
  */
 export function createProvisioning(context: ControllerContext): (order: ProvisionRequest) => Promise<void> {
   const { api, informers, provisioner } = context;
@@ -53,7 +54,7 @@ export function createProvisioning(context: ControllerContext): (order: Provisio
     try {
       await api.create(persistentVolumes, localVolume({ claim, storageClass, node, path }));
     } catch (error) {
-      // the name is the claim's uid, so an existing one is ours of an earlier try
+      // The name contains the claim's uid, so an existing volume is from an earlier try.
       if (!isApiError(error, 409, 'AlreadyExists')) {
         throw error;
       }

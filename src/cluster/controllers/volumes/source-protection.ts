@@ -7,9 +7,10 @@ import { hasFinalizer, removeFinalizer } from '../runtime/finalizers.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 
 /**
- * Lets a claim go that was copied, once none of its clones is pending (external-provisioner
- * pkg/controller/clone_controller.go) and all snapshots of it are ready or going (external-snapshotter
- * pkg/common-controller, checkandRemovePVCFinalizer).
+ * Removes the finalizers of a claim that is copied: the clone-source finalizer once no clone of the claim is
+ * pending (external-provisioner pkg/controller/clone_controller.go), and the snapshot finalizer once all
+ * snapshots of it are ready or terminating (external-snapshotter pkg/common-controller,
+ * checkandRemovePVCFinalizer).
  */
 export function createSourceProtection(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -53,7 +54,7 @@ export function createSourceProtection(context: ControllerContext): WorkQueue {
     );
   }
 
-  /** Asks the API server: a source goes on good grounds only. */
+  /** Reads from the API server, not the cache: a stale cache must not cause data loss. */
   async function hasPendingClone({ metadata }: PersistentVolumeClaim): Promise<boolean> {
     const { items } = await api.list<PersistentVolumeClaim>(persistentVolumeClaims, {
       namespace: metadata.namespace,

@@ -13,8 +13,9 @@ import type { DataSource } from './claim-source.ts';
 import { createProvisioning } from './provisioning.ts';
 
 /**
- * Makes volumes of class `local` for claims with a data source (kubernetes-csi/external-provisioner). A queue of its own:
- * copies take their time. A claim that is cloned from is kept by a finalizer until its clones are bound.
+ * Creates volumes of class `local` for claims with a data source (kubernetes-csi/external-provisioner). It
+ * has its own queue, because copies take long. A finalizer keeps a claim that is cloned until its clones are
+ * bound.
  */
 export function createSourceProvisioner(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -58,7 +59,7 @@ export function createSourceProvisioner(context: ControllerContext): WorkQueue {
     }
     if (answer.protect !== undefined && !hasFinalizer(answer.protect, cloningFinalizer)) {
       await addFinalizer(api, persistentVolumeClaims, answer.protect, cloningFinalizer);
-      // the source's change brings this claim back here
+      // The change of the source adds this claim to the queue again.
       return;
     }
     await provision({ ...decision, claim, source: answer.source });
@@ -76,7 +77,7 @@ export function createSourceProvisioner(context: ControllerContext): WorkQueue {
   return queue;
 }
 
-/** A claim with a source that is not bound yet. */
+/** Returns true for a claim with a source that is not bound yet. */
 function isPending({ metadata, spec }: PersistentVolumeClaim): boolean {
   return (
     spec.dataSourceRef !== undefined &&

@@ -174,7 +174,7 @@ suite('changes of volumes', () => {
       ],
       'who waits for the refusal has its reason at once, events or not',
     );
-    // as metav1.Time has it
+    // The format of metav1.Time.
     for (const { lastProbeTime } of stuck.status.conditions ?? [])
       assert.match(lastProbeTime ?? '', /T\d\d:\d\d:\d\dZ$/);
     await cluster.api.patch(reference, { spec: { volumeAttributesClassName: 'open' } });

@@ -16,8 +16,9 @@ import { isLocalVolume } from './local-volume.ts';
 import { refusedConditions, rolledBackConditions, withoutModification } from './modify-conditions.ts';
 
 /**
- * Brings volumes of class `local` to the VolumeAttributesClass that their claims name
- * (kubernetes-csi/external-resizer pkg/modifycontroller): the directory, the volume object, the claim's status.
+ * Modifies volumes of class `local` to the VolumeAttributesClass that their claims name
+ * (kubernetes-csi/external-resizer pkg/modifycontroller): the directory, the volume object, the claim's
+ * status.
  */
 export function createVolumeModifier(context: ControllerContext): WorkQueue {
   const { api, informers, provisioner } = context;
@@ -108,7 +109,7 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
   return queue;
 }
 
-/** Why a volume of ours cannot be brought to a class: not yet, or never. */
+/** Returns why a local volume cannot be modified to a class, for now or permanently. */
 function unsupportedParameter(
   name: string,
   attributesClass: VolumeAttributesClass | undefined,

@@ -11,9 +11,9 @@ import { isLocalVolume, provisionerFinalizer } from './local-volume.ts';
 type Phase = NonNullable<PersistentVolume['status']>['phase'];
 
 /**
- * Keeps a volume's phase and, once its claim is gone, does what its reclaim policy says.
- * Delete removes the directory first and the object after it; a volume that is still in use stays Released,
- * with an event, and is tried again. Retain touches nothing.
+ * Updates a volume's phase and, when its claim is deleted, applies its reclaim policy. Delete removes the
+ * directory first and then the object; a volume that is still in use stays Released, with an event, and is
+ * retried. Retain changes nothing.
  */
 export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
   const { api, informers, provisioner } = context;
@@ -29,7 +29,7 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
       queue.add(name);
     }
     const uid = before?.metadata.uid;
-    // a claim that went before it was bound has a volume all the same
+    // A claim that was deleted before it was bound may still have a volume.
     if (after === undefined && uid !== undefined) {
       queue.add(`pvc-${uid}`);
     }
@@ -73,13 +73,16 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
     const { name = '', uid = '' } = volume.metadata;
     if (volume.metadata.deletionTimestamp === undefined) {
       await ignoreMissing(api.delete({ resource: persistentVolumes, name }, { preconditions: { uid } }));
-      // comes back through the change of the object, which now waits for its finalizer
+      // The volume is queued again by the change of the object, which now waits for its finalizer.
       return;
     }
     await release(volume);
   }
 
-  /** Lets an object go that somebody deletes; its directory stays unless `removeDirectory` came before. */
+  /**
+   * Removes the finalizer of a deleted PersistentVolume. The directory is kept unless `removeDirectory` ran
+   * before.
+   */
   async function release(volume: PersistentVolume): Promise<void> {
     if (!isExternallyProvisioned(volume) && isBlockedBy(volume, provisionerFinalizer)) {
       await removeFinalizer(api, persistentVolumes, volume, provisionerFinalizer);
@@ -108,10 +111,13 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
     }
   }
 
-  /** True where the phase was another one; the change brings the volume back here. */
+  /**
+   * Changes the phase. Returns true if it was another one; the change then adds the volume to the queue
+   * again.
+   */
   async function changePhase(volume: PersistentVolume, phase: Phase): Promise<boolean> {
     const now = volume.status?.phase;
-    // Failed is how a Released volume stays that nobody here can delete
+    // A Released volume that nothing here can delete stays Failed.
     if (now === phase || (now === 'Failed' && phase === 'Released')) {
       return false;
     }
@@ -120,7 +126,7 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
     return true;
   }
 
-  /** Asks the API server: data is removed on good grounds only. */
+  /** Reads from the API server, not the cache: a stale cache must not cause data loss. */
   async function findClaim(reference: ClaimReference): Promise<PersistentVolumeClaim | undefined> {
     const { namespace, name, uid } = reference;
     try {
@@ -148,7 +154,10 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
   return queue;
 }
 
-/** A volume that an external provisioner made it also deletes, with its object (pv_controller.go, doDeleteVolume). */
+/**
+ * Returns true for a volume of an external provisioner, which also deletes the volume and its object
+ * (pv_controller.go, doDeleteVolume).
+ */
 function isExternallyProvisioned(volume: PersistentVolume): boolean {
   return (
     (volume.metadata.annotations?.[volumeAnnotations.provisionedBy] ?? '') !== '' && !isLocalVolume(volume)

@@ -7,8 +7,9 @@ import { requestOf, sizeOf } from './claim-source.ts';
 import { isLocalVolume } from './local-volume.ts';
 
 /**
- * Grows volumes of class `local` to what their claims ask for (kubernetes-csi/external-resizer). The volume object comes first,
- * the claim's status after it. A directory has no file system of its own, so nothing is left for the node to do.
+ * Expands volumes of class `local` to the size that their claims request (kubernetes-csi/external-resizer).
+ * The volume object is updated first, then the claim's status. A directory has no file system of its own, so
+ * the node has nothing to do.
  */
 export function createVolumeResizer(context: ControllerContext): WorkQueue {
   const { api, informers } = context;
@@ -35,7 +36,7 @@ export function createVolumeResizer(context: ControllerContext): WorkQueue {
     const capacity = volume.spec.capacity?.['storage'];
     if (requestOf(claim) > sizeOf(capacity)) {
       await patchIfUnchanged(api, persistentVolumes, volume, { spec: { capacity: { storage: wanted } } });
-      // the volume's change brings this claim back here
+      // The change of the volume adds this claim to the queue again.
       return;
     }
     if (sizeOf(claim.status.capacity?.['storage']) < sizeOf(capacity)) {

@@ -10,9 +10,9 @@ import type { LevelVersion } from './security-policy.ts';
 type AddWarning = (message: string) => void;
 
 /**
- * Admission plugin PodSecurity for a new pod: refuses what its namespace enforces against and warns of what it warns
- * of (pod-security-admission/admission). There is no audit log here, so the mode audit has nowhere to go.
- * Throws ApiError 403.
+ * Applies the admission plugin PodSecurity to a new pod: rejects what its namespace enforces against, and
+ * warns about what its namespace warns about (pod-security-admission/admission). This server has no audit
+ * log, so the mode audit has no effect. Throws ApiError 403.
  */
 export function admitPodSecurity(registry: Registry, pod: Pod, warn: AddWarning): void {
   const { namespace = '', name = '' } = pod.metadata;
@@ -31,8 +31,9 @@ export function admitPodSecurity(registry: Registry, pod: Pod, warn: AddWarning)
 }
 
 /**
- * The same plugin for a namespace: its labels have to mean something, and pods that are there already and would be
- * refused now are warned of. Throws ApiError 422; what was wrong before may stay.
+ * Applies the same plugin to a namespace: its labels must be valid, and a warning lists the existing pods
+ * that the new enforced level would reject. Throws ApiError 422. Labels that were invalid before may stay
+ * invalid.
  */
 export function validateNamespaceLabels(
   registry: Registry,

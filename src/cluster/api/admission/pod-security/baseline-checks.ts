@@ -12,7 +12,10 @@ const defaultCapabilities = new Set(
 const isBad = (profile: SecurityProfile | undefined): boolean =>
   profile !== undefined && !['RuntimeDefault', 'Localhost'].includes(profile.type);
 
-/** Who sets a profile of that kind that takes protection away, and to what. */
+/**
+ * Finds the pod and containers that set a profile of that kind to a value that takes protection away, and
+ * returns these values.
+ */
 function badProfiles(
   pod: Pod,
   key: 'seccompProfile' | 'appArmorProfile',
@@ -103,8 +106,9 @@ export const seccomp: SecurityCheck = (pod): Violation | undefined => {
 };
 
 /**
- * The level `baseline`, in the order of upstream's ids (pod-security-admission/policy). What is not here (hostIPC,
- * procMount, seLinuxOptions, sysctls, hosts of probes, host processes) is about fields that no pod here can have.
+ * The level `baseline`, in the order of upstream's ids (pod-security-admission/policy). Checks that are
+ * missing here (hostIPC, procMount, seLinuxOptions, sysctls, hosts of probes, host processes) are about
+ * fields that no pod here can have.
  */
 export const baselineChecks = {
   appArmor,

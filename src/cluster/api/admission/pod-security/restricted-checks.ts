@@ -45,7 +45,7 @@ const capabilities: SecurityCheck = (pod) => {
 };
 
 const volumes: SecurityCheck = ({ spec }) => {
-  // every other source that a volume can have here is allowed
+  // All other volume sources that this server supports are allowed.
   const names = (spec.volumes ?? []).filter(({ hostPath }) => hostPath !== undefined).map(({ name }) => name);
   const verb = names.length === 1 ? 'uses' : 'use';
   return names.length === 0
@@ -99,7 +99,10 @@ const seccompProfile: SecurityCheck = (pod) => {
   };
 };
 
-/** What `restricted` asks beyond `baseline`, in the order of upstream's ids (pod-security-admission/policy). */
+/**
+ * The checks that `restricted` adds to `baseline`, in the order of upstream's ids
+ * (pod-security-admission/policy).
+ */
 export const restrictedChecks = {
   allowPrivilegeEscalation,
   capabilities,

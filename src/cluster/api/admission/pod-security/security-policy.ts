@@ -11,7 +11,7 @@ const modes = ['enforce', 'audit', 'warn'] as const;
 
 export type SecurityMode = (typeof modes)[number];
 
-/** One mode of a namespace: how strict, and as strict as which Kubernetes was. */
+/** The setting of one mode of a namespace: the level, and the version of Kubernetes that defines it. */
 export interface LevelVersion {
   readonly level: (typeof levels)[number];
   /** `latest` or `v1.25`. */
@@ -20,7 +20,10 @@ export interface LevelVersion {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Causes for labels of a namespace that are no level or version (pod-security-admission/api/helpers.go). */
+/**
+ * Returns the causes for labels of a namespace that are not a valid level or version
+ * (pod-security-admission/api/helpers.go).
+ */
 export function checkSecurityLabels(labels: Labels): Cause[] {
   return modes.flatMap((mode) => {
     const [level, version] = [labels[`${prefix}${mode}`], labels[`${prefix}${mode}-version`]];
@@ -39,7 +42,10 @@ const fieldOf = (name: string): string => `metadata.labels[${prefix}${name}]`;
 const isLevel = (text: string): text is LevelVersion['level'] => (levels as readonly string[]).includes(text);
 const isVersion = (text: string): boolean => text === 'latest' || /^v1\.(0|[1-9]\d*)$/u.test(text);
 
-/** What a namespace asks for. A stricter enforced level is warned of too, where the labels say nothing else. */
+/**
+ * Returns the policy of a namespace. If the labels set no level for warnings, the enforced level also warns,
+ * unless it is privileged.
+ */
 export function policyOfNamespace(labels: Labels): Readonly<Record<SecurityMode, LevelVersion>> {
   const of = (mode: SecurityMode): LevelVersion => {
     const [level = '', version = ''] = [labels[`${prefix}${mode}`], labels[`${prefix}${mode}-version`]];
@@ -53,10 +59,10 @@ export function policyOfNamespace(labels: Labels): Readonly<Record<SecurityMode,
   return { enforce, audit: of('audit'), warn: implied ? { level: enforce.level, version } : warn };
 }
 
-/** `baseline:latest` */
+/** Returns `baseline:latest`. */
 export const describeLevel = ({ level, version }: LevelVersion): string => `${level}:${version}`;
 
-/** The Kubernetes 1.x since which a check belongs to the level; earlier ones do without it. */
+/** The first Kubernetes 1.x in which a check belongs to the level; earlier versions do not have the check. */
 const minVersion = new Map<SecurityCheck, number>([
   [restrictedChecks.allowPrivilegeEscalation, 8],
   [restrictedChecks.capabilities, 22],
@@ -64,14 +70,17 @@ const minVersion = new Map<SecurityCheck, number>([
   [restrictedChecks.seccompProfile, 19],
 ]);
 
-/** What restricted says itself is not said twice. */
+/**
+ * Checks of `restricted`, with the check of `baseline` that each replaces, so that a violation is reported
+ * once.
+ */
 const overrideChecks = new Map<SecurityCheck, SecurityCheck>([
   [restrictedChecks.capabilities, baselineChecks.capabilities],
   [restrictedChecks.volumes, baselineChecks.hostPaths],
   [restrictedChecks.seccompProfile, baselineChecks.seccomp],
 ]);
 
-/** What a pod does against a level, as upstream words it; undefined: it may. Pure. */
+/** Returns the pod's violations of a level with upstream's texts, or undefined if it has none. Pure. */
 export function evaluatePod(
   pod: Pod,
   { level, version }: LevelVersion,

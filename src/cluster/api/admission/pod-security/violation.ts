@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../../../kubernetes/pod.ts';
 import { allContainers } from '../../kinds/pod/pod-defaults.ts';
 
-/** What a pod does that a level forbids: `privileged`, and who does it. */
+/** One violation of a level: `privileged`, and the containers that cause it. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
@@ -9,19 +9,19 @@ export interface Violation {
 
 export type SecurityCheck = (pod: Pod) => Violation | undefined;
 
-/** The names of the containers that do it, init containers first, as upstream visits them. */
+/** Returns the names of the matching containers, init containers first, as upstream visits them. */
 export function containersMatching(pod: Pod, predicate: (container: Container) => boolean): string[] {
   return allContainers(pod.spec)
     .filter(predicate)
     .map(({ name }) => name);
 }
 
-/** `container "a"`, `containers "a", "b"` */
+/** Returns `container "a"` or `containers "a", "b"`. */
 export function named(what: string, names: readonly string[]): string {
   return `${plural(what, names.length)} ${quoted(names)}`;
 }
 
-/** `pod and container "a"`: whoever sets something bad. */
+/** Returns `pod and container "a"`: everything that sets a forbidden value. */
 export function podAndContainers(pod: boolean, containers: readonly string[]): string {
   return [...(pod ? ['pod'] : []), ...(containers.length === 0 ? [] : [named('container', containers)])].join(
     ' and ',
@@ -36,7 +36,7 @@ export function quoted(items: readonly string[]): string {
   return items.map((item) => `"${item}"`).join(', ');
 }
 
-/** Each once, sorted. */
+/** Returns the items sorted and without duplicates. */
 export function uniqueSorted(items: readonly string[]): string[] {
   return [...new Set(items)].toSorted();
 }

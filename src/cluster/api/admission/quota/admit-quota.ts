@@ -16,9 +16,9 @@ export interface ResourceQuota extends StoredObject {
 }
 
 /**
- * Admission plugin ResourceQuota for a create or an update: what an object takes beyond what it took before must be
- * left in every quota of its namespace. Counted from what is stored, so that two writes at once cannot both have the
- * last of it. Throws ApiError 403.
+ * Applies the admission plugin ResourceQuota to a create or an update: what an object uses in addition must
+ * be left in every quota of its namespace. Usage is counted from the stored objects, so that two concurrent
+ * writes cannot both use the same remainder. Throws ApiError 403.
  */
 export function admitQuota(
   registry: Registry,
@@ -58,7 +58,10 @@ export function admitQuota(
   }
 }
 
-/** Writes what is used now into the quotas of a namespace; their controller does the same for what ends. */
+/**
+ * Writes the current usage into the quotas of a namespace. The quota controller does the same when objects
+ * end.
+ */
 export function updateQuotaUsage(registry: Registry, namespace: string | undefined): void {
   for (const quota of quotasOf(registry, namespace)) {
     const hard = quota.spec?.hard ?? {};

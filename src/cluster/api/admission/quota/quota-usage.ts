@@ -6,13 +6,16 @@ import type { StoredObject } from '../../store/stored-object.ts';
 export type ResourceList = Readonly<Record<string, string>>;
 
 const computeName = /^((requests|limits)\.)?(cpu|memory|ephemeral-storage)$/u;
-/** Of a device or the like that a node offers; a quota of one is of what is requested (pkg/quota/v1/evaluator/core/pods.go). */
+/**
+ * Extended resources, such as devices of a node. A quota limits only their requests
+ * (pkg/quota/v1/evaluator/core/pods.go).
+ */
 const extendedName = /^requests\.(?:[a-z0-9-]+\.)+[a-z0-9-]+\/[A-Za-z0-9_.-]+$/u;
 const claimName = /^(\S+\.storageclass\.storage\.k8s\.io\/)?(requests\.storage|persistentvolumeclaims)$/u;
 
 /**
- * The resource whose objects a name of a quota is about; undefined for a name that means nothing here. Objects that
- * this cluster does not serve (ReplicationControllers) may be counted: there are none.
+ * Returns the resource whose objects a quota name counts; undefined for a name that has no meaning here.
+ * Resources that this cluster does not serve (ReplicationControllers) may be counted: there are none.
  */
 export function resourceOfName(name: string): string | undefined {
   if (name.startsWith('count/')) return name.slice('count/'.length);
@@ -25,7 +28,10 @@ export function resourceOfName(name: string): string | undefined {
     : undefined;
 }
 
-/** What the objects of a namespace take of each name. `list`: all of a resource there. Pure. */
+/**
+ * Returns the usage of all objects in a namespace, by quota name. `list` returns all objects of a resource
+ * there. Pure.
+ */
 export function namespaceUsage(
   names: readonly string[],
   list: (resource: string) => readonly StoredObject[],
@@ -43,12 +49,15 @@ export function namespaceUsage(
   return used;
 }
 
-/** As a quota's status has it. */
+/** Formats usage as in a quota's status. */
 export function formatUsage(usage: Usage): Record<string, string> {
   return Object.fromEntries([...usage].map(([name, amount]) => [name, formatAmount(name, amount)]));
 }
 
-/** Names of what each container of a pod has to say, where a quota limits it, and who does not: `limits.cpu for: c`. */
+/**
+ * Returns the requests and limits that a quota requires of each container, with the containers that do not
+ * set them: `limits.cpu for: c`.
+ */
 export function missingRequests(hard: readonly string[], { spec }: Pod): string[] {
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   return ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory']

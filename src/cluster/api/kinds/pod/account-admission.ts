@@ -6,13 +6,13 @@ import type { AdmissionContext } from '../kind.ts';
 import { defaultAccount } from '../service-accounts.ts';
 import { allContainers } from './pod-defaults.ts';
 
-/** Where containers find their token (kubernetes: plugin/pkg/admission/serviceaccount). */
+/** The path at which containers find their token (kubernetes: plugin/pkg/admission/serviceaccount). */
 const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** The ConfigMap with the cluster's authority that each namespace has. */
+/** The ConfigMap with the cluster's certificate authority, which exists in each namespace. */
 export const rootCertificateName = 'kube-root-ca.crt';
 
 const volumeName = 'kube-api-access';
-/** As long as the real one's; it is renewed long before. */
+/** The same lifetime as in Kubernetes; the token is renewed long before it ends. */
 const tokenSeconds = 3607;
 
 interface Account {
@@ -21,8 +21,8 @@ interface Account {
 }
 
 /**
- * Admission plugin ServiceAccount: a pod gets an account, its token as a volume in every container, where pod or
- * account want that, and its pull secrets. Throws ApiError 403 for an account that is not there.
+ * Applies the admission plugin ServiceAccount: sets the account and its pull secrets and, unless pod or
+ * account opt out, mounts its token into every container. Throws ApiError 403 if the account does not exist.
  */
 export function admitServiceAccount(pod: Pod, context: AdmissionContext): void {
   const { spec } = pod;
@@ -41,7 +41,7 @@ function findAccount({ metadata }: Pod, name: string, context: AdmissionContext)
     .list(serviceAccounts)
     .find((object) => object.metadata.name === name && object.metadata.namespace === metadata.namespace);
   if (found !== undefined) return found as Account;
-  // about to be made by its controller; the node waits for its token
+  // Its controller is about to create it; the node waits for its token.
   if (name === defaultAccount) return {};
   throw forbidden(
     pods,
@@ -51,7 +51,7 @@ function findAccount({ metadata }: Pod, name: string, context: AdmissionContext)
 }
 
 function addTokenVolume(spec: PodSpec, fresh: string): void {
-  // validated afterwards: one may have no name
+  // Volumes are validated later, so one may have no name.
   const volumes: readonly Partial<Volume>[] = spec.volumes ?? [];
   const present = volumes.find((volume) => volume.name?.startsWith(`${volumeName}-`))?.name;
   const name = present ?? fresh;

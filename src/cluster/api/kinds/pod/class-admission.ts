@@ -11,8 +11,8 @@ interface PriorityClass extends StoredObject {
 }
 
 /**
- * Admission plugin Priority: fills in what the pod's class, or the default one, says. Throws ApiError 403 for a class
- * that is not there and for values of the pod's own that say something else.
+ * Applies the admission plugin Priority: sets the values of the pod's class, or of the default class. Throws
+ * ApiError 403 if the class does not exist or if the pod sets other values.
  */
 export function resolvePriority({ spec, metadata }: Pod, context: AdmissionContext): void {
   const classes = context.list(priorityClasses) as readonly PriorityClass[];
@@ -36,14 +36,14 @@ export function resolvePriority({ spec, metadata }: Pod, context: AdmissionConte
   spec.preemptionPolicy = preemptionPolicy;
 }
 
-/** The pod's own, else the default one's; empty where there is neither. */
+/** Returns the pod's class, otherwise the default class; empty if there is neither. */
 function classNameOf(spec: Pod['spec'], classes: readonly PriorityClass[]): string {
   const own = spec.priorityClassName ?? '';
   if (own !== '') return own;
   return classes.find((object) => object['globalDefault'] === true)?.metadata.name ?? '';
 }
 
-/** Admission plugin RuntimeClass. Throws ApiError 403 for a class that is not there. */
+/** Applies the admission plugin RuntimeClass. Throws ApiError 403 if the class does not exist. */
 export function admitRuntimeClass({ spec, metadata }: Pod, context: AdmissionContext): void {
   const { runtimeClassName: name } = spec;
   if (name === undefined) return;

@@ -7,13 +7,13 @@ import { checkEnum } from './one-of.ts';
 import { checkContainerSecurity } from './security-validation.ts';
 import { checkVolumeMounts } from './volume-validation.ts';
 
-/** What a container is checked against. */
+/** The parts of a pod that its containers are validated against. */
 interface PodOfContainer {
   readonly volumeNames: ReadonlySet<string | undefined>;
   readonly hostNetwork: boolean;
 }
 
-/** Causes for one container of a pod. */
+/** Returns the causes for one container of a pod. */
 export function checkContainer(
   at: string,
   container: Container,

@@ -9,7 +9,10 @@ const policies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 const mostServers = 3;
 const mostSearches = 32;
 
-/** dnsPolicy and dnsConfig (pkg/apis/core/validation/validation.go, validatePodDNSConfig). The embedded node has no DNS to add to. */
+/**
+ * Returns the causes for dnsPolicy and dnsConfig (pkg/apis/core/validation/validation.go,
+ * validatePodDNSConfig). The embedded node has no DNS to add to.
+ */
 export function checkDns(at: string, { dnsPolicy, dnsConfig }: PodSpec): Cause[] {
   const field = `${at}.dnsConfig`;
   const servers = dnsConfig?.nameservers ?? [];

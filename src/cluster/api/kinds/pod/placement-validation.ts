@@ -10,7 +10,7 @@ import { checkQualifiedName } from '../names.ts';
 
 const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'];
 
-/** Causes for one toleration. */
+/** Returns the causes for one toleration. */
 export function checkToleration(at: string, toleration: Toleration): Cause[] {
   const { key = '', operator = 'Equal', value = '', effect, tolerationSeconds } = toleration;
   return [
@@ -45,7 +45,7 @@ export function checkToleration(at: string, toleration: Toleration): Cause[] {
   ];
 }
 
-/** Causes for the affinities of a pod. */
+/** Returns the causes for the affinities of a pod. */
 export function checkAffinity(at: string, affinity: Affinity | undefined): Cause[] {
   const node = affinity?.nodeAffinity;
   const needed = node?.requiredDuringSchedulingIgnoredDuringExecution;

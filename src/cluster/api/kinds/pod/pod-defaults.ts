@@ -9,7 +9,10 @@ import type {
 import type { MutableObject } from '../kind.ts';
 import { parseQuantity } from '../quantity.ts';
 
-/** The draft of a pod, typed; the decoder has made sure of the types. `spec.containers` may be missing. */
+/**
+ * Returns the draft of a pod with its type; the decoder has checked the types of its fields.
+ * `spec.containers` may be missing.
+ */
 export function asPod(draft: MutableObject): Pod {
   const pod = draft as unknown as Pod;
   pod.spec ??= { containers: [] };
@@ -17,7 +20,7 @@ export function asPod(draft: MutableObject): Pod {
   return pod;
 }
 
-/** Defaults of pkg/apis/core/v1/defaults.go. */
+/** Sets the defaults of pkg/apis/core/v1/defaults.go. */
 export function fillPodDefaults(draft: MutableObject): void {
   const { spec } = asPod(draft);
   spec.restartPolicy ??= 'Always';
@@ -26,7 +29,7 @@ export function fillPodDefaults(draft: MutableObject): void {
   if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   spec.schedulerName ??= 'default-scheduler';
   if (spec.schedulingGates?.length === 0) delete spec.schedulingGates;
-  // unlike elsewhere: the node sets no variables for Services
+  // The default in Kubernetes is true. The node here sets no environment variables for Services.
   spec.enableServiceLinks ??= false;
   spec.securityContext ??= {};
   for (const container of allContainers(spec)) fillContainerDefaults(container);
@@ -34,7 +37,7 @@ export function fillPodDefaults(draft: MutableObject): void {
   for (const volume of spec.volumes ?? []) fillVolumeDefaults(volume);
 }
 
-/** On the host's network a container's port is the host's. */
+/** On the host's network, a container's port is a port of the host. */
 function fillHostPorts(spec: PodSpec): void {
   for (const container of allContainers(spec)) {
     for (const port of container.ports ?? []) port.hostPort ??= port.containerPort;
@@ -79,7 +82,7 @@ function pullPolicy(image: string): 'Always' | 'IfNotPresent' {
   return image.includes('@') || (tag !== undefined && tag !== 'latest') ? 'IfNotPresent' : 'Always';
 }
 
-/** Admission plugin DefaultTolerationSeconds. */
+/** Applies the admission plugin DefaultTolerationSeconds. */
 export function addDefaultTolerations(spec: PodSpec): void {
   for (const key of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']) {
     const covered = (spec.tolerations ?? []).some(
@@ -92,7 +95,7 @@ export function addDefaultTolerations(spec: PodSpec): void {
   }
 }
 
-/** Quality of service of a pod (pkg/apis/core/helper/qos). */
+/** Returns the quality of service class of a pod (pkg/apis/core/helper/qos). */
 export function qosClass(spec: PodSpec): 'Guaranteed' | 'Burstable' | 'BestEffort' {
   const resources = allContainers(spec).map((container) => container.resources ?? {});
   const amount = (list: Record<string, string> | undefined, name: string): bigint =>

@@ -54,7 +54,7 @@ const volume = fields({
 
 const securityProfile = fields({ type: string, localhostProfile: string });
 
-/** What a pod's and a container's securityContext have in common. */
+/** The common fields of the securityContext of pods and containers. */
 const identity = {
   runAsUser: integer,
   runAsGroup: integer,
@@ -143,7 +143,7 @@ const condition = fields({
 
 const address = array(fields({ ip: string }), { key: 'ip' });
 
-/** v1.Pod as far as src/kubernetes/pod.ts has it: what the node and the controllers act on. */
+/** The fields of v1.Pod that src/kubernetes/pod.ts has: those that the node and the controllers use. */
 export const podSchema = kindSchema({
   spec: fields({
     nodeName: string,

@@ -11,7 +11,7 @@ export interface PodSummary {
   readonly restarts: string;
 }
 
-/** What `kubectl get pods` says of a pod (pkg/printers/internalversion/printers.go, printPod). */
+/** Returns the columns of `kubectl get pods` (pkg/printers/internalversion/printers.go, printPod). */
 export function summarizePod(object: StoredObject, now: number): PodSummary {
   const pod = object as unknown as Pod;
   const initial = pod.status?.initContainerStatuses ?? [];

@@ -16,7 +16,10 @@ import { checkPodSecurity } from './security-validation.ts';
 import { allContainers, asPod } from './pod-defaults.ts';
 import { checkVolume } from './volume-validation.ts';
 
-/** Causes for a pod that a real server refuses, or that asks for what the embedded node does not do. */
+/**
+ * Returns the causes for a pod that a real server rejects, or that needs a feature that the embedded node
+ * does not have.
+ */
 export function validatePod(draft: MutableObject): Cause[] {
   const { spec } = asPod(draft);
   const volumes = spec.volumes ?? [];
@@ -79,7 +82,9 @@ const immutableFieldsMessage =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
 /**
- * In a pod's spec only tolerations can grow and gates go; the node replaces no image of a running container.
+ * Returns the causes for changes of a pod's spec: only tolerations may be added and scheduling gates removed.
+ * Unlike in Kubernetes, images may not change, because the node does not replace the image of a running
+ * container.
  */
 export function validatePodUpdate(draft: MutableObject, current: StoredObject): Cause[] {
   const after = copyJson(asPod(draft).spec);

@@ -13,11 +13,15 @@ import { summarizePod } from './pod-summary.ts';
 import { gatedCondition } from './scheduling-gates.ts';
 import { validatePod, validatePodUpdate } from './pod-validation.ts';
 
-/** Strategy and the admission plugins Priority, RuntimeClass, ServiceAccount and DefaultTolerationSeconds. */
+/**
+ * Applies the strategy of pods and the admission plugins Priority, RuntimeClass, ServiceAccount and
+ * DefaultTolerationSeconds.
+ */
 function admit(draft: MutableObject, context: AdmissionContext): void {
   const pod = asPod(draft);
   const { spec } = pod;
-  // not in validatePod, which would also refuse every update of a pod that was stored with it
+  // This check is not in validatePod, which would also reject every update of a stored pod that has the
+  // field.
   if (spec.enableServiceLinks === true)
     throw invalid('Pod', '', pod.metadata.name ?? '', [
       unsupported('spec.enableServiceLinks', 'service links'),
@@ -34,7 +38,7 @@ function admit(draft: MutableObject, context: AdmissionContext): void {
 }
 
 /**
- * Pods that no node has, or that have ended, go at once (pkg/registry/core/pod/strategy.go
+ * Returns 0 for pods without a node and for terminal pods (pkg/registry/core/pod/strategy.go
  * CheckGracefulDelete).
  */
 function gracePeriod(object: StoredObject, requested: number | undefined): number {

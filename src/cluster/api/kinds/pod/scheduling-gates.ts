@@ -5,8 +5,8 @@ import { checkQualifiedName } from '../names.ts';
 import { duplicateIndexes } from '../repeated-places.ts';
 
 /**
- * Causes for the gates of a new pod (kubernetes: pkg/apis/core/validation, validateSchedulingGates and
- * ValidatePodCreate).
+ * Returns the causes for the gates of a new pod (kubernetes: pkg/apis/core/validation,
+ * validateSchedulingGates and ValidatePodCreate).
  */
 export function checkGates(
   at: string,
@@ -23,7 +23,7 @@ export function checkGates(
   ];
 }
 
-/** Causes for gates that an update adds: it can only remove some. */
+/** Returns the causes for gates that an update adds: it may only remove gates. */
 export function addedGates(
   at: string,
   before: readonly SchedulingGate[],
@@ -42,7 +42,7 @@ export function addedGates(
   );
 }
 
-/** The condition that the server gives a new pod with gates. */
+/** Returns the condition that the server sets on a new pod with gates. */
 export const gatedCondition = (now: string): PodCondition => ({
   type: 'PodScheduled',
   status: 'False',

@@ -3,7 +3,10 @@ import type { Cause } from '../../errors/field-causes.ts';
 import { invalidValue, required } from '../../errors/field-causes.ts';
 import { checkEnum } from './one-of.ts';
 
-/** Causes for a container's securityContext (kubernetes: pkg/apis/core/validation, ValidateSecurityContext). */
+/**
+ * Returns the causes for a container's securityContext (kubernetes: pkg/apis/core/validation,
+ * ValidateSecurityContext).
+ */
 export function checkContainerSecurity(at: string, { securityContext = {} }: Container): Cause[] {
   const { privileged, allowPrivilegeEscalation, capabilities } = securityContext;
   const contradicts = (what: string): Cause =>
@@ -20,7 +23,7 @@ export function checkContainerSecurity(at: string, { securityContext = {} }: Con
   ];
 }
 
-/** Causes for a pod's own securityContext. */
+/** Returns the causes for the securityContext of a pod. */
 export function checkPodSecurity(at: string, { securityContext = {} }: PodSpec): Cause[] {
   return [...checkIds(at, securityContext), ...checkProfiles(at, securityContext)];
 }

@@ -11,7 +11,10 @@ import { checkQualifiedName } from '../names.ts';
 
 const actions = ['DoNotSchedule', 'ScheduleAnyway'];
 
-/** Causes for the topology spread constraints of a pod (pkg/apis/core/validation, validateTopologySpreadConstraints). */
+/**
+ * Returns the causes for the topology spread constraints of a pod (pkg/apis/core/validation,
+ * validateTopologySpreadConstraints).
+ */
 export function checkSpread(
   at: string,
   constraints: readonly Partial<TopologySpreadConstraint>[] | undefined,

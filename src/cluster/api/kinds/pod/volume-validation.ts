@@ -13,7 +13,7 @@ import { checkClaimSpec } from '../persistent-volume-claims.ts';
 import { duplicateIndexes } from '../repeated-places.ts';
 import { checkQuantity } from '../resources.ts';
 
-/** Causes for one volume of a pod. */
+/** Returns the causes for one volume of a pod. */
 export function checkVolume(at: string, volume: Volume): Cause[] {
   const sources = Object.keys(volume).filter((key) => key !== 'name');
   const name = volume.name ?? '';
@@ -103,10 +103,10 @@ function checkHostPath(at: string, { path, type }: NonNullable<Volume['hostPath'
 
 const minSeconds = 600;
 const maxSeconds = 2 ** 32;
-/** Fields of the pod that the node writes into files; the rest of the downward API is not served. */
+/** Fields of the pod that the node writes into files. The rest of the downward API is not supported. */
 const podFields = ['metadata.name', 'metadata.namespace', 'metadata.uid'];
 
-/** Causes for a projected volume (kubernetes: validateProjectedVolumeSource). */
+/** Returns the causes for a projected volume (kubernetes: validateProjectedVolumeSource). */
 function checkProjected(at: string, volume: ProjectedVolume): Cause[] {
   const sources = volume.sources ?? [];
   const { defaultMode } = volume;
@@ -158,7 +158,7 @@ function checkDownward(at: string, { items = [] }: NonNullable<VolumeProjection[
 
 const propagations = ['Bidirectional', 'HostToContainer', 'None'];
 
-/** Causes for the mounts of one container, against the names of its pod's volumes. */
+/** Returns the causes for the mounts of one container, given the names of its pod's volumes. */
 export function checkVolumeMounts(
   at: string,
   container: Container,

@@ -69,7 +69,7 @@ export const roleKind: Kind = {
   validate: (draft) => validate(draft, true),
 };
 
-/** Without aggregationRule: no controller here adds up roles. */
+/** ClusterRole without aggregationRule, because no controller here aggregates roles. */
 export const clusterRoleKind: Kind = {
   ...common,
   resource: clusterRoles,

@@ -73,7 +73,7 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
 
-/** `kubectl auth can-i --list` */
+/** Used by `kubectl auth can-i --list`. */
 export const selfSubjectRulesReviewKind: Kind = reviewKind(group, 'SelfSubjectRulesReview', {
   spec: fields({ namespace: string }),
   status: fields({

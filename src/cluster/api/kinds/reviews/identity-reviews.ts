@@ -18,7 +18,7 @@ const infoOf = ({ name, uid, groups, extra }: User): JsonRecord => ({
   ...(extra === undefined ? {} : { extra }),
 });
 
-/** `kubectl auth whoami` */
+/** Used by `kubectl auth whoami`. */
 export const selfSubjectReviewKind = reviewKind(group, 'SelfSubjectReview', {
   status: fields({ userInfo }),
   validate: () => [],

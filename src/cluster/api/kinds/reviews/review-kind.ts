@@ -2,7 +2,7 @@ import { kindSchema } from '../../schema/schema.ts';
 import type { Schema } from '../../schema/schema.ts';
 import type { Kind } from '../kind.ts';
 
-/** What all questions have in common; `plural` is the name in lower case with an s. */
+/** Returns a review kind. Its plural is `name` in lower case with an s. */
 export function reviewKind(
   group: string,
   name: string,

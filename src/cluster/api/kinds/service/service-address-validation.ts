@@ -4,7 +4,7 @@ import { invalidValue, unsupportedValue } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { isHeadless } from './service-defaults.ts';
 
-/** Causes for the addresses of a Service: one, IPv4, or `None`. */
+/** Returns the causes for the addresses of a Service, which is one IPv4 address or `None`. */
 export function checkClusterAddresses(spec: ServiceSpec): Cause[] {
   const { clusterIP = '', clusterIPs = [] } = spec;
   if (clusterIPs.length > 1) {
@@ -38,7 +38,7 @@ export function checkClusterAddresses(spec: ServiceSpec): Cause[] {
   ];
 }
 
-/** Causes for the families: this cluster has IPv4 alone. */
+/** Returns the causes for the IP families: this cluster has IPv4 only. */
 export function checkFamilies({ ipFamilies = [], ipFamilyPolicy = '' }: ServiceSpec): Cause[] {
   const policies = ['PreferDualStack', 'RequireDualStack', 'SingleStack'];
   return [

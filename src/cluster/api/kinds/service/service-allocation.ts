@@ -15,17 +15,21 @@ import {
 } from './service-ranges.ts';
 import { validateService } from './service-validation.ts';
 
-/** Gives a new Service its address and node ports. Throws ApiError 422 for one that is taken or out of range. */
+/**
+ * Allocates the address and node ports of a new Service. Throws ApiError 422 if a requested one is taken or
+ * out of range.
+ */
 export function allocateForCreate(draft: MutableObject, context: AdmissionContext): void {
-  // what is wrong in itself is validation's to say
+  // Validation reports an invalid Service afterwards.
   if (validateService(draft).length > 0) return;
   allocate(draft, context);
   draft['status'] = { loadBalancer: {} };
 }
 
 /**
- * An update keeps what the Service has, gives what its new type needs, and takes back what it does not
- * (kubernetes pkg/registry/core/service/storage/storage.go patchAllocatedValues, strategy.go dropTypeDependentFields).
+ * Keeps the allocated values of a Service on an update, allocates those that its new type needs, and releases
+ * those that it does not need (kubernetes pkg/registry/core/service/storage/storage.go patchAllocatedValues,
+ * strategy.go dropTypeDependentFields).
  */
 export function allocateForUpdate(
   draft: MutableObject,
@@ -106,7 +110,7 @@ function allocateNodePorts({ metadata, spec }: Service, others: readonly Service
   }
 }
 
-/** By the name of the port, whatever else of it has changed. */
+/** Matches ports by name, whatever else of them has changed. */
 function reuseNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   const asked = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
   const formerOnes = new Map((before.ports ?? []).map((port) => [port.name, port]));
@@ -118,7 +122,10 @@ function reuseNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   }
 }
 
-/** Node ports that came along unchanged from the former type go; ones that are asked for stay, to be refused. */
+/**
+ * Drops node ports that are carried over from the old object, if the new type does not use node ports.
+ * Explicitly requested ones are kept, so that validation rejects them.
+ */
 function dropNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   if (!needsNodePorts(before)) return;
   const former = new Set((before.ports ?? []).map(({ nodePort }) => nodePort));

@@ -2,7 +2,7 @@ import type { Service, ServicePort, ServiceSpec } from '../../../../kubernetes/s
 import { isRecord } from '../../schema/json.ts';
 import type { MutableObject } from '../kind.ts';
 
-/** A draft read as a Service: its fields have the right types, what is required may be missing. */
+/** Returns a draft as a Service: its fields have the right types, but required fields may be missing. */
 export function asService(draft: MutableObject): Service {
   if (!isRecord(draft['spec'])) draft['spec'] = {};
   return draft as unknown as Service;
@@ -14,7 +14,10 @@ export function needsNodePorts({ type, allocateLoadBalancerNodePorts }: ServiceS
   return type === 'NodePort' || (type === 'LoadBalancer' && allocateLoadBalancerNodePorts !== false);
 }
 
-/** kubernetes pkg/apis/core/v1/defaults.go SetDefaults_Service, and the families of a cluster that has IPv4 alone. */
+/**
+ * Sets the defaults of kubernetes pkg/apis/core/v1/defaults.go SetDefaults_Service, and the IP families of a
+ * cluster that has IPv4 only.
+ */
 export function fillServiceDefaults(draft: MutableObject): void {
   const { spec } = asService(draft);
   spec.type ??= 'ClusterIP';

@@ -13,7 +13,7 @@ import { isHeadless } from './service-defaults.ts';
 
 const protocols = ['SCTP', 'TCP', 'UDP'];
 
-/** Causes for the ports of a Service: each by itself, then against each other. */
+/** Returns the causes for the ports of a Service: for each port, and for ports that conflict. */
 export function checkPorts(spec: ServiceSpec): Cause[] {
   const { ports = [] } = spec;
   if (ports.length === 0) return isHeadless(spec) ? [] : [required('spec.ports')];
@@ -45,7 +45,7 @@ function checkNameOf(spec: ServiceSpec, { name = '' }: ServicePort, field: strin
   return (spec.ports ?? []).length > 1 ? [required(field)] : [];
 }
 
-/** Nobody listens for a headless Service: its ports are only told. */
+/** A headless Service has no proxy, so its ports are only published and may have any protocol. */
 function checkProtocol(spec: ServiceSpec, protocol: string, field: string): Cause[] {
   if (!protocols.includes(protocol)) return [unsupportedValue(field, protocol, protocols)];
   return protocol === 'TCP' || isHeadless(spec)
@@ -63,14 +63,17 @@ function checkNodePort(
     : [forbiddenField(field, `may not be used when \`type\` is '${type}'`)];
 }
 
-/** A port that is missing is 0, as in a real server. */
+/** A missing port is 0, as in a real server. */
 function checkNumber(field: string, port = 0): Cause[] {
   return port >= 1 && port <= 65_535
     ? []
     : [invalidValue(field, port, 'must be between 1 and 65535, inclusive')];
 }
 
-/** IANA_SVC_NAME, which container ports have (apimachinery pkg/util/validation IsValidPortName). */
+/**
+ * Checks for IANA_SVC_NAME, the form of container port names (apimachinery pkg/util/validation
+ * IsValidPortName).
+ */
 function checkPortName(field: string, name: string): Cause[] {
   const texts = [
     name.length > 15 ? 'must be no more than 15 characters' : undefined,

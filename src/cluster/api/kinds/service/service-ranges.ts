@@ -1,7 +1,7 @@
 /**
- * Addresses of Services: the top of the loopback range that the embedded cluster uses, where no pod may be
- * (node/pods/pod-addresses.ts). Those that nobody asks for come from above the first 256, as a real cluster keeps the
- * lower band for those that are asked for (KEP-3070).
+ * Addresses of Services: the top of the loopback range that the embedded cluster uses, which pods do not use
+ * (node/pods/pod-addresses.ts). Addresses that are not requested explicitly come from above the first 256,
+ * because Kubernetes keeps the lower band for explicit requests (KEP-3070).
  */
 export const serviceRange = {
   text: '127.127.0.0/16',
@@ -10,7 +10,7 @@ export const serviceRange = {
   staticBandSize: 256,
 } as const;
 
-/** NodePorts; the lower band is for those that are asked for (KEP-3668). */
+/** NodePorts. The lower band is for explicit requests (KEP-3668). */
 export const nodePortRange = { text: '30000-32767', first: 30_000, size: 2_768, staticBandSize: 86 } as const;
 
 export const addressText = (value: number): string =>
@@ -19,7 +19,10 @@ export const addressText = (value: number): string =>
 const addressNumber = (address: string): number =>
   address.split('.').reduce((value, part) => value * 256 + Number(part), 0);
 
-/** True for an IPv4 address that a Service may have; the network's own and its broadcast address are none. */
+/**
+ * Returns true for an IPv4 address that a Service may have; the network address and the broadcast address are
+ * excluded.
+ */
 export function isServiceAddress(address: string): boolean {
   const offset = addressNumber(address) - serviceRange.first;
   return offset > 0 && offset < serviceRange.size - 1;
@@ -36,8 +39,9 @@ interface AllocationRange {
 }
 
 /**
- * A free number of the range: of its upper band from `start` on, round about, then of the lower one. Undefined when
- * all are taken. The start spreads the choices, so that a number that was given back rests.
+ * Returns a free number: first from the upper band, starting at `start` and wrapping, then from the lower
+ * band. Returns undefined if all are taken. Different starts spread the choices, which delays reuse of
+ * released numbers.
  */
 export function pickFree(
   { first, size, staticBandSize }: AllocationRange,

@@ -29,7 +29,7 @@ const condition = fields({
   message: string,
 });
 
-/** v1.Service, as far as a cluster of one machine without DNS and load balancer can do it. */
+/** The fields of v1.Service that a cluster on one machine without DNS and load balancer supports. */
 export const serviceSchema = kindSchema({
   spec: fields({
     type: string,

@@ -12,7 +12,10 @@ import { checkPorts } from './service-port-validation.ts';
 
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 
-/** Causes for a Service (kubernetes pkg/apis/core/validation ValidateService), and for what no proxy here does. */
+/**
+ * Returns the causes for an invalid Service (kubernetes pkg/apis/core/validation ValidateService), and for
+ * features that no proxy here supports.
+ */
 export function validateService(draft: MutableObject): Cause[] {
   const { spec } = asService(draft);
   return [
@@ -45,7 +48,7 @@ function checkType(spec: ServiceSpec & { externalName?: string }): Cause[] {
   ];
 }
 
-/** These are a load balancer's to read; none is here, and the Service stays pending as a whole. */
+/** These fields are for a load balancer. There is none here, so such a Service stays pending as a whole. */
 function checkLoadBalancer(spec: ServiceSpec): Cause[] {
   const { loadBalancerIP, loadBalancerSourceRanges = [] } = spec;
   const fields = [
@@ -103,7 +106,7 @@ function checkPolicies(spec: ServiceSpec): Cause[] {
   ];
 }
 
-/** What an update may not change (ValidateServiceUpdate). */
+/** Returns the causes for changes that an update may not make (ValidateServiceUpdate). */
 export function validateServiceUpdate(draft: MutableObject, current: StoredObject): Cause[] {
   const { spec } = asService(draft);
   const before = (current as unknown as Service).spec;

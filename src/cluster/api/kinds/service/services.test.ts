@@ -79,7 +79,7 @@ test('a free number is found wherever one is left, in the upper band first', () 
   fc.assert(
     fc.property(fc.uniqueArray(fc.integer({ min: 100, max: 139 })), fc.nat(), (taken, start) => {
       const picked = pickFree(band, (number) => taken.includes(number), start);
-      // neither the first nor the last number is an address
+      // Neither the first nor the last number is an address.
       const free = Array.from({ length: 38 }, (_, index) => 101 + index).filter((n) => !taken.includes(n));
       if (picked === undefined) assert.deepEqual(free, []);
       else {

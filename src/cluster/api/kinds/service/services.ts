@@ -10,7 +10,7 @@ import { validateService, validateServiceUpdate } from './service-validation.ts'
 
 const serviceOf = (object: StoredObject): Service => object as unknown as Service;
 
-/** printers/internalversion getServiceExternalIP. */
+/** Returns the column of printers/internalversion getServiceExternalIP. */
 function externalAddress(object: StoredObject): string {
   const { spec, status } = serviceOf(object);
   if (spec.type !== 'LoadBalancer') return '<none>';

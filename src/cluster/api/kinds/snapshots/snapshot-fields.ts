@@ -9,7 +9,8 @@ import { valueAt } from '../columns.ts';
 export const snapshotError = fields({ message: string, time });
 
 /**
- * Causes for `spec.source`, which has exactly one of two members (external-snapshotter 8.6's definitions).
+ * Returns the causes for `spec.source`, which has exactly one of two members (definitions of
+ * external-snapshotter 8.6).
  */
 export function checkSource(object: StoredObject, keys: readonly [string, string]): Cause[] {
   const source = valueAt(object, 'spec', 'source');
@@ -20,7 +21,7 @@ export function checkSource(object: StoredObject, keys: readonly [string, string
   return [{ reason: 'FieldValueInvalid', message, field: 'spec.source' }];
 }
 
-/** Causes for an update: each member of `spec.source` that is set stays as it is. */
+/** Returns the causes for an update: each member of `spec.source` that is set must not change. */
 export function checkSourceImmutable(
   object: StoredObject,
   current: StoredObject,
@@ -37,13 +38,13 @@ export function checkSourceImmutable(
 
 const policies = ['Delete', 'Retain'];
 
-/** Causes for a required deletion policy. */
+/** Returns the causes for a required deletion policy. */
 export function checkDeletionPolicy(field: string, policy: unknown): Cause[] {
   if (policy === undefined) return [required(field)];
   return policies.some((known) => known === policy) ? [] : [unsupportedValue(field, policy, policies)];
 }
 
-/** Causes for members of an object that have to be there. */
+/** Returns the causes for required members of an object that are missing. */
 export function checkRequired(path: string, value: unknown, keys: readonly string[]): Cause[] {
   return keys
     .filter((key) => !isRecord(value) || value[key] === undefined)

@@ -57,7 +57,7 @@ test('a content names its snapshot and a known policy, and its source stays', as
     api.patch(reference, { spec: { source: { volumeHandle: 'w' } } }),
     invalid(/spec\.source\.volumeHandle: .*volumeHandle is immutable/),
   );
-  // nanoseconds, more than a safe integer
+  // Nanoseconds, which exceed a safe integer.
   const status = { creationTime: 2 ** 60, readyToUse: true };
   const ready = await api.patch<VolumeSnapshotContent>(reference, { status }, { subresource: 'status' });
   assert.deepEqual(ready.status, status);

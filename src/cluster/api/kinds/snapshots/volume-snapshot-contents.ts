@@ -15,7 +15,9 @@ import {
 
 const sources = ['volumeHandle', 'snapshotHandle'] as const;
 
-/** external-snapshotter client/config/crd/snapshot.storage.k8s.io_volumesnapshotcontents.yaml */
+/**
+ * Validates as external-snapshotter client/config/crd/snapshot.storage.k8s.io_volumesnapshotcontents.yaml.
+ */
 function validate(draft: MutableObject): Cause[] {
   const restoreSize = valueAt(draft, 'status', 'restoreSize');
   const creationTime = valueAt(draft, 'status', 'creationTime');
@@ -69,7 +71,7 @@ export const volumeSnapshotContentKind: Kind = {
       }),
     }),
     status: fields({
-      // nanoseconds since the epoch: more than a safe integer
+      // Nanoseconds since the epoch, which exceed a safe integer.
       creationTime: any,
       error: snapshotError,
       readyToUse: boolean,

@@ -9,7 +9,7 @@ import { checkSource, checkSourceImmutable, snapshotError } from './snapshot-fie
 const sources = ['volumeSnapshotContentName', 'persistentVolumeClaimName'] as const;
 const size = /^[+-]?[0-9.]+([eEinumkKMGTP]*[-+]?[0-9]*)$/;
 
-/** external-snapshotter client/config/crd/snapshot.storage.k8s.io_volumesnapshots.yaml */
+/** Validates as external-snapshotter client/config/crd/snapshot.storage.k8s.io_volumesnapshots.yaml. */
 function validate(draft: MutableObject): Cause[] {
   const className = valueAt(draft, 'spec', 'volumeSnapshotClassName');
   const restoreSize = valueAt(draft, 'status', 'restoreSize');

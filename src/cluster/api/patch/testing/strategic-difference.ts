@@ -3,7 +3,10 @@ import type { JsonRecord } from '../../schema/json.ts';
 import type { ListSchema, Schema } from '../../schema/schema.ts';
 import { memberOf } from '../strategic-directives.ts';
 
-/** The strategic merge patch that turns `from` into `to`, as kubectl makes it (strategicpatch CreateTwoWayMergePatch). */
+/**
+ * Returns the strategic merge patch that turns `from` into `to`, as kubectl makes it (strategicpatch
+ * CreateTwoWayMergePatch).
+ */
 export function strategicDifference(schema: Schema, from: JsonRecord, to: JsonRecord): JsonRecord {
   const patch: JsonRecord = {};
   for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Resource } from '../../../../kubernetes/api.ts';
 
-/** A schema of Kubernetes' OpenAPI v2 document, as far as tests read it. */
+/** The part of a schema in Kubernetes' OpenAPI v2 document that tests read. */
 export interface DocumentedSchema {
   readonly $ref?: string;
   readonly properties?: Readonly<Record<string, DocumentedSchema>>;
@@ -27,10 +27,13 @@ export class KubernetesDocument {
     this.#definitions = definitions;
   }
 
-  /** As `npm run test:cluster` leaves it among Go's modules; undefined where it is not, or not yet as a whole. */
+  /**
+   * Finds the document that `npm run test:cluster` leaves among Go's modules. Returns undefined if it does
+   * not exist or is not complete yet.
+   */
   static async find(version: string, modules = goModules()): Promise<KubernetesDocument | undefined> {
     const path = join(modules, 'k8s.io', `kubernetes@v${version}`, 'api', 'openapi-spec', 'swagger.json');
-    // Go keeps it beside what it unpacks, until that is whole (go: src/cmd/go/internal/modfetch/fetch.go)
+    // Go has this file until the module is completely unpacked (go: src/cmd/go/internal/modfetch/fetch.go).
     const partial = join(modules, 'cache', 'download', 'k8s.io', 'kubernetes', '@v', `v${version}.partial`);
     if (existsSync(partial)) return undefined;
     try {
@@ -45,7 +48,7 @@ export class KubernetesDocument {
     }
   }
 
-  /** The fields of a kind at a path without indices; undefined when it has no object there. */
+  /** Returns the fields of a kind at a path without indices; undefined if it has no object there. */
   fieldsAt({ group, version }: Resource, kind: string, path: string): readonly string[] | undefined {
     let schema = Object.values(this.#definitions).find((definition) =>
       definition['x-kubernetes-group-version-kind']?.some(

@@ -3,7 +3,7 @@ import type { PersistentVolumeClaim, StorageClass } from '../../../../kubernetes
 import { at, type ClusterFixture } from '../../testing/cluster-fixture.ts';
 import { localProvisioner } from '../../../api/bootstrap.ts';
 
-/** A claim of 64 MiB in `bosh`. */
+/** Returns a claim of 64 MiB in `bosh`. */
 export function claim(
   name: string,
   spec: Partial<PersistentVolumeClaim['spec']> = {},
@@ -21,7 +21,7 @@ export function claim(
   };
 }
 
-/** A class `immediate` of the node's own volumes. */
+/** Creates a class `immediate` of the node's volumes. */
 export async function createImmediateClass(
   cluster: ClusterFixture,
   reclaimPolicy: 'Delete' | 'Retain',
@@ -35,7 +35,7 @@ export async function createImmediateClass(
   await cluster.api.create(storageClasses, storageClass);
 }
 
-/** Resolves with the claim when it is. */
+/** Waits until the claim is bound, and returns it. */
 export function bound(cluster: ClusterFixture, name: string): Promise<PersistentVolumeClaim> {
   return cluster.until(`claim ${name} to be bound`, async () => {
     const found = await cluster.find<PersistentVolumeClaim>(at(persistentVolumeClaims, name));
@@ -43,13 +43,13 @@ export function bound(cluster: ClusterFixture, name: string): Promise<Persistent
   });
 }
 
-/** Resolves when it is. */
+/** Waits until the object does not exist. */
 export const gone = (cluster: ClusterFixture, resource: typeof pods, name: string): Promise<true> =>
   cluster.until(
     `${resource.plural} ${name} to go`,
     async () => (await cluster.find(at(resource, name))) === undefined,
   );
 
-/** What the node does when the containers of a deleted pod have ended. */
+/** Does what the node does when the containers of a deleted pod have ended. */
 export const finish = (cluster: ClusterFixture, name: string): Promise<void> =>
   cluster.api.delete(at(pods, name), { gracePeriodSeconds: 0 });
