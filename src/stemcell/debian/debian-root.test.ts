@@ -74,7 +74,7 @@ test('without asking, the newest one serves; where there is none the mirrors are
   await writeFile(join(directory, 'offered'), 'bash 6\n');
   assert.deepEqual((await make({ isOffline: true })).descriptor, first.descriptor);
   assert.deepEqual([count(await calls(), 'simulate'), count(await calls(), 'make')], [1, 1]);
-  // neither root nor mmdebstrap is needed for it
+  // It needs neither root nor mmdebstrap.
   await make({ isOffline: true, user: 1000, path: directory });
 });
 

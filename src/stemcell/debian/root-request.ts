@@ -67,7 +67,7 @@ export function mmdebstrapOptions(request: RootRequest): readonly string[] {
   return [...optionsOf(request), `--customize-hook=${customizeScript}`];
 }
 
-/** Leaves out the option with the customize script, whose path differs in each checkout. */
+/** Returns the options without that of the customize script, whose path differs in each checkout. */
 function optionsOf({ packages }: RootRequest): readonly string[] {
   return [
     '--mode=root',

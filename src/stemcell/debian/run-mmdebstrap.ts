@@ -17,7 +17,8 @@ export interface MmdebstrapContext {
 interface Run {
   readonly stdout: Readable;
   /**
-   * Returns mmdebstrap's output on stderr; rejects with STEMCELL_BUILD_FAILED. Await it while reading stdout.
+   * Resolves with mmdebstrap's output on stderr; rejects with STEMCELL_BUILD_FAILED. Await it while reading
+   * stdout.
    */
   readonly ended: Promise<string>;
 }
