@@ -13,8 +13,8 @@ export interface ProfileSettings {
 }
 
 /**
- * Returns the settings of a profile. Without NET_ADMIN the agent cannot set up monit's firewall;
- * UseMonitIptablesFirewall tells it that the image already does.
+ * Returns the settings of a profile. Without NET_ADMIN the agent cannot set up monit's firewall; with
+ * UseMonitIptablesFirewall it leaves that to the image.
  */
 export function profileSettings(profile: Profile): ProfileSettings {
   switch (profile) {

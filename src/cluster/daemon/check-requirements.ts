@@ -2,7 +2,7 @@ import { access, readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { tryModes, type NamespaceMode } from './namespace-mode.ts';
 
-/** The kinds of namespaces of which each pod gets one, as the kernel's settings name them. */
+/** The kinds of namespaces that each pod gets, as the kernel's settings name them. */
 const kinds = ['user', 'mnt', 'pid', 'uts', 'ipc'] as const;
 type NamespaceKind = (typeof kinds)[number];
 const nameOf = { user: 'user', mnt: 'mount', pid: 'pid', uts: 'uts', ipc: 'ipc' } as const;

@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { toolEnvironment } from '../node/command.ts';
 
-/** How the cluster gets its namespaces. */
+/** The way in which the cluster gets its namespaces. */
 export interface NamespaceMode {
   readonly name: 'root' | 'subordinate ids' | 'single id';
   /** unshare(1)'s options for a user namespace; none as root. */

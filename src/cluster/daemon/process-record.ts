@@ -50,7 +50,7 @@ export async function findProcess(directory: string): Promise<ProcessRecord | un
   return (await isAlive(record)) ? record : undefined;
 }
 
-/** False for a zombie: the namespace of a dead first process is empty. */
+/** Returns whether the process lives. False for a zombie: the namespace of a dead first process is empty. */
 export async function isAlive(record: ProcessRecord): Promise<boolean> {
   const stat = await readIfThere(`/proc/${record.pid}/stat`);
   const fields = stat?.slice(stat.lastIndexOf(') ') + 2).split(' ');

@@ -60,7 +60,10 @@ export class TcpProxy {
     this.#tryNext(passing, order);
   }
 
-  /** No backend is left: the connection is reset, as a closed port would do. */
+  /**
+   * Connects the client to the first backend that accepts. If none is left, it resets the connection, as a
+   * closed port would.
+   */
   #tryNext(passing: Passing, [backend, ...others]: readonly Backend[]): void {
     const { client } = passing;
     if (client.destroyed) return;

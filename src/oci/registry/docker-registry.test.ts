@@ -93,8 +93,8 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       });
       interruption.abort(new Error('interrupted by a test'));
       await isRefused;
-      // Of a canceled upload the registry keeps a few bytes of hash state, but not the layer. It is slow and
-      // finishes after the client has gone.
+      // The registry keeps a few bytes of hash state of a canceled upload, but not the layer. It is slow and
+      // finishes after the client has disconnected.
       await until('the upload to go', async () => (await uploadsIn(registry)).length === 0);
       assert.deepEqual(await pathsIn(registry, /_manifests\/./u), []);
     });

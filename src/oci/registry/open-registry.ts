@@ -9,7 +9,7 @@ export interface OpenRegistryOptions {
   readonly credentials: RegistryCredentials | undefined;
   /** PEM; absent: the root certificates that the runtime trusts. */
   readonly ca: string | undefined;
-  /** Ends every exchange and wait. */
+  /** An abort ends every request and every wait. */
   readonly signal?: AbortSignal;
   /** See NodeTransportOptions. */
   readonly graceMs?: number;

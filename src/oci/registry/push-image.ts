@@ -17,7 +17,7 @@ export interface PushImageOptions {
   readonly tag?: string;
   /** Repositories of the same registry that may have layers already. */
   readonly mountFrom?: readonly string[];
-  /** Default 8 MiB. */
+  /** Bytes; default 8 MiB. */
   readonly pieceSize?: number;
   /** Called after each blob. */
   readonly onBlob?: (blob: Descriptor, how: Pushed) => void;

@@ -37,7 +37,7 @@ export interface Call {
   readonly actions?: 'pull' | 'pull,push' | 'pull,delete';
   /** Another repository that is read, for a mount. */
   readonly from?: string;
-  /** For errors: `upload of sha256:…`. */
+  /** The operation as error messages name it: `upload of sha256:…`. */
   readonly what: string;
 }
 

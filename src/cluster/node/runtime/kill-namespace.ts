@@ -53,7 +53,7 @@ function ignoreMissingProcess<T>(read: () => T): T | undefined {
 /**
  * Sends SIGKILL to every process of a mount namespace, repeatedly, until no process is left: a container
  * without its own pid namespace has no first process whose death ends the others. The caller must keep the
- * namespace open meanwhile; otherwise its name may belong to a container that has just started.
+ * namespace open during the call; otherwise its name may belong to a container that has just started.
  */
 export async function killNamespace(namespace: string, pause: () => Promise<void>): Promise<void> {
   for (;;) {

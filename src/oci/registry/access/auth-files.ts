@@ -10,7 +10,7 @@ export interface CredentialQuery {
   /** The host as image names contain it. */
   readonly host: string;
   readonly repository: string;
-  /** The one file to read; absent: the default files of docker, podman and skopeo. */
+  /** The only file to read; absent: the default files of docker, podman and skopeo. */
   readonly authFile: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Ends a running credential helper. */

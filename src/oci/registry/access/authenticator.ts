@@ -19,8 +19,8 @@ export interface AuthenticatorOptions {
 
 /**
  * Responds to a registry's challenges: anonymously, with Basic, or with a token of the server that the
- * challenge names. A token is reused for its scopes until the registry rejects it. Credentials are sent only
- * after a challenge of this registry.
+ * challenge names. A token is reused for its scopes until the registry rejects it. Without an earlier
+ * challenge of this registry, nothing secret is sent.
  */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;

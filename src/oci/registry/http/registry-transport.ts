@@ -51,7 +51,7 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** The bytes are passed to TLS in slices, because TLS keeps a copy of them in memory. */
+/** The bytes are passed to TLS in slices, because TLS keeps a copy of the bytes that it was given. */
 const sliceSize = 256 * 1024;
 
 /** Returns a body of these bytes. */

@@ -5,7 +5,7 @@ export type Setback =
 
 export interface Chance {
   readonly setback: Setback;
-  /** 1 after the first try. */
+  /** The number of tries so far: 1 after the first try. */
   readonly tries: number;
   /** Milliseconds since the epoch: a Retry-After may be a date. */
   readonly now: number;
