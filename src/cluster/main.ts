@@ -13,14 +13,14 @@ import { SimulatedNodes } from './node/simulated/simulated-nodes.ts';
 import { startNode } from './node/start-node.ts';
 import { startServiceProxy } from './proxy/start-service-proxy.ts';
 
-/** Milliseconds that pods have when the cluster stops. */
+/** Milliseconds that pods have to stop when the cluster stops. */
 const stopGrace = 10_000;
 
 const { values } = parseArgs({
   options: {
     directory: { type: 'string' },
     'runtime-directory': { type: 'string' },
-    /** NAME=ZONE, as often as wanted: nodes beside the real one that report status and run nothing. */
+    /** NAME=ZONE, repeatable: nodes beside the real one that report status and run nothing. */
     'simulated-node': { type: 'string', multiple: true, default: [] },
     node: { type: 'string', multiple: true, default: [] },
   },
@@ -31,7 +31,7 @@ if (values.directory === undefined || values['runtime-directory'] === undefined)
 try {
   await run(values.directory, values['runtime-directory']);
 } catch (error) {
-  // The end of the log is what whoever started the cluster shows: a message of ours needs no stack.
+  // The program that started the cluster shows the end of the log. A message of this product needs no stack.
   console.error(isProductError(error) ? error.message : error);
   process.exit(1);
 }

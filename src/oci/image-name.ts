@@ -4,7 +4,7 @@ import { ProductError } from '../errors/product-error.ts';
 const pattern =
   /^(?<host>[a-zA-Z0-9][a-zA-Z0-9.-]*(?::[0-9]{1,5})?)\/(?<repository>[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*)(?::(?<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?$/;
 
-/** A name under which an image is kept. */
+/** The name of an image without its digest. */
 export interface ImageName {
   readonly host: string;
   readonly repository: string;
@@ -12,8 +12,8 @@ export interface ImageName {
 }
 
 /**
- * Reads `HOST/REPOSITORY[:TAG]`; the tag is `latest` where none is given. The host is asked for, because without one
- * every program completes the name in its own way. INVALID_ARGUMENT otherwise.
+ * Parses `HOST/REPOSITORY[:TAG]`; the default tag is `latest`. The host is required, because each program
+ * completes a name without a host in its own way. Otherwise throws INVALID_ARGUMENT.
  */
 export function parseImageName(text: string): ImageName {
   const { host, repository, tag } = pattern.exec(text)?.groups ?? {};
@@ -26,7 +26,7 @@ export function parseImageName(text: string): ImageName {
   return { host, repository, tag: tag ?? 'latest' };
 }
 
-/** The name as every program reads it. */
+/** Returns the full name, which every program reads alike. */
 export function formatImageName({ host, repository, tag }: ImageName): string {
   return `${host}/${repository}:${tag}`;
 }

@@ -2,7 +2,7 @@
 const reference =
   /^(?<name>[a-zA-Z0-9][a-zA-Z0-9.-]*(?::[0-9]+)?(?:\/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*)(?<tag>:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(?:@(?<digest>sha256:[0-9a-f]{64}))?$/u;
 
-/** Name and digest of what nodes pull; undefined for what is no image reference. */
+/** Returns name and digest of the image that nodes pull; undefined if the text is not an image reference. */
 export function parseImageReference(
   text: string,
 ): { readonly name: string; readonly digest: string | undefined } | undefined {
@@ -10,5 +10,5 @@ export function parseImageReference(
   return name === undefined ? undefined : { name, digest };
 }
 
-/** Stands where the host of a registry would, in the name of a stemcell's image that was built and not pushed. */
+/** Replaces the host of a registry in the name of a stemcell's image that was built and not pushed. */
 export const placeholderHost = 'bosh-kubernetes.local';

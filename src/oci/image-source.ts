@@ -1,6 +1,9 @@
 import type { Readable } from 'node:stream';
 
-/** A blob as manifests name it (OCI image-spec, descriptor.md). `size` in bytes, `digest` is `sha256:` and 64 hex digits. */
+/**
+ * A blob as manifests describe it (OCI image-spec, descriptor.md). `size` in bytes; `digest` is `sha256:` and
+ * 64 hex digits.
+ */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -8,8 +11,8 @@ export interface Descriptor {
 }
 
 /**
- * Port: one container image that can be read blob by blob, never whole. Adapters: a folder in OCI layout.
- * `open` throws where the blob is missing; the reader verifies digest and size.
+ * Port: one container image that can be read blob by blob, never as a whole. Adapters: a folder in OCI
+ * layout. `open` throws if the blob is missing; the reader verifies digest and size.
  */
 export interface ImageSource {
   readonly manifest: Buffer;

@@ -1,4 +1,7 @@
-/** Media types of OCI images (image-spec, media-types.md) and of Docker's, which registries and layouts also hold. */
+/**
+ * Media types of OCI images (image-spec, media-types.md) and of Docker images, which registries and layouts
+ * also contain.
+ */
 export const mediaTypes = {
   index: 'application/vnd.oci.image.index.v1+json',
   manifest: 'application/vnd.oci.image.manifest.v1+json',

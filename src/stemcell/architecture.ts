@@ -1,16 +1,19 @@
 import { ProductError } from '../errors/product-error.ts';
 
-/** Of images, by the names that they use (image-spec, config.md). */
+/** Architectures of images, with the names of image-spec (config.md). */
 export const architectures = ['amd64', 'arm64'] as const;
 export type Architecture = (typeof architectures)[number];
 
-/** Where a program runs, in Node's names. */
+/** The machine that runs this program, with the names of Node.js. */
 export interface Machine {
   readonly platform: string;
   readonly arch: string;
 }
 
-/** That of what a machine runs and makes: STEMCELL_BUILD_UNSUPPORTED for one of which there are no stemcells. */
+/**
+ * Returns the architecture of images for this machine. Throws STEMCELL_BUILD_UNSUPPORTED if there are no
+ * stemcells for it.
+ */
 export function architectureOf({ arch }: Machine): Architecture {
   if (arch === 'x64') return 'amd64';
   if (arch === 'arm64') return 'arm64';
@@ -20,7 +23,10 @@ export function architectureOf({ arch }: Machine): Architecture {
   );
 }
 
-/** Our agent's executable is made for Linux on x86-64 alone (scripts/build-executable.ts). STEMCELL_BUILD_UNSUPPORTED. */
+/**
+ * Throws STEMCELL_BUILD_UNSUPPORTED on another machine than Linux on x86-64: the embedded agent's executable
+ * is made only for it (scripts/build-executable.ts).
+ */
 export function assertAgentRunsHere({ platform, arch }: Machine): void {
   if (platform === 'linux' && arch === 'x64') return;
   throw new ProductError(

@@ -75,7 +75,7 @@ test('agent, services and the paths of a VM come over the root', async (t) => {
   assert.equal(files.get('var/vcap/bosh/etc/operating_system')?.text, 'debian-bookworm');
   assert.ok(files.has('warden-cpi-dev/'));
   assert.match(files.get('var/vcap/bosh/bin/monit')?.text ?? '', /bosh-agent monit .*control\.sock "\$@"/);
-  // an upstream agent ends where it does not find it
+  // An upstream agent exits if this file is missing.
   assert.equal(files.get('var/vcap/bosh/bin/bosh-agent-rc')?.mode, 0o755);
   assert.equal(await readFile(join(directory, 'out', 'packages.txt'), 'utf8'), 'bash 5.2 amd64\n');
   const light = await openStemcell({

@@ -19,24 +19,25 @@ export interface DebianStemcellRequest extends IdentityRequest {
   readonly suite: string;
   readonly profile: Profile;
   readonly root: DebianRoot;
-  /** Of the root: mmdebstrap makes it for the machine that it runs on. */
+  /** The architecture of the root: mmdebstrap makes it for the machine on which it runs. */
   readonly architecture: Architecture;
   readonly epoch: number;
   /** Path of the agent's executable. */
   readonly agent: string;
-  /** File with the licences of what an agent of ours holds. */
+  /** File with the licences of the embedded agent's components. */
   readonly notice?: string | undefined;
   readonly monit?: string | undefined;
   readonly davcli?: string | undefined;
-  /** True where the agent is ours. */
+  /** True if the agent is the embedded one. */
   readonly isOwnAgent: boolean;
-  /** Aborted: the build ends with its reason, and leaves nothing. */
+  /** An abort ends the build with the signal's reason and leaves nothing behind. */
   readonly signal: AbortSignal;
 }
 
 /**
- * A stemcell of a Debian root with an agent, supervision and sshd. Same root and agent, same bytes. Stemcells of all profiles
- * have the root and the programs in layers that are the same, which a registry keeps and a node unpacks once.
+ * Builds a stemcell from a Debian root with an agent, supervision and sshd. The same root and agent give the
+ * same bytes. Stemcells of all profiles share the layers of the root and the programs, which a registry
+ * stores and a node unpacks only once.
  */
 export async function buildDebianStemcell(request: DebianStemcellRequest): Promise<PublishedStemcell> {
   const { output, suite, profile, root, epoch, architecture, signal } = request;
@@ -85,7 +86,10 @@ export async function buildDebianStemcell(request: DebianStemcellRequest): Promi
   });
 }
 
-/** Of root, agent and files of the VM; the version, which is in one of them, is made from it. */
+/**
+ * Returns the digest of root, agent and files of the VM. The version, which is in one of the files, is
+ * derived from it.
+ */
 async function contentDigest(request: DebianStemcellRequest): Promise<string> {
   const { root, suite, agent, monit, davcli } = request;
   const hash = createHash('sha256').update(`${root.descriptor.digest}\n${await digestOfFile(agent)}\n`);

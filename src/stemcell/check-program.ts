@@ -3,13 +3,13 @@ import { openForReading } from '../bosh/archive/open-for-reading.ts';
 import { ProductError } from '../errors/product-error.ts';
 import type { Architecture } from './architecture.ts';
 
-/** By the number of the processor in an ELF header (e_machine). */
+/** Architectures by the number of the processor in an ELF header (e_machine). */
 const processors: Readonly<Record<number, string>> = { 0x03: 'i386', 0x3e: 'amd64', 0xb7: 'arm64' };
 const executableTypes: readonly number[] = [2, 3];
 
 /**
- * Checks that a file is a program that a stemcell of that architecture can run: a script, or an executable
- * for Linux. INVALID_ARGUMENT names the file and what it is; FILE_NOT_FOUND.
+ * Checks that a file is a program that a stemcell of this architecture can run: a script, or an executable
+ * for Linux. Rejects with INVALID_ARGUMENT, which names the file and its type, or with FILE_NOT_FOUND.
  */
 export async function checkProgram(path: string, architecture: Architecture): Promise<void> {
   await using file = await openForReading(path);

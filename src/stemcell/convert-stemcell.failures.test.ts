@@ -84,7 +84,7 @@ test('what a root may not hold is refused, and nothing is left', async (t) => {
   });
 });
 
-/** A folder in OCI layout with an image of these tars, bottom first. */
+/** Writes a folder in OCI layout with an image of these tars; the bottom layer comes first. */
 async function layoutOf(path: string, tars: readonly Uint8Array[], architecture = 'amd64'): Promise<string> {
   await writeLayout(path, async (blobs) => {
     const blobsOf = tars.map((tar) => blobs.add(mediaTypes.gzipLayer, [gzipSync(tar)]));
@@ -158,7 +158,7 @@ test('a layout whose only image is for another architecture than the one asked f
     message: /has one image, for amd64, and --architecture asks for arm64$/u,
   });
   assert.ok(!(await readdir(directory)).includes('other'));
-  // an arm64 machine's own default is not asked for
+  // The default architecture of an arm64 machine was not given by the user.
   await convert(layout, { ...asked, output: 'again' });
 });
 
@@ -179,7 +179,7 @@ test('a root in xz or bzip2, and an image of a stemcell in them, are named with 
   }
 });
 
-/** A tar of files with these names, in their order; a folder ends with `/`. */
+/** Returns a tar of files with these names, in this order; the name of a folder ends with `/`. */
 async function tarOf(...files: string[]): Promise<Uint8Array> {
   return packTar(
     files.map((name) => ({ header: { name, size: 0, type: name.endsWith('/') ? 'directory' : 'file' } })),
@@ -262,7 +262,7 @@ test('a conversion that is interrupted after its first megabyte leaves nothing',
 
 const megabyte = 1024 * 1024;
 
-/** Bytes in the files of a folder that may not be there yet, or no longer. */
+/** Returns the number of bytes in the files of a folder; 0 if it does not exist. */
 async function sizeBelow(folder: string): Promise<number> {
   try {
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });

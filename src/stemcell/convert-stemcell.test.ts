@@ -107,7 +107,7 @@ test('a root, a stemcell and its image may be in zstd', async (t) => {
     assert.equal(layer.mediaType, 'application/vnd.oci.image.layer.v1.tar+zstd');
     return buffer(image.open(layer));
   };
-  // pzstd begins with a frame to skip, and writes several
+  // pzstd writes several frames; the first one is skippable.
   const packed = Buffer.concat([
     Buffer.from('502a4d180400000001000000', 'hex'),
     zstdCompressSync(tar.subarray(0, 100)),

@@ -21,21 +21,25 @@ import { streamStemcell } from './source/stream-stemcell.ts';
 export interface ConversionRequest extends IdentityRequest {
   readonly source: string;
   readonly output: string;
-  /** Of the root; a folder in OCI layout says it itself, and of several images it is the one for this. */
+  /**
+   * The architecture of the root. A folder in OCI layout names it itself; if it has several images, this one
+   * selects the image.
+   */
   readonly architecture: Architecture;
-  /** Whether somebody asked for that architecture: a layout whose only image is for another one is refused then. */
+  /** True if --architecture was given; then a layout without that architecture is an error. */
   readonly isArchitectureRequired?: boolean;
-  /** Name of the image in a folder in OCI layout; absent: the only one. */
+  /** Name of the image in a folder in OCI layout; absent if the folder has only one. */
   readonly reference?: string | undefined;
-  /** Seconds since 1970, of the image. */
+  /** Date of the image in seconds since 1970. */
   readonly epoch: number;
-  /** Aborted: the conversion ends with its reason, and leaves nothing. */
+  /** An abort ends the conversion with the signal's reason and leaves nothing behind. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Makes a stemcell from a heavy one for containers (.tgz), the tar of a root file system, compressed or not, or a folder in
- * OCI layout. The source is read front to back and never held or unpacked; the same source gives the same image.
+ * Makes a stemcell from a heavy stemcell for containers (.tgz), from the tar of a root file system,
+ * compressed or not, or from a folder in OCI layout. The source is read as a stream; it is neither kept in
+ * memory nor unpacked. The same source gives the same image.
  */
 export async function convertStemcell(request: ConversionRequest): Promise<PublishedStemcell> {
   const source = await findKind(request.source);
@@ -87,7 +91,7 @@ async function fromRoot(
 ): Promise<StemcellParts> {
   const what = `'${request.source}'`;
   const name = basename(request.source).replace(/(\.tar)?(\.(t?gz|t?zst))?$/, '') || 'stemcell';
-  // before all of it is read: nothing in it will say
+  // A plain tar does not name its operating system, so fail before reading all of it.
   resolveIdentity(request, { name, content: '', architecture: request.architecture });
   const root = createRootInspector();
   const bytes = freeAsItPasses(readStream(request.source), request.signal);
@@ -97,7 +101,10 @@ async function fromRoot(
   return splitName(blobs, request, layer, { name });
 }
 
-/** A root of one layer. Stock ones start /sbin/init where nobody gives the container a command. */
+/**
+ * Completes a stemcell with a root of one layer. Stock stemcells start /sbin/init if the container has no
+ * command.
+ */
 async function splitName(
   blobs: BlobWriter,
   request: ConversionRequest,

@@ -2,7 +2,7 @@ import { ProductError } from '../errors/product-error.ts';
 import { placeholderHost } from '../oci/image-reference.ts';
 import type { StemcellIdentity } from './publish.ts';
 
-/** What an operator asks for; absent: what the source says. */
+/** The operator's settings; if one is absent, the source's metadata applies. */
 export interface IdentityRequest {
   readonly name?: string | undefined;
   readonly version?: string | undefined;
@@ -11,16 +11,19 @@ export interface IdentityRequest {
   readonly image?: string | undefined;
 }
 
-/** What is known of a source. */
+/** The metadata of a source. */
 export interface SourceMetadata extends IdentityRequest {
   readonly name: string;
-  /** `sha256:<hex>`; names a version where nothing else does, so that other content is another version. */
+  /** `sha256:<hex>`; becomes the version if no other is given, so that other content gets another version. */
   readonly content: string;
   readonly architecture: string;
   readonly hasEmbeddedAgent?: boolean;
 }
 
-/** Names a stemcell and its image. INVALID_ARGUMENT where nothing says what its operating system is. */
+/**
+ * Returns the names of a stemcell and its image. Throws INVALID_ARGUMENT if neither the request nor the
+ * source names the operating system.
+ */
 export function resolveIdentity(request: IdentityRequest, facts: SourceMetadata): StemcellIdentity {
   const operatingSystem = request.operatingSystem ?? facts.operatingSystem;
   if (operatingSystem === undefined)
@@ -36,7 +39,7 @@ export function resolveIdentity(request: IdentityRequest, facts: SourceMetadata)
   return { name, version, operatingSystem, image, architecture, hasEmbeddedAgent };
 }
 
-/** A name of a stemcell may hold what one of an image may not. */
+/** A name of a stemcell may contain characters that the name of an image may not. */
 const repositoryOf = (name: string): string =>
   name
     .toLowerCase()

@@ -2,7 +2,7 @@ import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
 import type { Layer } from '../oci/layer/add-layer.ts';
 import type { StemcellIdentity } from './publish.ts';
 
-/** Labels of a stemcell's image, by which it can be made a stemcell again. */
+/** Labels of a stemcell's image. With them, a stemcell can be made from the image again. */
 export const stemcellLabels = {
   name: 'org.opencontainers.image.title',
   version: 'org.opencontainers.image.version',
@@ -30,15 +30,15 @@ export function labelsOf({
 export interface ImageConfigRequest {
   readonly layers: readonly (Layer & { readonly createdBy: string })[];
   readonly architecture: string;
-  /** Seconds since 1970. */
+  /** Date of the image in seconds since 1970. */
   readonly epoch: number;
   readonly entrypoint: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
 }
 
 /**
- * The image's config (image-spec, config.md). The CPI gives every container its command; the entry point is for other
- * runtimes. A config without an object `config` is refused by kubelets.
+ * Returns the image's config (image-spec, config.md). The CPI gives every container its command; the entry
+ * point is for other runtimes. Kubelets reject a config without an object `config`.
  */
 export function imageConfig({
   layers,

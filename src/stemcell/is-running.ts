@@ -1,10 +1,10 @@
-/** Whether there is a process of that id on this machine, whoever's it is. */
+/** Returns whether a process with this id runs on this machine, also if it belongs to another user. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // EPERM: of another user, so it runs
+    // EPERM: it belongs to another user, so it runs.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 
 interface Bench {
   readonly directory: string;
-  /** Builds into that folder of the test; or fails that way, and then all is as it was. */
+  /** `build` builds into a folder of the test. `fails` expects it to fail and to change nothing. */
   readonly build: (output: string, source?: string) => Promise<void>;
   readonly fails: (output: string, message: RegExp) => Promise<void>;
 }
@@ -129,7 +129,7 @@ test('a mount point is refused, as no finished folder can take its place', async
   try {
     await fails('mount point', /mount point' is a mount point/);
   } finally {
-    // before the folder is removed
+    // The unmount must come before the removal of the folder.
     await run('umount', [place]);
   }
 });

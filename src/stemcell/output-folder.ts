@@ -5,8 +5,8 @@ import { removeTree } from '../platform/remove-tree.ts';
 import { isRunning } from './is-running.ts';
 
 /**
- * The folder, links followed, in whose place a stemcell's can appear. FILE_EXISTS says what is in the way: content, a file
- * there or above it, a mount point, or another build that is making it.
+ * Returns the real path of the folder that the finished stemcell can replace. Rejects with FILE_EXISTS and
+ * the obstacle: content, a file at this path or above it, a mount point, or another build of the same folder.
  */
 export async function assertOutputFree(directory: string): Promise<string> {
   const place = await realPathOfMissing(directory);
@@ -25,18 +25,20 @@ export async function assertOutputFree(directory: string): Promise<string> {
   return place;
 }
 
-/** The error for an output that cannot be made. */
+/** Returns the error for an output that cannot be made. */
 export function outputExists(problem: string): ProductError {
   return new ProductError('FILE_EXISTS', `${problem}, or name another folder with --output`);
 }
 
 export interface StagingFolder {
   readonly path: string;
-  /** Takes it away, with the folders above it that were made for it. */
+  /** Removes the folder, and the parent folders that were made for it. */
   remove(): Promise<void>;
 }
 
-/** An empty folder beside the place, this process's own; what killed builds left there goes. */
+/**
+ * Makes an empty folder beside the output for this process. Removes folders that killed builds left there.
+ */
 export async function createStagingFolder(place: string): Promise<StagingFolder> {
   const parent = dirname(place);
   for (const { path, pid } of await partialsOf(place))
@@ -69,7 +71,10 @@ async function partialsOf(
   );
 }
 
-/** Where a folder of that name is, or would be made: the rename at the end takes the place of no symbolic link. */
+/**
+ * Returns the real path of a folder that exists or will be made: the final rename must not replace a symbolic
+ * link.
+ */
 async function realPathOfMissing(directory: string): Promise<string> {
   try {
     return await realpath(directory);
@@ -85,7 +90,7 @@ async function realPathOfMissing(directory: string): Promise<string> {
   }
 }
 
-/** The path, or that above it, which is there. */
+/** Returns the path, or its nearest parent that exists. */
 async function existingFileAbove(path: string): Promise<string> {
   try {
     await stat(path);
@@ -95,7 +100,10 @@ async function existingFileAbove(path: string): Promise<string> {
   }
 }
 
-/** By the kernel's list (proc(5)), which has octal numbers for blanks; where there is none, nothing is one. */
+/**
+ * Uses the kernel's list (proc(5)), which has octal numbers for blanks. Without such a list, no path is a
+ * mount point.
+ */
 async function isMountPoint(path: string): Promise<boolean> {
   const list = await readFile('/proc/self/mountinfo', 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';
@@ -110,7 +118,7 @@ async function isMountPoint(path: string): Promise<boolean> {
   );
 }
 
-/** From a folder up to another one, as long as they are empty. */
+/** Removes folders from one up to another one, as long as they are empty. */
 async function removeEmpty(from: string, last: string): Promise<void> {
   try {
     for (let path = from; ; path = dirname(path)) {
@@ -118,7 +126,7 @@ async function removeEmpty(from: string, last: string): Promise<void> {
       if (path === last) return;
     }
   } catch (error) {
-    // somebody else has something there, or was faster
+    // Another process has a file there, or was faster.
     if (
       error instanceof Error &&
       'code' in error &&

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Architecture } from './architecture.ts';
 
-/** A DaemonSet, as kubectl takes it. */
+/** The settings of the DaemonSet that kubectl applies. */
 export interface PrePullRequest {
-  /** What nodes pull: with a digest, or a tag. */
+  /** The image that nodes pull, with a digest or a tag. */
   readonly image: string;
-  /** Undefined: of any. */
+  /** Undefined: nodes of any architecture. */
   readonly architecture: Architecture | undefined;
   readonly namespace: string | undefined;
   /** Names of Secrets in that namespace. */
@@ -13,9 +13,10 @@ export interface PrePullRequest {
 }
 
 /**
- * Has every Linux node pull an image, and keep it: a node's garbage collection spares images that a container uses. One
- * sleeping process a node, with the least rights (Pod Security restricted); no image beside the stemcell's, which a
- * cluster without the internet could not pull.
+ * Returns a manifest with which every Linux node pulls an image and keeps it: a node's garbage collection
+ * spares images that a container uses. Each node runs one sleeping process with the least rights (Pod
+ * Security restricted). There is no image beside the stemcell's, because a cluster without internet access
+ * could not pull it.
  */
 export function prePullManifest(request: PrePullRequest): object {
   const { image, architecture, namespace, imagePullSecrets } = request;
@@ -29,7 +30,7 @@ export function prePullManifest(request: PrePullRequest): object {
     metadata: { name: nameOf(image), ...(namespace !== undefined && { namespace }), labels },
     spec: {
       selector: { matchLabels: labels },
-      // all nodes at once: a rolling update would wait for each pull
+      // All nodes at once: a rolling update would wait for each pull.
       updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '100%' } },
       template: {
         metadata: { labels },
@@ -38,7 +39,7 @@ export function prePullManifest(request: PrePullRequest): object {
             'kubernetes.io/os': 'linux',
             ...(architecture !== undefined && { 'kubernetes.io/arch': architecture }),
           },
-          // VMs may tolerate any taint
+          // VMs may tolerate any taint.
           tolerations: [{ operator: 'Exists' }],
           automountServiceAccountToken: false,
           enableServiceLinks: false,
@@ -69,13 +70,16 @@ export function prePullManifest(request: PrePullRequest): object {
   };
 }
 
-/** The same for the same image, another for another: several stemcells are pre-pulled side by side. */
+/**
+ * Returns the same name for the same image, and another one for another image: several stemcells can be
+ * pre-pulled side by side.
+ */
 function nameOf(image: string): string {
   const last = (image.split('@')[0] ?? image).split('/').at(-1) ?? '';
   const label = last
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/gu, '-')
     .slice(0, 40);
-  // of the whole name: two registries, or two long tags, may begin alike
+  // A hash of the whole name: the names of two registries, or two long tags, may have the same beginning.
   return `pre-pull-${label}-${createHash('sha256').update(image).digest('hex').slice(0, 12)}`;
 }

@@ -12,17 +12,17 @@ export interface StemcellIdentity {
   readonly name: string;
   readonly version: string;
   readonly operatingSystem: string;
-  /** Reference of the image, without digest, that nodes will pull or have been given. */
+  /** Reference of the image, without digest, under which nodes will pull it or already have it. */
   readonly image: string;
   readonly architecture: string;
-  /** True where its agent is ours. */
+  /** True if its agent is the embedded one. */
   readonly hasEmbeddedAgent: boolean;
 }
 
 export interface PublishedStemcell extends StemcellIdentity {
-  /** Folder in OCI layout. */
+  /** The folder in OCI layout. */
   readonly layout: string;
-  /** Light stemcell archive. */
+  /** The light stemcell archive. */
   readonly archive: string;
   readonly manifest: Descriptor;
 }
@@ -30,7 +30,7 @@ export interface PublishedStemcell extends StemcellIdentity {
 export const layoutFolder = 'image';
 export const archiveFile = 'stemcell.tgz';
 
-/** What a stemcell consists of; all that the manifest names was written by the BlobWriter. */
+/** The parts of a stemcell. The BlobWriter has written all blobs that the manifest names. */
 export interface StemcellParts extends StemcellIdentity {
   readonly manifest: Descriptor;
   /** More text files beside the image, by name. */
@@ -38,9 +38,10 @@ export interface StemcellParts extends StemcellIdentity {
 }
 
 /**
- * Writes a stemcell into a folder that appears whole or not at all: the image in OCI layout, the light archive that names
- * it by digest, and the files. FILE_EXISTS says what stands in the way (assertOutputFree); the signal's reason where it is aborted before
- * the folder appears. A killed run leaves a folder beside it that the next one replaces.
+ * Writes a stemcell into a folder that appears as a whole or not at all: the image in OCI layout, the light
+ * archive that names the image by digest, and the files. Rejects with FILE_EXISTS and the obstacle
+ * (assertOutputFree), or with the signal's reason if it aborts before the folder appears. A killed run leaves
+ * a folder beside the output; the next run replaces it.
  */
 export async function publishStemcell(
   directory: string,

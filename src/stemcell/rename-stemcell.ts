@@ -9,8 +9,8 @@ import { removeTree } from '../platform/remove-tree.ts';
 import { archiveFile, layoutFolder } from './publish.ts';
 
 /**
- * What the light archive in a folder of publishStemcell says, but its image; undefined where the folder has
- * none.
+ * Returns the metadata of the light archive in a folder of publishStemcell, without its image; undefined if
+ * the folder has no archive.
  */
 export async function readPublished(
   folder: string,
@@ -30,9 +30,9 @@ export async function readPublished(
 }
 
 /**
- * Has the image in OCI layout and the light archive name another image, as if the stemcell had been built
- * with that name. Resolves with the archive's path. Killed in between, each file is the old one or the new;
- * the same again completes it.
+ * Renames the image in the OCI layout and in the light archive, as if the stemcell had been built with that
+ * name. Returns the archive's path. After a kill, each file is the old or the new one; the same call
+ * completes the renaming.
  */
 export async function renamePublished(folder: string, stemcell: LightStemcell): Promise<string> {
   await renameLayout(join(folder, layoutFolder), stemcell.imageReference);

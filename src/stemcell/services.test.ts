@@ -11,8 +11,8 @@ const scripts = join(import.meta.dirname, 'root');
 const namespaces = ['--user', '--map-root-user', '--mount', '--pid', '--fork', '--kill-child'];
 
 /**
- * A container of our stemcell, whose /var/vcap/bosh outlives it: services.sh is PID 1, with a log daemon
- * that stays and an sshd that says what it finds and ends the container.
+ * A container of the stemcell, whose /var/vcap/bosh survives a restart: services.sh is PID 1, with a log
+ * daemon that keeps running and an sshd that prints what it finds and ends the container.
  */
 const container = `set -eu
 state=$1

@@ -1,11 +1,12 @@
 import { ProductError } from '../errors/product-error.ts';
 
-/** 1 January 2026; any fixed moment would do. */
+/** 1 January 2026. Any fixed time would do. */
 const defaultEpoch = 1_767_225_600;
 
 /**
- * Seconds since 1970 that what is built is dated with, so that it does not tell when it was built: the variable
- * SOURCE_DATE_EPOCH (reproducible-builds.org/specs/source-date-epoch), or a fixed moment. INVALID_ARGUMENT otherwise.
+ * Returns the date of built files in seconds since 1970, so that the result does not depend on the time of
+ * the build: the variable SOURCE_DATE_EPOCH (reproducible-builds.org/specs/source-date-epoch), or a fixed
+ * time. Throws INVALID_ARGUMENT if the variable is invalid.
  */
 export function sourceDateEpoch(variable: string | undefined): number {
   if (variable === undefined || variable === '') return defaultEpoch;

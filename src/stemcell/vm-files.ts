@@ -10,15 +10,17 @@ export interface VmFilesRequest {
   readonly profile: Profile;
   readonly version: string;
   readonly operatingSystem: string;
-  /** Path of the agent's executable, which is copied as it is. */
+  /** Path of the agent's executable, which is copied unchanged. */
   readonly agent: string;
-  /** Path of the licences and notices of what an agent of ours holds. */
+  /** Path of the licences and notices of the embedded agent's components. */
   readonly notice?: string | undefined;
-  /** Path of monit's executable, which an upstream agent runs jobs with. */
+  /** Path of monit's executable, with which an upstream agent runs jobs. */
   readonly monit?: string | undefined;
-  /** Path of bosh-davcli's executable, which an upstream agent reads and writes a director's blobstore with. */
+  /**
+   * Path of bosh-davcli's executable, with which an upstream agent reads and writes a director's blobstore.
+   */
   readonly davcli?: string | undefined;
-  /** True where the agent is ours, which answers the command `monit` itself. */
+  /** True if the agent is the embedded one, which responds to the command `monit` itself. */
   readonly isOwnAgent: boolean;
 }
 
@@ -32,8 +34,8 @@ const directories = [
 ];
 
 /**
- * What a VM has beside its operating system. The agent stands outside of /var/vcap/bosh, which is copied for each VM.
- * Entries for a tar over the root, sorted, all of root's.
+ * Returns the files of a VM beside its operating system, as entries for a tar over the root: sorted, owned by
+ * root. The agent is outside of /var/vcap/bosh, because that directory is copied for each VM.
  */
 export async function vmFiles(request: VmFilesRequest): Promise<readonly ArchiveEntry[]> {
   const { profile, agent, notice, monit, davcli, isOwnAgent } = request;
@@ -43,7 +45,7 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
     text(`${home}/init`, await asset('init.sh'), 0o755),
     text(`${home}/services`, await asset('services.sh'), 0o755),
     text(`${home}/rotate-log`, await asset('rotate-log.sh'), 0o755),
-    // of what is ours in the image
+    // The license of this product's files in the image.
     text(`${documents}/LICENSE`, await readFile(join(import.meta.dirname, '..', '..', 'LICENSE'), 'utf8')),
     text('etc/rsyslog.conf', await asset('rsyslog.conf')),
     text('etc/ssh/sshd_config.d/bosh-kubernetes.conf', await asset('sshd.conf')),
@@ -55,7 +57,7 @@ export async function vmFiles(request: VmFilesRequest): Promise<readonly Archive
     text(`${bosh}/etc/monitrc`, await asset('monitrc'), 0o600),
   ];
   if (notice !== undefined) entries.push(text(`${documents}/NOTICE`, await readFile(notice, 'utf8')));
-  // the agent finds it by this name in its PATH
+  // The agent looks for this name in its PATH.
   if (davcli !== undefined) entries.push(...(await program('bosh-blobstore-dav', davcli)));
   if (monit !== undefined) entries.push(...(await program('monit', monit)));
   else if (isOwnAgent) entries.push(text(`${bosh}/bin/monit`, monitCommand, 0o755));
@@ -66,7 +68,10 @@ const monitCommand = `#!/bin/sh
 exec /${home}/bosh-agent monit /var/vcap/monit/control.sock "$@"
 `;
 
-/** Programs that an upstream agent runs; in a container there is little for them to do (stock warden stemcells have the like). */
+/**
+ * Programs that an upstream agent runs. In a container they have little to do (stock warden stemcells have
+ * similar ones).
+ */
 const hooks: readonly (readonly [string, string])[] = [
   ['bosh-agent-rc', '# there is nothing to set up before the agent'],
   [
@@ -77,14 +82,17 @@ const hooks: readonly (readonly [string, string])[] = [
   ['sync-time', '# the node keeps the time'],
 ];
 
-/** What stock stemcells for containers have (bosh-linux-stemcell-builder: stages/base_warden), and the profile's own. */
+/**
+ * Returns the settings of stock stemcells for containers (bosh-linux-stemcell-builder: stages/base_warden),
+ * and those of the profile.
+ */
 function agentConfiguration(profile: Profile): string {
   const linux = {
     UseDefaultTmpDir: true,
     UsePreformattedPersistentDisk: true,
     BindMountPersistentDisk: true,
     SkipDiskSetup: true,
-    // a pod's resolv.conf cannot be replaced, which is what the other service manager would have the agent do
+    // With the other service manager, the agent would replace resolv.conf, which is not possible in a pod.
     ServiceManager: 'systemd',
     ...profileSettings(profile).linux,
   };
@@ -96,7 +104,7 @@ function agentConfiguration(profile: Profile): string {
   return `${JSON.stringify(configuration, undefined, 2)}\n`;
 }
 
-/** A file that is copied as it is, and the link to it in the agent's PATH. */
+/** Returns a file that is copied unchanged, and the link to it in the agent's PATH. */
 async function program(name: string, path: string): Promise<ArchiveEntry[]> {
   return [
     { kind: 'file', name: `${home}/${name}`, mode: 0o755, path, size: (await stat(path)).size },

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
-/** What is wanted of a cluster, by its code where it is refused. */
+/** The operations on a cluster: the error code if the operation is rejected, and the verb for the message. */
 const wishes = {
   start: ['CLUSTER_START', 'start it'],
   look: ['CLUSTER_START', 'look at it'],
@@ -11,9 +11,10 @@ const wishes = {
 } as const satisfies Record<string, readonly [ErrorCode, string]>;
 
 /**
- * Rejects with CLUSTER_START or CLUSTER_STOP when a cluster's directory is there and another user's: to be called before anything
- * is written. Root is such a user, too: what it writes in the directory would keep the owner out. One that others can write is refused as
- * well: they could put another process's id, or another journal, in place of the cluster's.
+ * Rejects with CLUSTER_START or CLUSTER_STOP if the cluster's directory exists and belongs to another user.
+ * Call this before anything is written. Root is another user, too: files that root writes in the directory
+ * would keep the owner out. A directory that other users can write to is rejected as well: they could replace
+ * the cluster's process id or its journal.
  */
 export async function checkOwner(directory: string, wish: keyof typeof wishes): Promise<void> {
   const [code, doIt] = wishes[wish];
@@ -30,7 +31,7 @@ export async function checkOwner(directory: string, wish: keyof typeof wishes): 
   } catch (error) {
     const { code: why } = error as NodeJS.ErrnoException;
     if (why === 'ENOENT' || why === 'ENOTDIR') return;
-    // a folder above it lets nobody else in
+    // A parent directory is not accessible.
     if (why === 'EACCES') throw new ProductError(code, sentence, { cause: error });
     throw error;
   }

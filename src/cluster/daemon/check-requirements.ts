@@ -2,12 +2,12 @@ import { access, readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { tryModes, type NamespaceMode } from './namespace-mode.ts';
 
-/** Kinds that pods get one of each, as the kernel's settings name them. */
+/** The kinds of namespaces that each pod gets, as the kernel's settings name them. */
 const kinds = ['user', 'mnt', 'pid', 'uts', 'ipc'] as const;
 type NamespaceKind = (typeof kinds)[number];
 const nameOf = { user: 'user', mnt: 'mount', pid: 'pid', uts: 'uts', ipc: 'ipc' } as const;
 
-/** What the machine says about itself where namespaces are refused. `undefined`: no such setting here. */
+/** The machine's settings that can forbid namespaces. `undefined`: the machine does not have this setting. */
 export interface KernelSettings {
   readonly unprivilegedUserns: string | undefined;
   /** `user.max_<kind>_namespaces`, by kind. */
@@ -17,7 +17,7 @@ export interface KernelSettings {
   readonly uid: number;
 }
 
-/** The one setting that stands in the way, in a sentence with its remedy. */
+/** Returns a sentence with the one setting that forbids the namespaces, and its remedy. */
 export function explainRefusal(settings: KernelSettings, complaint: string): string {
   const { unprivilegedUserns, maxNamespaces, apparmorRestriction, inContainer, uid } = settings;
   if (/ENOENT|not found/.test(complaint)) {
@@ -83,8 +83,9 @@ async function readSettings(uid: number): Promise<KernelSettings> {
 }
 
 /**
- * Finds out, by trying it in a new folder below `place`, how the cluster can run here: as root, with subordinate ids, or with a single id.
- * Rejects with CLUSTER_UNSUPPORTED and the setting that stands in the way. Leaves nothing behind.
+ * Finds out, by a trial in a new directory below `place`, how the cluster can run here: as root, with
+ * subordinate ids, or with a single id. Rejects with CLUSTER_UNSUPPORTED and the setting that prevents it.
+ * Leaves nothing behind.
  */
 export async function checkRequirements(place: string): Promise<NamespaceMode> {
   if (process.platform !== 'linux') {

@@ -7,7 +7,10 @@ export type DaemonStatus =
   | { readonly state: 'stopped' }
   | { readonly state: 'running' | 'not ready'; readonly process: ProcessRecord; readonly kubeconfig: string };
 
-/** Whether the cluster of that directory runs and whether its API answers. Rejects where it is another user's. */
+/**
+ * Returns whether the cluster of this directory runs and whether its API responds. Rejects if it belongs to
+ * another user.
+ */
 export async function daemonStatus(directory: string): Promise<DaemonStatus> {
   await checkOwner(directory, 'look');
   const process = await findProcess(directory);

@@ -29,7 +29,7 @@ import { describeAsUsers } from './testing/as-users.ts';
 interface Cluster {
   readonly options: DaemonOptions;
   readonly directory: string;
-  /** A word that is on the command line of every process of the cluster's pods, and of no other. */
+  /** A string in the arguments of every process of the cluster's pods, and of no other process. */
   readonly word: string;
 }
 
@@ -98,7 +98,7 @@ async function starts(cluster: Cluster): Promise<number> {
 const started = (cluster: Cluster, times: number): Promise<true> =>
   until(`start ${times} of the pod`, async () => (await starts(cluster)) === times);
 
-/** Parent and child of the cluster's first process, as the machine sees them. */
+/** Returns the pids of the parent and the child of the cluster's first process, as the machine sees them. */
 async function relatives(record: ProcessRecord): Promise<{ parent: number; child: number }> {
   const fields = async (pid: string): Promise<string[]> => {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
@@ -168,7 +168,8 @@ describeAsUsers(import.meta.filename, () => {
       await until('its processes', async () => (await processesWith(cluster.word)).length > 0);
       process.kill(await find(info), 'SIGKILL');
       if (indirect) {
-        // The kernel kills the first process once its parent is dead; until then the cluster answers as before.
+        // The kernel kills the first process after its parent's death; until then the cluster responds as
+        // before.
         await until('its end', async () => !(await isAlive(info.process)));
       }
       const next = await startDaemon(cluster.options);
@@ -292,7 +293,7 @@ describeAsUsers(import.meta.filename, () => {
     const place = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-place-'));
     const mode = await checkRequirements(place);
     assert.equal(mode.name === 'root', process.getuid?.() === 0);
-    // tried there and nowhere else, and nothing is left: rmdir takes an empty folder only
+    // The check tried in this directory and left nothing behind: rmdir removes only empty directories.
     await rmdir(place);
   });
 });

@@ -37,7 +37,7 @@ test('a cluster touches nothing while a process of its earlier life is left', { 
     'runtime',
     program,
   ];
-  // what it does between two looks, which is over too soon to be seen in /proc
+  // Records that init.sh waits: its sleep between two checks is too short to be seen in /proc.
   const waited = join(directory, 'waited');
   const programs = join(directory, 'programs');
   await mkdir(programs);

@@ -28,7 +28,7 @@ test('the setting that stands in the way is named with its remedy', () => {
     [{}, 'spawnSync unshare ENOENT', /install util-linux/],
     [{}, 'unshare: unshare failed: Operation not permitted', /Operation not permitted/],
     [{ uid: 0, apparmorRestriction: '1' }, 'mount: denied', /mount: denied/],
-    // mount(8) of util-linux can add a second line
+    // mount(8) of util-linux can add a second line.
     [
       {},
       'mount: /x: denied.\n       dmesg(1) may have more information.\n',
@@ -53,7 +53,10 @@ const probe = spawnSync('unshare', [...inPidNamespace, 'true'], { encoding: 'utf
 const skip =
   probe.status !== 0 && `needs user, mount and pid namespaces: ${probe.error?.message ?? probe.stderr}`;
 
-/** What the check says to root of a machine that `spoil`, a shell text that goes on with its arguments, has taken something from. */
+/**
+ * Returns the output of the check as root of a machine that lacks a feature. `spoil` is a shell text that
+ * removes the feature and then runs its arguments.
+ */
 function refusalWhere(spoil: string): string {
   const check = `import { checkRequirements } from '${join(import.meta.dirname, 'check-requirements.ts')}';
     await checkRequirements('${tmpdir()}').then(
@@ -66,8 +69,9 @@ function refusalWhere(spoil: string): string {
 }
 
 /**
- * Words that start a program without tmpfs, as a seccomp profile does it: mount(2) with no flags is not permitted. What newer
- * versions of mount(8) call instead is not implemented. Perl is part of every Debian and calls the kernel by number.
+ * Returns a command prefix that runs a program without tmpfs, as under a seccomp profile: mount(2) with no
+ * flags is not permitted. fsopen(2), which newer versions of mount(8) call instead, is not implemented. Perl
+ * is part of every Debian and calls the kernel by number.
  */
 function withoutTmpfs(): string[] {
   const [prctl, mount, fsopen] = process.arch === 'arm64' ? [167, 40, 430] : [157, 165, 430];
@@ -106,7 +110,7 @@ test(
     const shell = (word: string): string => `'${word}'`;
     const refused = refusalWhere(`exec ${withoutTmpfs().map(shell).join(' ')} "$@"`);
     assert.match(refused, /^CLUSTER_UNSUPPORTED the embedded cluster cannot run here: .+\n$/);
-    // as a container's engine does; the kernel gives nobody below it a /proc that shows more
+    // A container engine does the same. Below it, the kernel does not allow a /proc that shows more.
     assert.match(
       refusalWhere(`mount -t tmpfs none /proc/sys && exec unshare ${ownRoot.join(' ')} "$@"`),
       /^CLUSTER_UNSUPPORTED the embedded cluster cannot run here: .*(mount: .*proc|hides\s+parts of \/proc).*\n$/,

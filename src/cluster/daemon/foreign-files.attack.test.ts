@@ -18,7 +18,10 @@ async function clusterFolder(t: TestContext): Promise<string> {
   return directory;
 }
 
-/** A process that is no cluster's, and what a file would say to have it taken for one. */
+/**
+ * Starts a process that belongs to no cluster. Returns the content of a record that would make it look like a
+ * cluster's process.
+ */
 async function victim(t: TestContext): Promise<{ record: string; isAlive: () => boolean }> {
   const child = spawn('sleep', ['600'], { stdio: 'ignore' });
   t.after(() => child.kill('SIGKILL'));

@@ -18,10 +18,13 @@ import { removeClusterDirectory } from './remove-cluster-directory.ts';
 import { stopDaemon } from './stop-daemon.ts';
 import { describeAsUsers } from './testing/as-users.ts';
 
-/** keyctl and add_key. */
+/** The numbers of the system calls keyctl and add_key. */
 const numbers = { x64: [250, 248], arm64: [219, 217] }[process.arch as string];
 
-/** An operator's shell: a session key ring with a key, and folders at descriptors that are not the next ones. */
+/**
+ * Acts as an operator's shell: it has a session key ring with a key, and open directories at high
+ * descriptors.
+ */
 const operator = (keyctl: number, addKey: number): string => `
 use POSIX ();
 $^F = 1000;
@@ -33,7 +36,10 @@ POSIX::dup2(fileno $root, $_) for 21, 251;
 exec { $ARGV[0] } @ARGV or die;
 `;
 
-/** Root of a pod: prints what it has of them, and leaves a key for the next one to find. */
+/**
+ * Acts as root of a pod: it prints the operator's key and directories that it can reach, and leaves a key for
+ * the next pod.
+ */
 const thief = (keyctl: number, addKey: number): string => `
 my ($type, $name) = ("user", "operator-secret");
 my $key = syscall(${keyctl}, 10, -3, $type, $name, 0);

@@ -23,7 +23,7 @@ const claim = {
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
 };
 
-/** A folder with a cluster in it, which may be moved between two places. */
+/** A directory with a cluster in it. It can be moved between two locations. */
 class MovableCluster {
   readonly #places: readonly [string, string];
 
@@ -45,7 +45,7 @@ class MovableCluster {
     return made;
   }
 
-  /** In the first place, or in the second one to which it was moved. */
+  /** Starts the cluster at the first location, or moves it to the second one and starts it there. */
   async start(t: TestContext, place: 0 | 1): Promise<RestApi> {
     if (place === 1) await rename(...this.#places);
     const runtimeDirectory = join(this.#places[place], 'runtime');
@@ -62,7 +62,7 @@ class MovableCluster {
     await stopDaemon(join(this.#places[0], 'cluster'));
   }
 
-  /** Of the only claim; empty before it is written. */
+  /** Reads a file of the only claim's volume; empty if it is not written yet. */
   async readVolume(place: 0 | 1, file: string): Promise<string> {
     const volumes = join(this.#places[place], 'cluster', 'volumes');
     const [name = ''] = (await readdir(volumes)).filter((each) => each.startsWith('pvc-'));

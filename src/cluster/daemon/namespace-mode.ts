@@ -4,7 +4,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { toolEnvironment } from '../node/command.ts';
 
-/** How the cluster gets its namespaces. */
+/** The way in which the cluster gets its namespaces. */
 export interface NamespaceMode {
   readonly name: 'root' | 'subordinate ids' | 'single id';
   /** unshare(1)'s options for a user namespace; none as root. */
@@ -18,7 +18,10 @@ const subordinate: NamespaceMode = {
   userOptions: ['--user', '--map-root-user', '--map-auto'],
 };
 
-/** Arguments of the unshare(1) that starts the cluster. Mounts of the machine come in, none goes out. */
+/**
+ * Returns the arguments of the unshare(1) that starts the cluster. Mounts of the machine propagate into the
+ * cluster, but no mount of the cluster propagates to the machine.
+ */
 export function unshareArguments(mode: NamespaceMode): string[] {
   return [
     ...mode.userOptions,
@@ -45,7 +48,7 @@ function currentUser(uid: number): { name: string; uid: number } {
   try {
     return { name: userInfo().username, uid };
   } catch (error) {
-    // A uid without an entry in the user database.
+    // This uid has no entry in the user database.
     if ((error as NodeJS.ErrnoException).code === 'ERR_SYSTEM_ERROR') {
       return { name: '', uid };
     }
@@ -62,7 +65,7 @@ async function candidates(uid: number): Promise<NamespaceMode[]> {
 
 export interface Trial {
   readonly mode: NamespaceMode;
-  /** What the programs said; empty when all worked. */
+  /** The error messages of the programs; empty if all of them worked. */
   readonly complaint: string;
 }
 
@@ -85,7 +88,10 @@ async function tryMode(mode: NamespaceMode, place: string): Promise<Trial> {
   }
 }
 
-/** Tries the modes that fit that user, the best first, up to the first that works. The last is why none does. */
+/**
+ * Tries the modes that this user can have, the best first, until one works. If none works, the last trial has
+ * the reason.
+ */
 export async function tryModes(uid: number, place: string): Promise<Trial[]> {
   const trials: Trial[] = [];
   for (const mode of await candidates(uid)) {

@@ -14,7 +14,7 @@ import { hostRootImage } from '../node/image/host-root-image.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..', '..');
-/** What a start needs of a checkout. */
+/** The parts of a checkout that a start needs. */
 const parts = ['package.json', 'dist/cli', 'dist/cluster', 'dist/runtime', 'src/cluster/daemon'];
 
 const pod: Pod = {

@@ -2,10 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readOwnFile } from '../../platform/read-file.ts';
 
-/** The first process of a cluster, written down by init.sh before it touches anything. */
+/** The first process of a cluster, recorded by init.sh before it changes anything. */
 export interface ProcessRecord {
   readonly pid: number;
-  /** Clock ticks since boot, proc(5) stat field 22: tells a process from a later one of the same pid. */
+  /**
+   * Clock ticks since boot, proc(5) stat field 22: distinguishes the process from a later one with the same
+   * pid.
+   */
   readonly startTime: string;
   readonly bootId: string;
 }
@@ -13,7 +16,7 @@ export interface ProcessRecord {
 export function parseProcessRecord(text: string): ProcessRecord | undefined {
   const match = /^(\d+) (\d+) ([0-9a-f-]+)$/.exec(text.trim());
   const [, pid, startTime, bootId] = match ?? [];
-  // process 1 of the machine is no cluster's
+  // Process 1 of the machine never belongs to a cluster.
   return pid === undefined || startTime === undefined || bootId === undefined || Number(pid) <= 1
     ? undefined
     : { pid: Number(pid), startTime, bootId };
@@ -32,8 +35,9 @@ async function readIfThere(path: string): Promise<string | undefined> {
 }
 
 /**
- * The first process of the cluster in that directory, while it lives. The kernel ends it after every other process
- * of its namespace (pid_namespaces(7)), so that `undefined` means: nothing of that cluster runs.
+ * Returns the first process of the cluster in this directory if it is alive. The kernel ends it after every
+ * other process of its namespace (pid_namespaces(7)). So `undefined` means that no process of this cluster
+ * runs.
  */
 export async function findProcess(directory: string): Promise<ProcessRecord | undefined> {
   const record = parseProcessRecord((await readOwnFile(join(directory, 'process'))) ?? '');
@@ -46,7 +50,7 @@ export async function findProcess(directory: string): Promise<ProcessRecord | un
   return (await isAlive(record)) ? record : undefined;
 }
 
-/** False for a zombie: the namespace of a dead first process is empty. */
+/** Returns whether the process lives. False for a zombie: the namespace of a dead first process is empty. */
 export async function isAlive(record: ProcessRecord): Promise<boolean> {
   const stat = await readIfThere(`/proc/${record.pid}/stat`);
   const fields = stat?.slice(stat.lastIndexOf(') ') + 2).split(' ');
@@ -73,8 +77,8 @@ async function isKilled(pid: number): Promise<boolean> {
 }
 
 /**
- * Whether that process, or the unshare(1) whose death is its own, was killed and is only not gone yet. Its API may still
- * answer then.
+ * Returns true if this process, or the unshare(1) whose death kills it, was killed or is exiting. Its API may
+ * still respond then.
  */
 export async function isEnding({ pid }: ProcessRecord): Promise<boolean> {
   const stat = (await readIfThere(`/proc/${pid}/stat`)) ?? '';

@@ -4,7 +4,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import { loadAccess } from '../../kubernetes/load-access.ts';
 import { openTransport } from '../../kubernetes/open-transport.ts';
 
-/** Whether the cluster's API answers that it is ready, asked as any client would ask. */
+/** Returns whether the cluster's API reports that it is ready. The request is that of any client. */
 export async function isReady(directory: string): Promise<boolean> {
   let kubeconfig: string;
   try {

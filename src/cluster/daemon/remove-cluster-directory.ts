@@ -8,7 +8,10 @@ import { checkOwner } from './check-owner.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { findProcess } from './process-record.ts';
 
-/** Removes a stopped cluster with all its data. Idempotent. Refuses while it runs, while anything is mounted in it, and another user's. */
+/**
+ * Removes a stopped cluster with all its data. Idempotent. Rejects if the cluster runs, if anything is
+ * mounted in its directory, or if it belongs to another user.
+ */
 export async function removeClusterDirectory(directory: string): Promise<void> {
   await checkOwner(directory, 'remove');
   let path: string;
@@ -27,7 +30,7 @@ export async function removeClusterDirectory(directory: string): Promise<void> {
   await (userOptions.length === 0 ? removeAsRoot(path) : removeInUserNamespace(path, userOptions));
 }
 
-/** Root may remove what is below any mount, so each directory's is compared. */
+/** Root could remove files below any mount, so the file system of each directory is compared. */
 async function removeAsRoot(path: string): Promise<void> {
   try {
     await safeRemove(path);
@@ -39,8 +42,8 @@ async function removeAsRoot(path: string): Promise<void> {
 }
 
 /**
- * In the cluster's user namespace, because files of its pods may belong to ids that only exist there. rm(1) would follow a bind
- * of the same file system.
+ * Removes the directory in the cluster's user namespace, because files of its pods may belong to ids that
+ * exist only there. rm(1) would follow a bind mount of the same file system.
  */
 async function removeInUserNamespace(path: string, userOptions: readonly string[]): Promise<void> {
   const [mounted] = mountsAtOrBelow(await readMountTable(), path);

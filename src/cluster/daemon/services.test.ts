@@ -22,7 +22,10 @@ const nodePort = 31_999;
 const clusterIP = '127.127.0.99';
 const namespace = 'bosh';
 
-/** What answers there within ten seconds; connections are refused while the cluster is down. */
+/**
+ * Returns the first response from this address within ten seconds. Connections are refused while the cluster
+ * is down.
+ */
 async function answer(host: string, port: number): Promise<string> {
   for (let tries = 0; tries < 1000; tries += 1) {
     const socket = connect({ host, port });

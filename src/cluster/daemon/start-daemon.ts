@@ -13,19 +13,24 @@ import { findProcess, isEnding, type ProcessRecord } from './process-record.ts';
 import { isReady } from './readiness.ts';
 
 export interface DaemonOptions {
-  /** The cluster's directory; made when missing. */
+  /** The cluster's directory. It is created if it is missing. */
   readonly directory: string;
-  /** Holds the Node binary and the agent for the pods. */
+  /** Contains the Node binary and the agent for the pods. */
   readonly runtimeDirectory: string;
-  /** The Node that runs the cluster. */
+  /** The Node.js binary that runs the cluster. */
   readonly nodeBinary: string;
   /** The cluster's main module, built (built-cluster.ts). */
   readonly main: string;
-  /** `NAME=ZONE` each: nodes that report status and run nothing. A cluster that runs already keeps those it has. */
+  /**
+   * `NAME=ZONE` each: nodes that report status and run nothing. A cluster that runs already keeps its nodes.
+   */
   readonly simulatedNodes?: readonly string[];
-  /** `NAME=ZONE` each: more Node objects that are this machine and run pods, beside `embedded`. They stay. */
+  /**
+   * `NAME=ZONE` each: more Node objects that are this machine and run pods, beside `embedded`. They are
+   * permanent.
+   */
   readonly nodes?: readonly string[];
-  /** Milliseconds until the API has to be ready; 30 s when absent. */
+  /** Milliseconds until the API must be ready; 30 s if absent. */
   readonly deadline?: number;
   readonly clock?: Clock;
 }
@@ -33,11 +38,11 @@ export interface DaemonOptions {
 export interface DaemonInfo {
   readonly kubeconfig: string;
   readonly process: ProcessRecord;
-  /** False: it ran already. */
+  /** False if the cluster ran already. */
   readonly started: boolean;
 }
 
-/** init.sh's word for: another one was faster. */
+/** The exit code of init.sh if another start of the same cluster was faster. */
 const lockedOut = 75;
 const largestLog = 10 * 1024 * 1024;
 const pollInterval = 20;
@@ -45,10 +50,11 @@ const lockInterval = 100;
 const defaultDeadline = 30_000;
 
 /**
- * Starts the embedded cluster of that directory in the background, in namespaces of its own, and resolves when its
- * API is ready. Idempotent: a cluster that runs is returned as it is, also one that another process is just starting.
- * Rejects with CLUSTER_UNSUPPORTED where the machine refuses namespaces, with CLUSTER_START and the end of its log
- * where it dies or is not ready in time, and where the directory is another user's.
+ * Starts the embedded cluster of this directory in the background, in its own namespaces, and resolves when
+ * its API is ready. Idempotent: a cluster that runs is returned unchanged, also one that another process is
+ * starting at this moment. Rejects with CLUSTER_UNSUPPORTED if the machine does not allow namespaces, with
+ * CLUSTER_START and the end of the log if the cluster dies or is not ready in time, and if the directory
+ * belongs to another user.
  */
 export async function startDaemon(options: DaemonOptions): Promise<DaemonInfo> {
   await checkOwner(options.directory, 'start');
@@ -70,7 +76,8 @@ export async function startDaemon(options: DaemonOptions): Promise<DaemonInfo> {
     if (info !== undefined) {
       return info;
     }
-    // Whoever has the lock has not written down its process yet, or died: in the end one of us starts it.
+    // The process with the lock has not written its record yet, or it died. Try again: either its record
+    // appears, or the lock is free for one of the waiting starts.
     if (child.exitCode !== lockedOut || clock.now() >= end) {
       throw await startError(directory, 'it ended before its API was ready');
     }
@@ -98,7 +105,7 @@ function launch(directory: string, log: string, mode: NamespaceMode, options: Da
   }
   const [program, ...args] = isolated ?? start;
   const child = spawn(program, args, {
-    // A session of its own: neither a terminal's Ctrl-C nor its end reach the cluster.
+    // The cluster gets its own session: neither Ctrl-C nor the end of a terminal reaches it.
     detached: true,
     cwd: '/',
     stdio: ['ignore', output, output],
@@ -113,7 +120,10 @@ interface ReadinessOptions extends DaemonOptions {
   readonly child: ChildProcess | undefined;
 }
 
-/** `undefined`: it ended before, be it the one that was launched here or one that was found dying. */
+/**
+ * Waits until the cluster is ready. `undefined`: the cluster ended before. This can be the one that was
+ * launched here, or one that was already dying.
+ */
 async function untilReady(directory: string, options: ReadinessOptions): Promise<DaemonInfo | undefined> {
   const { child, deadline = defaultDeadline, clock = systemClock } = options;
   const end = clock.now() + deadline;
@@ -130,7 +140,7 @@ async function untilReady(directory: string, options: ReadinessOptions): Promise
     }
     const ended =
       child === undefined ? record === undefined : child.exitCode !== null || child.signalCode !== null;
-    // Another one that was faster starts it.
+    // A faster start has the lock, and it starts the cluster.
     if (failed || (ended && (child?.exitCode !== lockedOut || record === undefined))) {
       return undefined;
     }

@@ -7,7 +7,7 @@ import { checkOwner } from './check-owner.ts';
 import { findProcess, isAlive, type ProcessRecord } from './process-record.ts';
 
 export interface StopOptions {
-  /** Milliseconds for the pods to stop by themselves; 15 s when absent. */
+  /** Milliseconds for the pods to stop by themselves; 15 s if absent. */
   readonly grace?: number;
   readonly clock?: Clock;
 }
@@ -17,9 +17,9 @@ const killDeadline = 10_000;
 const leftoverDeadline = 5000;
 
 /**
- * Ends the cluster of that directory: TERM, which stops its pods, and KILL for all of it when the grace is over.
- * Idempotent. Resolves when no process and no mount of it is left; its data stays. Rejects with CLUSTER_STOP,
- * another user's cluster before anything is done.
+ * Stops the cluster of this directory: SIGTERM, which stops its pods, then SIGKILL for the whole cluster
+ * after the grace period. Idempotent. Resolves when no process and no mount of it is left; its data stays.
+ * Rejects with CLUSTER_STOP. If the cluster belongs to another user, it rejects before it changes anything.
  */
 export async function stopDaemon(
   directory: string,
@@ -75,7 +75,10 @@ async function untilDead(record: ProcessRecord, deadline: number, clock: Clock):
   return true;
 }
 
-/** The unshare(1) that started the first process is in its mount namespace, outside of its pid namespace, and outlives it by a moment. */
+/**
+ * Waits until no process has the cluster's mounts. The unshare(1) that started the first process exits
+ * shortly after it: it shares the mount namespace but not the pid namespace, so it is not killed with it.
+ */
 async function untilUnmounted(directory: string, clock: Clock): Promise<void> {
   const end = clock.now() + leftoverDeadline;
   for (;;) {
@@ -91,7 +94,10 @@ async function untilUnmounted(directory: string, clock: Clock): Promise<void> {
   }
 }
 
-/** Looks at every process it may look at. Those of the cluster are the caller's own, or the caller is root. */
+/**
+ * Searches all processes whose mount table the caller may read. Those of the cluster belong to the caller, or
+ * the caller is root.
+ */
 async function findLeftover(
   directory: string,
 ): Promise<{ readonly pid: string; readonly target: string } | undefined> {

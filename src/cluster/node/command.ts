@@ -7,16 +7,19 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** The environment of the node's own helper programs: nothing of a pod's, and messages in one language. */
+/**
+ * The environment of the node's helper programs: it contains no variable of a pod, and messages are in one
+ * language.
+ */
 export const toolEnvironment = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
 } as const;
 
 /**
- * Runs a program of the host with exact arguments and collects what it prints, 64 KiB of each stream: cp(1)
- * names what it finds in a pod's volume. Resolves whatever the exit code is (128 + n after signal n is not
- * told apart: 128); rejects where it cannot start.
+ * Runs a program of the host with exact arguments and collects its output, up to 64 KiB of each stream: cp(1)
+ * names the files that it finds in a pod's volume. Resolves with any exit code (128 after a signal; the
+ * signal's number is not added). Rejects if the program cannot start.
  */
 export function runCommand(program: string, args: readonly string[]): Promise<CommandResult> {
   return new Promise((resolve, reject) => {

@@ -60,7 +60,7 @@ describeInNamespace(import.meta.filename, () => {
   });
 });
 
-/** A VM's pod with a hub, as the CPI makes it. */
+/** Creates a VM's pod with a hub, as the CPI does. */
 function hubVm(world: NodeWorld, name: string): Promise<Pod> {
   return world.podOf(name, {
     initContainers: [
@@ -79,7 +79,7 @@ function hubVm(world: NodeWorld, name: string): Promise<Pod> {
   });
 }
 
-/** A pod that binds a volume into the hub of a VM. */
+/** Creates a pod that binds a volume into the hub of a VM. */
 function attachment(world: NodeWorld, name: string, vm: Pod, volume: string): Promise<Pod> {
   const path = join(
     world.directory,

@@ -17,8 +17,8 @@ export interface EmbeddedNodeParts {
 }
 
 /**
- * The machine of the embedded cluster: runs the pods that are bound to its nodes (more than one Node object may be this
- * machine), and is asked for their logs and commands.
+ * The machine of the embedded cluster: runs the pods that are bound to its nodes (several Node objects may be
+ * this machine), and serves their logs and exec requests.
  */
 export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   readonly #services: PodServices;
@@ -62,7 +62,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return this.#persistentVolumes.remove(volumeName);
   }
 
-  /** Clears what pods that no longer exist left behind, then runs the pods of this node until `stop`. */
+  /** Removes the remains of pods that no longer exist, then runs the pods of this node until `stop`. */
   async start(): Promise<void> {
     const { items, metadata } = await this.#list();
     for (const pod of items) {
@@ -76,8 +76,8 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
   }
 
   /**
-   * Stops all containers, with TERM and, after `grace` milliseconds or their pod's own grace, with KILL. Their pods stay in the API and run
-   * again at the next start.
+   * Stops all containers, with SIGTERM and, after `grace` milliseconds or their pod's grace period, whichever
+   * is shorter, with SIGKILL. Their pods stay in the API and run again at the next start.
    */
   async stop(grace: number): Promise<void> {
     this.#stopping.abort();
@@ -102,7 +102,10 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return { ...list, items: list.items.filter((pod) => this.#isScheduledHere(pod)) };
   }
 
-  /** A selector takes one name only; a machine of several sees the pods of all nodes and leaves those of others. */
+  /**
+   * A field selector takes only one name. A machine with several names watches the pods of all nodes and
+   * ignores those of other machines.
+   */
   #query(): { readonly fieldSelector?: string } {
     const [name, ...more] = this.#services.nodeNames;
     return name === undefined || more.length > 0 ? {} : { fieldSelector: `spec.nodeName=${name}` };
@@ -112,7 +115,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     return this.#services.nodeNames.includes(spec.nodeName ?? '');
   }
 
-  /** Addresses of pods from an earlier life are theirs before any new pod asks. */
+  /** Reserves the addresses of pods from an earlier run of the node, before any new pod requests one. */
   #rememberAddress(pod: Pod): void {
     const { uid } = pod.metadata;
     const { podIP, phase } = pod.status ?? {};
@@ -142,7 +145,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     }
   }
 
-  /** Until the server ends the watch, which it may at any time. */
+  /** Handles events until the server ends the watch, which it may do at any time. */
   async #watch(resourceVersion: string): Promise<void> {
     const query = { ...this.#query(), resourceVersion, signal: this.#stopping.signal };
     for await (const event of this.#services.api.watch<Pod>(pods, query)) {
@@ -189,7 +192,7 @@ export class EmbeddedNode implements PodConsole, VolumeProvisioner {
     }
   }
 
-  /** The object is gone: whatever still runs of it is killed. */
+  /** Kills all that still runs of a pod whose object was deleted. */
   #removePod(uid: string | undefined): void {
     const worker = uid === undefined ? undefined : this.#workers.get(uid);
     if (worker !== undefined) {

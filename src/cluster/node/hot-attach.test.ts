@@ -27,7 +27,7 @@ import { safeRemove } from '../../platform/safe-remove.ts';
 import { startNode } from './start-node.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
 
-// The CPI's own pods on the embedded node, with the controllers between them.
+// Tests the CPI's own pods on the embedded node, together with the controllers.
 describeInNamespace(import.meta.filename, () => {
   const namespace = 'bosh';
   const errors: unknown[] = [];

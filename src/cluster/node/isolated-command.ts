@@ -2,15 +2,19 @@ import { existsSync } from 'node:fs';
 
 const perl = '/usr/bin/perl';
 
-/** keyctl(2) and close(2) by processor. Neither a shell nor util-linux nor Node can call the first, or close what it inherited. */
+/**
+ * The numbers of keyctl(2) and close(2) by processor. Neither a shell nor util-linux nor Node.js can call
+ * keyctl, and they cannot close descriptors that they inherited.
+ */
 const systemCalls: Readonly<Record<string, readonly [string, string]>> = {
   x64: ['250', '3'],
   arm64: ['219', '57'],
 };
 
 /**
- * Arguments: numbers of keyctl and close, the first descriptor to close, `always` where the key ring must be left, the command.
- * Error 38 (ENOSYS) and 1 (EPERM, of a container engine's filter): what runs here can use no keys.
+ * Arguments: the numbers of keyctl and close, the first descriptor to close, `always` if the command must not
+ * keep the key ring, the command. Errors 38 (ENOSYS) and 1 (EPERM, from the filter of a container engine) are
+ * ignored: then no program here can use keys.
  */
 const perlScript = `
 my ($keyctl, $close, $first, $always) = splice @ARGV, 0, 4;
@@ -23,9 +27,10 @@ exec { $ARGV[0] } @ARGV or die "$ARGV[0]: $!\\n";
 `;
 
 /**
- * The command that becomes this one with a session key ring of its own and without the descriptors from `first` on: a process
- * inherits both, through every namespace. `required`: it does not start where it would keep the key ring; else it
- * may, when its user has as many key rings as the kernel allows. `undefined` where the machine has no perl for it.
+ * Returns a command that runs this command with a new session key ring and without the descriptors from
+ * `first` on: a process inherits both, through every namespace. `required`: the command does not start if it
+ * would keep the key ring. If not required, it may keep it, when its user has as many key rings as the kernel
+ * allows. Returns `undefined` if the machine has no perl for it.
  */
 export function withoutInheritedState(
   command: readonly string[],

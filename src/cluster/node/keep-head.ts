@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 const longest = 64 * 1024;
 
 /**
- * Reads a program's output to its end. The returned function gives the first 64 KiB of what has come so far.
+ * Reads a program's output to its end. The returned function returns the first 64 KiB of the output so far.
  */
 export function keepHead(stream: Readable | null): () => string {
   const chunks: Buffer[] = [];

@@ -1,27 +1,31 @@
 import { join } from 'node:path';
 
-/** Where the node keeps things below the cluster's directory. Kubelet's own names where kubelet has one. */
+/**
+ * The paths of the node's files below the cluster's directory. The names are kubelet's, if kubelet has one.
+ */
 export interface NodeLayout {
   readonly directory: string;
   readonly kubelet: string;
   readonly volumes: string;
-  /** Directories on their way in or out: half copies and what is being removed. */
+  /** Directories that are being created or removed: half copies, and volumes during their removal. */
   readonly volumeTrash: string;
   readonly volumeSnapshots: string;
   readonly podLogs: string;
-  /** Binds of the host's folders, read-only, made once per life. */
+  /** Read-only bind mounts of the host's directories, made once per run. */
   readonly host: string;
-  /** Which folders those are, as JSON. */
+  /** The list of those directories, as JSON. */
   readonly hostFolders: string;
-  /** Skeleton of a container's root, copied at each start. */
+  /** The skeleton of a container's root, copied at each start. */
   readonly image: string;
-  /** Empty directory on which the node's own root is built (daemon/init.sh), and the mounts of that root. */
+  /**
+   * The empty directory on which the node's own root is built (daemon/init.sh), and the mounts of that root.
+   */
   readonly view: string;
   readonly viewMounts: string;
-  /** The locales of pods, where they are not the machine's. */
+  /** The locales of pods, if they differ from the machine's. */
   readonly locale: string;
   readonly plans: string;
-  /** Empty directory on which each container, in its own namespace, builds its root. */
+  /** The empty directory on which each container, in its own namespace, builds its root. */
   readonly root: string;
 }
 
@@ -47,6 +51,6 @@ export function nodeLayout(directory: string): NodeLayout {
 
 export const podDirectory = (layout: NodeLayout, uid: string): string => join(layout.kubelet, 'pods', uid);
 
-/** `plugin` as kubelet spells it on disk, for example `kubernetes.io~empty-dir`. */
+/** `plugin` is the name as kubelet writes it on disk, for example `kubernetes.io~empty-dir`. */
 export const volumeDirectory = (layout: NodeLayout, uid: string, plugin: string, volume: string): string =>
   join(podDirectory(layout, uid), 'volumes', plugin, volume);

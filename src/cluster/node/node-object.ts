@@ -15,16 +15,16 @@ export interface KubernetesNode extends KubernetesObject {
 export interface NodeFacts {
   readonly name: string;
   readonly zone: string;
-  /** Of which machine it is a node. */
+  /** The machine that this node belongs to. */
   readonly machine: string;
-  /** Where the volumes are, for ephemeral-storage. Bytes. */
+  /** Size of the file system of the volumes in bytes, for ephemeral-storage. */
   readonly storage: number;
-  /** Names of the machine: /etc/machine-id, boot id, os-release's PRETTY_NAME. */
+  /** Ids and names of the machine: /etc/machine-id, the boot id, PRETTY_NAME of os-release. */
   readonly machineId: string;
   readonly bootId: string;
   readonly osImage: string;
   readonly version: string;
-  /** Kubernetes timestamp. */
+  /** A Kubernetes timestamp. */
   readonly now: string;
 }
 
@@ -40,7 +40,7 @@ export function nodeCondition(
   return { type, status, reason, message, lastHeartbeatTime: now, lastTransitionTime: now };
 }
 
-/** The status of the node as kubelet would report it. */
+/** Returns the status of the node as kubelet would report it. */
 function nodeStatus(facts: NodeFacts): Record<string, unknown> {
   const { now } = facts;
   const resources = {
@@ -108,15 +108,15 @@ function nodeObject(facts: NodeFacts): KubernetesNode {
   };
 }
 
-/** Makes the Node object if it is missing and reports it ready. Idempotent. */
+/** Creates the Node object if it is missing and reports the node as ready. Idempotent. */
 export async function registerNode(api: KubernetesApi, facts: NodeFacts): Promise<void> {
   await createOrUpdateNode(api, nodeObject(facts), nodeStatus(facts));
 }
 
 /**
- * Makes that Node object where none of its name is; writes the status of the one that is there, and the labels that it
- * lacks, as kubelet does: an earlier version of this program did not know them. By a patch, because controllers write into
- * a node from its first moment on, and may do so in between.
+ * Creates this Node object if there is none of its name. Writes the status of an existing one, and the labels
+ * that it does not have, as kubelet does: an earlier version of this program did not know them. Uses a patch,
+ * because controllers write to a node from the first moment on, and may do so between a read and a write.
  */
 export async function createOrUpdateNode(
   api: KubernetesApi,

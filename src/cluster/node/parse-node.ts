@@ -1,13 +1,16 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { isDnsSubdomain, isLabelValue } from '../../kubernetes/names.ts';
 
-/** A Node object's name and the value of its topology.kubernetes.io/zone. */
+/** The name of a Node object and the value of its topology.kubernetes.io/zone. */
 export interface NodeArgument {
   readonly name: string;
   readonly zone?: string;
 }
 
-/** `NAME` or `NAME=ZONE`, as the command line has it. Throws INVALID_ARGUMENT, which says what kind of node it was to be. */
+/**
+ * Parses `NAME` or `NAME=ZONE`, a command-line argument. Throws INVALID_ARGUMENT; `kind` names the kind of
+ * node in the message.
+ */
 export function parseNodeArgument(text: string, kind: string): NodeArgument {
   const [name = '', zone, ...rest] = text.split('=');
   const isZone = zone === undefined || (zone !== '' && isLabelValue(zone));

@@ -10,7 +10,7 @@ export interface LogRequest {
   readonly tailLines?: number | undefined;
   readonly sinceTime?: Date | undefined;
   readonly limitBytes?: number | undefined;
-  /** Ends a follow. */
+  /** An abort ends a follow. */
   readonly signal: AbortSignal;
 }
 
@@ -23,7 +23,7 @@ export interface ExecRequest {
   readonly tty: boolean;
 }
 
-/** A command that runs in a container. `stderr` stays silent with a tty; `exited` never rejects. */
+/** A command that runs in a container. `stderr` is empty with a tty; `exited` never rejects. */
 export interface ExecSession {
   readonly stdin: Writable | undefined;
   readonly stdout: Readable;
@@ -33,7 +33,10 @@ export interface ExecSession {
   kill(): void;
 }
 
-/** What the API server asks of a node, as a kubelet's own HTTP server would be asked. Rejects with ApiError. */
+/**
+ * The requests of the API server to a node, as it would send them to a kubelet's HTTP server. Rejects with
+ * ApiError.
+ */
 export interface PodConsole {
   logs(request: LogRequest): AsyncIterable<Uint8Array>;
   exec(request: ExecRequest): Promise<ExecSession>;

@@ -21,7 +21,7 @@ import { describeInNamespace, namespaceMode } from './testing/in-namespace.ts';
 const defaults = '00000000a80425fb';
 const withSysAdmin = '00000000a82425fb';
 
-// A container has exactly the rights that its spec asks for.
+// A container has exactly the rights that its spec requests.
 describeInNamespace(import.meta.filename, () => {
   const namespace = 'bosh';
   const errors: unknown[] = [];
@@ -53,7 +53,9 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(errors, []);
   });
 
-  /** Runs a script to its end in a pod of its own; what it printed, or why the node refuses the pod. */
+  /**
+   * Runs a script to its end in a new pod. Returns its output, or the reason why the node rejects the pod.
+   */
   async function run(
     script: string,
     securityContext: ContainerSecurityContext,
@@ -66,7 +68,7 @@ describeInNamespace(import.meta.filename, () => {
       metadata: { namespace, name },
       spec: {
         ...{ nodeName: 'embedded', restartPolicy: 'Never', containers: [container] },
-        // nobody here makes the authority of a namespace, which comes with a token
+        // No controller here publishes the root CA of a namespace, which a token volume contains.
         automountServiceAccountToken: false,
         ...changes.spec,
       },
@@ -188,7 +190,7 @@ describeInNamespace(import.meta.filename, () => {
     );
     const shared = { spec: { securityContext: { seccompProfile: profile('RuntimeDefault') } } };
     assert.match(await run('true', {}, shared), /seccompProfile/u);
-    const open = { seccompProfile: profile('Unconfined'), appArmorProfile: profile('Unconfined') }; // wins over the pod's
+    const open = { seccompProfile: profile('Unconfined'), appArmorProfile: profile('Unconfined') }; // overrides the pod's setting
     assert.equal(await run('echo runs', open, shared), 'runs\n');
     assert.match(await run('true', { runAsNonRoot: true }), /runAsNonRoot/u);
   });

@@ -37,7 +37,10 @@ import { startNode } from './start-node.ts';
 import { describeInNamespace } from './testing/in-namespace.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
-/** A pod that is somebody: what its processes find, and what the API makes of it. */
+/**
+ * Tests a pod with a service account: the files that its processes find, and the rights that the API gives
+ * it.
+ */
 describeInNamespace(import.meta.filename, () => {
   const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount';
   const errors: unknown[] = [];

@@ -141,7 +141,7 @@ describeInNamespace(import.meta.filename, () => {
       ],
     });
     const before = await world.untilRunning('lasting');
-    // its container runs before its shell has written anything
+    // The container is running before its shell has written anything.
     await until(async () => ((await world.logsOf('lasting')) === 'x\ny\n' ? true : undefined));
     await world.restart();
     const again = await world.untilPod(

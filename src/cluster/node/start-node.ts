@@ -22,16 +22,19 @@ export interface NodeOptions {
   readonly api: NodeApi;
   /** The cluster's directory; see layout.ts. */
   readonly directory: string;
-  /** Shown to pods as /opt/bosh-kubernetes: the Node binary and the agent. */
+  /** Pods see it as /opt/bosh-kubernetes: the Node.js binary and the agent. */
   readonly runtimeDirectory: string;
   readonly clock: Clock;
-  /** Shown as kubeletVersion, without the `v`. */
+  /** Reported as kubeletVersion, without the `v`. */
   readonly version: string;
-  /** More Node objects that are this machine, beside `embedded` and those of an earlier start. */
+  /** More Node objects that are this machine, beside `embedded` and those of earlier starts. */
   readonly nodes?: readonly NodeArgument[];
-  /** Where pods find the API: KUBERNETES_SERVICE_HOST and _PORT. Pods wait for it; absent: they are not told. */
+  /**
+   * The URL under which pods find the API: KUBERNETES_SERVICE_HOST and _PORT. Pods wait for it; if absent,
+   * pods do not get these variables.
+   */
   readonly apiServer?: Promise<URL>;
-  /** What goes wrong beside a pod's own trouble. */
+  /** Receives the errors that are not the failure of one pod. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -39,8 +42,9 @@ const groupOfTerminals = 5;
 const machine = 'embedded';
 
 /**
- * Starts the node: runs the pods of `api` that are bound to it until `stop`. To be called in mount and pid
- * namespaces made for this process alone (daemon/init.sh): it mounts, and takes every process it sees for its own.
+ * Starts the node, which runs the pods of `api` that are bound to it until `stop`. Must be called in mount
+ * and pid namespaces that were made for this process alone (daemon/init.sh): it mounts, and it treats every
+ * process that it sees as its own.
  */
 export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   const { api, clock, onError } = options;
@@ -49,7 +53,7 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   await shareKubeletDirectory(layout);
   const persistentVolumes = new PersistentVolumes(layout, clock);
   await mkdir(layout.volumes, { recursive: true });
-  // what stays is tried again at the next start
+  // The rest is tried again at the next start.
   await persistentVolumes.emptyTrash().catch(onError);
   const ids = parseIdMap(await readFile('/proc/self/uid_map', 'utf8'));
   const folders = (await findPreparedHost(layout)) ?? (await prepareHost(layout, options.runtimeDirectory));
@@ -79,13 +83,16 @@ export async function startNode(options: NodeOptions): Promise<EmbeddedNode> {
   return node;
 }
 
-/** All Node objects of the machine, also those of an earlier start: their pods are here. */
+/**
+ * Returns the names of all Node objects of the machine, also of those from an earlier start: their pods are
+ * here.
+ */
 async function namesOf(api: NodeApi, name: string): Promise<string[]> {
   const { items } = await api.list(nodes, { labelSelector: `${machineLabel}=${name}` });
   return items.map(({ metadata }) => metadata.name ?? '');
 }
 
-/** Mounts below the kubelet directory, and only those, are shared with containers that ask for it. */
+/** Shares mounts below the kubelet directory, and only those, with containers that request it. */
 async function shareKubeletDirectory(layout: NodeLayout): Promise<void> {
   await mkdir(layout.kubelet, { recursive: true });
   if ((await readMountTable()).some((entry) => entry.target === layout.kubelet)) {

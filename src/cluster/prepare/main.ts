@@ -1,5 +1,6 @@
-// Mounts what has to be there before the cluster enters its user namespace (daemon/init.sh). A program of its own, since what
-// the cluster itself is made of takes longer to load than this to do. Arguments: the cluster's directory, the runtime directory.
+// Makes the mounts that must exist before the cluster enters its user namespace (daemon/init.sh). This is a
+// separate program, because the cluster's own code takes longer to load than this work takes. Arguments: the
+// cluster's directory, the runtime directory.
 import { realpath } from 'node:fs/promises';
 import { isProductError } from '../../errors/product-error.ts';
 import { prepareHost } from '../node/image/prepare-host.ts';

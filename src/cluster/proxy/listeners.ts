@@ -6,7 +6,7 @@ export interface Backend {
   readonly port: number;
 }
 
-/** One socket that a Service asks for, and where its connections go. */
+/** One socket that a Service needs, and the backends of its connections. */
 export interface Listener {
   readonly address: string;
   readonly port: number;
@@ -14,8 +14,9 @@ export interface Listener {
 }
 
 /**
- * The sockets of a Service: its cluster address with every port, the node's address with every node port. A headless
- * one has none. Backends are the ready endpoints, whose port is found by the Service port's name. Pure.
+ * Returns the sockets of a Service: its cluster address with every port, and the node's address with every
+ * node port. A headless Service has none. Backends are the ready endpoints; the Service port's name selects
+ * their port. Pure.
  */
 export function listenersOf(
   service: Service,

@@ -50,7 +50,7 @@ async function world(t: TestContext): Promise<World> {
   };
 }
 
-/** A server that answers what it is sent, reversed, with its name in front. */
+/** Starts a server that responds with its name and the reversed request. */
 async function backend(t: TestContext, name: string, address: string): Promise<number> {
   const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
     void text(socket).then((said) => socket.end(`${name}:${said.split('').toReversed().join('')}`));
@@ -61,7 +61,10 @@ async function backend(t: TestContext, name: string, address: string): Promise<n
   return (server.address() as AddressInfo).port;
 }
 
-/** What comes back for a message, both sides closing their half when they are done; undefined: refused or reset. */
+/**
+ * Returns the response to a message; both sides close their half of the connection after sending. Undefined:
+ * refused or reset.
+ */
 async function ask(address: string, port: number, message: string): Promise<string | undefined> {
   const socket = connect({ host: address, port, allowHalfOpen: true });
   socket.end(message);
@@ -78,7 +81,7 @@ async function isListening(port: number): Promise<boolean> {
     await once(socket, 'connect');
     return true;
   } catch (error) {
-    // taken and closed at once, with nobody behind it
+    // The connection was accepted and closed at once, because there is no backend.
     return (error as NodeJS.ErrnoException).code === 'ECONNRESET';
   } finally {
     socket.destroy();
@@ -138,7 +141,7 @@ test('connections follow the endpoints, in turn, past one that refuses', async (
   const nodePort = spec.ports?.[0]?.nodePort ?? 0;
   await until('the socket', () => isListening(nodePort));
   assert.equal(await ask('127.0.0.1', nodePort, 'x'), undefined, 'nobody is behind it');
-  // 127.64.9.3 is ready and has nothing listening, 127.64.9.4 is not ready
+  // 127.64.9.3 is ready but does not listen, 127.64.9.4 is not ready.
   await api.create(
     endpointSlices,
     slice({ '127.64.9.1': true, '127.64.9.3': true, '127.64.9.4': false }, port),
@@ -163,7 +166,7 @@ test('a client that goes away takes its connection with it, and the other way ro
   t.after(() => server.close());
   const { spec } = await api.create<Service>(services, makeService());
   const { port } = server.address() as AddressInfo;
-  // more of them refuse than an event may have listeners before Node warns
+  // The number of refusing backends exceeds the number of listeners per event at which Node.js warns.
   const many = Array.from({ length: 30 }, (_, index) => [`127.64.8.${index + 1}`, true] as const);
   await api.create(endpointSlices, slice({ ...Object.fromEntries(many), '127.64.9.1': true }, port));
   const warnings: Error[] = [];

@@ -12,7 +12,7 @@ import { TcpProxy } from './tcp-proxy.ts';
 
 export interface ServiceProxyOptions extends ControllerRuntime {
   readonly api: KubernetesApi;
-  /** Where node ports listen. */
+  /** The address on which node ports listen. */
   readonly nodeAddress: string;
 }
 
@@ -21,9 +21,9 @@ const tryAgainMs = 3_000;
 const keyOfListener = ({ address, port }: Listener): string => `${address}:${port}`;
 
 /**
- * What kube-proxy does, with TCP proxies: listens on the addresses of all Services and passes connections on to their
- * ready pods. An address that cannot be had is told by an event on the Service and tried again. Resolves when every
- * Service that is there now is served; `stop` closes all sockets.
+ * Does the work of kube-proxy with TCP proxies: listens on the addresses of all Services and forwards
+ * connections to their ready pods. If an address cannot be bound, it records an event on the Service and
+ * tries again. Resolves when every existing Service is served; `stop` closes all sockets.
  */
 export async function startServiceProxy(options: ServiceProxyOptions): Promise<{ stop(): Promise<void> }> {
   const { api, nodeAddress } = options;
@@ -74,7 +74,7 @@ export async function startServiceProxy(options: ServiceProxyOptions): Promise<{
     }
   }
 
-  /** Once for each reason: it is tried every few seconds. */
+  /** Records an event once for each reason, because the bind is tried every few seconds. */
   function tell(listener: Listener, service: Service, message: string): void {
     if (refusals.get(keyOfListener(listener)) === message) return;
     refusals.set(keyOfListener(listener), message);

@@ -2,7 +2,7 @@ import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import type { Backend } from './listeners.ts';
 
-/** One connection on its way through. */
+/** One proxied connection. */
 interface Passing {
   readonly client: Socket;
   upstream: Socket | undefined;
@@ -10,8 +10,9 @@ interface Passing {
 }
 
 /**
- * One listening socket of a Service. Connections go to its backends in turn; one that refuses is passed over for the
- * next. Connections that are made live on when the backends change, as they do in a real cluster.
+ * One listening socket of a Service. Connections go to its backends in turn; if a backend refuses a
+ * connection, the next one gets it. Established connections stay open when the backends change, as they do in
+ * a real cluster.
  */
 export class TcpProxy {
   readonly #server: Server;
@@ -30,7 +31,7 @@ export class TcpProxy {
     this.#server.listen({ host: address, port, exclusive: true }, resolve);
     await promise;
     this.#server.off('error', reject);
-    // accept(2) may fail, of too many open files for one; the next connection is another matter
+    // accept(2) may fail, for example with too many open files; this does not affect the next connection.
     this.#server.on('error', () => undefined);
   }
 
@@ -38,7 +39,7 @@ export class TcpProxy {
     this.#backends = backends;
   }
 
-  /** Takes no more connections; `now` ends those that are made too. */
+  /** Accepts no more connections; `now` also ends the established ones. */
   async close(now: boolean): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     if (!now) return;
@@ -59,7 +60,10 @@ export class TcpProxy {
     this.#tryNext(passing, order);
   }
 
-  /** Nobody to connect to: the client sees what it would see of a closed port. */
+  /**
+   * Connects the client to the first backend that accepts. If none is left, it resets the connection, as a
+   * closed port would.
+   */
   #tryNext(passing: Passing, [backend, ...others]: readonly Backend[]): void {
     const { client } = passing;
     if (client.destroyed) return;
@@ -83,7 +87,7 @@ export class TcpProxy {
 
   #watch(socket: Socket): void {
     this.#sockets.add(socket);
-    // what went wrong is told by `close`
+    // A `close` event follows each error.
     socket.on('error', () => undefined);
     socket.once('close', () => this.#sockets.delete(socket));
   }

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { asTestsRun } from './as-tests-run.ts';
 
-/** Runs a file of tests as scripts/test.mjs does. */
+/** Runs a test file as scripts/test.mjs does. */
 async function runFile(t: TestContext, text: string): Promise<{ code: number; output: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'before-tests-'));
   t.after(() => rm(directory, { recursive: true }));
   const file = join(directory, 'file.mjs');
   await writeFile(file, text);
-  // the variable would have it speak the runner's own protocol
+  // With this variable, the process would use the test runner's internal protocol.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   return new Promise((resolve) => {
     execFile(process.execPath, [...asTestsRun, file], { env }, (error, stdout, stderr) =>

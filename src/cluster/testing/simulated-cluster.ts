@@ -14,9 +14,12 @@ import { SimulatedNodes } from '../node/simulated/simulated-nodes.ts';
 
 export interface SimulatedClusterOptions {
   readonly nodes: readonly NodeArgument[];
-  /** Answers exec and logs of pods; absent: the error that nothing runs there. */
+  /** Serves exec and logs of pods; absent: requests fail, because no container runs. */
   readonly console?: PodConsole;
-  /** Milliseconds. Absent: a node that is silent for a second is lost, so that suites need not wait. */
+  /**
+   * Milliseconds. Absent: a node without a heartbeat for a second counts as lost, so that suites need not
+   * wait.
+   */
   readonly timings?: NodeTimings;
 }
 
@@ -26,7 +29,7 @@ export interface SimulatedCluster {
   readonly nodes: SimulatedNodes;
   /** The administrator's kubeconfig, as text. */
   readonly kubeconfig: string;
-  /** What went wrong inside. */
+  /** The internal errors of the cluster. */
   readonly errors: unknown[];
   stop(): Promise<void>;
 }

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Why a test file cannot run behind that prefix of words, which name a user or namespaces: the kernel does not let us, or a
- * folder above this checkout, root's home say, does not let that user in. Undefined: it can.
+ * Returns the reason why a test file cannot run with this command prefix, which sets a user or namespaces:
+ * the kernel does not allow it, or the user may not enter a parent directory of this checkout, for example
+ * root's home. Undefined: it can run.
  */
 export function whyNotRun(prefix: readonly string[], file: string): string | undefined {
   const [program = '', ...args] = prefix;

@@ -1,12 +1,15 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Descriptor } from '../image-source.ts';
 
-/** True for an object with keys, as JSON has them. */
+/** Returns true for a JSON object. */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Reads a descriptor (image-spec, descriptor.md); IMAGE_INVALID names `what`. Digests other than SHA-256 are refused. */
+/**
+ * Parses a descriptor (image-spec, descriptor.md). IMAGE_INVALID names `subject`. Digests other than SHA-256
+ * are rejected.
+ */
 export function parseDescriptor(value: unknown, subject: string): Descriptor {
   const { mediaType, digest, size } = isRecord(value) ? value : {};
   if (typeof mediaType !== 'string') throw imageInvalid(`${subject} has no mediaType`);
@@ -17,7 +20,7 @@ export function parseDescriptor(value: unknown, subject: string): Descriptor {
   return { mediaType, digest, size };
 }
 
-/** Reads a JSON object; IMAGE_INVALID names `what`. */
+/** Parses a JSON object. IMAGE_INVALID names `what`. */
 export function parseObject(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
@@ -29,7 +32,7 @@ export function parseObject(bytes: Uint8Array, what: string): Readonly<Record<st
   return value;
 }
 
-/** The error for what is no OCI image. */
+/** Returns the error for bytes that are not a valid OCI image. */
 export function imageInvalid(message: string, cause?: unknown): ProductError {
   return new ProductError('IMAGE_INVALID', message, { cause });
 }

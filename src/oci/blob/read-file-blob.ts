@@ -2,9 +2,9 @@ import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import type { OpenOptions } from '../../bosh/archive/open-for-reading.ts';
 
 /**
- * The bytes of a file, in one buffer that is read into again and again: a chunk is good until the next one is asked for.
- * Streams of the runtime allocate each chunk, and hundreds of megabytes of them pile up before they are collected.
- * FILE_NOT_FOUND names a file that cannot be read.
+ * Reads the bytes of a file into one buffer, which is reused: a chunk is valid until the next one is
+ * requested. Streams of the runtime allocate each chunk, and hundreds of megabytes of them accumulate before
+ * they are collected. FILE_NOT_FOUND names a file that cannot be read.
  */
 export async function* readFileBlob(
   path: string,

@@ -3,8 +3,8 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Descriptor } from '../image-source.ts';
 
 /**
- * Passes the bytes on and ends with DIGEST_MISMATCH, naming `what`, where they are not those that the descriptor names.
- * Too many bytes are refused before they are passed on.
+ * Passes the bytes on and ends with DIGEST_MISMATCH, naming `what`, if they do not match the descriptor.
+ * Surplus bytes are rejected before they are passed on.
  */
 export async function* verifyBlob(
   source: AsyncIterable<Uint8Array>,

@@ -13,7 +13,7 @@ import { addPackedLayer, addTarLayer } from './add-layer.ts';
 
 const digestOf = (bytes: Uint8Array): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** Each in the same buffer, as files are read (blob/read-file-blob.ts). */
+/** Returns the chunks in one buffer that is reused, as files are read (blob/read-file-blob.ts). */
 async function* inChunks(bytes: Uint8Array, size = 65_536): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(size);
   for (let at = 0; at < bytes.length; at += size) {
@@ -23,7 +23,7 @@ async function* inChunks(bytes: Uint8Array, size = 65_536): AsyncGenerator<Uint8
   }
 }
 
-/** Two megabytes that do not compress, so that back pressure is met. */
+/** Returns a tar with two megabytes that do not compress, so that back pressure occurs. */
 async function rootTar(): Promise<Uint8Array> {
   const body = randomBytes(2_000_000);
   return packTar([{ header: { name: 'usr/big', size: body.length }, body }]);
@@ -175,7 +175,7 @@ const fullDisks: Readonly<Record<string, BlobWriter['add']>> = {
   },
 };
 
-/** Does not pass on that nobody reads any more. */
+/** Returns an iterator without `return`: the source does not learn that the reader has stopped. */
 function stubborn(source: Parameters<BlobWriter['add']>[1]): AsyncIterator<Uint8Array> {
   const iterator =
     Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();

@@ -22,7 +22,10 @@ export interface LayerSource {
   readonly onEntry?: RootTarOptions['onEntry'];
 }
 
-/** Compresses a tar into a layer as it comes, and checks it on the way. Same tar, same bytes: the header has no time. */
+/**
+ * Compresses a tar into a layer while it is read, and checks it at the same time. The same tar gives the same
+ * bytes: the gzip header has no time.
+ */
 export async function addTarLayer(blobs: BlobWriter, { bytes, what, onEntry }: LayerSource): Promise<Layer> {
   const hash = createHash('sha256');
   const packed = createGzip({ level: 4, chunkSize: 1 << 16 });
@@ -33,9 +36,9 @@ export async function addTarLayer(blobs: BlobWriter, { bytes, what, onEntry }: L
     }
   }
   const added = blobs.add(mediaTypes.gzipLayer, packed);
-  // who does not write it does not read on either, and packing would wait for ever
+  // If writing the blob fails, nothing reads `packed` any more, and packing would wait forever.
   added.catch((error: unknown) => packed.destroy(error instanceof Error ? error : undefined));
-  // both to their end: when the caller hears of a failure, nothing is being written any more
+  // Waits for both, so that nothing is being written any more when the caller receives an error.
   const [adding, packing] = await Promise.allSettled([added, pipeline(hashed, packed)]);
   if (packing.status === 'rejected' && !(adding.status === 'rejected' && isClosedStream(packing.reason)))
     throw packing.reason;
@@ -43,15 +46,15 @@ export async function addTarLayer(blobs: BlobWriter, { bytes, what, onEntry }: L
   return { descriptor: adding.value, diffId: `sha256:${hash.digest('hex')}` };
 }
 
-/** What a stream says that was closed at its other end: there the reason is known. */
+/** True for the error of a stream whose other end was closed; the other end has the reason. */
 const isClosedStream = (reason: unknown): boolean =>
   reason instanceof Error &&
   'code' in reason &&
   (reason.code === 'ABORT_ERR' || reason.code === 'ERR_STREAM_PREMATURE_CLOSE');
 
 /**
- * Takes a tar in gzip or zstd as the layer that it is, byte for byte, and checks it on the way (check-layer.ts). ARCHIVE_INVALID
- * for one in xz or bzip2 says how the file `path` is repacked.
+ * Adds a tar in gzip or zstd as a layer, byte for byte, and checks it while it is read (check-layer.ts).
+ * ARCHIVE_INVALID for a tar in xz or bzip2 says how to repack the file `path`.
  */
 export async function addPackedLayer(
   blobs: BlobWriter,
@@ -62,7 +65,7 @@ export async function addPackedLayer(
     const start = await startOf(iterator);
     const found = compressionOf(start);
     if (found === 'xz' || found === 'bzip2') throw unreadCompression(found, source.what, path);
-    // of what is neither, the decompressor says what it is not
+    // If it is neither gzip nor zstd, the decompressor reports that.
     const compression = found === 'zstd' ? 'zstd' : 'gzip';
     const type = compression === 'zstd' ? mediaTypes.zstdLayer : mediaTypes.gzipLayer;
     async function* bytes(): AsyncGenerator<Uint8Array> {
@@ -79,7 +82,7 @@ export async function addPackedLayer(
   }
 }
 
-/** The first chunks, in a buffer of their own: enough of them to tell the compression. */
+/** Returns the first chunks, copied into a new buffer: enough bytes to detect the compression. */
 async function startOf(iterator: AsyncIterator<Uint8Array>): Promise<Buffer> {
   let start = Buffer.alloc(0);
   while (start.length < compressionBytes) {

@@ -12,7 +12,7 @@ const compressions = [
   ['zstd', (tar: Buffer) => zstdCompressSync(tar)],
 ] as const;
 
-/** How many bytes of a layer were read until it was refused with such a message. */
+/** Returns how many bytes of a layer were read until it was rejected with this message. */
 async function readOf(
   packed: Buffer,
   compression: 'gzip' | 'zstd',
@@ -52,12 +52,12 @@ test('a layer of too many entries or names is refused, compressed in either way'
 
 test('zstd that wants two gigabytes of memory to be unpacked is refused', async () => {
   const tar = tarFrom(header('file', '0', 0));
-  // RFC 8878, 3.1.1: a frame without its size, and one raw block, the last
+  // RFC 8878, 3.1.1: a frame without its size, and one raw block, which is the last.
   const block = Buffer.alloc(3);
   block.writeUIntLE((tar.length << 3) | 1, 0, 3);
   const frame = (windowLog: number): Buffer =>
     Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (windowLog - 10) << 3]), block, tar]);
   await readOf(frame(31), 'zstd', { limits: {}, message: /^layer is damaged or cut off: .*memory/iu });
-  // 8 MiB are what every decompressor has to allow
+  // Every decompressor must allow a window of 8 MiB.
   await readOf(frame(23), 'zstd', { limits: { entries: 0 }, message: /'file' is one too many/u });
 });

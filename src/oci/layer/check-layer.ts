@@ -8,7 +8,7 @@ import { isDecompressionError } from './decompressed.ts';
 import { ZstdFrames } from './zstd-frames.ts';
 
 export interface CompressedLayer extends RootTarOptions {
-  /** A chunk need not stay what it is when the next one is asked for (blob/read-file-blob.ts). */
+  /** A chunk may be overwritten when the next one is requested (blob/read-file-blob.ts). */
   readonly bytes: AsyncIterable<Uint8Array>;
   readonly compression: 'gzip' | 'zstd';
   /** For error messages. */
@@ -16,9 +16,10 @@ export interface CompressedLayer extends RootTarOptions {
 }
 
 /**
- * Gives a layer's bytes to `take` as they are, and checks the tar in them on the way. Resolves with the result and the digest
- * of the tar. ARCHIVE_INVALID, naming `what`, for a tar that checkRootTar refuses and for what is damaged, cut off or goes on
- * behind its end: Node ignores zeros there, containerd refuses them. Several gzip members or zstd frames are one layer.
+ * Passes a layer's bytes to `take` unchanged, and checks the tar in them at the same time. Returns the result
+ * and the digest of the tar. ARCHIVE_INVALID, naming `what`, if checkRootTar rejects the tar, or if it is
+ * damaged, truncated or has bytes after its end: Node.js ignores zeros there, containerd rejects them.
+ * Several gzip members or zstd frames are one layer.
  */
 export async function checkLayer<Result>(
   { bytes, compression, what, ...options }: CompressedLayer,
@@ -26,7 +27,7 @@ export async function checkLayer<Result>(
 ): Promise<{ readonly result: Result; readonly diffId: string }> {
   const unpacker = compression === 'gzip' ? gzipUnpacker(what) : zstdUnpacker(what);
   const diffId = digestOfTar(unpacker.stream, what, options);
-  // it is awaited below, but may fail before
+  // It is awaited below, but may fail before.
   diffId.catch(() => undefined);
   try {
     const result = await take(passThrough(bytes, unpacker, diffId));
@@ -38,7 +39,10 @@ export async function checkLayer<Result>(
 
 interface Unpacker {
   readonly stream: Gunzip | ZstdDecompress;
-  /** The chunk in pieces that the stream takes whole, unless the layer has ended in it. */
+  /**
+   * Splits the chunk into parts. The stream consumes each of them completely, unless the layer has ended in
+   * it.
+   */
   readonly split: (chunk: Uint8Array) => Iterable<Uint8Array>;
   readonly end: () => void;
   readonly behind: () => ProductError;
@@ -66,7 +70,10 @@ function zstdUnpacker(what: string): Unpacker {
   };
 }
 
-/** Hands the bytes to the unpacker too, one chunk at a time, and ends with the failure of what reads from it. */
+/**
+ * Passes the bytes on and also to the unpacker, one chunk at a time. Ends with the error of the unpacker's
+ * reader.
+ */
 async function* passThrough(
   bytes: AsyncIterable<Uint8Array>,
   { stream, split, end, behind }: Unpacker,
@@ -78,7 +85,7 @@ async function* passThrough(
       given += piece.length;
       await Promise.race([bytesRead(stream, piece), read]);
       if (stream.bytesWritten === given) continue;
-      // it has failed, which is said by who reads from it, or came to its end
+      // The unpacker has failed, then its reader has the error, or it came to the end of the layer.
       await read;
       throw behind();
     }
@@ -89,7 +96,7 @@ async function* passThrough(
   await read;
 }
 
-/** Never rejects: what went wrong is what the reader says. */
+/** Never rejects: the reader reports the error. */
 function bytesRead(stream: Unpacker['stream'], piece: Uint8Array): Promise<void> {
   return new Promise((resolve) => void stream.write(piece, () => resolve()));
 }

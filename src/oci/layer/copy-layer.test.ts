@@ -12,7 +12,7 @@ const gzip = 'application/vnd.oci.image.layer.v1.tar+gzip';
 const zstd = 'application/vnd.oci.image.layer.v1.tar+zstd';
 const plain = 'application/vnd.oci.image.layer.v1.tar';
 
-/** Copies a layer of these bytes, which come in chunks of that size; its tar is expected to be `tar`. */
+/** Copies a layer of these bytes in chunks of `size` bytes, and expects its tar to be `tar`. */
 async function copy(mediaType: string, blob: Uint8Array, tar: Uint8Array, size = 65_536): Promise<void> {
   const layer: Descriptor = { mediaType, digest: digestOf(blob), size: blob.length };
   async function* open(): AsyncGenerator<Uint8Array> {
@@ -28,7 +28,7 @@ async function copy(mediaType: string, blob: Uint8Array, tar: Uint8Array, size =
   assert.deepEqual(Buffer.concat(copied), Buffer.from(blob));
 }
 
-/** A header that says how long it is, and that many bytes, which are to be passed over (RFC 8878, 3.1.2). */
+/** Returns a skippable frame: a header with the length, and random bytes (RFC 8878, 3.1.2). */
 function skippable(length: number, kind = 0): Buffer {
   const header = Buffer.alloc(8);
   header.writeUInt32LE(0x184d2a50 + kind, 0);
@@ -36,7 +36,10 @@ function skippable(length: number, kind = 0): Buffer {
   return Buffer.concat([header, randomBytes(length)]);
 }
 
-/** Some of it compresses, some repeats one byte, some is random: zstd has a type of block for each. */
+/**
+ * Returns a tar with compressible text, random bytes and one repeated byte: zstd has a type of block for
+ * each.
+ */
 async function someTar(): Promise<Buffer> {
   const body = Buffer.concat([
     Buffer.from('text '.repeat(90_000)),
@@ -82,7 +85,7 @@ test('zstd that is cut off anywhere, damaged or followed by something else is re
   const refused = (bytes: Buffer, message: RegExp, size: number): Promise<void> =>
     assert.rejects(copy(zstd, bytes, tar, size), { code: 'ARCHIVE_INVALID', message }, String(bytes.length));
   for (const size of [1, 65_536]) {
-    // with the second frame not begun it is the tar that ends too early
+    // If the second frame has not begun, the error is a truncated tar.
     for (let length = 0; length < blob.length; length += 1)
       await refused(blob.subarray(0, length), /^layer sha256:.*(cut off|ends too early|no zstd)/, size);
     for (const behind of [

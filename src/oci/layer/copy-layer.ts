@@ -9,13 +9,13 @@ import type { CompressedLayer } from './check-layer.ts';
 import { checkLayer } from './check-layer.ts';
 
 export interface ExpectedLayer extends RootTarOptions {
-  /** Digest of its tar, where the image's config says one. */
+  /** The digest of its tar, if the image's config has it. */
   readonly diffId: string | undefined;
 }
 
 /**
- * Copies a layer of an image byte for byte and checks the tar in it: once for what it may hold and, where the image's
- * config says one, against its digest. DIGEST_MISMATCH or ARCHIVE_INVALID name the layer.
+ * Copies a layer of an image byte for byte and checks the tar in it: its entries and, if the image's config
+ * has one, its digest. DIGEST_MISMATCH or ARCHIVE_INVALID name the layer.
  */
 export async function copyLayer(
   blobs: BlobWriter,
@@ -23,7 +23,7 @@ export async function copyLayer(
   layer: Descriptor,
   { diffId: expected, ...options }: ExpectedLayer,
 ): Promise<void> {
-  // first, and whole: of a damaged one that is said, and not what its bytes look like
+  // Verify the digest of the whole layer before parsing it, so that a damaged layer is reported as damaged.
   await blobs.add(layer.mediaType, image.open(layer));
   const what = `layer ${layer.digest}`;
   const compression = compressionOf(layer, what);

@@ -6,12 +6,12 @@ import { ZstdFrames } from './zstd-frames.ts';
 const chunkSize = 1 << 16;
 
 /**
- * What a file unpacks to. A failure of the file is one of the stream, and a stream that is destroyed closes the file. `what`: for
- * error messages.
+ * Returns the decompressed content of a file. An error of the file becomes an error of the stream, and
+ * destroying the stream closes the file. `what`: for error messages.
  */
 export function decompressed(file: Readable, compression: 'none' | 'gzip' | 'zstd', what: string): Readable {
   if (compression === 'none') return file;
-  // what goes wrong is told by the stream that the caller reads
+  // The stream that the caller reads reports the error.
   const done = (): void => undefined;
   if (compression === 'gzip') return pipeline(file, createGunzip({ chunkSize }), done);
   return pipeline(
@@ -28,7 +28,7 @@ async function* wholeFrames(chunks: AsyncIterable<Uint8Array>, what: string): As
   frames.end();
 }
 
-/** Whether an error is one of the decompressors: the bytes are wrong. */
+/** Returns true for an error of a decompressor: the bytes are invalid. */
 export function isDecompressionError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && /^(Z_|ZSTD_)/u.test(String(error.code));
 }

@@ -1,9 +1,9 @@
 import { ProductError } from '../../errors/product-error.ts';
 
-/** What comes next of a frame; `left`: bytes of it that are still to come. */
+/** The part of a frame that comes next; `left`: the number of its bytes that are still to come. */
 type FrameState =
   | { readonly kind: 'magic' | 'descriptor' | 'header' | 'block-header' | 'skippable-size'; left: number }
-  /** Content of a block, of a frame to skip, or the checksum; `next` comes behind it. */
+  /** Content of a block, of a skippable frame, or the checksum; `next` is the part after it. */
   | { readonly kind: 'content'; left: number; readonly next: FrameState };
 
 const magic = 0xfd2fb528;
@@ -11,12 +11,13 @@ const skippableMagic = 0x184d2a50;
 const start = (): FrameState => ({ kind: 'magic', left: 4 });
 
 /**
- * Follows zstd that passes by and cuts it where a frame ends (RFC 8878, 3.1). Node's decompressor takes the
- * end of a frame in the middle of a chunk for the end of everything. Whether a frame is right is the decompressor's to say.
+ * Reads a stream of zstd and splits it at the ends of frames (RFC 8878, 3.1). If a frame ends in the middle
+ * of a chunk, Node.js' decompressor takes this for the end of the data. The decompressor checks whether a
+ * frame is valid.
  */
 export class ZstdFrames {
   #part: FrameState = start();
-  /** Of the part that is to be read: the bytes that have come. */
+  /** The bytes of the current part that have arrived. */
   #bytes = Buffer.alloc(0);
   #hasFrame = false;
   #hasChecksum = false;
@@ -27,7 +28,7 @@ export class ZstdFrames {
     this.#what = what;
   }
 
-  /** The chunk in pieces of which each ends where a frame does, the last one perhaps before. */
+  /** Splits the chunk: each part ends where a frame ends, except perhaps the last one. */
   *split(chunk: Uint8Array): Generator<Uint8Array> {
     let from = 0;
     for (let at = 0; at < chunk.length;) {
@@ -39,13 +40,13 @@ export class ZstdFrames {
     if (from < chunk.length) yield chunk.subarray(from);
   }
 
-  /** To be called after the last byte. ARCHIVE_INVALID where that is not the end of a frame. */
+  /** Must be called after the last byte. Throws ARCHIVE_INVALID if it is not the end of a frame. */
   end(): void {
     if (!this.#hasFrame || !this.#isBetween())
       throw this.#invalid(' is damaged or cut off: its zstd ends too early');
   }
 
-  /** The error for what is no frame. */
+  /** Returns the error for bytes that are not a frame. */
   trailingBytes(): ProductError {
     return this.#invalid(
       this.#hasFrame
@@ -62,7 +63,7 @@ export class ZstdFrames {
     return this.#part.kind === 'magic' && this.#bytes.length === 0;
   }
 
-  /** Uses some of the bytes, at least one; answers how many. */
+  /** Consumes some of the bytes, at least one. Returns their number. */
   #consume(bytes: Uint8Array): number {
     const part = this.#part;
     const count = Math.min(part.left, bytes.length);
@@ -117,7 +118,10 @@ export class ZstdFrames {
 const content = (left: number, next: FrameState): FrameState =>
   left === 0 ? next : { kind: 'content', left, next };
 
-/** Window descriptor, dictionary's number and the content's size, each of which may be left out; one of the outer two is there. */
+/**
+ * The window descriptor, the dictionary's id and the content's size. Each of them is optional, but there is a
+ * window descriptor or a size.
+ */
 function headerLength(descriptor: number): number {
   const isSingleSegment = (descriptor & 0x20) !== 0;
   const dictionary = [0, 1, 2, 4][descriptor & 3] ?? 0;

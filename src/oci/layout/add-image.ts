@@ -3,13 +3,15 @@ import { mediaTypes } from '../media-types.ts';
 import type { BlobWriter } from './write-blob.ts';
 
 export interface ImageParts {
-  /** Content of the image's config (image-spec, config.md); its key order is kept. */
+  /** Content of the image's config (image-spec, config.md). The order of its keys is kept. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Bottom layer first; each was written by the BlobWriter. */
+  /** The bottom layer comes first. The BlobWriter has written each of them. */
   readonly layers: readonly Descriptor[];
 }
 
-/** Writes config and manifest of an image. Resolves with the manifest's descriptor, whose digest names the image. */
+/**
+ * Writes config and manifest of an image. Returns the manifest's descriptor; its digest identifies the image.
+ */
 export async function addImage(blobs: BlobWriter, { config, layers }: ImageParts): Promise<Descriptor> {
   const manifest = {
     schemaVersion: 2,
@@ -20,7 +22,10 @@ export async function addImage(blobs: BlobWriter, { config, layers }: ImageParts
   return blobs.add(mediaTypes.manifest, [json(manifest)]);
 }
 
-/** Copies config and manifest of an image byte for byte, so that it stays the same image. Its layers are not copied. */
+/**
+ * Copies config and manifest of an image byte for byte, so that it stays the same image. Its layers are not
+ * copied.
+ */
 export async function copyImage(blobs: BlobWriter, image: ImageSource): Promise<Descriptor> {
   await blobs.add(image.config.mediaType, image.open(image.config));
   return blobs.add(image.descriptor.mediaType, [image.manifest]);

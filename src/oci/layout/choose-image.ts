@@ -8,9 +8,9 @@ export interface Platform {
 }
 
 export interface ImageChoice {
-  /** Which image of one for several platforms; default linux/amd64. */
+  /** The platform to choose if the image exists for several; default linux/amd64. */
   readonly platform?: Platform | undefined;
-  /** Which image of several with names of their own. */
+  /** The name to choose if there are several images with different names. */
   readonly reference?: string | undefined;
 }
 
@@ -21,8 +21,9 @@ interface Entry {
 }
 
 /**
- * The one image of an index's `manifests`: among several that with the name, and for the platform if they say theirs. IMAGE_INVALID
- * names `what` and says which there are if none or several fit. One image may be there under several names.
+ * Returns the one image in an index's `manifests`: if there are several, the one with the name and for the
+ * platform, as far as they have names and platforms. If none or several match, IMAGE_INVALID names `what` and
+ * lists the images. One image may be listed under several names.
  */
 export function selectManifest(
   manifests: unknown,
@@ -49,17 +50,17 @@ export function selectManifest(
   );
 }
 
-/** Those for it, else those that do not say for which they are. */
+/** Returns the entries for this platform; if there are none, the entries without a platform. */
 function forPlatform(entries: readonly Entry[], wanted: string): readonly Entry[] {
   const those = entries.filter(({ platform }) => platform === wanted);
   return those.length > 0 ? those : entries.filter(({ platform }) => platform === undefined);
 }
 
-/** Its longest name: docker save gives images of several repositories the same tag. */
+/** Uses the longest name: docker save gives images of several repositories the same tag. */
 const shown = ({ names, platform }: Entry): string =>
   [names.at(-1), platform].filter((word) => word !== undefined).join(' ') || 'unnamed';
 
-/** Names of an entry of an index. */
+/** Returns the names of an entry of an index. */
 export function namesOf(entry: unknown): readonly string[] {
   const annotations = isRecord(entry) ? entry['annotations'] : undefined;
   const names = [referenceName, containerdName].map((key) =>

@@ -5,8 +5,8 @@ import { layoutPaths, referenceName } from './layout-paths.ts';
 import { readDocument } from './open-layout.ts';
 
 /**
- * The name of the one image in a layout; of several, `reference` if one has that name. IMAGE_INVALID names those that there are if the
- * layout has several, or none with a name.
+ * Returns the name of the one image in a layout. If there are several images, returns `reference` if one of
+ * them has that name. IMAGE_INVALID lists the names if the layout has several images, or none with a name.
  */
 export async function layoutReference(directory: string, reference?: string): Promise<string> {
   const path = layoutPaths.index(directory);
@@ -23,7 +23,10 @@ export async function layoutReference(directory: string, reference?: string): Pr
   );
 }
 
-/** Gives the one image in a layout another name; the image stays the same, digest and all. IMAGE_INVALID where it has several. */
+/**
+ * Renames the one image in a layout. The image and its digest stay the same. Rejects with IMAGE_INVALID if
+ * there are several.
+ */
 export async function renameLayout(directory: string, reference: string): Promise<void> {
   const path = layoutPaths.index(directory);
   const index = parseObject(await readDocument(path), `'${path}'`);

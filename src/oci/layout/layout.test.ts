@@ -187,7 +187,7 @@ test('of two images with tags one is chosen by its name, and an image may have t
   assert.equal(await layoutReference(directory, 'v2'), 'v2');
   await writeFile(index, JSON.stringify({ manifests: [named(name('v2')), named(name('latest'))] }));
   assert.equal((await openLayout(directory)).descriptor.digest, image.descriptor.digest);
-  // docker save: the tag alone, and the whole name beside it
+  // docker save writes the tag alone, and the whole name beside it.
   const docker = (text: string): object => ({
     ...name('1'),
     'io.containerd.image.name': `docker.io/${text}:1`,

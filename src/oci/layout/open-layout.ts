@@ -12,14 +12,18 @@ import { layoutPaths, layoutVersion } from './layout-paths.ts';
 
 const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];
 const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex];
-/** Manifests larger than this are refused by registries too (distribution-spec, 4 MiB). */
+/** Registries reject larger manifests, too (distribution-spec, 4 MiB). */
 const documentLimit = 4 * 1024 * 1024;
-/** A layout may be of anybody's making: its links could lead to any file of the operator's. `cp -rL` makes one without. */
+/**
+ * A layout may come from an untrusted source: its symlinks could lead to any file of the operator. `cp -rL`
+ * makes a copy without symlinks.
+ */
 export const layoutError = { noFollow: true } as const;
 
 /**
- * Opens a folder in OCI layout (image-spec, image-layout.md). Every blob's presence and size are checked here, its digest
- * as it is read. IMAGE_INVALID, FILE_NOT_FOUND or DIGEST_MISMATCH name the file and what is wrong. Writes nothing.
+ * Opens a folder in OCI layout (image-spec, image-layout.md). Checks that every blob exists and has the right
+ * size; each digest is checked while the blob is read. IMAGE_INVALID, FILE_NOT_FOUND or DIGEST_MISMATCH name
+ * the file and the problem. Writes nothing.
  */
 export async function openLayout(directory: string, choice: ImageChoice = {}): Promise<ImageSource> {
   const marker = parseObject(
@@ -43,7 +47,7 @@ export async function openLayout(directory: string, choice: ImageChoice = {}): P
 async function findManifest(directory: string, wanted: ImageChoice): Promise<Descriptor> {
   const path = layoutPaths.index(directory);
   let choice = selectManifest(parseObject(await readDocument(path), path)['manifests'], wanted, path);
-  // an index in an index in an index is nobody's image
+  // Deeper nesting is rejected: no image needs it.
   for (let depth = 0; indexTypes.includes(choice.mediaType) && depth < 2; depth += 1) {
     const what = `index ${choice.digest}`;
     const inner = parseObject(await readBlob(directory, choice), what);
@@ -73,7 +77,7 @@ async function checkSize(directory: string, { digest, size }: Descriptor): Promi
     throw imageInvalid(`'${path}' does not have the ${size} bytes of its descriptor, but ${found.size}`);
 }
 
-/** Reads index.json or oci-layout; FILE_NOT_FOUND or IMAGE_INVALID. */
+/** Reads index.json or oci-layout. Rejects with FILE_NOT_FOUND or IMAGE_INVALID. */
 export async function readDocument(path: string): Promise<Buffer> {
   const bytes = await readRegularFile(path, documentLimit, layoutError);
   if (bytes === undefined) throw imageInvalid(`'${path}' is larger than 4 MiB`);

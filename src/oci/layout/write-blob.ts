@@ -6,11 +6,14 @@ import { layoutPaths } from './layout-paths.ts';
 import { writing } from '../../platform/write-file.ts';
 
 export interface BlobWriter {
-  /** Writes the bytes as they come, never holding them; the blob appears whole, under its digest, or not at all. */
+  /**
+   * Writes the bytes as they arrive, without keeping them in memory. The blob appears whole, under its
+   * digest, or not at all.
+   */
   add(mediaType: string, source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<Descriptor>;
 }
 
-/** Writes blobs into the folder of a layout, whose folder of blobs is there. */
+/** Writes blobs into the folder of a layout, whose directory of blobs must exist. */
 export function blobWriter(directory: string): BlobWriter {
   return {
     async add(mediaType, source) {
@@ -25,7 +28,8 @@ export function blobWriter(directory: string): BlobWriter {
         }
       }
       try {
-        // opened first: a stream that fails before it is open makes the file after it was removed
+        // The file is opened first: a write stream that fails before it is open would create the file after
+        // its removal.
         await using file = await open(unfinished, 'wx');
         await writing(unfinished, () => file.writeFile(measured()));
         await file.sync();

@@ -9,18 +9,19 @@ import type { BlobWriter } from './write-blob.ts';
 import { blobWriter } from './write-blob.ts';
 import { writeFile } from '../../platform/write-file.ts';
 
-/** The image that a layout is of. Its manifest was written by the BlobWriter, as was all that the manifest names. */
+/** The image in a layout. The BlobWriter has written its manifest and all blobs that the manifest names. */
 export interface LayoutEntry {
   readonly manifest: Descriptor;
-  /** Name of the image in index.json. */
+  /** The name of the image in index.json. */
   readonly reference: string;
   readonly architecture: string;
 }
 
 /**
- * Writes an image as a folder in OCI layout, which must not exist or be empty, else FILE_EXISTS. `make` writes the blobs and
- * says which image they are. Without index.json, which comes last, a folder is no layout: one whose making failed is
- * removed, one whose making was killed cannot be opened. Same image, same bytes.
+ * Writes an image as a folder in OCI layout. The folder must be empty or must not exist; otherwise rejects
+ * with FILE_EXISTS. `make` writes the blobs and returns the image. A folder is a layout only with index.json,
+ * which is written last: after a failure the folder is removed, and after a kill it cannot be opened. The
+ * same image gives the same bytes.
  */
 export async function writeLayout<Entry extends LayoutEntry>(
   directory: string,
@@ -43,7 +44,7 @@ export async function writeLayout<Entry extends LayoutEntry>(
   }
 }
 
-/** Text of an index.json with these images. */
+/** Returns the text of an index.json with these images. */
 function indexOf(entries: readonly LayoutEntry[]): string {
   return JSON.stringify({
     schemaVersion: 2,

@@ -70,9 +70,10 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     const digest = await pushImage(client, image, pieces);
     assert.equal(proxy.cuts(), 1);
     assert.deepEqual(await getManifest(client, digest), image.manifest);
-    // docs/decisions/0017: two pieces had arrived, and had to be sent again
+    // docs/decisions/0017: two chunks had arrived and had to be sent again.
     assert.ok(proxy.sent() > layer.length + at, `${proxy.sent()}`);
-    // of the cut one it knows nothing any more, DELETE included, and keeps the bytes for its purge
+    // The registry does not know the cut upload any more, not even for DELETE, and keeps the bytes until its
+    // purge.
     assert.equal((await uploadsIn(registry)).length, 1);
   });
 
@@ -92,7 +93,8 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       });
       interruption.abort(new Error('interrupted by a test'));
       await isRefused;
-      // of an upload that it has taken back it keeps a hash's state of some bytes, the layer not; slow, it ends after we have gone
+      // The registry keeps a few bytes of hash state of a canceled upload, but not the layer. It is slow and
+      // finishes after the client has disconnected.
       await until('the upload to go', async () => (await uploadsIn(registry)).length === 0);
       assert.deepEqual(await pathsIn(registry, /_manifests\/./u), []);
     });
@@ -113,7 +115,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
       await pushImage(other, content, { ...pieces, mountFrom, onBlob: (_, pushed) => how.push(pushed) });
       return how;
     };
-    // an upload that the first one has begun cannot be taken back
+    // An upload that the first mount request has started cannot be canceled.
     assert.deepEqual(await push(['bosh/none', 'bosh/secret', 'bosh/stemcells']), ['mounted', 'mounted']);
     assert.deepEqual(await push(['bosh/secret'], memoryImage([randomBytes(100_000)])), [
       'uploaded',
@@ -180,14 +182,17 @@ async function pathsIn({ storage }: DockerRegistry, pattern: RegExp): Promise<st
 }
 
 interface CuttingProxy {
-  /** https, of the same certificate. */
+  /** An https URL; the certificate is the registry's. */
   readonly origin: string;
-  /** Bytes that came from the client. */
+  /** Bytes that the client has sent. */
   readonly sent: () => number;
   readonly cuts: () => number;
 }
 
-/** Passes TCP on to a port of this machine, and cuts the connection on which byte `at` of all that is sent comes. */
+/**
+ * Forwards TCP to a port of this machine. It cuts the connection that carries byte `at`, counted over all
+ * connections.
+ */
 async function startCuttingProxy(t: TestContext, target: string, at: number): Promise<CuttingProxy> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -214,7 +219,7 @@ async function startCuttingProxy(t: TestContext, target: string, at: number): Pr
       if (!isCut) return;
       cuts += 1;
       client.destroy();
-      // what came before the cut arrives
+      // The bytes before the cut still arrive.
       upstream.end();
     });
   });

@@ -14,12 +14,12 @@ const basic = `Basic ${Buffer.from('robot:pass-word').toString('base64')}`;
 
 interface Subject {
   readonly registry: HostileRegistry;
-  /** Where the registry sends uploads. */
+  /** The server to which the registry sends uploads. */
   readonly elsewhere: HostileRegistry;
   readonly client: RegistryClient;
 }
 
-/** A registry over TLS that wants a password and hands uploads to another server. */
+/** Starts a registry over TLS that requires a password and sends uploads to another server. */
 async function subject(t: TestContext, scheme: 'http' | 'https'): Promise<Subject> {
   const certificate = await makeServerCertificate();
   const registry = await HostileRegistry.start(t, certificate);
@@ -77,7 +77,10 @@ describe('a location of another server', () => {
 });
 
 describe('a registry that redirects', () => {
-  /** Where the registry of `subject` redirects requests that fit; it still wants its password for all. */
+  /**
+   * Makes the registry of `subject` redirect the requests that match. It still requires its password for all
+   * requests.
+   */
   function redirect(
     { registry }: Subject,
     to: string,
@@ -132,7 +135,7 @@ describe('a registry that redirects', () => {
     const begin = registry.trouble;
     registry.trouble = (request, response) => {
       const isTaken = begin(request, response);
-      // the other registry knows the uploads that this one begins
+      // The other registry knows the uploads that this one starts.
       for (const id of registry.uploads.keys())
         if (!elsewhere.uploads.has(id)) elsewhere.uploads.set(id, Buffer.alloc(0));
       return isTaken;

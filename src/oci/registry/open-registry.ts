@@ -3,15 +3,15 @@ import { NodeTransport } from './http/node-transport.ts';
 import { RegistryClient } from './registry-client.ts';
 
 export interface OpenRegistryOptions {
-  /** `https://host:port`, or http where that is allowed (registryUrlProblem). */
+  /** `https://host:port`, or http if it is allowed (registryUrlProblem). */
   readonly origin: string;
   readonly repository: string;
   readonly credentials: RegistryCredentials | undefined;
-  /** PEM; absent: the roots that the runtime trusts. */
+  /** PEM; absent: the root certificates that the runtime trusts. */
   readonly ca: string | undefined;
-  /** Ends every exchange and wait. */
+  /** An abort ends every request and every wait. */
   readonly signal?: AbortSignal;
-  /** NodeTransportOptions'. */
+  /** See NodeTransportOptions. */
   readonly graceMs?: number;
   readonly clock: {
     now(): number;
@@ -19,14 +19,15 @@ export interface OpenRegistryOptions {
   };
 }
 
-/** Registries that store in the cloud hash a whole layer before they answer its last byte. */
+/** Registries that store in the cloud hash a whole layer before they respond to its last byte. */
 const idleMs = 300_000;
-/** For what is taken back at the end: somebody may be waiting at the terminal. */
+/** The timeout of cleanup requests at the end: an operator may be waiting at the terminal. */
 const cleanupTimeoutMs = 10_000;
 
 /**
- * A client of one repository; nothing is sent yet. The caller closes it. `signal` ends all but a piece that is on its way, which
- * has five seconds, and `requestForCleanup`, which then has ten.
+ * Creates a client of one repository. Sends nothing yet. The caller must close it. `signal` ends all requests
+ * at once, except a chunk that is being sent, which has five more seconds, and `requestForCleanup`, which has
+ * ten.
  */
 export function openRegistry(options: OpenRegistryOptions): RegistryClient {
   const parting = (): RegistryClient =>

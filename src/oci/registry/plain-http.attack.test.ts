@@ -13,12 +13,12 @@ const credentials = { username: 'robot', password: 'pass-word' };
 interface Subject {
   readonly registry: HostileRegistry;
   readonly elsewhere: HostileRegistry;
-  /** `elsewhere` as a host that is not loopback: Linux connects 0.0.0.0 to this machine. */
+  /** The address of `elsewhere` as a host that is not loopback: Linux connects 0.0.0.0 to this machine. */
   readonly otherHost: string;
   readonly client: RegistryClient;
 }
 
-/** A registry in plain http on loopback, and a server of another host. */
+/** Starts a registry in plain http on loopback, and a server on another host. */
 async function subject(t: TestContext): Promise<Subject> {
   const registry = await HostileRegistry.start(t);
   const elsewhere = await HostileRegistry.start(t);

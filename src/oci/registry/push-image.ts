@@ -4,27 +4,30 @@ import { pushBlob } from './blobs/push-blob.ts';
 import { putManifest } from './manifests/manifests.ts';
 import type { RegistryClient } from './registry-client.ts';
 
-/** What is read of an image: an ImageSource, or one whose chunks are good until the next one is asked for. */
+/**
+ * The parts of an image that are read: an ImageSource, or one whose chunks are valid until the next one is
+ * requested.
+ */
 export type PushedImage = Omit<ImageSource, 'open'> & {
   open(blob: Descriptor): AsyncIterable<Uint8Array>;
 };
 
 export interface PushImageOptions {
-  /** Default: the image is published under its digest alone. */
+  /** Default: the image is published only under its digest. */
   readonly tag?: string;
   /** Repositories of the same registry that may have layers already. */
   readonly mountFrom?: readonly string[];
-  /** Default 8 MiB. */
+  /** Bytes; default 8 MiB. */
   readonly pieceSize?: number;
-  /** Told after each blob. */
+  /** Called after each blob. */
   readonly onBlob?: (blob: Descriptor, how: Pushed) => void;
 }
 
 const defaultPieceSize = 8 * 1024 * 1024;
 
 /**
- * Publishes an image, its manifest last: killed at any point nothing is half published, and the same call again goes on
- * with the blobs that are missing. Resolves with the manifest's digest.
+ * Publishes an image, its manifest last: after a kill at any point no incomplete image is published, and the
+ * same call continues with the missing blobs. Returns the manifest's digest.
  */
 export async function pushImage(
   client: RegistryClient,
@@ -32,7 +35,7 @@ export async function pushImage(
   options: PushImageOptions = {},
 ): Promise<string> {
   const { mountFrom = [], pieceSize = defaultPieceSize } = options;
-  // one layer may be in an image twice
+  // An image may contain the same layer twice.
   const blobs = new Map([...image.layers, image.config].map((blob) => [blob.digest, blob]));
   for (const descriptor of blobs.values()) {
     const source = { descriptor, open: () => image.open(descriptor) };

@@ -18,27 +18,32 @@ export interface RegistryClientOptions extends Patience {
   readonly origin: string;
   readonly repository: string;
   readonly credentials: RegistryCredentials | undefined;
-  /** Makes a client that takes back what was begun, also when the caller has gone; absent: this one does. */
+  /**
+   * Makes a client for cleanup requests, which also works after the caller's signal; absent: this client
+   * sends them.
+   */
   readonly parting?: () => RegistryClient;
 }
 
-/** A request to the registry. `path` is below /v2/<repository>, or a URL that the registry gave. */
+/** A request to the registry. `path` is below /v2/<repository>, or a URL that the registry returned. */
 export interface Call {
   readonly method: RegistryRequest['method'];
   readonly path: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: SentBody;
-  /** RegistryRequest's. */
+  /** See RegistryRequest. */
   readonly isFinished?: boolean;
-  /** What the right to do is asked for; default: pull and push. */
+  /** The actions of the requested right; default: pull and push. */
   readonly actions?: 'pull' | 'pull,push' | 'pull,delete';
   /** Another repository that is read, for a mount. */
   readonly from?: string;
-  /** For errors: `upload of sha256:…`. */
+  /** The operation as error messages name it: `upload of sha256:…`. */
   readonly what: string;
 }
 
-/** One repository of one registry (OCI distribution-spec 1.1): authenticates, tries again, and says what went wrong. */
+/**
+ * One repository of one registry (OCI distribution-spec 1.1): authenticates, retries, and explains errors.
+ */
 export class RegistryClient {
   readonly repository: string;
   readonly host: string;
@@ -58,7 +63,10 @@ export class RegistryClient {
     this.#authenticator = new Authenticator({ origin, credentials, patience });
   }
 
-  /** The answer to a call that may be sent twice, whatever its status. Rejects with REGISTRY_UNREACHABLE or REGISTRY_UNAUTHORIZED. */
+  /**
+   * Sends a request that may be sent twice and returns its response, whatever its status. Rejects with
+   * REGISTRY_UNREACHABLE or REGISTRY_UNAUTHORIZED.
+   */
   async call(call: Call): Promise<RegistryAnswer> {
     return this.#followed(call, (request) => {
       const { host } = request.url;
@@ -67,7 +75,9 @@ export class RegistryClient {
     });
   }
 
-  /** One try, for a call that must not be sent twice blindly: a broken connection is a value. */
+  /**
+   * Sends a request once, if it must not be sent twice blindly. A broken connection is returned, not thrown.
+   */
   async requestOnce(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
     return this.#followed(call, async (request) => {
       const answer = await attempt(this.#transport, request);
@@ -78,7 +88,7 @@ export class RegistryClient {
     });
   }
 
-  /** The same, also after the signal that ends everything else. */
+  /** Like requestOnce, but also works after the signal that ends all other requests. */
   async requestForCleanup(call: Call): Promise<RegistryAnswer | ConnectionFailure> {
     const last = this.#parting?.();
     if (last === undefined) return this.requestOnce(call);
@@ -89,7 +99,9 @@ export class RegistryClient {
     }
   }
 
-  /** Where an answer's Location leads. Throws REGISTRY_ERROR where that is less safe than the registry. */
+  /**
+   * Returns the URL in a response's Location. Throws REGISTRY_ERROR if it is less secure than the registry.
+   */
   location(answer: RegistryAnswer, call: Call): URL {
     const text = answer.headers['location'];
     const base = this.#url(call);
@@ -107,7 +119,7 @@ export class RegistryClient {
     return url;
   }
 
-  /** The error for an answer that is not the one wanted; never quotes a URL's query or our secrets. */
+  /** Returns the error for an unexpected response. It never quotes a URL's query or the credentials. */
   error(answer: RegistryAnswer, what: string, note?: string): ProductError {
     const place = `registry ${this.host}, repository ${this.repository}: ${what}`;
     const redact = (text: string): string => this.#authenticator.redact(text);
@@ -124,9 +136,9 @@ export class RegistryClient {
   }
 
   /**
-   * Goes where an answer redirects the call to, by the rules of `location`. Only 307 and 308 keep method and body (RFC 9110,
-   * 15.4): any other redirection is the answer. A redirect of HEAD says that the blob is in a storage of the registry, unless it
-   * leads to the same path, in a registry that has moved.
+   * Follows the redirects of a request, by the rules of `location`. Only 307 and 308 keep method and body
+   * (RFC 9110, 15.4): any other redirect is returned as the response. A redirect of HEAD means that the
+   * registry has the blob in another storage, unless it leads to the same path, in a registry that has moved.
    */
   async #followed<T extends RegistryAnswer | ConnectionFailure>(
     call: Call,
@@ -149,7 +161,7 @@ export class RegistryClient {
     }
   }
 
-  /** Sends the call with what we know, and once more with what a challenge asks for. */
+  /** Sends the request with the known authorization, and once more with the one that a challenge requests. */
   async #authorized<T extends RegistryAnswer | ConnectionFailure>(
     call: Call,
     send: (request: RegistryRequest) => Promise<T>,
@@ -176,7 +188,8 @@ export class RegistryClient {
 
   #request(call: Call, scopes: readonly string[]): RegistryRequest {
     const url = this.#url(call);
-    // upload locations may be of another host, which signs its URLs and is none of our credentials' business
+    // Upload locations may be on another host, which signs its URLs and must not get the registry's
+    // credentials.
     const authorization = this.#isSameOrigin(url) ? this.#authenticator.authorization(scopes) : undefined;
     return {
       method: call.method,
@@ -200,7 +213,7 @@ export class RegistryClient {
   }
 }
 
-/** Of a chain that is meant; one that goes in a circle ends there. */
+/** A legitimate chain of redirects is not longer; a circle ends there. */
 const mostRedirects = 5;
 
 const keepsMethod = (status: number): boolean => status === 307 || status === 308;
@@ -209,14 +222,17 @@ const leadsToPath = ({ headers }: RegistryAnswer, from: URL): boolean =>
   URL.canParse(headers['location'] ?? '', from.href) &&
   new URL(headers['location'] ?? '', from).pathname === from.pathname;
 
-/** The answer with a Location that does not depend on the URL that it came from. */
+/** Returns the response with an absolute Location, which does not depend on the request's URL. */
 function withLocationFrom(answer: RegistryAnswer, from: URL): RegistryAnswer {
   const { location } = answer.headers;
   if (location === undefined || !URL.canParse(location, from.href)) return answer;
   return { ...answer, headers: { ...answer.headers, location: new URL(location, from).href } };
 }
 
-/** Which server an answer is of if it is not the registry, and where a redirect leads to; no path or query, which may be signed. */
+/**
+ * Returns which server sent the response, if it is not the registry, and the host of a redirect. It contains
+ * no path or query, which may be signed.
+ */
 function originNotes({ status, headers, sentBy }: RegistryAnswer): readonly string[] {
   const remedy = status === 401 ? ' and no password; name that registry itself' : '';
   const from =

@@ -4,11 +4,11 @@ import type { RegistryAnswer } from './http/registry-transport.ts';
 
 export interface ErrorOptions {
   readonly note?: string | undefined;
-  /** Takes secrets out of what the registry says. */
+  /** Removes secrets from the registry's messages. */
   readonly redact: (text: string) => string;
 }
 
-/** The error for an answer that was not wanted. `place` says where and what was tried. */
+/** Returns the error for an unexpected response. `subject` names the registry and the operation. */
 export function registryError(answer: RegistryAnswer, subject: string, parts: ErrorOptions): ProductError {
   const { status } = answer;
   const said = saidBy(answer, parts.redact);
@@ -31,7 +31,7 @@ export function registryError(answer: RegistryAnswer, subject: string, parts: Er
   }
 }
 
-/** The codes of a registry's error (distribution-spec, error codes), such as UNSUPPORTED. */
+/** Returns the codes of a registry's error (distribution-spec, error codes), such as UNSUPPORTED. */
 export function errorCodes({ body }: RegistryAnswer): readonly string[] {
   return errorsIn(body).flatMap(({ code }) => (typeof code === 'string' ? [code] : []));
 }
@@ -41,7 +41,8 @@ function saidBy({ body }: RegistryAnswer, redact: ErrorOptions['redact']): strin
     [code, message].filter((text) => typeof text === 'string' && text !== '').join(' '),
   );
   const text = texts.filter((words) => words !== '').join(', ');
-  // text of a stranger: one line, of a length that a message can carry; a secret is known as a whole only, so it goes first
+  // The text is untrusted. It is redacted first, because a secret that was cut would not be recognized. Then
+  // one line of 300 characters is kept.
   return text === ''
     ? undefined
     : redact(text)

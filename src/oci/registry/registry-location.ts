@@ -3,11 +3,14 @@ const repositoryName = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(
 
 export const isRepository = (text: string): boolean => text.length <= 255 && repositoryName.test(text);
 
-/** A host of an image reference: a name, or an address of IPv4. */
+/** The host of an image reference: a name, or an IPv4 address. */
 const hostName = /^[a-zA-Z0-9-]+(?:\.[a-zA-Z0-9-]+)*(?::\d{1,5})?$/u;
 export const isHost = (text: string): boolean => hostName.test(text);
 
-/** What is wrong with the URL of a registry, in words that follow the name of the setting; undefined: nothing. */
+/**
+ * Returns the problem of a registry's URL, as a text that follows the name of the setting; undefined if it is
+ * valid.
+ */
 export function registryUrlProblem(text: string, allowsPlainHttp: boolean): string | undefined {
   if (!URL.canParse(text)) return 'is not a URL such as https://registry.example:5000';
   const url = new URL(text);
@@ -22,8 +25,9 @@ export function registryUrlProblem(text: string, allowsPlainHttp: boolean): stri
 }
 
 /**
- * Whether the server at `from` may send us, our password or an image, on to `to`: to https anywhere; in plain http only where it
- * is plain itself, and then to its own host or within this machine.
+ * Returns whether the server at `from` may redirect this client, with its password or an image, to `to`:
+ * https to any host; plain http only if `from` is plain http, too, and then only to the same host or within
+ * this machine.
  */
 export function isAtLeastAsSecure(from: URL, to: URL): boolean {
   if (to.protocol === 'https:') return true;

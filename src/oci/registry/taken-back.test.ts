@@ -21,7 +21,7 @@ interface Failing {
   readonly fits: (method: string, path: string) => boolean;
   readonly trouble: Trouble;
   readonly error: { readonly code: string; readonly message: RegExp };
-  /** How often an upload is begun. */
+  /** How often an upload is started. */
   readonly starts: number;
 }
 
@@ -34,12 +34,12 @@ const refused =
     return true;
   };
 
-/** Of the body the first bytes are kept, as far as a registry keeps what it got. */
+/** Keeps only the first bytes of the body, as a registry does when a connection breaks. */
 const cut: (registry: HostileRegistry) => Trouble = (registry) => async (request) => {
   const id = /uploads\/([^?]+)/u.exec(request.url ?? '')?.[1] ?? '';
   const former = registry.uploads.get(id);
   for await (const chunk of request as AsyncIterable<Buffer>) {
-    // an upload that is none is not made one
+    // Does not create an upload that does not exist.
     if (former !== undefined && former.length === 0) registry.uploads.set(id, chunk.subarray(0, 1));
     break;
   }

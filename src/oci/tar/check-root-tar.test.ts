@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { checkRoot, packRoot, type RootEntry } from '../testing/root-tar.ts';
 
-/** A device node, which the packer cannot write: the type and the numbers of another header, with a new checksum. */
+/**
+ * Returns a device node, which the packer cannot write: it changes type and numbers of another header, and
+ * its checksum.
+ */
 async function deviceNode(name: string, type: string, major: number, minor: number): Promise<Buffer> {
   const tar = await packRoot({ name });
   tar.write(type, 156);

@@ -7,19 +7,23 @@ import { tarInvalid } from './tar-header.ts';
 import { TarReader } from './tar-reader.ts';
 
 export interface RootTarOptions {
-  /** Told each entry of the tar, with its path, which has no `./` before and no `/` behind it. */
+  /** Called with each entry of the tar and its path, without a leading `./` or a trailing `/`. */
   readonly onEntry?: ((path: string, entry: TarHeader) => void) | undefined;
-  /** A layer over others, which may delete what they have (image-spec, layer.md, whiteouts). */
+  /** A layer over others: it may delete files of them (image-spec, layer.md, whiteouts). */
   readonly isUpper?: boolean;
-  /** Default archiveLimits. */
+  /** Default: archiveLimits. */
   readonly limits?: ArchiveLimits;
 }
 
 /**
- * Passes the tar of a root file system on while looking at it. ARCHIVE_INVALID, naming `what` and the entry, for names
- * that are absolute or leave the root, entries below a symbolic link, hard links to outside, to below a symbolic link or,
- * unless the layer is an upper one, to what is no file before them, device nodes other than a container's own, names that an
- * image layer reads as deletions, sparse files, a tar that is damaged or cut off, and one beyond the limits.
+ * Passes the tar of a root file system on and checks it at the same time. Throws ARCHIVE_INVALID, naming
+ * `what` and the entry, for:
+ * - names that are absolute or lead out of the root, and entries below a symbolic link;
+ * - hard links to outside, to below a symbolic link or, unless the layer is an upper one, to a file that is
+ *   not before them;
+ * - device nodes other than those of every container;
+ * - names that an image layer reads as deletions;
+ * - sparse files, a tar that is damaged or truncated, and a tar beyond the limits.
  * Symbolic links may point anywhere: they are followed inside the root only.
  */
 export async function* checkRootTar(

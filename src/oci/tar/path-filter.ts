@@ -1,10 +1,11 @@
-/** 4 MiB, of which the system gives what is used. */
+/** 4 MiB, of which the system allocates only the used part. */
 const words = 1 << 20;
 const hashes = 4;
 
 /**
- * Remembers paths in memory that is bounded, however many there are (a Bloom filter). `has` is never wrong of a path that was
- * added; of another one it is once in a million with 300,000 paths, the files of a large root, once in 6,000 with a million.
+ * Remembers paths in a bounded amount of memory, however many there are (a Bloom filter). `has` is always
+ * right for a path that was added. For another path it is wrong once in a million with 300,000 paths, the
+ * files of a large root, and once in 6,000 with a million paths.
  */
 export class BloomFilter {
   readonly #bits = new Uint32Array(words);
@@ -22,7 +23,7 @@ export class BloomFilter {
   }
 }
 
-/** Of two hashes all others are made (Kirsch and Mitzenmacher, "Less Hashing, Same Performance"). */
+/** All hashes are derived from two (Kirsch and Mitzenmacher, "Less Hashing, Same Performance"). */
 function bitsOf(path: string): readonly number[] {
   let [one, other] = [0x811c9dc5, 0x9747b28c];
   for (let index = 0; index < path.length; index += 1) {
@@ -35,7 +36,7 @@ function bitsOf(path: string): readonly number[] {
   return Array.from({ length: hashes }, (_, index) => (first + Math.imul(index, step)) & (words * 32 - 1));
 }
 
-/** Each bit of the hash comes to depend on all (MurmurHash3, fmix32). */
+/** Makes each bit of the hash depend on all others (MurmurHash3, fmix32). */
 function mixed(hash: number): number {
   const half = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   const more = Math.imul(half ^ (half >>> 13), 0xc2b2ae35);

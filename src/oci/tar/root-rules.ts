@@ -3,7 +3,10 @@ import { ProductError } from '../../errors/product-error.ts';
 import { BloomFilter } from './path-filter.ts';
 import type { TarHeader } from './tar-header.ts';
 
-/** Character devices that every container has of its own, so that those of a root under /dev are never seen (devices.txt of Linux). */
+/**
+ * Character devices that every container provides, so that those of a root under /dev are never visible
+ * (devices.txt of Linux).
+ */
 const allowedDevices: ReadonlyMap<string, string> = new Map([
   ['dev/null', '1:3'],
   ['dev/zero', '1:5'],
@@ -15,18 +18,23 @@ const allowedDevices: ReadonlyMap<string, string> = new Map([
   ['dev/ptmx', '5:2'],
 ]);
 
-/** What the entries of a root's tar may be, one after the other. It remembers names of symbolic links, and 4 MiB of files. */
+/**
+ * Checks the entries of a root's tar, one after the other. It remembers the names of symbolic links, and of
+ * files in 4 MiB of memory.
+ */
 export class RootRules {
   readonly #links = new Set<string>();
-  /** Undefined over other layers: what a hard link there is to may be in one of these. */
+  /** Undefined for a layer over others: the target of a hard link may be in one of them. */
   readonly #files: BloomFilter | undefined;
 
-  /** `isUpper`: a layer over others, which may delete what they have (image-spec, layer.md, whiteouts). */
+  /**
+   * `isUpper`: this is a layer over others, which may delete files of them (image-spec, layer.md, whiteouts).
+   */
   constructor(isUpper: boolean) {
     this.#files = isUpper ? undefined : new BloomFilter();
   }
 
-  /** ARCHIVE_INVALID, naming the entry, where a root may not have it. */
+  /** Throws ARCHIVE_INVALID, naming the entry, if a root must not contain it. */
   admit(entry: TarHeader): void {
     const path = rootPath(entry.name);
     const reason =
@@ -39,7 +47,7 @@ export class RootRules {
   }
 
   #remember({ type, target }: TarHeader, path: string): void {
-    // a hard link to a symbolic link is one itself
+    // A hard link to a symbolic link is a symbolic link, too.
     if (type === '2' || (type === '1' && this.#links.has(rootPath(target)))) this.#links.add(path);
     else this.#links.delete(path);
     if (type !== '5') this.#files?.add(path);
@@ -57,7 +65,7 @@ export class RootRules {
     const link = this.#linkAbove(path);
     if (link !== undefined)
       return `is a hard link to '${target}', which lies below the symbolic link '${link}'`;
-    // no runtime could make it
+    // No runtime could create it.
     return this.#files === undefined || this.#files.has(path)
       ? undefined
       : `is a hard link to '${target}', which is no file before it in the tar`;
@@ -94,12 +102,12 @@ function problemOfType({ type, major, minor }: TarHeader, path: string): string 
   }
 }
 
-/** Neither absolute nor, at any point of it, above the root. */
+/** Returns true if the name is not absolute and does not lead out of the root at any point. */
 function isInside(name: string): boolean {
   return name !== '' && !name.startsWith('/') && !name.split('/').includes('..') && !name.includes('\0');
 }
 
-/** A name in a root's tar without `./` before and `/` behind it; `.` is the root. */
+/** Returns a name in a root's tar without a leading `./` or a trailing `/`; `.` is the root. */
 export function rootPath(name: string): string {
   return posix.normalize(name).replace(/\/$/, '');
 }

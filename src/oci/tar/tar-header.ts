@@ -1,14 +1,14 @@
 import { ProductError } from '../../errors/product-error.ts';
 
 /**
- * What one header block of a tar says (POSIX.1-2017 pax, "ustar Interchange Format"; GNU tar's base-256 numbers). Runtimes
- * unpack layers with Go's archive/tar: it is read as that reads it, or refused.
+ * The content of one header block of a tar (POSIX.1-2017 pax, "ustar Interchange Format"; GNU tar's base-256
+ * numbers). Runtimes unpack layers with Go's archive/tar: a header is read as Go reads it, or rejected.
  */
 export interface TarHeader {
   readonly name: string;
-  /** `\0` of old tars: a file, or by its name a folder. */
+  /** `\0` in old tars: a file, or a folder if the name ends with a slash. */
   readonly type: string;
-  /** The lowest nine bits say who may read, write and run it. */
+  /** The lowest nine bits are the permissions. */
   readonly mode: number;
   readonly size: number;
   readonly target: string;
@@ -18,7 +18,7 @@ export interface TarHeader {
 
 export const blockSize = 512;
 
-/** Reads one header block; ARCHIVE_INVALID where its checksum or a number is wrong. */
+/** Parses one header block. Throws ARCHIVE_INVALID if its checksum or a number is wrong. */
 export function parseTarHeader(block: Buffer): TarHeader {
   const sum = numberAt(block, 148, 8);
   if (sum !== checksum(block))
@@ -35,20 +35,22 @@ export function parseTarHeader(block: Buffer): TarHeader {
   };
 }
 
-/** What stands before the name, which only POSIX' format (and star's, with less of it) has. */
+/**
+ * Returns the prefix of the name, which exists only in the POSIX format (and in star's, where it is shorter).
+ */
 function prefixOf(block: Buffer): string {
   const magic = block.toString('latin1', 257, 265);
   if (magic.startsWith('ustar\0'))
     return textAt(block, 345, block.toString('latin1', 508, 512) === 'tar\0' ? 131 : 155);
   if (magic === 'ustar  \0') {
-    // GNU's own format has times there; where they are none, Go takes them for a prefix
+    // GNU's format has times there. If they are not valid, Go reads them as a prefix.
     numberAt(block, 345, 12);
     numberAt(block, 357, 12);
   }
   return '';
 }
 
-/** The sum of the block's bytes with the checksum's own taken as spaces. */
+/** Returns the sum of the block's bytes, with spaces in place of the checksum. */
 function checksum(block: Buffer): number {
   let sum = 8 * 0x20;
   for (let index = 0; index < blockSize; index += 1)
@@ -62,7 +64,7 @@ function textAt(block: Buffer, start: number, length: number): string {
   return field.toString('utf8', 0, end === -1 ? length : end);
 }
 
-/** Octal digits, or, with the first bit set, a big-endian number. */
+/** Reads octal digits or, if the first bit is set, a big-endian number. */
 function numberAt(block: Buffer, start: number, length: number): number {
   if (block[start] === 0x80) {
     const value = block.subarray(start + 1, start + length).reduce((sum, byte) => sum * 256 + byte, 0);
@@ -74,7 +76,7 @@ function numberAt(block: Buffer, start: number, length: number): number {
   return text === '' ? 0 : Number.parseInt(text, 8);
 }
 
-/** The error for what is no tar, or a damaged one. */
+/** Returns the error for bytes that are not a tar, or a damaged one. */
 export function tarInvalid(message: string): ProductError {
   return new ProductError('ARCHIVE_INVALID', message);
 }

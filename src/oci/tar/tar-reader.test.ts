@@ -78,7 +78,7 @@ test('what other programs read differently is refused', async () => {
       tarFrom(prependedBlocks('x', record('size', size)), file),
       /size that cannot be read/u,
     ]),
-    // the second record's length leads back to the end of the first
+    // The second record's length leads back to the end of the first one.
     [
       tarFrom(prependedBlocks('x', `${record('a', 'b')}-5 c=d\n`), file),
       /pax records of a header cannot be read/u,
@@ -101,7 +101,7 @@ test("a header is read as Go's archive/tar reads it", () => {
   };
   const file = header('file', '0', 0);
   const prefix = { 345: 'etc' };
-  // of old tars: a folder has no content, whatever its size says
+  // In old tars, a folder has no content, whatever its size field contains.
   assert.deepEqual(read(header('old/', '\0', 512), file), ['5 old/ 512', '0 file 0']);
   assert.deepEqual(read(header('old', '\0', 512), Buffer.alloc(512, 'x'), file), ['0 old 512', '0 file 0']);
   assert.deepEqual(read(prependedBlocks('x', record('path', 'long/')), header('old', '\0', 512), file), [

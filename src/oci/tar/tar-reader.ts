@@ -1,7 +1,7 @@
 import { blockSize, parseTarHeader, tarInvalid } from './tar-header.ts';
 import type { TarHeader } from './tar-header.ts';
 
-/** Values that headers before an entry give it. */
+/** Values for an entry from the headers before it. */
 type PaxOverrides = Readonly<Record<string, string>>;
 
 type State =
@@ -10,18 +10,19 @@ type State =
   | { readonly kind: 'collect'; readonly header: TarHeader; left: number; readonly parts: Buffer[] }
   | { readonly kind: 'end' };
 
-/** No name or set of attributes needs more. */
+/** Names and sets of attributes are always shorter. */
 const extensionLimit = 1024 * 1024;
 
 /**
- * Follows a tar that passes by, in chunks of any size, and tells each entry when its header has passed. It keeps a
- * header's block, and pax records, at most. ARCHIVE_INVALID where the bytes are no tar, or `end` comes before its end.
+ * Reads a tar in chunks of any size and reports each entry after its header. It keeps at most a header's
+ * block and pax records in memory. Throws ARCHIVE_INVALID if the bytes are not a tar, or if `end` is called
+ * before its end.
  */
 export class TarReader {
   readonly #onEntry: (entry: TarHeader) => void;
   #state: State = { kind: 'header' };
   #block = Buffer.alloc(0);
-  /** Of the entry that comes: its pax records, and GNU's long names. */
+  /** For the next entry: its pax records, and GNU's long names. */
   #pax: PaxOverrides | undefined;
   #long: PaxOverrides = {};
 
@@ -34,14 +35,15 @@ export class TarReader {
     for (let at = 0; at < bytes.length;) at += this.#consume(bytes.subarray(at));
   }
 
-  /** To be called after the last byte. */
+  /** Must be called after the last byte. */
   end(): void {
     if (this.#state.kind === 'end') return;
-    // two blocks of zeros are the end by the standard; one, between entries, is what some programs write
+    // The standard requires two blocks of zeros at the end; some programs write only one, after the last
+    // entry.
     throw tarInvalid('the tar ends too early: it was cut off');
   }
 
-  /** Uses some of the bytes; answers how many. */
+  /** Consumes some of the bytes. Returns their number. */
   #consume(bytes: Buffer): number {
     const state = this.#state;
     switch (state.kind) {
@@ -88,7 +90,7 @@ export class TarReader {
     const entry = completed(header, this.#pax ?? {}, this.#long);
     this.#pax = undefined;
     this.#long = {};
-    // links and folders have no content, whatever their size says (POSIX; GNU tar and Go agree)
+    // Links and folders have no content, whatever their size field contains (POSIX; GNU tar and Go agree).
     const size = '07'.includes(entry.type) ? entry.size : 0;
     this.#state = size === 0 ? { kind: 'header' } : { kind: 'skip', left: padded(size) };
     this.#onEntry(entry);
@@ -98,7 +100,7 @@ export class TarReader {
     const bytes = content.subarray(0, size);
     if (type === 'g') this.#checkGlobal(Object.keys(paxRecords(bytes)));
     else if (type === 'x') {
-      // Go takes the last one alone, POSIX knows one
+      // Go uses only the last one, and POSIX defines only one.
       if (this.#pax !== undefined) throw tarInvalid('an entry has two headers of pax records');
       this.#pax = paxRecords(bytes);
     } else
@@ -109,7 +111,10 @@ export class TarReader {
     this.#state = { kind: 'header' };
   }
 
-  /** Go leaves global records to its caller, and forgets what stood before them; other programs do neither. */
+  /**
+   * Rejects dangerous global records. Go leaves them to its caller and forgets the headers before them; other
+   * programs do neither.
+   */
   #checkGlobal(keys: readonly string[]): void {
     const key = keys.find((name) => ['path', 'linkpath', 'size'].includes(name) || isSparse(name));
     if (key !== undefined) throw tarInvalid(`a global pax header holds '${key}', which belongs to an entry`);
@@ -148,7 +153,7 @@ function sizeOf(text: string | undefined): number | undefined {
 
 const padded = (size: number): number => Math.ceil(size / blockSize) * blockSize;
 
-/** Records of the form "<length> <key>=<value>\n", the length counting all of it. */
+/** Parses records of the form "<length> <key>=<value>\n"; the length is that of the whole record. */
 function paxRecords(bytes: Buffer): PaxOverrides {
   const records: [string, string][] = [];
   for (let at = 0; at < bytes.length;) {

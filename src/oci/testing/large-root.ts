@@ -4,7 +4,7 @@ import { packArchive } from '../../bosh/archive/pack-archive.ts';
 
 const megabyte = 1024 * 1024;
 
-/** Writes a root file system of so many megabytes that do not compress, as tar.gz. */
+/** Writes the root file system as tar.gz. `megabytes`: the size of its content, which does not compress. */
 export async function writeLargeRoot(path: string, megabytes: number): Promise<void> {
   const content = `${path}.content`;
   const block = randomBytes(megabyte);

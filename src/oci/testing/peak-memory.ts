@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 
-/** The kernel's own high-water mark of a process (proc(5), VmHWM), in KiB, read until there is no process any more. */
+/** Reads a process's peak memory in KiB from the kernel (proc(5), VmHWM), until the process has ended. */
 export class PeakMemory {
   #peak = 0;
   #reading: Promise<void> = Promise.resolve();

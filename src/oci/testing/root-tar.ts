@@ -5,7 +5,7 @@ import { checkRootTar, type RootTarOptions } from '../tar/check-root-tar.ts';
 /** An entry of a tar, with its content. */
 export type RootEntry = Omit<Entry, 'size'> & { readonly body?: string };
 
-/** A tar with those entries, by a packer that is not ours. */
+/** Returns a tar with these entries, made by a third-party packer. */
 export async function packRoot(...entries: RootEntry[]): Promise<Buffer> {
   return Buffer.from(
     await packTar(
@@ -21,7 +21,7 @@ async function* inChunks(bytes: Buffer, size: number): AsyncGenerator<Uint8Array
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** What checkRootTar lets through of a tar that comes in chunks of `size` bytes. */
+/** Returns the output of checkRootTar for a tar that arrives in chunks of `size` bytes. */
 export async function checkRoot(tar: Buffer, size = 1000, options: RootTarOptions = {}): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of checkRootTar(inChunks(tar, size), 'root.tar', options)) chunks.push(chunk);

@@ -1,4 +1,4 @@
-/** A header block as it is asked for, with a checksum that is right. `fields` are written over it. */
+/** Returns a header block with a correct checksum. `fields` are written over it. */
 export function header(
   name: string,
   type: string,
@@ -21,19 +21,19 @@ export function header(
   return block;
 }
 
-/** A header of records or of a long name, with its content. */
+/** Returns a header of pax records or of a long name, with its content. */
 export function prependedBlocks(type: 'x' | 'g' | 'L' | 'K', content: string): Buffer {
   const body = Buffer.alloc(Math.ceil(content.length / 512) * 512);
   body.write(content);
   return Buffer.concat([header('before', type, content.length), body]);
 }
 
-/** One pax record. */
+/** Returns one pax record. */
 export function record(key: string, value: string): string {
   const rest = ` ${key}=${value}\n`;
   const length = rest.length + String(rest.length).length;
   return `${rest.length + String(length).length}${rest}`;
 }
 
-/** A tar of those blocks, with its end. */
+/** Returns a tar of these blocks, with its end. */
 export const tarFrom = (...blocks: Buffer[]): Buffer => Buffer.concat([...blocks, Buffer.alloc(1024)]);

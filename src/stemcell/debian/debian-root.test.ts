@@ -74,7 +74,7 @@ test('without asking, the newest one serves; where there is none the mirrors are
   await writeFile(join(directory, 'offered'), 'bash 6\n');
   assert.deepEqual((await make({ isOffline: true })).descriptor, first.descriptor);
   assert.deepEqual([count(await calls(), 'simulate'), count(await calls(), 'make')], [1, 1]);
-  // neither root nor mmdebstrap is needed for it
+  // It needs neither root nor mmdebstrap.
   await make({ isOffline: true, user: 1000, path: directory });
 });
 
@@ -153,7 +153,7 @@ test('interrupted, it is over when mmdebstrap has taken its root away, and nothi
 
 test('what a killed build left is removed by the next, what a running one makes is not', async (t) => {
   const { cache, make } = await workbench(t);
-  const ended = join(cache, '.key-list.4194305'); // above the largest pid there can be
+  const ended = join(cache, '.key-list.4194305'); // larger than any pid
   const running = join(cache, `.key-list.${process.ppid}`);
   await mkdir(ended, { recursive: true });
   await mkdir(running);

@@ -20,25 +20,28 @@ import { requestKey } from './root-request.ts';
 import type { MmdebstrapContext } from './run-mmdebstrap.ts';
 import { checkMachine, listPackages, makeRoot } from './run-mmdebstrap.ts';
 
-/** A Debian root, as the one layer of an image. */
+/** A Debian root, which is the only layer of an image. */
 export interface DebianRoot extends Layer {
   readonly image: ImageSource;
-  /** One package a line: name, version, architecture. */
+  /** One package per line: name, version, architecture. */
   readonly packages: string;
 }
 
 export interface CacheOptions {
   readonly directory: string;
-  /** Take the newest root for the same request, without asking the mirrors whether they have newer packages. */
+  /**
+   * Take the newest cached root for the same request, without a request to the mirrors for newer packages.
+   */
   readonly isOffline: boolean;
-  /** Of this machine, which mmdebstrap makes the root for. */
+  /** The architecture of this machine; mmdebstrap makes the root for it. */
   readonly architecture: Architecture;
   readonly log: (line: string) => void;
 }
 
 /**
- * The root for a request: from the cache where it has one of the packages that the mirrors have now, else made. An entry
- * of the cache is a folder that appears whole; one that was damaged is made anew.
+ * Returns the root for a request: from the cache, if it has one with the packages that the mirrors have now,
+ * otherwise a new one. An entry of the cache is a folder that appears as a whole; a damaged entry is made
+ * again.
  */
 export async function debianRoot(
   request: RootRequest,
@@ -78,8 +81,9 @@ const imageFolder = 'image';
 const packagesFile = 'packages.txt';
 
 /**
- * Undefined where the entry is not there, or is damaged, and then it is removed. The layer is read to its end for that, a
- * second's work: it would be found out only in the middle of a build, and again in each that follows.
+ * Opens an entry of the cache. Returns undefined if it does not exist or is damaged; a damaged entry is
+ * removed. For this check the layer is read to its end, which takes a second: otherwise a damage would appear
+ * only in the middle of a build, and again in each later one.
  */
 async function openCacheEntry(entry: string): Promise<DebianRoot | undefined> {
   try {
@@ -112,13 +116,14 @@ async function buildCacheEntry(
     await writeLayout(join(partial, imageFolder), async (blobs) => {
       const { stdout, ended } = makeRoot(request, list, context);
       const [layer, making] = await Promise.allSettled([
-        // where nobody reads on, mmdebstrap is not to wait for it
+        // If adding the layer fails, nothing reads the pipe any more, and mmdebstrap would block on it.
         addTarLayer(blobs, { bytes: stdout, what: 'the root that mmdebstrap makes' }).finally(() =>
           stdout.destroy(),
         ),
         ended,
       ]);
-      // it ended by itself: what it said is the better reason for a tar that was cut off; else it ended because of the layer
+      // If mmdebstrap ended by itself, its message explains a truncated tar better. Otherwise it ended
+      // because adding the layer failed.
       if (making.status === 'rejected' && (layer.status === 'fulfilled' || stdout.readableEnded))
         throw making.reason;
       if (layer.status === 'rejected') throw layer.reason;
@@ -129,7 +134,7 @@ async function buildCacheEntry(
     await rename(partial, entry);
   } catch (error) {
     await removeTree(partial, { within: dirname(entry) });
-    // another build of the same root was faster
+    // Another build of the same root was faster.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY')) throw error;
   }
 }

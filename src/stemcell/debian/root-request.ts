@@ -4,18 +4,21 @@ import { join } from 'node:path';
 import type { Profile } from '../profile.ts';
 import { profileSettings } from '../profile.ts';
 
-/** What a Debian root is made from. Two equal ones with an equal package list are equal bytes. */
+/** The inputs of a Debian root. Two equal requests with equal package lists give equal bytes. */
 export interface RootRequest {
   readonly suite: string;
-  /** URLs or sources.list lines as mmdebstrap takes them; empty: its own choice, with security updates. */
+  /**
+   * URLs or sources.list lines as mmdebstrap accepts them; empty: mmdebstrap's default, with security
+   * updates.
+   */
   readonly mirrors: readonly string[];
-  /** Packages by name, sorted, beside those that are required in Debian. */
+  /** Names of packages, sorted, without those that Debian requires. */
   readonly packages: readonly string[];
   /** Seconds since 1970: no file is younger. */
   readonly epoch: number;
 }
 
-/** What the CPI's scripts, our agent, an upstream agent and an operator on the VM call. */
+/** Programs that the CPI's scripts, the embedded agent, an upstream agent and an operator on the VM call. */
 const basePackages = [
   ...[
     'bash',
@@ -37,7 +40,7 @@ export function rootRequest(options: {
   readonly suite: string;
   readonly profile: Profile;
   readonly mirrors: readonly string[];
-  /** More packages, by name. */
+  /** Names of more packages. */
   readonly include: readonly string[];
   readonly epoch: number;
 }): RootRequest {
@@ -53,24 +56,24 @@ export function rootRequest(options: {
 
 const customizeScript = join(import.meta.dirname, 'customize.sh');
 
-/** Documentation in every language is a third of a small root. */
+/** Documentation in all languages is a third of a small root. */
 const excluded = [
   ...['/usr/share/doc/*', '/usr/share/info/*', '/usr/share/locale/*', '/usr/share/man/*'],
   '/usr/share/lintian/*',
 ];
 
-/** mmdebstrap's arguments, but for suite, output and mirrors, which come last, in that order. */
+/** Returns mmdebstrap's options. Suite, output and mirrors must follow, in that order. */
 export function mmdebstrapOptions(request: RootRequest): readonly string[] {
   return [...optionsOf(request), `--customize-hook=${customizeScript}`];
 }
 
-/** Without the script's, which is somewhere else in each checkout. */
+/** Returns the options without that of the customize script, whose path differs in each checkout. */
 function optionsOf({ packages }: RootRequest): readonly string[] {
   return [
     '--mode=root',
     '--variant=minbase',
     '--format=tar',
-    // every container has a /dev of its own
+    // Every container has its own /dev.
     '--skip=output/dev',
     `--include=${packages.join(',')}`,
     ...excluded.map((path) => `--dpkgopt=path-exclude=${path}`),
@@ -78,7 +81,7 @@ function optionsOf({ packages }: RootRequest): readonly string[] {
   ];
 }
 
-/** Names all that decides what a root holds, but for the versions of its packages. */
+/** Returns a key of everything that determines the content of a root, except the versions of its packages. */
 export async function requestKey(request: RootRequest): Promise<string> {
   const script = await readFile(customizeScript, 'utf8');
   return createHash('sha256')

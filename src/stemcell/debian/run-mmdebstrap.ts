@@ -7,20 +7,26 @@ import { mmdebstrapOptions } from './root-request.ts';
 import { terminateGroup } from './terminate-group.ts';
 
 export interface MmdebstrapContext {
-  /** Aborted: mmdebstrap is told to end, takes its temporary root away, and has done so when the calls reject. */
+  /** An abort terminates mmdebstrap. It removes its temporary root before the calls reject. */
   readonly signal: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Effective user of this process. */
+  /** The effective user of this process. */
   readonly user: number | undefined;
 }
 
 interface Run {
   readonly stdout: Readable;
-  /** What it said on stderr; rejects with STEMCELL_BUILD_FAILED. To be awaited beside the reading of stdout. */
+  /**
+   * Resolves with mmdebstrap's output on stderr; rejects with STEMCELL_BUILD_FAILED. Await it while reading
+   * stdout.
+   */
   readonly ended: Promise<string>;
 }
 
-/** STEMCELL_BUILD_UNSUPPORTED says what this machine lacks to make a Debian root. Resolves with mmdebstrap's version. */
+/**
+ * Rejects with STEMCELL_BUILD_UNSUPPORTED and the missing requirement if this machine cannot make a Debian
+ * root. Returns mmdebstrap's version.
+ */
 export async function checkMachine(context: MmdebstrapContext): Promise<string> {
   const version = await versionOf(context);
   const missing = [
@@ -43,7 +49,10 @@ async function versionOf(context: MmdebstrapContext): Promise<string | undefined
   }
 }
 
-/** The packages and versions that the mirrors have now for this request, one a line, sorted. Takes some seconds. */
+/**
+ * Returns the packages and versions that the mirrors have now for this request, one per line, sorted. Takes
+ * some seconds.
+ */
 export async function listPackages(request: RootRequest, context: MmdebstrapContext): Promise<string> {
   const words = [...mmdebstrapOptions(request), '--simulate', '--verbose'];
   const { stdout, ended } = start(
@@ -52,7 +61,7 @@ export async function listPackages(request: RootRequest, context: MmdebstrapCont
     variables(request),
   );
   const [output, said] = await Promise.all([text(stdout), ended]);
-  // apt-get's own format: "Inst <package> (<version> <origin> [<architecture>])"
+  // The format of apt-get: "Inst <package> (<version> <origin> [<architecture>])"
   const found = `${output}\n${said}`.matchAll(/^Inst (\S+) \((\S+) /gm);
   const packages = new Set([...found].map(([, name, version]) => `${name} ${version}\n`));
   if (packages.size === 0)
@@ -63,7 +72,7 @@ export async function listPackages(request: RootRequest, context: MmdebstrapCont
   return [...packages].toSorted().join('');
 }
 
-/** The root as a tar, while it is made. `packagesFile` is written before the tar begins. */
+/** Returns the root as a tar, while it is being made. `packagesFile` is written before the tar begins. */
 export function makeRoot(request: RootRequest, packagesFile: string, context: MmdebstrapContext): Run {
   return start([...mmdebstrapOptions(request), ...directory(request, '-')], context, {
     ...variables(request),
@@ -89,7 +98,8 @@ function start(
   const child = spawn('mmdebstrap', words, {
     env: { ...environment, ...more },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // a process group: what it runs in the root has to end too, before the root can go
+    // mmdebstrap runs in its own process group: its programs in the root must end, too, before the root can
+    // be removed.
     detached: true,
   });
   const interrupt = (): void => {
@@ -105,13 +115,13 @@ function start(
     child.on('error', reject);
     child.on('close', (code, end) => {
       signal.removeEventListener('abort', interrupt);
-      // told to end, it still has taken its root away
+      // After the abort, mmdebstrap has removed its root.
       if (signal.aborted) reject(signal.reason);
       else if (code === 0) resolve(said);
       else reject(failure(said, code ?? end));
     });
   });
-  // it is awaited beside the reading of stdout, which may fail first
+  // It is awaited while stdout is read, which may fail first.
   ended.catch(() => undefined);
   return { stdout: child.stdout, ended };
 }

@@ -1,6 +1,5 @@
 /**
- * Sends SIGTERM to a process group, by the id of the process that was started as its leader. One that is
- * gone has ended.
+ * Sends SIGTERM to a process group, identified by its leader's process id. Ignores a group that has ended.
  */
 export function terminateGroup(leader: number): void {
   try {

@@ -1,25 +1,26 @@
-/** Where an image is brought to. */
+/** The destination of an image. */
 export type Destination =
   | { readonly kind: 'containerd'; readonly address: string | undefined }
   | { readonly kind: 'kind'; readonly cluster: string }
   | { readonly kind: 'minikube'; readonly profile: string };
 
-/** The program that brings it there. */
+/** The program that imports the image. */
 export interface ImageImporter {
   readonly program: string;
-  /** `file` is the path of the archive, for those that do not read it from stdin. */
+  /** `file` is the path of the archive, for programs that do not read it from stdin. */
   readonly words: (file: string) => readonly string[];
   readonly reads: 'stdin' | 'file';
   readonly install: string;
 }
 
-/** The namespace of containerd in which a kubelet looks (containerd: docs/cri/architecture.md). */
+/** The namespace of containerd that a kubelet uses (containerd: docs/cri/architecture.md). */
 const namespace = 'k8s.io';
 
 /**
- * - containerd: `ctr images import -`, which unpacks too, so that the first pod does not wait for it.
- * - kind: `kind load image-archive FILE`, into every node of the cluster (kind.sigs.k8s.io, quick start). It reads the
- *   file once a node, so it cannot be a pipe.
+ * - containerd: `ctr images import -`, which also unpacks the image, so that the first pod does not wait for
+ *   that.
+ * - kind: `kind load image-archive FILE`, into every node of the cluster (kind.sigs.k8s.io, quick start). It
+ *   reads the file once per node, so the file cannot be a pipe.
  * - minikube: `minikube image load -` (minikube.sigs.k8s.io, commands/image).
  */
 export function importerFor(destination: Destination): ImageImporter {

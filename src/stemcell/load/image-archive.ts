@@ -6,14 +6,14 @@ import type { Descriptor, ImageSource } from '../../oci/image-source.ts';
 import { containerdName, layoutVersion, referenceName } from '../../oci/layout/layout-paths.ts';
 import { mediaTypes } from '../../oci/media-types.ts';
 
-/** The name by which the CPI's VMs ask for the image. */
+/** Returns the name under which the CPI's VMs request the image. */
 export function pinnedReference({ host, repository }: ImageName, { digest }: Descriptor): string {
   return `${host}/${repository}@${digest}`;
 }
 
 /**
- * An image as the tar of an OCI layout, verified and made while it is read. It is in there under two names: its tag, and
- * its digest, because a node has to find it by the name that a pod asks for.
+ * Returns an image as the tar of an OCI layout, verified and made while it is read. The tar has the image
+ * under two names, its tag and its digest, because a node has to find it under the name that a pod requests.
  */
 export function imageArchive(image: ImageSource, name: ImageName): AsyncIterable<Uint8Array> {
   const { descriptor, config, layers, manifest } = image;

@@ -16,7 +16,7 @@ import { loadStemcell } from './load-stemcell.ts';
 const words = async ({ directory }: LoadBench): Promise<string[]> =>
   (await readFile(join(directory, 'words'), 'utf8')).trimEnd().split('\n');
 
-/** The names under which the archive has the image, having found every blob of it in there. */
+/** Returns the names of the image in the archive. Checks that the archive contains every blob. */
 async function namesIn({ directory, image }: LoadBench, archive: string): Promise<unknown[]> {
   const out = join(directory, 'unpacked');
   await unpackArchive(join(directory, archive), out);
@@ -24,7 +24,7 @@ async function namesIn({ directory, image }: LoadBench, archive: string): Promis
   const index = JSON.parse(await readFile(path, 'utf8')) as {
     manifests: { annotations: Record<string, string> }[];
   };
-  // opened under each name in turn: there is one image with several
+  // Opened under each name in turn: there is one image with several names.
   for (const manifest of index.manifests) {
     await writeFile(path, JSON.stringify({ ...index, manifests: [manifest] }));
     assert.deepEqual((await openLayout(out)).descriptor.digest, image.descriptor.digest);
@@ -58,7 +58,7 @@ test('kind gets a file, which goes when it is done', async (t) => {
   assert.equal((await readFile(join(bench.directory, 'stdin'))).length, 0);
 });
 
-/** Where this process makes temporary files, until the test ends. */
+/** Sets the directory for this process's temporary files until the test ends. */
 async function temporaryDirectory(t: TestContext): Promise<string> {
   const directory = await scratchDirectory(t);
   const former = process.env['TMPDIR'];
@@ -80,7 +80,7 @@ test('the file for kind goes too where kind fails', async (t) => {
   assert.deepEqual(await readdir(temporary), []);
 });
 
-/** Resolves when a file of that name below a folder has content. */
+/** Resolves when a file of this name below a directory has content. */
 async function somethingIn(directory: string, file: string): Promise<void> {
   for (;;) {
     const names = await readdir(directory, { recursive: true });

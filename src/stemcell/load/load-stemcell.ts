@@ -16,7 +16,7 @@ import { importerFor } from './destination.ts';
 import { imageArchive } from './image-archive.ts';
 import { writing } from '../../platform/write-file.ts';
 
-/** Characters of what the program said. */
+/** The number of characters of the program's output that an error message contains. */
 const kept = 4000;
 
 export interface LoadContext {
@@ -25,8 +25,9 @@ export interface LoadContext {
 }
 
 /**
- * Gives an image to a node's container runtime by the program that knows it. Idempotent. STEMCELL_LOAD_FAILED says what the
- * program said; DIGEST_MISMATCH where a blob of the image is damaged.
+ * Imports an image into a node's container runtime with the runtime's program. Idempotent.
+ * STEMCELL_LOAD_FAILED contains the program's output; rejects with DIGEST_MISMATCH if a blob of the image is
+ * damaged.
  */
 export async function loadStemcell(
   image: ImageSource,
@@ -74,7 +75,8 @@ async function run(
     });
   });
   const [fed, done] = await Promise.allSettled([pipeInto(child.stdin, input), ended]);
-  // a program that ends before it has read all says why, and the pipe says only that it ended
+  // If the program ends before it has read everything, its error has the reason; the pipe's error reports
+  // only that it ended.
   if (fed.status === 'rejected' && !isBrokenPipe(fed.reason)) throw fed.reason;
   if (done.status === 'rejected') throw done.reason;
   if (fed.status === 'rejected')

@@ -13,7 +13,10 @@ const folder = (name: string): Entry => ({ name, type: 'directory', mode: 0o755 
 const link = (name: string, linkname: string): Entry => ({ name, type: 'symlink', linkname, mode: 0o777 });
 const hard = (name: string, linkname: string): Entry => ({ name, type: 'link', linkname, mode: 0o755 });
 
-/** What the root of these layers, bottom first, lacks: nothing, or the end of the error's first sentence. */
+/**
+ * Returns the missing programs of a root: empty, or the end of the error's first sentence. The bottom layer
+ * comes first.
+ */
 async function lackOf(...layers: Entry[][]): Promise<string> {
   const root = createRootInspector();
   for (const [index, entries] of layers.entries()) {
@@ -74,7 +77,7 @@ test('what is no program is not taken for one', async () => {
     [[hard('bin/sh', 'bin/none'), file('bin/none'), file(agent)], noShell],
   ];
   for (const [index, [entries, lack]] of cases.entries()) {
-    // over an empty layer: in the lowest one links to nothing are refused before
+    // Above an empty layer: in the lowest layer, links to a missing target are rejected earlier.
     assert.equal(await lackOf([], entries), lack, `case ${index}`);
   }
 });
@@ -91,7 +94,7 @@ test('what an upper layer deletes or replaces is not there, and what it brings i
     [[whole, [file('var')]], noAgent],
     [[whole, [link('bin', 'usr/bin')]], noShell],
     [[whole, [link('bin/sh', 'dash')]], noShell],
-    // of its own layer a mark takes nothing, whatever comes first (image-spec, layer.md)
+    // A mark does not delete files of its own layer, in whatever order they come (image-spec, layer.md).
     [[whole, [file(`${bin}/.wh..wh..opq`), file(agent)]], ''],
     [[whole, [file(agent), file(`${bin}/.wh..wh..opq`)]], ''],
     [[whole, [file(agent), file('var/.wh.vcap')]], ''],

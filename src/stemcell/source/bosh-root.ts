@@ -2,11 +2,13 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { RootTarOptions } from '../../oci/tar/check-root-tar.ts';
 import { RootPrograms } from './root-programs.ts';
 
-/** Watches the entries of a root pass by; what a VM cannot do without is looked for. */
+/** Inspects the entries of a root while it is read, and looks for the programs that a VM needs. */
 export interface RootInspector {
-  /** To be told the entries of the next layer; the lowest one comes first. */
+  /**
+   * Returns the function that must be called with each entry of the next layer. The lowest layer comes first.
+   */
   nextLayer(): NonNullable<RootTarOptions['onEntry']>;
-  /** STEMCELL_INVALID, naming `what`, where the root has no agent or no shell that can be run. */
+  /** Throws STEMCELL_INVALID, naming `what`, if the root has no executable agent or shell. */
   check(what: string): void;
 }
 

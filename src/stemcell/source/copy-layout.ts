@@ -24,15 +24,16 @@ export interface LayoutRequest {
   readonly source: string;
   readonly architecture: Architecture;
   readonly isArchitectureRequired?: boolean;
-  /** Name of the image in the layout; absent: the only one. */
+  /** Name of the image in the layout; absent if there is only one. */
   readonly reference?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Copies the image of a folder in OCI layout, so that it stays the same image, and looks at every layer on the way. Of
- * several images it is the one for the architecture; the only one has to be for it where it was asked for (INVALID_ARGUMENT),
- * and else for one of which there are stemcells (IMAGE_INVALID).
+ * Copies the image of a folder in OCI layout, so that it stays the same image, and checks every layer at the
+ * same time. If there are several images, it takes the one for the architecture. If there is only one, it
+ * must be for the architecture that --architecture gave (INVALID_ARGUMENT); without --architecture, for any
+ * architecture with stemcells (IMAGE_INVALID).
  */
 export async function copyLayout(
   blobs: BlobWriter,
@@ -56,7 +57,7 @@ export async function copyLayout(
   const config = parseObject(await buffer(image.open(image.config)), what);
   const { os } = config;
   const architecture = architectures.find((known) => known === config['architecture']);
-  // its cid would name none, and it would be sent to nodes of each
+  // Its cid could not name the architecture, and the stemcell would be sent to nodes of every architecture.
   if (os !== 'linux' || architecture === undefined)
     throw imageInvalid(
       `'${directory}' has an image for ${String(os)}/${String(config['architecture'])}, and stemcells are for ${architectures.join(' and ')} under linux: name a layout with such an image`,

@@ -13,21 +13,22 @@ import { tarInvalid } from '../../oci/tar/tar-header.ts';
 import type { TarHeader } from '../../oci/tar/tar-header.ts';
 import { TarReader } from '../../oci/tar/tar-reader.ts';
 
-/** What a stemcell can be made from: a folder in OCI layout, or a file, which may be compressed. */
+/** The possible sources of a stemcell: a folder in OCI layout, or a file, which may be compressed. */
 export type Source =
   | { readonly kind: 'layout' }
   | { readonly kind: 'stemcell' | 'root'; readonly compression: 'none' | 'gzip' | 'zstd' };
 
 /**
- * Tells by the content, not by the name. FILE_NOT_FOUND, INVALID_ARGUMENT or ARCHIVE_INVALID for what is none of them; the tar of a
- * container image is INVALID_ARGUMENT, and the error says how it becomes a folder in OCI layout.
+ * Detects the kind of a source by its content, not by its name. Rejects with FILE_NOT_FOUND, INVALID_ARGUMENT
+ * or ARCHIVE_INVALID if it is none of them. The tar of a container image is INVALID_ARGUMENT; the error says
+ * how to convert it to a folder in OCI layout.
  */
 export async function findKind(path: string, limits: ArchiveLimits = archiveLimits): Promise<Source> {
   const found = await stat(path).catch((error: unknown) => {
     throw fileNotFound(path, error) ?? error;
   });
   if (found.isDirectory()) return { kind: 'layout' };
-  // opening a pipe waits for who writes it
+  // Opening a pipe would wait for a writer.
   if (!found.isFile())
     throw new ProductError(
       'INVALID_ARGUMENT',
@@ -45,12 +46,15 @@ export async function findKind(path: string, limits: ArchiveLimits = archiveLimi
 
 type Content = 'stemcell' | 'root' | ImageTar;
 
-/** A stemcell archive has some six files, the image among them; a root of which as many come first is none. */
+/**
+ * A stemcell archive has about six files, including the image. An archive with this many entries and no known
+ * name among them is not a stemcell.
+ */
 const looked = 32;
 
 /**
- * Tells content by the first entry that says it: a stemcell archive has flat files alone, of which two have known names; a root has
- * folders.
+ * Detects the content by the first distinctive entry: a stemcell archive has only files at the top level, two
+ * of them with known names; a root has folders.
  */
 class ContentGuess {
   kind: Content | undefined;
@@ -66,7 +70,7 @@ class ContentGuess {
     else if (!isFile || inner.includes('/') || this.#seen >= looked) this.kind = 'root';
   }
 
-  /** To be called when the tar has ended; undefined for an empty one. */
+  /** Must be called when the tar has ended. Returns undefined for an empty tar. */
   end(): Content | undefined {
     return this.kind ?? this.#image.kind ?? (this.#seen > 0 ? 'root' : undefined);
   }

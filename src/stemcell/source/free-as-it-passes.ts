@@ -4,15 +4,16 @@ import { runInNewContext } from 'node:vm';
 const step = 4 * 1024 * 1024;
 
 /**
- * Passes the bytes on and has the runtime give back, every 4 MB, what has passed. By itself it waits until some 64 MB of
- * buffers nobody refers to have piled up, at several places of a pipeline at once. Ends with the signal's reason.
+ * Passes the bytes on and runs the garbage collection every 4 MB. By itself the runtime waits until about 64
+ * MB of unused buffers have accumulated, at several places of a pipeline at once. Ends with the signal's
+ * reason.
  */
 export async function* freeAsItPasses(
   source: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   const collect = collector();
-  // what starting the program left behind
+  // Collects what the start of the program left behind.
   collect('major');
   let passed = 0;
   for await (const chunk of source) {
@@ -26,7 +27,10 @@ export async function* freeAsItPasses(
   }
 }
 
-/** The runtime's own collection, which takes about a millisecond for what is young; v8 shows it to new contexts only. */
+/**
+ * Returns the runtime's garbage collection, which takes about a millisecond for young objects. v8 exposes it
+ * only to new contexts.
+ */
 function collector(): (type: 'minor' | 'major') => void {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');

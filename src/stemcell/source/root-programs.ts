@@ -2,23 +2,26 @@ import { posix } from 'node:path';
 import { rootPath } from '../../oci/tar/root-rules.ts';
 import type { TarHeader } from '../../oci/tar/tar-header.ts';
 
-/** `target`: of a symbolic link; undefined: a program. */
+/** `target`: the target of a symbolic link; undefined for a program. */
 interface Entry {
   readonly layer: number;
   readonly target: string | undefined;
 }
 
-/** As Linux has it (path_resolution(7)). */
+/** Linux follows no more links than this (path_resolution(7)). */
 const mostLinks = 40;
 const deletion = '.wh.';
 const opaque = '.wh..wh..opq';
 
-/** Programs and symbolic links of a root in layers, of which an upper one may take what lower ones have (image-spec, layer.md). */
+/**
+ * Programs and symbolic links of a root in layers. An upper layer may delete files of lower ones (image-spec,
+ * layer.md).
+ */
 export class RootPrograms {
   readonly #found = new Map<string, Entry>();
-  /** The highest layer that has deleted the path and all below it. */
+  /** The highest layer that has deleted this path and everything below it. */
   readonly #deleted = new Map<string, number>();
-  /** The highest layer that has deleted all below the path. */
+  /** The highest layer that has deleted everything below this path. */
   readonly #emptied = new Map<string, number>();
   #layer = -1;
 
@@ -27,7 +30,7 @@ export class RootPrograms {
     return (path, entry) => this.#addEntry(path, entry);
   }
 
-  /** Whether a program is there, with links followed inside of the root. */
+  /** Returns whether a program exists. Links are followed inside the root. */
   has(path: string): boolean {
     let [place, rest, links] = ['', path.split('/'), 0];
     for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
@@ -61,11 +64,11 @@ export class RootPrograms {
       const linked = this.#at(rootPath(target));
       return linked && { ...linked, layer };
     }
-    // who may run it is not asked: the CPI does as root, who may what anybody may
+    // Any execute bit counts, because the CPI runs the program as root.
     return '07'.includes(type) && (mode & 0o111) !== 0 ? { layer, target: undefined } : undefined;
   }
 
-  /** Undefined where there is neither a program nor a link, or a layer above it has deleted it. */
+  /** Returns undefined if there is neither a program nor a link, or if an upper layer has deleted it. */
   #at(path: string): Entry | undefined {
     const found = this.#found.get(path);
     if (found === undefined) return undefined;
@@ -80,7 +83,7 @@ export class RootPrograms {
   }
 }
 
-/** Of a path in the root without `/` before it; the root is ''. */
+/** Returns the parent of a path in the root without a leading `/`; the root is ''. */
 function parentOf(path: string): string {
   const parent = posix.dirname(path);
   return parent === '.' ? '' : parent;

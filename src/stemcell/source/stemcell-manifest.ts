@@ -2,19 +2,22 @@ import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
-/** What is kept of a heavy stemcell's stemcell.MF (bosh-cli: stemcell/manifest.go). */
+/** The used properties of a heavy stemcell's stemcell.MF (bosh-cli: stemcell/manifest.go). */
 export interface StemcellManifest {
   readonly name: string;
   readonly version: string;
   readonly operatingSystem: string;
-  /** Of the image; bare hex is SHA-1. */
+  /** The digest of the image; bare hex is SHA-1. */
   readonly digest: string;
 }
 
 /** Image formats that are the tar of a root file system. */
 const rootFormats: readonly string[] = ['warden-tar', 'general-tar'];
 
-/** Reads stemcell.MF. STEMCELL_INVALID says what is wrong, or that the image is the disk of a machine. */
+/**
+ * Parses stemcell.MF. STEMCELL_INVALID names the problem, for example that the image is the disk of a virtual
+ * machine.
+ */
 export function parseStemcellManifest(text: string): StemcellManifest {
   const problems = new ConfigErrors();
   const root = rootField(parseYaml(text, 'stemcell.MF', 'STEMCELL_INVALID'), problems);

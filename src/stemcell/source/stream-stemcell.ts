@@ -16,19 +16,20 @@ import { decompressed, isDecompressionError } from '../../oci/layer/decompressed
 import type { StemcellManifest } from './stemcell-manifest.ts';
 import { parseStemcellManifest } from './stemcell-manifest.ts';
 
-/** A manifest of some kilobytes is usual. */
+/** Usual manifests have some kilobytes. */
 const manifestLimit = 1024 * 1024;
 
 export interface PackedStemcell {
   readonly compression: 'none' | 'gzip' | 'zstd';
-  /** Default archiveLimits. */
+  /** Default: archiveLimits. */
   readonly limits?: ArchiveLimits;
 }
 
 /**
- * Reads a stemcell archive (.tgz, the tar in it, or that in zstd) once from front to back, and hands its image over while it passes: nothing is unpacked.
- * `takeImage` reads it to its end. Resolves when the image's digest has been found to be that of stemcell.MF, whichever
- * comes first in the archive. ARCHIVE_INVALID, STEMCELL_INVALID or DIGEST_MISMATCH name archive and cause.
+ * Reads a stemcell archive (.tgz, a plain tar, or a tar in zstd) as a stream, and passes its image on:
+ * nothing is unpacked. `takeImage` must read the image to its end. Resolves after the image's digest was
+ * verified against stemcell.MF, whichever of them comes first in the archive. ARCHIVE_INVALID,
+ * STEMCELL_INVALID or DIGEST_MISMATCH name the archive and the cause.
  */
 export async function streamStemcell<Result>(
   path: string,
@@ -101,7 +102,7 @@ async function take<Result>(
   return { result, digests: hashes.map(({ algorithm, hash }) => ({ algorithm, hex: hash.digest('hex') })) };
 }
 
-/** stemcell.MF calls it sha1 whatever the algorithm is (bosh-utils: crypto/multiple_digest.go). */
+/** stemcell.MF uses the key sha1 for every algorithm (bosh-utils: crypto/multiple_digest.go). */
 function verify(path: string, manifest: StemcellManifest, digests: readonly Digest[]): void {
   const expected = strongestDigest(parseDigests(manifest.digest));
   const found = digests.find(({ algorithm }) => algorithm === expected.algorithm);

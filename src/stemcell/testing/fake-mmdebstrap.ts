@@ -27,8 +27,9 @@ cat "$NOTES/root.tar"
 `;
 
 /**
- * Stands for mmdebstrap with the environment that this resolves with: offers the packages in `directory`'s file `offered`, makes
- * the root in `root.tar`, notes its calls. With `broken` there it fails, with `slow` it works until it is interrupted.
+ * Creates a fake mmdebstrap and returns the environment that selects it. It offers the packages in
+ * `directory`'s file `offered`, returns the root in `root.tar`, and records its calls. If a file `broken`
+ * exists it fails; if a file `slow` exists it works until it is interrupted.
  */
 export async function fakeMmdebstrap(directory: string): Promise<{ PATH: string; NOTES: string }> {
   const bin = join(directory, 'bin');

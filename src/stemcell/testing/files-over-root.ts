@@ -9,7 +9,7 @@ interface FileOverRoot {
   readonly target: string;
 }
 
-/** Files of an image's layers over the root, by name. */
+/** Returns the files of an image's layers above the root, by name. */
 export async function filesOverRoot(layout: string): Promise<Map<string, FileOverRoot>> {
   const image = await openLayout(layout);
   const found = new Map<string, FileOverRoot>();

@@ -10,7 +10,7 @@ import type { Destination } from '../load/destination.ts';
 import { loadStemcell } from '../load/load-stemcell.ts';
 import { lookAlikeStemcell } from './look-alike.ts';
 
-/** Of the image that a LoadBench loads. */
+/** The name of the image that a LoadBench loads. */
 export const loadedName = parseImageName('registry.example/stemcells/noble:1.10');
 
 export interface LoadBench {
@@ -20,7 +20,10 @@ export interface LoadBench {
   readonly load: (destination: Destination, environment?: Record<string, string>) => Promise<void>;
 }
 
-/** Its ctr, kind and minikube note their words and their input, and end as $FAIL says. */
+/**
+ * Creates fake ctr, kind and minikube, which record their arguments and their input, and fail if $FAIL is
+ * set.
+ */
 export async function loadBench(t: TestContext): Promise<LoadBench> {
   const directory = await scratchDirectory(t);
   const bin = join(directory, 'bin');

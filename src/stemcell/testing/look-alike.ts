@@ -6,7 +6,7 @@ import { packArchive } from '../../bosh/archive/pack-archive.ts';
 
 type Entries = Parameters<typeof packTar>[0];
 
-/** What stock stemcells for containers have in agent.json (bosh-linux-stemcell-builder: stages/base_warden). */
+/** The agent.json of stock stemcells for containers (bosh-linux-stemcell-builder: stages/base_warden). */
 const agentJson = JSON.stringify({
   Platform: {
     Linux: {
@@ -32,7 +32,10 @@ const link = (name: string, linkname: string): Entries[number] => ({
   header: { name, type: 'symlink', size: 0, linkname },
 });
 
-/** The root of a stock stemcell by its looks: systemd as PID 1, the agent's paths. Nothing in it runs. */
+/**
+ * Returns a root that looks like that of a stock stemcell: systemd as PID 1, the agent's paths. Nothing in it
+ * runs.
+ */
 export async function sampleBoshRoot(...more: Entries): Promise<Buffer> {
   const entries: Entries = [
     folder('./'),
@@ -51,22 +54,22 @@ export async function sampleBoshRoot(...more: Entries): Promise<Buffer> {
     ),
     ...more,
   ];
-  // one time for all, or two of them made in different seconds would differ
+  // All entries have the same time: otherwise two tars that are made in different seconds would differ.
   const dated = entries.map((entry) => ({ ...entry, header: { ...entry.header, mtime: new Date(0) } }));
   return Buffer.from(await packTar(dated));
 }
 
 export interface LookAlike {
   readonly image?: Buffer;
-  /** Text of stemcell.MF in place of the right one. */
+  /** The text of stemcell.MF, in place of the correct one. */
   readonly manifest?: string;
   readonly digest?: string;
-  /** Names of the archive's files, in this order. */
+  /** The names of the archive's files, in this order. */
   readonly order?: readonly ('stemcell.MF' | 'image' | 'packages.txt' | 'apply_spec.yml')[];
   readonly isPlain?: boolean;
 }
 
-/** A heavy stemcell archive as upstream makes it. Resolves with its path. */
+/** Writes a heavy stemcell archive as upstream makes it. Returns its path. */
 export async function lookAlikeStemcell(
   directory: string,
   {

@@ -7,11 +7,11 @@ import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { convertStemcell } from '../convert-stemcell.ts';
 import type { PublishedStemcell } from '../publish.ts';
 
-/** As registries and layouts name content. */
+/** Returns a digest as registries and layouts write it. */
 export const digestOf = (bytes: Uint8Array): string =>
   `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
-/** A folder and what turns sources in it into stemcells, with outputs beside them. */
+/** A directory with sources, and functions that convert them into stemcells beside them. */
 export interface Workshop {
   readonly directory: string;
   readonly convert: (
@@ -25,7 +25,7 @@ export interface Workshop {
       reference?: string;
     },
   ) => Promise<PublishedStemcell>;
-  /** Fails that way and leaves nothing. */
+  /** Expects the conversion to fail with this error and to leave nothing behind. */
   readonly fails: (
     source: string,
     expected: { code: string; message: RegExp },

@@ -18,7 +18,7 @@ function runAs(prefix: readonly string[], file: string): Promise<{ code: number 
     file,
   ];
   const child = spawn(program, args, {
-    // the tests may be over and something keep the process: that fails, too
+    // If something keeps the process alive after the tests are over, this fails, too.
     timeout: 500_000,
     cwd: '/',
     env: { ...environment, [marker]: '1', TMPDIR: '/tmp', HOME: '/nonexistent' },
@@ -33,7 +33,9 @@ function runAs(prefix: readonly string[], file: string): Promise<{ code: number 
   });
 }
 
-/** Runs the tests that `define` defines as this user and, when that is root, once more as an unprivileged one. */
+/**
+ * Runs the tests that `define` defines as this user and, if it is root, once more as an unprivileged user.
+ */
 export function describeAsUsers(file: string, define: () => void): void {
   define();
   if (process.getuid?.() !== 0 || process.env[marker] !== undefined) {

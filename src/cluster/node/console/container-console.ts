@@ -20,7 +20,7 @@ function notFound(message: string): ApiError {
   });
 }
 
-/** Logs and exec of the pods that run on this node. */
+/** Serves logs and exec of the pods that run on this node. */
 export class ContainerConsole implements PodConsole {
   readonly #findWorker: (namespace: string, pod: string) => PodWorker | undefined;
   readonly #logChanges: EventEmitter;

@@ -4,15 +4,15 @@ import type { ExecSession } from '../pod-console.ts';
 import type { ContainerCommand } from '../runtime/command-file.ts';
 import type { RunningContainer } from '../runtime/container-runtime.ts';
 
-/** script(1) takes a line for a shell; this one is constant, the command comes by the environment. */
+/** script(1) takes a command line for a shell. This line is constant; the command is in the environment. */
 const ptyCommand = 'exec /bin/sh /etc/bosh-kubernetes/container-terminal.sh';
 
-/** A client tells the size at once, perhaps before the terminal is there. */
+/** A client sends the size at once, perhaps before the terminal exists. */
 const setSize = `left=250
 until [ -s "$1" ] || [ "$left" -eq 0 ]; do left=$((left - 1)); sleep 0.02; done
 stty -F "$(cat "$1")" rows "$2" cols "$3"`;
 
-/** Runs a command on a terminal of the container's own, which script(1) makes there. */
+/** Runs a command on a new terminal in the container, which script(1) creates there. */
 export async function openTerminal(
   container: RunningContainer,
   command: ContainerCommand,
@@ -40,7 +40,7 @@ export async function openTerminal(
   return {
     ...process,
     stderr: Readable.from([]),
-    // A resize of a terminal that is gone meanwhile has nothing to do.
+    // A resize has no effect if the terminal has ended in the meantime.
     resize: (columns, rows) =>
       void run('/bin/sh', '-c', setSize, 'sh', name, String(rows), String(columns)).catch(() => undefined),
     exited: process.exited.finally(() => void run('rm', '-f', name).catch(() => undefined)),

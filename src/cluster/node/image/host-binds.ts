@@ -7,7 +7,10 @@ import { writeFile } from '../../../platform/write-file.ts';
 
 const systemFolders = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 
-/** Folders of /etc that programs below /usr rely on; those with private keys beside them are not bound whole. */
+/**
+ * Directories of /etc that programs below /usr need. Directories that also contain private keys are not bound
+ * as a whole.
+ */
 const configurationFolders = [
   'etc/alternatives',
   'etc/ca-certificates',
@@ -31,8 +34,8 @@ async function entryKind(path: string): Promise<'directory' | 'file' | 'symlink'
 }
 
 /**
- * /bin and its like are symlinks on most machines: kept as they are in the image. Resolves with the paths, relative
- * to /, that are to be bound.
+ * Copies the symlinks of most machines, such as /bin, into the image. Returns the paths, relative to /, that
+ * must be bound.
  */
 export async function bindSystemDirectories(image: string): Promise<string[]> {
   const bound = ['usr'];
@@ -52,7 +55,9 @@ export async function bindSystemDirectories(image: string): Promise<string[]> {
   return bound;
 }
 
-/** Binds with every mount below made read-only too, which `mount -o rbind,ro` does not do. */
+/**
+ * Returns bind mounts that make every mount below them read-only, too. `mount -o rbind,ro` does not do that.
+ */
 export async function bindReadOnly(host: string, folders: readonly string[]): Promise<FstabEntry[]> {
   const table = await readMountTable();
   return folders.flatMap((path) => {
@@ -76,8 +81,11 @@ export async function bindReadOnly(host: string, folders: readonly string[]): Pr
   });
 }
 
-/** Whatever is mounted below /sys (cgroups, debugfs, firmware) is covered: a root without the machine's rights
- * could still write there, because the file's owner is that same root. */
+/**
+ * Returns the mounts of /sys. Everything that is mounted below /sys (cgroups, debugfs, firmware) is covered:
+ * a root user without rights on the machine could still write there, because the file's owner is that same
+ * root user.
+ */
 export async function bindSys(host: string): Promise<FstabEntry[]> {
   const table = await readMountTable();
   const below = mountsAtOrBelow(table, '/sys').filter((entry) => entry.target !== '/sys');
@@ -96,7 +104,10 @@ export async function bindSys(host: string): Promise<FstabEntry[]> {
   ];
 }
 
-/** The files of the runtime directory, each reached through its real path, so that symlinks into a package work. */
+/**
+ * Returns bind mounts of the files of the runtime directory, each through its real path, so that symlinks
+ * into a package work.
+ */
 export async function bindRuntime(host: string, runtimeDirectory: string): Promise<FstabEntry[]> {
   const target = join(host, 'opt/bosh-kubernetes');
   await mkdir(target, { recursive: true });
@@ -120,8 +131,9 @@ export async function bindRuntime(host: string, runtimeDirectory: string): Promi
 }
 
 /**
- * Entries of /proc that are the machine's: every folder but those of processes, and every file, because the mode of
- * one is the same in every /proc of the machine, and root of a pod, who owns it by its id, could change it.
+ * Returns the entries of /proc that belong to the machine: every directory except those of processes, and
+ * every file. The mode of a file is the same in every /proc of the machine, and root of a pod, which owns the
+ * file by its id, could change it.
  */
 export async function maskedProcPaths(): Promise<string[]> {
   const names = (await readdir('/proc')).filter((name) => !/^\d+$/.test(name));
@@ -136,8 +148,8 @@ export async function maskedProcPaths(): Promise<string[]> {
 }
 
 /**
- * Settings below /proc/sys that are those of the IPC namespace, so that a pod's are its own: databases set
- * them. Those for checkpoints (sem_next_id) are left out.
+ * Returns the settings below /proc/sys that belong to the IPC namespace, so each pod has its own: databases
+ * set them. The settings for checkpoints (sem_next_id) are left out.
  */
 export async function ipcSysctls(): Promise<string[]> {
   const names = await readdir('/proc/sys/kernel');
@@ -146,7 +158,7 @@ export async function ipcSysctls(): Promise<string[]> {
     .toSorted();
 }
 
-/** The /proc of the node's own pid namespace as pods with hostPID get it. */
+/** Returns the mounts of the /proc of the node's own pid namespace, as pods with hostPID get it. */
 export async function bindProc(host: string, guarded: readonly string[]): Promise<FstabEntry[]> {
   const flags = [
     ...new Set([...flagsToPreserve(mountOf(await readMountTable(), '/proc')), 'nosuid', 'nodev', 'noexec']),

@@ -1,2 +1,2 @@
-/** The reference under which the host's root passes for an image, and the only one that the embedded node runs. */
+/** The image reference for the host's root directory, the only one that the embedded node runs. */
 export const hostRootImage = 'embedded.bosh-kubernetes/host-root:1';

@@ -5,7 +5,7 @@ vcap:x:1000:1000:BOSH System User:/home/vcap:/bin/bash
 nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin
 `;
 
-/** The group of a user that the image knows; 0 for any other, as container runtimes do. */
+/** Returns the group of a user of the image; 0 for any other user, as container runtimes do. */
 export function primaryGroup(user: number): number {
   const fields = passwdEntries
     .split('\n')

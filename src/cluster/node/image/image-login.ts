@@ -1,6 +1,7 @@
 /**
- * What su, sudo and runuser of the machine need in a container's root. Root becomes any user; of others only
- * the group of `bosh ssh` becomes root, by sudo, as on a stemcell: nobody has a password.
+ * The files that the machine's su, sudo and runuser need in a container's root. Root can become any user. Of
+ * the other users, only the group of `bosh ssh` can become root, by sudo, as on a stemcell: no user has a
+ * password.
  */
 export const loginFiles: readonly (readonly [path: string, content: string, mode: number])[] = [
   ...['su', 'su-l', 'runuser', 'runuser-l'].map(

@@ -1,7 +1,9 @@
 import { passwdEntries } from './image-accounts.ts';
 import { loginFiles } from './image-login.ts';
 
-/** What a container's own root holds beside the folders of the host: contract of the host-root stemcell. */
+/**
+ * The files of a container's root beside the directories of the host: the contract of the host-root stemcell.
+ */
 export interface HostRootFiles {
   /** Absolute path -> mode. Parents first. */
   readonly directories: readonly (readonly [path: string, mode: number])[];

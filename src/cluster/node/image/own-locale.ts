@@ -10,10 +10,10 @@ const systemLocaleDirectory = '/usr/lib/locale';
 const name = 'en_US.utf8';
 
 /**
- * Makes en_US.UTF-8, which stemcells have and jobs ask for, where the machine lacks it: C.UTF-8 by that name,
- * in `folder`, which takes the place of the machine's folder of locales together with what that holds.
- * (Generating it by localedef takes two seconds of CPU at each start.) Returns the mounts; none where nothing
- * has to be made or nothing can.
+ * Provides en_US.UTF-8, which stemcells have and jobs request, if the machine does not have it: it is C.UTF-8
+ * under that name. It is made in `folder`, which replaces the machine's directory of locales and contains its
+ * other locales, too. (To generate it by localedef takes two seconds of CPU time at each start.) Returns the
+ * mounts; none if the machine has the locale or has no C.UTF-8.
  */
 export async function ownLocale(host: string, folder: string): Promise<FstabEntry[]> {
   const plain = join(systemLocaleDirectory, 'C.utf8');

@@ -24,9 +24,10 @@ import { writeFile } from '../../../platform/write-file.ts';
 const vcap = 1000;
 
 /**
- * Makes the image of container roots and the read-only binds of the host's folders, once per life of the node and
- * only in its mount namespace. As root this comes before the cluster enters its user namespace, so that the kernel
- * locks the binds there: not even a pod with all rights of the node can write to them.
+ * Creates the image of container roots and the read-only bind mounts of the host's directories, once per run
+ * of the node and only in its mount namespace. As root, this happens before the cluster enters its user
+ * namespace, so that the kernel locks the bind mounts there: not even a pod with all rights of the node can
+ * write to them.
  */
 export async function prepareHost(layout: NodeLayout, runtimeDirectory: string): Promise<RootFolders> {
   for (const directory of [layout.image, layout.host, layout.locale, layout.plans]) {
@@ -63,7 +64,7 @@ export async function prepareHost(layout: NodeLayout, runtimeDirectory: string):
   return prepared;
 }
 
-/** What `prepareHost` made in this life of the node; `undefined`: nothing yet. */
+/** Returns what `prepareHost` created in this run of the node; `undefined` if it was not called yet. */
 export async function findPreparedHost(layout: NodeLayout): Promise<RootFolders | undefined> {
   return mountsAtOrBelow(await readMountTable(), layout.host).length === 0
     ? undefined

@@ -6,7 +6,7 @@ import { readMountTable } from '../../../platform/mountinfo.ts';
 import { flagsToPreserve, mountOf } from '../mounts/mount-table.ts';
 import type { RootFolders } from '../runtime/container-fstab.ts';
 
-/** The folder with the package.json that these sources, or a bundle of them, belong to. */
+/** Returns the directory with the package.json of these sources, or of a bundle of them. */
 async function packageRoot(directory: string): Promise<string> {
   for (let folder = directory; folder !== dirname(folder); folder = dirname(folder)) {
     if (
@@ -22,8 +22,9 @@ async function packageRoot(directory: string): Promise<string> {
 }
 
 /**
- * The mounts of the root in which the node itself lives: the host's folders as its pods have them, the program that
- * it is, and the cluster's directory, at the paths that they have on the machine. No device, no file of anyone else.
+ * Returns the mounts of the root directory in which the node itself runs: the host's directories as its pods
+ * have them, the node's own program, and the cluster's directory, at the same paths as on the machine. It
+ * contains no other file.
  */
 export async function viewMounts(layout: NodeLayout, folders: RootFolders): Promise<FstabEntry[]> {
   const table = await readMountTable();
@@ -39,7 +40,8 @@ export async function viewMounts(layout: NodeLayout, folders: RootFolders): Prom
   });
   return [
     ...folders.hostFolders.map((path) => bind(`${layout.host}/${path}`, `/${path}`)),
-    // Read-only is the node, not the device: else root of a pod, who owns it by its id, could change its mode.
+    // The device file is read-only, not the device: otherwise root of a pod, which owns it by its id, could
+    // change its mode.
     ...folders.devices.map((name) => ({
       source: `/dev/${name}`,
       target: `${layout.view}/dev/${name}`,

@@ -51,7 +51,7 @@ async function copyConfiguration(image: string): Promise<void> {
   }
 }
 
-/** False for a dangling symlink too. */
+/** Returns false for a dangling symlink, too. */
 async function exists(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
@@ -71,7 +71,7 @@ async function copyScripts(image: string): Promise<void> {
   }
 }
 
-/** Writes what every container's root begins with. `mapsVcap`: whether uid 1000 exists here. */
+/** Writes the initial content of every container's root. `mapsVcap`: uid 1000 exists here. */
 export async function writeHostRoot(image: string, mapsVcap: boolean): Promise<void> {
   await writeSkeleton(image);
   await copyConfiguration(image);

@@ -8,7 +8,7 @@ import { formatRecord, LineSplitter, type LogStream } from './cri-log.ts';
 /** kubelet's containerLogMaxSize and containerLogMaxFiles (kubelet config v1beta1). */
 const rotation = { bytes: 10 * 1024 * 1024, files: 5 };
 
-/** Writes the output of one run of a container to `<n>.log` in the CRI's format and rotates it by size. */
+/** Writes the output of one run of a container to `<n>.log` in the CRI format and rotates it by size. */
 export class ContainerLog {
   readonly path: string;
   readonly #now: () => Date;
@@ -91,7 +91,7 @@ function rotateFiles(from: string, to: string): void {
   }
 }
 
-/** Removes the logs of runs older than the previous one, as kubelet keeps one dead container. */
+/** Removes the logs of all runs before the previous one, as kubelet keeps one dead container. */
 export async function removeOldLogs(path: string): Promise<void> {
   const directory = dirname(path);
   const current = Number.parseInt(basename(path), 10);

@@ -13,13 +13,13 @@ const longestLine = 16 * 1024;
 
 const newline = 0x0a;
 
-/** One record as it stands in the file, in the CRI's format: `<RFC 3339> <stream> <F|P> <content>`. */
+/** Returns one record as a line of the log file, in the CRI format: `<RFC 3339> <stream> <F|P> <content>`. */
 export function formatRecord(record: LogRecord): Buffer {
   const head = `${record.time} ${record.stream} ${record.partial ? 'P' : 'F'} `;
   return Buffer.concat([Buffer.from(head), record.content, Buffer.of(newline)]);
 }
 
-/** Reads one line of a log file, without its newline; `undefined` where it was cut by a crash. */
+/** Parses one line of a log file, without its newline. Returns `undefined` if a crash truncated the line. */
 export function parseRecord(line: Uint8Array): LogRecord | undefined {
   const buffer = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
   const match = /^(\S+) (stdout|stderr) ([FP]) /.exec(buffer.subarray(0, 64).toString('latin1'));
@@ -35,7 +35,7 @@ export function parseRecord(line: Uint8Array): LogRecord | undefined {
   };
 }
 
-/** Cuts one stream's output into records: whole lines, or pieces of lines that are too long. */
+/** Splits the output of one stream into records: whole lines, or parts of lines that are too long. */
 export class LineSplitter {
   readonly #stream: LogStream;
   #rest: Buffer = Buffer.alloc(0);
@@ -61,7 +61,7 @@ export class LineSplitter {
     return records;
   }
 
-  /** What is left when the stream ends without a newline. */
+  /** Returns the rest of the output if the stream ends without a newline. */
   end(time: string): LogRecord[] {
     const content = this.#rest;
     this.#rest = Buffer.alloc(0);
@@ -69,7 +69,7 @@ export class LineSplitter {
   }
 }
 
-/** What `kubectl logs` prints for a record. */
+/** Returns the output of `kubectl logs` for a record. */
 export function toOutput(record: LogRecord, options: { readonly timestamps: boolean }): Buffer {
   const head = options.timestamps ? `${record.time} ` : '';
   return Buffer.concat([

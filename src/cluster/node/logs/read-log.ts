@@ -10,14 +10,17 @@ export interface ReadOptions {
 }
 
 export interface FollowOptions {
-  /** Emits the path of a log that was written to or closed. */
+  /** Emits the path of a log after a write or when it is closed. */
   readonly changes: EventEmitter;
-  /** True while the container that writes it runs. */
+  /** True while the container that writes the log runs. */
   readonly writing: () => boolean;
   readonly signal: AbortSignal;
 }
 
-/** Reads records from an open log file as far as whole lines go, from where it stopped before. */
+/**
+ * Reads records from an open log file, up to the last whole line, and continues at the position where it
+ * stopped.
+ */
 class RecordReader {
   readonly #file: FileHandle;
   #rest: Buffer = Buffer.alloc(0);
@@ -50,7 +53,7 @@ function splitLines(bytes: Buffer): { whole: Buffer[]; rest: Buffer } {
   return { whole, rest: bytes.subarray(start) };
 }
 
-/** The last `count` lines, a line being its records up to the one that ends it. */
+/** Returns the last `count` lines. A line consists of its records up to the one that ends it. */
 function tail(records: readonly LogRecord[], count: number): LogRecord[] {
   let lines = 0;
   let start = records.length;
@@ -84,8 +87,8 @@ function* limitBytes(
 }
 
 /**
- * What `kubectl logs` asks of one log file, read to its present end or, with `follow`, until the container has
- * ended or the signal aborts. Rejects with ENOENT when there is no such file.
+ * Reads the part of one log file that `kubectl logs` requests, up to its present end or, with `follow`, until
+ * the container has ended or the signal aborts. Rejects with ENOENT if the file does not exist.
  */
 export async function* readLog(
   path: string,
@@ -126,7 +129,7 @@ export async function* readLog(
   }
 }
 
-/** The file that took the path's place, if another did. */
+/** Returns the file that has replaced this one at the path, if there is one. */
 async function rotatedFile(file: FileHandle, path: string): Promise<FileHandle | undefined> {
   const current = await open(path);
   const [before, now] = await Promise.all([file.stat(), current.stat()]);

@@ -1,4 +1,4 @@
-/** One mount of a batch that `mount -a -T` makes in one process. */
+/** One mount of a batch. One process, `mount -a -T`, makes all mounts of a batch. */
 export interface FstabEntry {
   readonly source: string;
   readonly target: string;
@@ -9,7 +9,10 @@ export interface FstabEntry {
 const encodeField = (field: string): string =>
   field.replace(/[\\\s#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`);
 
-/** Text of an fstab(5) file; spaces, tabs, newlines and backslashes in paths are escaped as mount(8) reads them. */
+/**
+ * Returns the text of an fstab(5) file. Spaces, tabs, newlines and backslashes in paths are escaped as
+ * mount(8) reads them.
+ */
 export function formatFstab(entries: readonly FstabEntry[]): string {
   return entries
     .map(

@@ -4,7 +4,7 @@ import { formatFstab, type FstabEntry } from './fstab.ts';
 import { readMountTable } from '../../../platform/mountinfo.ts';
 import { writeFile } from '../../../platform/write-file.ts';
 
-/** A mount(8) or umount(8) that failed. `busy`: something still uses the mount. */
+/** A mount(8) or umount(8) failed. `busy`: a process or a mount still uses the mount. */
 export class MountError extends Error {
   readonly busy: boolean;
 
@@ -23,7 +23,10 @@ export async function mount(...args: readonly string[]): Promise<void> {
   }
 }
 
-/** Makes all of them by one mount(8), which reads `file`, made for it; where one fails, the others are made. */
+/**
+ * Makes all mounts with one mount(8), which reads `file`; this function writes the file. If one mount fails,
+ * the others are still made.
+ */
 export async function mountAll(entries: readonly FstabEntry[], file: string): Promise<void> {
   await writeFile(file, formatFstab(entries));
   try {
@@ -34,8 +37,8 @@ export async function mountAll(entries: readonly FstabEntry[], file: string): Pr
 }
 
 /**
- * A plain umount, never lazy, of everything mounted at those very paths; nothing mounted there is success. Where one is
- * busy, the others are unmounted.
+ * Unmounts, never lazily, everything that is mounted at exactly these paths. A path without a mount is no
+ * error. If one mount is busy, the others are still unmounted.
  */
 export async function unmount(...targets: readonly string[]): Promise<void> {
   for (;;) {

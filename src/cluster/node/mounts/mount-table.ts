@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { isAtOrBelow, readMountTable, type MountEntry } from '../../../platform/mountinfo.ts';
 
-/** A place in a file system, independent of where it is mounted: mountinfo's device and root. */
+/** A location in a file system, independent of where it is mounted: mountinfo's device and root. */
 export interface MountSource {
   readonly device: string;
   readonly path: string;
 }
 
-/** The mount through which that absolute path without symlinks is reached. */
+/** Returns the mount that contains this absolute path without symlinks. */
 export function mountOf(table: readonly MountEntry[], path: string): MountEntry {
   const covering = table
     .filter((entry) => isAtOrBelow(path, entry.target))
@@ -21,7 +21,9 @@ export function mountOf(table: readonly MountEntry[], path: string): MountEntry 
   return covering;
 }
 
-/** Where that path lies in its file system, as the `root` field of a bind mount of it would say. */
+/**
+ * Returns the location of this path in its file system, as the `root` field of a bind mount of it would show.
+ */
 export function sourceOf(table: readonly MountEntry[], path: string): MountSource {
   const entry = mountOf(table, path);
   const below = entry.target === '/' ? path : path.slice(entry.target.length);
@@ -29,7 +31,7 @@ export function sourceOf(table: readonly MountEntry[], path: string): MountSourc
   return { device: entry.device, path: joined === '' ? '/' : joined };
 }
 
-/** Entries that show that place or something below it. */
+/** Returns the entries that show this location or a location below it. */
 export function mountsOfSource(table: readonly MountEntry[], place: MountSource): MountEntry[] {
   return table.filter(
     (entry) =>
@@ -40,8 +42,8 @@ export function mountsOfSource(table: readonly MountEntry[], place: MountSource)
 const lockedFlags = ['nosuid', 'nodev', 'noexec', 'noatime', 'nodiratime', 'relatime', 'nosymfollow'];
 
 /**
- * Flags that a remount of a bind of this mount has to repeat: in a user namespace the kernel refuses to drop
- * them (mount_namespaces(7), "locked" flags).
+ * Returns the flags that a remount of a bind of this mount has to repeat: in a user namespace the kernel does
+ * not allow to drop them (mount_namespaces(7), "locked" flags).
  */
 export function flagsToPreserve(entry: MountEntry): string[] {
   return entry.options.filter((option) => lockedFlags.includes(option));
@@ -52,7 +54,10 @@ export interface ProcessMounts {
   readonly mounts: readonly MountEntry[];
 }
 
-/** The mount tables of all processes in this pid namespace. A process that ends meanwhile is left out. */
+/**
+ * Returns the mount tables of all processes in this pid namespace. A process that ends in the meantime is
+ * left out.
+ */
 export async function readAllMountTables(): Promise<ProcessMounts[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const tables = await Promise.all(
@@ -70,7 +75,7 @@ export async function readAllMountTables(): Promise<ProcessMounts[]> {
   return tables.filter((table) => table !== undefined);
 }
 
-/** ENOENT and ESRCH: the process ended. EINVAL: it is a zombie, whose mount namespace is gone. */
+/** ENOENT and ESRCH: the process ended. EINVAL: it is a zombie, which has no mount namespace any more. */
 function isGone(error: unknown): boolean {
   const code = (error as NodeJS.ErrnoException).code;
   return code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL';

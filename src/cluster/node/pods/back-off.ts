@@ -4,13 +4,16 @@ export interface BackOffLimits {
   readonly longest: number;
 }
 
-/** kubelet's for containers that end (kubelet.go, MaxContainerBackOff). */
+/** kubelet's limits for containers that end (kubelet.go, MaxContainerBackOff). */
 export const restartLimits: BackOffLimits = { first: 10_000, longest: 300_000 };
 
-/** kubelet's for images. */
+/** kubelet's limits for images. */
 export const imageLimits: BackOffLimits = { first: 10_000, longest: 300_000 };
 
-/** For what waits on something else of the cluster: shorter than kubelet's, because here it comes sooner. */
+/**
+ * Limits for operations that wait for another part of the cluster. They are shorter than kubelet's, because
+ * the other part is ready sooner here.
+ */
 export const retryLimits: BackOffLimits = { first: 200, longest: 5_000 };
 
 interface Entry {
@@ -18,7 +21,7 @@ interface Entry {
   readonly since: number;
 }
 
-/** client-go's flowcontrol.Backoff for one key. */
+/** The back-off of one key, like client-go's flowcontrol.Backoff. */
 export class BackOff {
   readonly #limits: BackOffLimits;
   #entry: Entry | undefined;
@@ -28,8 +31,8 @@ export class BackOff {
   }
 
   /**
-   * The delay, counted from `time`, before the next try of something that failed at that time: 0 for the first
-   * failure and for one after a quiet time of twice the longest delay.
+   * Returns the milliseconds from `time` to the next try of an operation that failed at that time: 0 for the
+   * first failure, and for one after a quiet time of twice the longest delay.
    */
   nextDelay(time: number): number {
     const { first, longest } = this.#limits;

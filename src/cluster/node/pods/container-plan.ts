@@ -14,17 +14,17 @@ export interface PodContext {
   readonly address: string;
   readonly volumes: ReadonlyMap<string, ReadyVolume>;
   readonly namespaces: PodNamespaces | undefined;
-  /** What every container is told before its own variables. */
+  /** Variables that every container gets before its own ones. */
   readonly environment?: ReadonlyMap<string, string>;
 }
 
 export interface ContainerRun {
   readonly id: string;
-  /** File on the node that shows in the container as its terminationMessagePath. */
+  /** The file on the node that the container sees at its terminationMessagePath. */
   readonly terminationMessage: string;
 }
 
-/** By index: a pattern begins anew at each slash of a path of slashes. */
+/** By index: a regular expression starts a new match at each slash of a path that consists of slashes. */
 function withoutSlashesAtEnd(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;
@@ -49,7 +49,10 @@ function containerMount(mount: VolumeMount, volumes: ReadonlyMap<string, ReadyVo
   };
 }
 
-/** Where the kernel mounts what is to be at /var/run/secrets: the folder behind the image's own link. */
+/**
+ * Returns the path at which the kernel mounts a volume for /var/run/secrets: the target of the image's
+ * symlink.
+ */
 function resolveInRoot(path: string): string {
   const link = hostRootFiles.symlinks.find(
     ([from, to]) => to.startsWith('/run') && path.startsWith(`${from}/`),
@@ -57,7 +60,7 @@ function resolveInRoot(path: string): string {
   return link === undefined ? path : `${link[1]}${path.slice(link[0].length)}`;
 }
 
-/** Throws if the values would be longer than a program can be given. */
+/** Returns the container's environment. Throws if the values would be longer than a program can receive. */
 export function environmentOf(
   container: Container,
   { hostname, environment: given }: Pick<PodContext, 'hostname' | 'environment'>,
@@ -75,7 +78,7 @@ export function environmentOf(
   return environment;
 }
 
-/** How pods find the API (kubelet: the variables of the service `kubernetes`). */
+/** Returns the variables by which pods find the API (kubelet: the variables of the service `kubernetes`). */
 export function apiEnvironment({ hostname, port }: URL): Map<string, string> {
   return new Map([
     ['KUBERNETES_SERVICE_HOST', hostname],
@@ -94,8 +97,8 @@ function hostsFile(hostname: string, address: string): string {
 }
 
 /**
- * Only where the pod has name servers of its own: what the image has knows the machine's (kubelet:
- * pkg/kubelet/network/dns).
+ * Returns a resolv.conf only if the pod has its own name servers: the image's file has the machine's name
+ * servers (kubelet: pkg/kubelet/network/dns).
  */
 function resolverFile({ dnsPolicy, dnsConfig }: PodSpec): [string, string][] {
   if (dnsPolicy !== 'None' || dnsConfig === undefined) return [];
@@ -111,7 +114,10 @@ function resolverFile({ dnsPolicy, dnsConfig }: PodSpec): [string, string][] {
 const formatDnsOption = ({ name = '', value }: { readonly name?: string; readonly value?: string }): string =>
   value === undefined ? name : `${name}:${value}`;
 
-/** What the runtime has to run for a container of a pod whose volumes and address are there. */
+/**
+ * Returns the plan by which the runtime runs a container of a pod, which has its volumes and its address
+ * already.
+ */
 export function containerPlan(
   pod: Pod,
   container: Container,

@@ -1,6 +1,6 @@
 import type { ContainerState, ContainerStatus, PodStatus } from '../../../kubernetes/pod.ts';
 
-/** What the node knows of one container of a pod; becomes its ContainerStatus. */
+/** The node's data about one container of a pod; it becomes the container's ContainerStatus. */
 export interface ContainerRecord {
   readonly name: string;
   readonly image: string;
@@ -13,7 +13,9 @@ export interface ContainerRecord {
 
 const waiting = (reason: string): ContainerState => ({ waiting: { reason } });
 
-/** Kubelet's word for a container whose end nobody saw (kuberuntime: ContainerStatusUnknown). */
+/**
+ * Returns kubelet's state for a container whose exit code is unknown (kuberuntime: ContainerStatusUnknown).
+ */
 function unknownExit(status: ContainerStatus, now: string): ContainerState {
   const startedAt = status.state?.running?.startedAt;
   return {
@@ -33,7 +35,7 @@ function statusOf(name: string, init: boolean, previous: PodStatus | undefined):
   return statuses?.find((each) => each.name === name);
 }
 
-/** How it ended in an earlier life, as far as that is known. */
+/** Returns how the container ended in an earlier run of the node, if it is known. */
 function previousTermination(status: ContainerStatus, now: string): ContainerState {
   const terminated = status.state?.terminated ?? status.lastState?.terminated;
   const wasRunning = status.state?.running !== undefined;
@@ -41,8 +43,8 @@ function previousTermination(status: ContainerStatus, now: string): ContainerSta
 }
 
 /**
- * The record with which a container starts in this life of the node. One that ran in an earlier life counts as
- * restarted; how it ended is kept where it is known.
+ * Returns the record with which a container starts in this run of the node. A container that ran in an
+ * earlier run counts as restarted, and its last termination state is kept if it is known.
  */
 export function restoreState(
   container: { readonly name: string; readonly image: string },

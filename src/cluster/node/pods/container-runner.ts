@@ -13,12 +13,12 @@ import { aborted, type PodEnding } from './pod-ending.ts';
 import type { PodServices } from './pod-services.ts';
 import { makeMessageFile, messageFromLog, readMessageFile } from './termination-message.ts';
 
-/** What a container runner needs of its pod. */
+/** The parts of a pod that a container runner needs. */
 export interface RunnerPod {
   readonly pod: () => Pod;
   readonly surroundings: PodContext;
   readonly ending: PodEnding;
-  /** To be called after each change of the record. */
+  /** Must be called after each change of the record. */
   readonly publish: () => void;
 }
 
@@ -39,7 +39,7 @@ export class ContainerRunner {
     this.#services = services;
   }
 
-  /** What a process in the container finds set. */
+  /** Returns the environment of the processes in the container. */
   environment(): Map<string, string> {
     return environmentOf(this.container, this.#pod.surroundings);
   }
@@ -49,8 +49,8 @@ export class ContainerRunner {
   }
 
   /**
-   * Runs the container until it has ended and `again` says that it is not to be started again, or until the
-   * pod ends. Resolves with its last exit; `undefined` when it never ran.
+   * Runs the container until it has ended and `shouldRestart` returns false, or until the pod ends. Returns
+   * its last exit; `undefined` if it never ran.
    */
   async run(shouldRestart: (exit: ContainerExit) => boolean): Promise<ContainerExit | undefined> {
     const { ending } = this.#pod;
@@ -72,7 +72,10 @@ export class ContainerRunner {
     return exit;
   }
 
-  /** There is one image, and it is here; every other stays out, as from a registry that does not know it. */
+  /**
+   * There is only one image, and it is on this machine. Any other image fails as if the registry did not know
+   * it.
+   */
   async #pull(): Promise<boolean> {
     const { image } = this.container;
     if (image === hostRootImage) {
@@ -98,7 +101,10 @@ export class ContainerRunner {
     return false;
   }
 
-  /** `undefined`: it could not be started now, and the pause before the next try is over. */
+  /**
+   * Starts the container. `undefined`: it could not be started now, and the pause before the next try is
+   * over.
+   */
   async #start(): Promise<RunningContainer | undefined> {
     const { clock, runtime } = this.#services;
     const id = randomBytes(16).toString('hex');
@@ -157,7 +163,10 @@ export class ContainerRunner {
     return exit;
   }
 
-  /** preStop, TERM, and KILL when the grace is over (kubelet: kuberuntime_container.go, killContainer). */
+  /**
+   * Runs preStop, then sends SIGTERM, and SIGKILL after the grace period (kubelet: kuberuntime_container.go,
+   * killContainer).
+   */
   async #stop(running: RunningContainer, ended: AbortSignal): Promise<void> {
     const { ending } = this.#pod;
     const graceOver = ending.graceElapsed(ended);
@@ -211,7 +220,7 @@ export class ContainerRunner {
     }
   }
 
-  /** Between the end of one run and the next. */
+  /** Waits between the end of one run and the start of the next. */
   async #backOff(): Promise<void> {
     const { name, namespace, uid } = this.#pod.pod().metadata;
     const delay = this.#restarts.nextDelay(this.#services.clock.now());
@@ -244,7 +253,7 @@ export class ContainerRunner {
     return message === '' && fromLog && exitCode !== 0 ? messageFromLog(this.logPath()) : message;
   }
 
-  /** The log of this run, or of the one before. */
+  /** Returns the path of the log of this run, or of the previous one. */
   logPath(previous = false): string {
     const { name, namespace, uid } = this.#pod.pod().metadata;
     const run = this.record.restartCount - (previous ? 1 : 0);

@@ -4,7 +4,10 @@ import type { ContainerSecurity } from '../runtime/container-runtime.ts';
 import { primaryGroup } from '../image/image-accounts.ts';
 import { hasBidirectionalMount } from './shares-mounts.ts';
 
-/** User and group of a container: its own, the pod's, root; a known user without a group gets its own (CRI: runAsGroup). */
+/**
+ * Returns the user and group of a container: its own, the pod's, or root. If only the user is set, the group
+ * is the user's primary group in the image (CRI: runAsGroup).
+ */
 export function userAndGroups(
   pod: Pod,
   { securityContext = {} }: Container,
@@ -14,7 +17,7 @@ export function userAndGroups(
   return { user, group: securityContext.runAsGroup ?? shared.runAsGroup ?? primaryGroup(user) };
 }
 
-/** The rights of a container, exactly as its spec asks for them. */
+/** Returns the container's security settings, exactly as its spec requests them. */
 export function containerSecurity(pod: Pod, container: Container): ContainerSecurity {
   const own = container.securityContext ?? {};
   return {
@@ -30,7 +33,10 @@ export function containerSecurity(pod: Pod, container: Container): ContainerSecu
   };
 }
 
-/** What of a container's securityContext the node cannot do, as the rest of a sentence; `undefined` when nothing. */
+/**
+ * Returns the settings of a container's securityContext that the node does not support, as the rest of a
+ * sentence; `undefined` if it supports all of them.
+ */
 export function unsupportedSecurity(pod: Pod, container: Container): string | undefined {
   const own = container.securityContext ?? {};
   const shared = pod.spec.securityContext ?? {};
@@ -43,7 +49,10 @@ export function unsupportedSecurity(pod: Pod, container: Container): string | un
   );
 }
 
-/** The node has neither seccomp filters nor AppArmor profiles: to run without one that was asked for would be a lie. */
+/**
+ * The node has neither seccomp filters nor AppArmor profiles. A container that requests one must not run
+ * without it.
+ */
 const unsupportedProfile = (field: string, profile: SecurityProfile | undefined): string | undefined =>
   profile === undefined || profile.type === 'Unconfined'
     ? undefined

@@ -22,15 +22,18 @@ export interface Happening {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
-  /** `spec.containers{bosh}`: the part of the pod that it is about. */
+  /** The part of the pod that the event is about, for example `spec.containers{bosh}`. */
   readonly fieldPath?: string | undefined;
 }
 
-/** Kubernetes' timestamps have whole seconds. */
+/** Returns a Kubernetes timestamp, which has whole seconds. */
 export const timestamp = (milliseconds: number): string =>
   new Date(milliseconds).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
-/** Writes what happens to pods as Event objects; the same thing again raises the count (client-go: tools/record). */
+/**
+ * Writes Event objects about pods. A repeated event raises the count of the first one (client-go:
+ * tools/record).
+ */
 export class EventRecorder {
   readonly #api: KubernetesApi;
   readonly #clock: Clock;
@@ -47,12 +50,12 @@ export class EventRecorder {
     this.#onError = onError;
   }
 
-  /** Returns at once; events are written in the order of the calls. */
+  /** Records an event. Returns at once; events are written in the order of the calls. */
   record(pod: Pod, happening: Happening): void {
     this.#queue = this.#queue.then(() => this.#write(pod, happening)).catch(this.#onError);
   }
 
-  /** Resolves when all that was recorded is written. */
+  /** Resolves when all recorded events are written. */
   settled(): Promise<void> {
     return this.#queue;
   }
@@ -70,7 +73,7 @@ export class EventRecorder {
     this.#forget();
   }
 
-  /** A namespace that is going takes no new events (403, 404); there is nobody left to read them either. */
+  /** Creates the event. Ignores 403 and 404: a terminating namespace accepts no events. */
   async #create(event: Event): Promise<Event | undefined> {
     try {
       return await this.#api.create(events, event);
@@ -82,7 +85,10 @@ export class EventRecorder {
     }
   }
 
-  /** Another component may write about the same pod in the same moment: the next number is free. */
+  /**
+   * Creates the first event of a series. Another component may write an event with the same name about the
+   * same pod at the same moment; then the next number is tried.
+   */
   async #first(pod: Pod, happening: Happening, now: string): Promise<Event | undefined> {
     for (;;) {
       try {

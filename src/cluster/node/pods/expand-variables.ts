@@ -1,21 +1,21 @@
 /**
- * The kernel's longest argument or variable (execve(2): MAX_ARG_STRLEN, with its final NUL), and the usual
- * limit of all of them.
+ * The longest argument or variable that the kernel accepts (execve(2): MAX_ARG_STRLEN, with its final NUL),
+ * and the usual limit of all of them together.
  */
 const longest = { word: 131_071, all: 2 * 1024 * 1024 };
 
 /**
- * Expands the variables of one container. A variable that names an earlier one ten times is ten times as
- * long, so what is longer than any program can be given is refused before it is made: the node's memory
- * belongs to all pods.
+ * Expands the variables of one container. A variable that contains an earlier one ten times is ten times as
+ * long. So a value that is longer than any program can receive is rejected before it is built: all pods share
+ * the node's memory.
  */
 export class Expansion {
   #total = 0;
 
   /**
-   * Replaces `$(NAME)` by that variable's value; `$$` stands for one `$`, and an unknown name stays as it is
-   * (kubernetes: third_party/forked/golang/expansion/expand.go). Throws when the result, called `what` in the
-   * message, or all results together are too long.
+   * Replaces `$(NAME)` by the value of this variable; `$$` is one `$`, and an unknown name stays unchanged
+   * (kubernetes: third_party/forked/golang/expansion/expand.go). Throws if the result, which the message
+   * calls `what`, or all results together are too long.
    */
   expand(text: string, variables: ReadonlyMap<string, string>, what: string): string {
     const parts: string[] = [];

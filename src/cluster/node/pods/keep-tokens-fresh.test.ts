@@ -50,7 +50,7 @@ function keep(pod: Pod, fail: () => boolean = () => false): Kept {
   };
 }
 
-/** Moves the clock and lets what that wakes come to its next sleep. */
+/** Advances the clock, and lets the code that this wakes run until its next sleep. */
 async function pass(clock: ManualClock, milliseconds: number): Promise<void> {
   clock.advance(milliseconds);
   for (let turns = 0; turns < 5; turns += 1) await turn();

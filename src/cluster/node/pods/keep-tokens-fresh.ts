@@ -10,8 +10,8 @@ interface TokenServices extends Pick<PodServices, 'clock'> {
 }
 
 /**
- * Gives a pod's volumes new tokens before the present ones end, until the signal; what goes wrong is an event and is
- * tried again. The volumes were set up a moment ago.
+ * Renews the tokens in a pod's volumes before they expire, until the signal aborts. A failure becomes an
+ * event and is tried again. Call this directly after the volumes were set up.
  */
 export async function keepTokensFresh(
   pod: Pod,

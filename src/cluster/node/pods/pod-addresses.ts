@@ -1,14 +1,14 @@
 import { isIPv4 } from 'node:net';
 
-/** Annotation by which a pod asks for its address, as the static-ip CNI plugin reads it. */
+/** The annotation by which a pod requests its address, as the static-ip CNI plugin reads it. */
 export const addressAnnotation = 'bosh.cloudfoundry.org/ip-address';
 
 /** The address of the node and of pods on the host's network. */
 export const nodeAddress = '127.0.0.1';
 
 /**
- * Loopback addresses for pods: 127.64.0.0/10 without its top, 127.127.0.0/16, which is for Services
- * (cluster/api/kinds/service/service-ranges.ts). 127.96.0.0 and up are for pods that do not ask.
+ * Loopback addresses for pods: 127.64.0.0/10 without its upper end, 127.127.0.0/16, which is for Services
+ * (cluster/api/kinds/service/service-ranges.ts). Addresses from 127.96.0.0 on are for pods that request none.
  */
 const range = { first: 0x7f400000, size: 0x3f0000 } as const;
 const dynamicRange = { first: 0x7f600000, size: 0x1f0000 - 1 } as const;
@@ -18,24 +18,30 @@ const toText = (value: number): string => [24, 16, 8, 0].map((shift) => (value >
 const toNumber = (address: string): number =>
   address.split('.').reduce((value, part) => value * 256 + Number(part), 0);
 
-/** True for an address that a pod here may have. */
+/** Returns true for an address that a pod can have here. */
 export function isPodAddress(address: string): boolean {
   return isIPv4(address) && toNumber(address) >= range.first && toNumber(address) < range.first + range.size;
 }
 
-/** Which pod has which address. */
+/** The addresses of the pods: one pod per address. */
 export class PodAddresses {
   readonly #holders = new Map<string, string>();
   #next = 1;
 
-  /** Takes that address for a pod; says who has it otherwise. Idempotent. */
+  /**
+   * Reserves this address for a pod. Returns the pod that has it: another one if the address is in use.
+   * Idempotent.
+   */
   reserve(address: string, uid: string): { readonly holder: string } {
     const holder = this.#holders.get(address) ?? uid;
     this.#holders.set(address, holder);
     return { holder };
   }
 
-  /** Takes a free address of the upper half, round robin, so that a released one rests before it is used again. */
+  /**
+   * Reserves a free address of the upper half, round robin, so that a released address is not used again
+   * soon.
+   */
   allocate(uid: string): string {
     for (let tried = 0; tried < dynamicRange.size; tried += 1) {
       const address = toText(dynamicRange.first + this.#next);

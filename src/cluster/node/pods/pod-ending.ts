@@ -1,9 +1,11 @@
 import type { Clock } from '../../../kubernetes/clock.ts';
 
-/** Why a pod's containers are stopped: its deletion, its object's disappearance, or the end of the node. */
+/**
+ * Why a pod's containers are stopped: the pod is being deleted, its object was removed, or the node stops.
+ */
 export type EndReason = 'deleted' | 'removed' | 'node-stopped';
 
-/** When and why a pod ends. The deadline can come closer, never move away. */
+/** When and why a pod ends. The deadline can become earlier, never later. */
 export class PodEnding {
   readonly #clock: Clock;
   readonly #requested = new AbortController();
@@ -15,7 +17,7 @@ export class PodEnding {
     this.#clock = clock;
   }
 
-  /** Aborts when the pod has to end. */
+  /** Aborts when the pod must end. */
   get signal(): AbortSignal {
     return this.#requested.signal;
   }
@@ -24,12 +26,12 @@ export class PodEnding {
     return this.#reason;
   }
 
-  /** Milliseconds that are left to containers. */
+  /** The milliseconds that containers have left. */
   get remaining(): number {
     return Math.max(0, this.#deadline - this.#clock.now());
   }
 
-  /** `grace` in milliseconds from now. */
+  /** Requests the end of the pod after `grace` milliseconds from now. */
   request(reason: EndReason, grace: number): void {
     this.#reason = this.#reason === undefined || reason === 'removed' ? reason : this.#reason;
     const deadline = this.#clock.now() + grace;
@@ -41,17 +43,17 @@ export class PodEnding {
     this.#requested.abort();
   }
 
-  /** Resolves when the grace is over, or when `done` aborts. */
+  /** Resolves when the grace period is over, or when `done` aborts. */
   async graceElapsed(done: AbortSignal): Promise<void> {
     while (this.remaining > 0 && !done.aborted) {
-      // setTimeout takes 31 bits; a grace of a year does not fit.
+      // setTimeout takes 31 bits; a grace period of a year does not fit.
       const pause = Math.min(this.remaining, 2 ** 31 - 1);
       await this.#clock.sleep(pause, AbortSignal.any([done, this.#sooner.signal]));
     }
   }
 }
 
-/** Resolves when the signal aborts, at once when it has. */
+/** Resolves when the signal aborts; at once if it is aborted already. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {

@@ -8,7 +8,7 @@ import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { EventRecorder } from './events.ts';
 import type { PodAddresses } from './pod-addresses.ts';
 
-/** What every pod worker of a node works with. */
+/** The services of a node that every pod worker uses. */
 export interface PodServices {
   readonly api: KubernetesApi;
   readonly clock: Clock;
@@ -17,16 +17,16 @@ export interface PodServices {
   readonly volumes: PodVolumes;
   readonly addresses: PodAddresses;
   readonly events: EventRecorder;
-  /** The Node objects that this machine stands for; events come from the first. */
+  /** The names of the Node objects that are this machine; events have the first one as their source. */
   readonly nodeNames: readonly string[];
-  /** Where pods find the API; see NodeOptions. */
+  /** The URL under which pods find the API; see NodeOptions. */
   readonly apiServer?: Promise<URL>;
-  /** Ids that exist in the node's user namespace. */
+  /** The ids that exist in the node's user namespace. */
   readonly ids: readonly IdRange[];
   /** Emits the path of a log file after each change. */
   readonly logChanges: EventEmitter;
   /** Aborts when the node stops. */
   readonly stopping: AbortSignal;
-  /** What goes wrong beside a pod's own trouble: the node's log. */
+  /** Receives the errors that are not the failure of one pod; they are written to the node's log. */
   readonly onError: (error: unknown) => void;
 }

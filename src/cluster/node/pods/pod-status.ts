@@ -2,13 +2,13 @@ import type { ContainerState, Pod, PodCondition, PodStatus } from '../../../kube
 import { toContainerStatus, type ContainerRecord } from './container-record.ts';
 import { nodeAddress } from './pod-addresses.ts';
 
-/** What the node knows of a pod beside its containers. */
+/** The node's data about a pod, apart from its containers. */
 export interface PodFacts {
   readonly startTime: string;
   readonly podIp: string | undefined;
-  /** Address and volumes are there, so that containers may start. */
+  /** The pod has its address and volumes, so containers may start. */
   readonly sandboxReady: boolean;
-  /** The pod was given up for that reason: phase Failed whatever its containers say. */
+  /** The node gave the pod up for this reason: its phase is Failed, whatever its containers' state is. */
   readonly failure: { readonly reason: string; readonly message: string } | undefined;
 }
 
@@ -74,7 +74,10 @@ const withoutEmpty = ({ reason, message, ...rest }: PodCondition): PodCondition 
   ...(message !== undefined && message !== '' && { message }),
 });
 
-/** Conditions of others (PodScheduled) are kept; a condition keeps its time while its status is the same. */
+/**
+ * Keeps conditions of other components (PodScheduled). A condition keeps its transition time while its status
+ * is the same.
+ */
 function mergeConditions(
   previous: readonly PodCondition[],
   own: readonly PodCondition[],
@@ -89,7 +92,7 @@ function mergeConditions(
   return [...merged, ...kept];
 }
 
-/** The status that the node reports of a pod. `now` is a Kubernetes timestamp. */
+/** Returns the status that the node reports for a pod. `now` is a Kubernetes timestamp. */
 export function podStatus(
   pod: Pod,
   records: readonly ContainerRecord[],

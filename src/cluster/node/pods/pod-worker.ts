@@ -22,10 +22,10 @@ import { findUnsupported } from './unsupported.ts';
 
 const longestHostname = 63;
 
-/** One pod from its arrival on the node until nothing of it is left. */
+/** Runs one pod from its arrival on the node until no process, mount or file of it is left. */
 export class PodWorker {
   readonly uid: string;
-  /** Never rejects; settles when the pod's part of the node is over. */
+  /** Never rejects; resolves when the node has finished its work for the pod. */
   readonly done: Promise<void>;
   readonly #services: PodServices;
   readonly #ending: PodEnding;
@@ -58,12 +58,12 @@ export class PodWorker {
     return this.#pod;
   }
 
-  /** The runner of that container, once it was started in this life of the node. */
+  /** Returns the runner of this container; `undefined` if it was not started yet in this run of the node. */
   runner(container: string): ContainerRunner | undefined {
     return this.#runners.get(container);
   }
 
-  /** The pod's object is gone; another of that name may be there. */
+  /** The pod's object was deleted; another pod of that name may exist. */
   get isRemoved(): boolean {
     return this.#ending.reason === 'removed';
   }
@@ -72,7 +72,7 @@ export class PodWorker {
     return this.#containers().map((container) => container.name);
   }
 
-  /** A newer version of the pod's object. */
+  /** Takes a newer version of the pod's object. */
   update(pod: Pod): void {
     this.#pod = pod;
     if (pod.metadata.deletionTimestamp !== undefined) {
@@ -81,7 +81,7 @@ export class PodWorker {
     }
   }
 
-  /** Ends the pod: its object is gone, or the node stops. `grace` in milliseconds. */
+  /** Ends the pod, because its object was deleted or the node stops. `grace` in milliseconds. */
   terminate(reason: EndReason, grace: number): void {
     this.#ending.request(reason, grace);
   }
@@ -103,7 +103,7 @@ export class PodWorker {
     this.#services.addresses.release(this.uid);
   }
 
-  /** Until all containers have ended for good, or the pod is to end. */
+  /** Runs the pod until all containers have ended and are not restarted, or the pod must end. */
   async #runPod(): Promise<void> {
     const problem = findUnsupported(this.#pod, this.#services.ids) ?? this.#hasUnrecoverableContainer();
     if (problem !== undefined) {
@@ -132,7 +132,10 @@ export class PodWorker {
     }
   }
 
-  /** A pod that is never restarted does not survive a restart of the node (kuberuntime: computePodActions). */
+  /**
+   * Returns the reason if the pod cannot run on: a pod that is never restarted does not survive a restart of
+   * the node (kuberuntime: computePodActions).
+   */
   #hasUnrecoverableContainer(): string | undefined {
     const ran = [...this.#records.values()].some((record) => record.lastState !== undefined);
     return this.#pod.spec.restartPolicy === 'Never' && ran
@@ -146,7 +149,10 @@ export class PodWorker {
     await this.#status.publish();
   }
 
-  /** Address, volumes and namespaces; tried again until they are there. `undefined`: the pod ends before. */
+  /**
+   * Sets up address, volumes and namespaces, with retries until all exist. `undefined`: the pod must end
+   * before.
+   */
   async #prepare(): Promise<PodContext | undefined> {
     const volumes = await this.#retry('FailedMount', () => this.#services.volumes.setUp(this.#pod));
     const address = await this.#retry('FailedCreatePodSandBox', () =>
@@ -179,7 +185,7 @@ export class PodWorker {
       : own.slice(0, longestHostname).replace(/[-.]+$/, '');
   }
 
-  /** Tries until it works or the pod ends; each failure is an event. */
+  /** Tries until the attempt succeeds or the pod must end. Each failure becomes an event. */
   async #retry<T>(reason: string, attempt: () => Promise<T>): Promise<T | undefined> {
     const backOff = new BackOff(retryLimits);
     const prefix = reason === 'FailedMount' ? 'MountVolume.SetUp failed' : 'Failed to create pod sandbox';
@@ -196,7 +202,10 @@ export class PodWorker {
     return undefined;
   }
 
-  /** One after the other; false when one failed for good or the pod ends. */
+  /**
+   * Runs the init containers one after the other. Returns false if one failed permanently or the pod must
+   * end.
+   */
   async #runInitContainers(surroundings: PodContext): Promise<boolean> {
     for (const container of this.#pod.spec.initContainers ?? []) {
       const again = ({ exitCode }: ContainerExit): boolean =>
@@ -225,7 +234,10 @@ export class PodWorker {
     return runner;
   }
 
-  /** Containers have ended: take down what they used, then let the object go. A node that stops leaves it. */
+  /**
+   * Removes the volumes and logs of the pod after its containers have ended, then deletes its object. If the
+   * node stops, the object stays.
+   */
   async #complete(over: boolean): Promise<void> {
     if (this.#ending.reason === 'deleted' && !over) {
       await this.#status.publish();
@@ -245,8 +257,8 @@ export class PodWorker {
   }
 
   /**
-   * Again and again with a back-off, as kubelet does: whoever holds a mount has to let go of it first. False when the
-   * signal or the end of the node came before.
+   * Retries with back-off, as kubelet does: the unmount fails while a process uses the mount. Returns false
+   * if the signal aborts or the node stops before it succeeds.
    */
   async #tearDown(attempt: () => Promise<void>, signal?: AbortSignal): Promise<boolean> {
     const backOff = new BackOff(retryLimits);
@@ -270,7 +282,7 @@ export class PodWorker {
     try {
       await this.#services.api.delete({ resource: pods, namespace, name }, options);
     } catch (error) {
-      // Gone already, or another pod has the name.
+      // The object is deleted already, or another pod has the name.
       if (!isApiError(error, 404) && !isApiError(error, 409)) {
         throw error;
       }

@@ -1,6 +1,9 @@
 import type { Pod } from '../../../kubernetes/pod.ts';
 
-/** Pods that share mounts with the node stay in its user namespace: mounts do not leave a user namespace. */
+/**
+ * Returns true for pods that share mounts with the node. They run in the node's user namespace, because
+ * mounts cannot propagate to another one.
+ */
 export const hasBidirectionalMount = (pod: Pod): boolean =>
   [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) =>
     container.volumeMounts?.some((mount) => mount.mountPropagation === 'Bidirectional'),

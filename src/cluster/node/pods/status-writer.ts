@@ -3,7 +3,9 @@ import { isApiError } from '../../../kubernetes/api-error.ts';
 import type { Pod, PodStatus } from '../../../kubernetes/pod.ts';
 import { pods } from '../../../kubernetes/resources.ts';
 
-/** Writes one pod's status, the latest that is asked for; what was overtaken is not written. */
+/**
+ * Writes the status of one pod: always the latest one. A status that is outdated before its write is skipped.
+ */
 export class StatusWriter {
   readonly #api: KubernetesApi;
   readonly #pod: { readonly namespace: string; readonly name: string; readonly uid: string };
@@ -24,7 +26,10 @@ export class StatusWriter {
     this.#onError = onError;
   }
 
-  /** To be called after every change; resolves when a status at least that new is written, or the pod is gone. */
+  /**
+   * Must be called after every change. Resolves when a status at least as new is written, or the pod is
+   * deleted.
+   */
   publish(): Promise<void> {
     this.#stale = true;
     this.#writing ??= this.#writeAll();
@@ -32,7 +37,7 @@ export class StatusWriter {
   }
 
   async #writeAll(): Promise<void> {
-    // Changes of the same turn go together.
+    // All changes in the same turn of the event loop share one write.
     await Promise.resolve();
     try {
       while (this.#stale) {

@@ -4,8 +4,8 @@ import { listeningAddresses } from './listening-addresses.ts';
 import { addressAnnotation, isPodAddress, nodeAddress, type PodAddresses } from './pod-addresses.ts';
 
 /**
- * The address of a pod: the one that it asks for, the one that it had, or a free one. Idempotent. Rejects while
- * another pod, or anybody on the machine, has it.
+ * Returns the address of a pod: the one that it requests, its previous one, or a free one. Idempotent.
+ * Rejects while another pod, or another process on the machine, uses the address.
  */
 export async function waitForFreeAddress(pod: Pod, addresses: PodAddresses): Promise<string> {
   if (pod.spec.hostNetwork === true) {

@@ -3,10 +3,13 @@ import { dirname } from 'node:path';
 import { readLog } from '../logs/read-log.ts';
 import { writeFile } from '../../../platform/write-file.ts';
 
-/** kubelet's limits (kuberuntime: MaxContainerTerminationMessageLength and its kin). */
+/** kubelet's limits (kuberuntime: MaxContainerTerminationMessageLength and the constants beside it). */
 const longest = { message: 4096, fromLog: 2048, logLines: 80 };
 
-/** Makes the file that a container sees as its terminationMessagePath, writable for whatever user it runs as. */
+/**
+ * Creates the file that a container sees as its terminationMessagePath. The container's user may write to it,
+ * whichever user that is.
+ */
 export async function makeMessageFile(path: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, '');
@@ -14,7 +17,7 @@ export async function makeMessageFile(path: string): Promise<string> {
   return path;
 }
 
-/** What the container wrote there, cut to 4096 bytes. */
+/** Returns the container's termination message, cut to 4096 bytes. */
 export async function readMessageFile(path: string): Promise<string> {
   const file = await open(path);
   try {
@@ -25,7 +28,7 @@ export async function readMessageFile(path: string): Promise<string> {
   }
 }
 
-/** The end of the container's log, for the policy FallbackToLogsOnError. */
+/** Returns the end of the container's log, for the policy FallbackToLogsOnError. */
 export async function messageFromLog(logPath: string): Promise<string> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of readLog(logPath, { timestamps: false, tailLines: longest.logLines })) {

@@ -48,7 +48,7 @@ const user: Check = (container, pod, ids) => {
 
 const checks: readonly Check[] = [limits, terminal, hostPort, command, sharedMounts, security, user];
 
-/** Why the node cannot run that pod as it is written, in a sentence; `undefined` when it can. */
+/** Returns a sentence that says why the node cannot run this pod; `undefined` if it can. */
 export function findUnsupported(pod: Pod, ids: readonly IdRange[]): string | undefined {
   const { runtimeClassName } = pod.spec;
   if (runtimeClassName !== undefined)

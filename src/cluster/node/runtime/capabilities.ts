@@ -1,6 +1,6 @@
 import { ProductError } from '../../../errors/product-error.ts';
 
-/** What a container has that asks for nothing: containerd's default (containerd: pkg/oci/spec.go). */
+/** The capabilities of a container that requests none: containerd's default (containerd: pkg/oci/spec.go). */
 const defaultCapabilities = [
   'chown',
   'dac_override',
@@ -18,7 +18,7 @@ const defaultCapabilities = [
   'setfcap',
 ] as const;
 
-/** capabilities(7), in the spelling of setpriv(1). */
+/** All of capabilities(7), spelled as setpriv(1) expects them. */
 const allCapabilities: readonly string[] = [
   ...defaultCapabilities,
   'audit_control',
@@ -51,10 +51,10 @@ const allCapabilities: readonly string[] = [
 ];
 
 /**
- * Rights that neither mounts nor a look at other pods need. A pod with Bidirectional mounts shares the node's user
- * namespace and is refused what would let it act as the node. Without sys_ptrace it does not get at the node's own root
- * and namespaces, whose /proc/sys is writable; it still sees what other pods have mounted, because their user namespaces
- * are children of its own (user_namespaces(7)).
+ * Capabilities that are not needed to mount or to inspect other pods. A pod with Bidirectional mounts shares
+ * the node's user namespace, so it does not get the capabilities with which it could act as the node. Without
+ * sys_ptrace it cannot enter the node's own root and namespaces, whose /proc/sys is writable. It still sees
+ * the mounts of other pods, because their user namespaces are children of its own (user_namespaces(7)).
  */
 const machineCapabilities: readonly string[] = [
   'audit_control',
@@ -95,7 +95,7 @@ function parseName(name: string): string {
   return known;
 }
 
-/** The bounding set a container gets, sorted; `undefined` means all there are. */
+/** Returns the bounding set of a container, sorted; `undefined` means all capabilities. */
 export function boundingSet(request: CapabilityRequest): string[] | undefined {
   if (request.privileged) {
     return request.ownUserNamespace

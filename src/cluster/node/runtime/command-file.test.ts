@@ -13,7 +13,7 @@ before(() => {
 });
 after(() => rmSync(folder, { recursive: true }));
 
-/** The words that a shell has when it has sourced the file, as container-init.sh does. */
+/** Returns the positional parameters of a shell after it has sourced the file, as container-init.sh does. */
 function wordsOf(text: string): string[] {
   const path = join(folder, 'command');
   writeFileSync(path, text);
@@ -27,7 +27,8 @@ function wordsOf(text: string): string[] {
   return printed.stdout.toString().split('\0').slice(0, -1);
 }
 
-// what a shell reads as more than itself, and what dash keeps for itself (its control characters, in UTF-8 and alone)
+// Characters with a meaning in a shell, and those that dash uses internally (its control characters, in UTF-8
+// and alone).
 const special = Array.from('\'"\\\n\r\t $`!*?[{(<|&;#~=%-é‘’\u0081\u0088\u0001');
 const unit = fc.oneof(
   fc.constantFrom(...special),

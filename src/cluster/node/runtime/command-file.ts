@@ -17,10 +17,12 @@ function quote(argument: string): string {
 }
 
 /**
- * The file that container-init.sh and container-exec.sh source: it makes what env(1) gets their arguments, `NAME=value` words,
- * then the command. As a command of the shell's, which reads its own text in blocks, and what read(1) reads byte by byte: an entry of
- * a VM has ten thousand of them. In a file because argv of the runtime's processes is readable by every user of the machine, and because
- * the environment of a pod (LD_PRELOAD) must not reach the stages that run with the node's rights.
+ * Returns the text of the file that container-init.sh and container-exec.sh source. It sets the arguments of
+ * env(1) as the positional parameters: first each `NAME=value`, then the command. It is a shell command,
+ * because the shell reads its own text in blocks, while read(1) reads byte by byte: the entry of a VM has ten
+ * thousand bytes. It is a file, because every user of the machine can read argv of the runtime's processes,
+ * and because the environment of a pod (LD_PRELOAD) must not reach the stages that run with the node's
+ * rights.
  */
 export function formatCommandFile({ command, environment }: ContainerCommand): string {
   const [program] = command;

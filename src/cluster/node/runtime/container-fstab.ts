@@ -3,7 +3,10 @@ import { ProductError } from '../../../errors/product-error.ts';
 import type { FstabEntry } from '../mounts/fstab.ts';
 import type { ContainerMount } from './container-runtime.ts';
 
-/** Folders whose mounts keep a container from the machine; a volume on top would open them again. */
+/**
+ * Directories whose mounts keep a container away from the machine. A volume over one of them would make it
+ * writable again.
+ */
 const readOnlyProcPaths = [
   '/proc',
   '/sys',
@@ -34,7 +37,7 @@ function checkTarget(target: string): void {
   }
 }
 
-/** Mounts that may be made together: none lies inside another of its batch. */
+/** Returns the mounts in batches that can be made together: no mount is inside another one of its batch. */
 export function fstabEntries(mounts: readonly ContainerMount[]): ContainerMount[][] {
   const batches: ContainerMount[][] = [];
   for (const mount of mounts) {
@@ -48,7 +51,7 @@ export function fstabEntries(mounts: readonly ContainerMount[]): ContainerMount[
   return batches.filter((batch) => batch !== undefined);
 }
 
-/** `flags`: what a read-only remount has to repeat (mount-table.ts, flagsToPreserve). */
+/** `flags`: the flags that a read-only remount must repeat (mount-table.ts, flagsToPreserve). */
 export function bindOptions(mount: ContainerMount, flags: readonly string[]): string[] {
   const access = mount.readOnly ? ['ro', ...flags] : [];
   switch (mount.propagation) {
@@ -62,20 +65,23 @@ export function bindOptions(mount: ContainerMount, flags: readonly string[]): st
 }
 
 export interface RootFolders {
-  /** Paths below `host` that are bound at the same path, read-only already, for example `usr` and `sys`. */
+  /**
+   * Paths below `host` that are read-only already and are bound at the same path, for example `usr` and
+   * `sys`.
+   */
   readonly hostFolders: readonly string[];
   readonly devices: readonly string[];
-  /** Entries of /proc that a pod must not write. */
+  /** Entries of /proc that a pod must not write to. */
   readonly guardedProc: readonly string[];
-  /** Files of /proc/sys/kernel that a pod may write: they are its IPC namespace's. */
+  /** Files of /proc/sys/kernel that a pod may write to: they belong to its IPC namespace. */
   readonly ipcSettings: readonly string[];
 }
 
 const procFlags = ['nosuid', 'nodev', 'noexec'];
 
 /**
- * The mounts of every container's root, apart from its volumes. /proc is mounted here and not in the pod's user
- * namespace, because only then the read-only parts of it are locked there (mount_namespaces(7)).
+ * Returns the mounts of every container's root, without its volumes. /proc is mounted here and not in the
+ * pod's user namespace, because only then its read-only parts are locked there (mount_namespaces(7)).
  */
 export function rootMounts(
   root: string,
@@ -104,7 +110,8 @@ export function rootMounts(
       ? [bind(`${host}/proc`, '/proc', 'rprivate')]
       : [
           { source: 'proc', target: `${root}/proc`, type: 'proc', options: procFlags },
-          // mounts of their own, which stay writable when the mount that they lie in is bound read-only
+          // These are separate mounts, which stay writable when the mount that contains them is bound
+          // read-only.
           ...folders.ipcSettings.map((name) =>
             bind(`${root}/proc/sys/kernel/${name}`, `/proc/sys/kernel/${name}`, 'rprivate'),
           ),

@@ -12,7 +12,7 @@ export interface ContainerMount {
 }
 
 export interface ContainerSecurity {
-  /** Capability names for setpriv(1); `undefined`: all of the user namespace. */
+  /** Capability names for setpriv(1); `undefined` means all of the user namespace. */
   readonly boundingSet: readonly string[] | undefined;
   readonly noNewPrivileges: boolean;
   readonly readOnlyRoot: boolean;
@@ -20,25 +20,25 @@ export interface ContainerSecurity {
   readonly group: number;
 }
 
-/** Descriptors of namespaces that all containers of a pod enter. */
+/** Descriptors of the namespaces that all containers of a pod enter. */
 export interface PodNamespaces {
   readonly user: number;
   readonly ipc: number;
 }
 
-/** Everything that a runtime has to know to run one container. */
+/** All data that a runtime needs to run one container. */
 export interface ContainerPlan extends ContainerCommand {
   /** Unique on this node, DNS-safe. */
   readonly id: string;
   readonly hostname: string;
   readonly workingDirectory: string;
   readonly mounts: readonly ContainerMount[];
-  /** Small files of its own, by absolute path: /etc/hosts and the like. */
+  /** Small files of this container, by absolute path, for example /etc/hosts. */
   readonly files: ReadonlyMap<string, string>;
   readonly security: ContainerSecurity;
-  /** See and signal the processes of the whole node instead of the container's own. */
+  /** The container sees and can signal the processes of the whole node instead of only its own. */
   readonly nodePids: boolean;
-  /** The namespaces of its pod; `undefined`: the node's own user namespace, for Bidirectional mounts. */
+  /** The namespaces of its pod; `undefined` means the node's own user namespace, for Bidirectional mounts. */
   readonly namespaces: PodNamespaces | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface ContainerOutput {
   stderr(chunk: Uint8Array): void;
 }
 
-/** How it ended: 128 + n after signal n, as kubelet reports it. */
+/** The exit of a process: 128 + n after signal n, as kubelet reports it. */
 export interface ContainerExit {
   readonly exitCode: number;
 }
@@ -63,21 +63,24 @@ export interface ContainerProcess {
 
 export interface RunningContainer {
   readonly id: string;
-  /** Pid of its first process as the node sees it. */
+  /** The pid of its first process as the node sees it. */
   readonly pid: number;
-  /** Never rejects; settles when every process of the container is gone and its output is delivered. */
+  /** Never rejects; resolves when every process of the container has ended and its output is delivered. */
   readonly exited: Promise<ContainerExit>;
-  /** Signals the command; nothing happens once it has ended. */
+  /** Signals the command. Does nothing after it has ended. */
   signal(name: NodeJS.Signals): void;
-  /** SIGKILL to every process of the container. */
+  /** Sends SIGKILL to every process of the container. */
   kill(): Promise<void>;
   exec(command: ContainerCommand, options: { readonly stdin: boolean }): Promise<ContainerProcess>;
 }
 
 /** Starts containers. `process-runtime.ts` runs them as processes in namespaces. */
 export interface ContainerRuntime {
-  /** Resolves once the command runs; rejects, with nothing left over, with the reason in one line. */
+  /**
+   * Resolves when the command runs. On failure it leaves nothing behind and rejects with the reason in one
+   * line.
+   */
   run(plan: ContainerPlan, output: ContainerOutput): Promise<RunningContainer>;
-  /** Namespaces in which containers hold rights over nothing but themselves. Close them after use. */
+  /** Creates namespaces in which containers have rights only over themselves. Close them after use. */
   createPodNamespaces(): Promise<PodNamespaces>;
 }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { describeInNamespace, namespaceMode } from '../testing/in-namespace.ts';
 import { privileged, runtimeWorld } from './testing/runtime-world.ts';
 
-// an unprivileged user has one id here, and no other user in a pod
+// An unprivileged user has only one id here, so pods have no other user.
 const skip = namespaceMode === 'root' ? false : 'needs root';
 
 describeInNamespace(import.meta.filename, () => {

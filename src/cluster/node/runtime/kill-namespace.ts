@@ -8,20 +8,27 @@ function processesIn(namespace: string): number[] {
 }
 
 /**
- * `undefined`: the process is gone, a zombie without namespaces, or outside of the cluster's user namespace, as its
- * first process is (daemon/init.sh): no container runs there.
+ * Returns the name of a process's mount namespace. `undefined`: the process has ended, is a zombie, which has
+ * no namespaces, or is outside of the cluster's user namespace, as its first process is (daemon/init.sh): no
+ * container runs there.
  */
 export function mountNamespaceOf(pid: number): string | undefined {
   return ignoreMissingProcess(() => readlinkSync(`/proc/${pid}/ns/mnt`));
 }
 
-/** A mount namespace that is kept from ending: the kernel gives the name of an ended one to the next that is made. */
+/**
+ * A mount namespace that is kept alive, because the kernel may give the name of an ended namespace to the
+ * next new one.
+ */
 export interface NamespaceHandle {
   readonly name: string;
   readonly release: () => void;
 }
 
-/** The mount namespace of a process, held until `release`; undefined as for `mountNamespaceOf`. */
+/**
+ * Opens the mount namespace of a process and keeps it alive until `release`. `undefined` as for
+ * `mountNamespaceOf`.
+ */
 export function openMountNamespace(pid: number): NamespaceHandle | undefined {
   const descriptor = ignoreMissingProcess(() => openSync(`/proc/${pid}/ns/mnt`, 'r'));
   if (descriptor === undefined) return undefined;
@@ -44,9 +51,9 @@ function ignoreMissingProcess<T>(read: () => T): T | undefined {
 }
 
 /**
- * SIGKILL to every process of a mount namespace, again and again until a look finds none: a container without a
- * pid namespace of its own has no first process whose death ends the others. The namespace has to be held meanwhile:
- * else its name may be that of a container which is just started.
+ * Sends SIGKILL to every process of a mount namespace, repeatedly, until no process is left: a container
+ * without its own pid namespace has no first process whose death ends the others. The caller must keep the
+ * namespace open during the call; otherwise its name may belong to a container that has just started.
  */
 export async function killNamespace(namespace: string, pause: () => Promise<void>): Promise<void> {
   for (;;) {
@@ -61,7 +68,7 @@ export async function killNamespace(namespace: string, pause: () => Promise<void
   }
 }
 
-/** Signals a process; one that is gone meanwhile is no error. */
+/** Signals a process. Ignores a process that has ended. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

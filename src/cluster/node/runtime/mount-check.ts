@@ -8,8 +8,9 @@ export interface ExpectedMount {
 }
 
 /**
- * Compares what the kernel mounted in a container with what was asked, and says in a sentence what differs.
- * A directory that another container of the pod swapped for a symlink between the plan and the mount shows here.
+ * Compares the mounts that the kernel made in a container with the requested ones. Returns the difference as
+ * a sentence. This detects a directory that another container of the pod replaced by a symlink between the
+ * plan and the mount.
  */
 export function findMountMismatch(
   expected: readonly ExpectedMount[],

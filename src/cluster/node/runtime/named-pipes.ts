@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { runCommand } from '../command.ts';
 
-/** A real pipe from a process to the node: `child` is handed to the process and then closed here. */
+/** A real pipe from a process to the node: `child` is passed to the process and then closed here. */
 export interface Pipe {
   readonly child: number;
   readonly stream: Socket;
@@ -15,13 +15,13 @@ interface PipeEnds {
   readonly child: number;
 }
 
-/** So many are made by one mkfifo(1): starting that program costs more than all that it does. */
+/** One mkfifo(1) creates this number of pipes: to start the program takes longer than to create them. */
 const poolSize = 16;
 
 /**
- * Pipes by mkfifo(1), made in that directory and unlinked as soon as they are open. Node's own pipes are sockets, and a
- * program that opens /dev/stdout, as many in containers do, fails on a socket. Mode 0622: other users than root may
- * open it too. Those that nobody took yet stay open as long as this process runs.
+ * Pipes made by mkfifo(1) in this directory and unlinked as soon as they are open. Node.js' own pipes are
+ * sockets, and a program that opens /dev/stdout, as many programs in containers do, fails on a socket. Mode
+ * 0622: users other than root may open it, too. Unused pipes stay open as long as this process runs.
  */
 export class NamedPipes {
   readonly #directory: string;
@@ -32,7 +32,7 @@ export class NamedPipes {
     this.#directory = directory;
   }
 
-  /** Two, as a process has them for what it prints. Rejects where mkfifo cannot make any. */
+  /** Returns two pipes, for stdout and stderr of a process. Rejects if mkfifo cannot create any. */
   async acquire(): Promise<[Pipe, Pipe]> {
     for (;;) {
       const [stdout, stderr] = this.#ready;
@@ -64,14 +64,17 @@ const openStream = ({ reader, child }: PipeEnds): Pipe => ({
 });
 
 function openEnds(path: string): PipeEnds {
-  // Without O_NONBLOCK this would wait for a writer; with a reader there, the writer's end opens at once.
+  // Without O_NONBLOCK this would wait for a writer. With a reader present, the writer's end opens at once.
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const child = openSync(path, constants.O_WRONLY);
   unlinkSync(path);
   return { reader, child };
 }
 
-/** Closes the node's copies of the ends that processes have now, so that their end is the end of the stream. */
+/**
+ * Closes the node's copies of the ends that the processes have now, so that the stream ends when the
+ * processes close theirs.
+ */
 export function closeChildEnds(pipes: readonly Pipe[]): void {
   for (const pipe of pipes) {
     closeSync(pipe.child);

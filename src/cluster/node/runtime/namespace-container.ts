@@ -21,7 +21,7 @@ import { execArguments } from './stage-arguments.ts';
 import { execExit, type StartedCommand } from './start-protocol.ts';
 
 export interface StartedProcess extends StartedCommand {
-  /** All output was consumed. */
+  /** Resolves when all output was consumed. */
   readonly drained: Promise<unknown>;
   readonly clearGroups: boolean;
   /** Directory for the short-lived files of an exec. */
@@ -29,7 +29,10 @@ export interface StartedProcess extends StartedCommand {
   readonly pipes: NamedPipes;
 }
 
-/** The mount namespace of that process, unless it is the node's own, whose processes are never killed together. */
+/**
+ * Opens the mount namespace of this process, unless it is the node's own, whose processes must never be
+ * killed together.
+ */
 function isOtherNamespace(pid: number): NamespaceHandle | undefined {
   const namespace = openMountNamespace(pid);
   if (namespace === undefined || namespace.name !== mountNamespaceOf(process.pid)) return namespace;
@@ -67,7 +70,7 @@ export class NamespaceContainer implements RunningContainer {
       return;
     }
     if (!this.#plan.nodePids) {
-      // The death of a pid namespace's first process is the death of all its others (pid_namespaces(7)).
+      // When the first process of a pid namespace dies, the kernel kills all others (pid_namespaces(7)).
       sendSignal(this.pid, 'SIGKILL');
     }
     await this.#killRemaining();
@@ -87,7 +90,7 @@ export class NamespaceContainer implements RunningContainer {
       throw withPath(commandFile, error);
     }
     const commandEnd = openSync(commandFile, 'r');
-    // the container's user may read it by that descriptor
+    // The container's user may read the file through this descriptor.
     fchmodSync(commandEnd, 0o644);
     unlinkSync(commandFile);
     const enter = execArguments(this.#plan, this.pid, this.#process.clearGroups);

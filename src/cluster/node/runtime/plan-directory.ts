@@ -9,11 +9,11 @@ import type { ContainerMount, ContainerPlan } from './container-runtime.ts';
 import { writeFile } from '../../../platform/write-file.ts';
 
 export interface PlanContext {
-  /** Mounts of the root itself. */
+  /** The mounts of the root directory itself. */
   readonly rootMounts: readonly FstabEntry[];
-  /** Mounts of the node, for the flags that a read-only bind has to repeat. */
+  /** The mounts of the node, for the flags that a read-only bind must repeat. */
   readonly table: readonly MountEntry[];
-  /** Name of the node's root while volumes are bound (stage.sh). */
+  /** The name of the node's root while volumes are bound (stage.sh). */
   readonly oldRoot: string;
 }
 
@@ -37,7 +37,9 @@ function formatBatch(batch: readonly ContainerMount[], surroundings: PlanContext
   ];
 }
 
-/** The files that stage.sh reads, by name. Rejects what cannot be run before anything is written. */
+/**
+ * Returns the files that stage.sh reads, by name. Rejects a plan that cannot run before anything is written.
+ */
 export function formatPlan(plan: ContainerPlan, surroundings: PlanContext): Map<string, string> {
   const batches = fstabEntries(plan.mounts).map((batch) => formatBatch(batch, surroundings));
   const volumes = batches.flatMap((files, index) =>
@@ -57,8 +59,8 @@ export function formatPlan(plan: ContainerPlan, surroundings: PlanContext): Map<
 }
 
 /**
- * Writes a plan. The command's file holds the environment: nobody but root comes to where it is, and the container's user may read
- * it by its descriptor.
+ * Writes a plan. The command's file contains the environment: only root can enter its directory, and the
+ * container's user reads the file through a descriptor.
  */
 export async function writePlan(directory: string, files: ReadonlyMap<string, string>): Promise<void> {
   await mkdir(join(directory, 'files'), { recursive: true });

@@ -133,7 +133,7 @@ async function pidsIn(namespace: string): Promise<string[]> {
   return found;
 }
 
-/** States of the processes that share the pid namespace of that one. */
+/** Returns the states of all processes in the pid namespace of this process. */
 async function processNames(pid: number): Promise<string> {
   const pids = await pidsIn(await readNamespace(pid));
   const states = await Promise.all(

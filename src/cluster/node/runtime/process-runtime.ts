@@ -26,7 +26,7 @@ import { stageArguments } from './stage-arguments.ts';
 import { awaitStart } from './start-protocol.ts';
 import { createPodNamespaces } from './user-namespace.ts';
 
-/** What the machine gives the node: read once per life. */
+/** The machine's properties, read once per run of the node. */
 export interface RuntimeFacts {
   readonly folders: RootFolders;
   /** Processes may change their groups here. */
@@ -114,7 +114,7 @@ export class ProcessRuntime implements ContainerRuntime {
   }
 }
 
-/** What the kernel says was mounted, against what was asked. */
+/** Rejects if the kernel's mounts in the container differ from the plan. */
 async function checkMounts(plan: ContainerPlan, table: readonly MountEntry[], pid: number): Promise<void> {
   const expected = plan.mounts.map((mount) => ({
     target: mount.target,

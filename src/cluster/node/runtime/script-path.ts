@@ -1,4 +1,7 @@
 import { join } from 'node:path';
 
-/** A shell script of this folder; of the bundle's, where this is bundled (scripts/build.ts). */
+/**
+ * Returns the path of a shell script of this folder, or beside the bundle if this code is bundled
+ * (scripts/build.ts).
+ */
 export const scriptPath = (name: string): string => join(import.meta.dirname, name);

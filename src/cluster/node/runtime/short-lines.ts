@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 
-/** No line that the runtime's scripts write is as long. */
+/** All lines that the runtime's scripts write are shorter than this. */
 const longest = 100;
 
 /**
- * The lines of a status pipe. Root of a pod may write to it too (/proc/PID/fd/4 of container-exec.sh), so a
- * line that is longer than those of the runtime's scripts is skipped, and no more of it than that is ever
- * held. The stream stays open at the end of an iteration.
+ * Reads the lines of a status pipe. Root of a pod may write to it, too (/proc/PID/fd/4 of container-exec.sh).
+ * So a line that is longer than those of the runtime's scripts is skipped, and no more than this length of it
+ * is ever kept in memory. The stream stays open at the end of an iteration.
  */
 export async function* shortLines(stream: Readable): AsyncGenerator<string> {
   let line = '';

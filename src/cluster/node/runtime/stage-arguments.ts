@@ -1,7 +1,7 @@
 import type { ContainerPlan, ContainerSecurity } from './container-runtime.ts';
 
 export interface StagePaths {
-  /** stage.sh */
+  /** The path of stage.sh. */
   readonly script: string;
   readonly plan: string;
   readonly image: string;
@@ -14,7 +14,10 @@ const boundingOptions = ({ boundingSet }: ContainerSecurity): string[] =>
     ? []
     : ['--bounding-set', ['-all', ...boundingSet.map((name) => `+${name}`)].join(',')];
 
-/** setpriv(1) down to what the container asked for; it dies with its parent, whatever its parent dies of. */
+/**
+ * Returns a setpriv(1) command that reduces the privileges to those that the container requests. The process
+ * dies with its parent, whatever the reason of the parent's death is.
+ */
 function privileges(security: ContainerSecurity, clearGroups: boolean): string[] {
   const { user, group } = security;
   return [
@@ -35,13 +38,16 @@ const enterUserNamespace = [
   ...['unshare', '--mount', '--uts', '--propagation', 'unchanged', '--'],
 ];
 
-/** Before /proc is mounted: its sysctls of IPC are those of the namespace of who looks them up. */
+/**
+ * Entered before /proc is mounted: its IPC sysctls are those of the namespace of the process that looks them
+ * up.
+ */
 const enterIpcNamespace = ['nsenter', '--ipc=/proc/self/fd/5', '--'];
 
 const sharesMounts = (plan: ContainerPlan): boolean =>
   plan.mounts.some((mount) => mount.propagation === 'Bidirectional');
 
-/** The command that starts a container: namespaces, stage.sh, then the container's first process. */
+/** Returns the command that starts a container: namespaces, stage.sh, then the container's first process. */
 export function stageArguments(plan: ContainerPlan, paths: StagePaths, clearGroups: boolean): string[] {
   const shared = sharesMounts(plan);
   return [
@@ -58,8 +64,9 @@ export function stageArguments(plan: ContainerPlan, paths: StagePaths, clearGrou
 }
 
 /**
- * Program and arguments that run one more command in a container. One that shares the node's user namespace may have
- * mounted something over the programs that are found there: what the container must not have is gone before.
+ * Returns the program and arguments that run one more command in a container. A container that shares the
+ * node's user namespace may have mounted something over the programs that are found there. So the
+ * capabilities that the container must not have are dropped before.
  */
 export function execArguments(plan: ContainerPlan, pid: number, clearGroups: boolean): string[] {
   return [

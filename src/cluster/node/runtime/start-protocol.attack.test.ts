@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import { runCommand } from '../command.ts';
 import { awaitStart, execExit } from './start-protocol.ts';
 
-/** Longer than the longest string of V8, and than a small machine's memory. */
+/** Longer than the longest string of V8, and than the memory of a small machine. */
 const endless = 'head -c 600M /dev/zero';
 
 const shell = (script: string): ChildProcess =>
   spawn('/bin/sh', ['-c', script], { stdio: ['pipe', 'ignore', 'pipe', 'ignore', 'pipe'] });
 
-/** What the peak of this process's memory rose by, in MiB. */
+/** Returns the increase of this process's peak memory, in MiB. */
 async function growth(work: () => Promise<void>): Promise<number> {
   const before = process.resourceUsage().maxRSS;
   await work();

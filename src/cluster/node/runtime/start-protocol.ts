@@ -6,15 +6,13 @@ import type { ContainerExit } from './container-runtime.ts';
 import { shortLines } from './short-lines.ts';
 
 export interface StartProtocol {
-  /**
-   * Called with the first process's pid when all mounts stand; throwing keeps the command from being started.
-   */
+  /** Called with the first process's pid when all mounts exist. If it throws, the command is not started. */
   readonly check: (pid: number) => Promise<void>;
   readonly deadline: AbortSignal;
 }
 
 export interface StartedCommand {
-  /** The container's first process, as the node sees it. */
+  /** The pid of the container's first process, as the node sees it. */
   readonly pid: number;
   /** Never rejects. */
   readonly exited: Promise<ContainerExit>;
@@ -34,9 +32,9 @@ function statusOf(child: ChildProcess): Readable {
 }
 
 /**
- * How a container's first process ended, once its parent, unshare(1), and all its pipes are gone. unshare
- * ends by the same signal as its child, except that it cannot do so for SIGKILL (2.38): then it complains and
- * ends with 1.
+ * Returns the exit of a container's first process, once its parent, unshare(1), has ended and all its pipes
+ * are closed. unshare ends by the same signal as its child, except that it cannot do so for SIGKILL (2.38):
+ * then it prints an error and exits with 1.
  */
 function exitOf(child: ChildProcess, complaints: () => string): Promise<ContainerExit> {
   return new Promise((resolve) => {
@@ -52,7 +50,7 @@ function exitOf(child: ChildProcess, complaints: () => string): Promise<Containe
   });
 }
 
-/** How the command of an exec ends: container-exec.sh says so, or was killed. Never rejects. */
+/** Returns the exit of an exec's command: container-exec.sh reports it, or was killed. Never rejects. */
 export async function execExit(child: ChildProcess): Promise<ContainerExit> {
   const exit = new Promise<number>((resolve) => {
     child.on('exit', (code) => resolve(code ?? 128));
@@ -64,14 +62,15 @@ export async function execExit(child: ChildProcess): Promise<ContainerExit> {
     said = code === undefined ? said : Number(code);
   }
   const code = await exit;
-  // 126 and 127 before the command ran: the container's root or a program of the runtime is missing.
+  // Exit codes 126 and 127 before the command ran: the container's root or a program of the runtime is
+  // missing.
   const known = said ?? (code === 126 || code === 127 ? code : undefined);
   return known === undefined ? signalExitCode('SIGKILL') : { exitCode: known };
 }
 
 /**
- * Follows stage.sh and container-init.sh until the command is started. Rejects, when every process is gone,
- * with what they printed instead.
+ * Follows stage.sh and container-init.sh until the command is started. If it is not, rejects with their
+ * output after every process has ended.
  */
 export async function awaitStart(child: ChildProcess, protocol: StartProtocol): Promise<StartedCommand> {
   const printed = keepHead(child.stderr);
@@ -96,7 +95,7 @@ export async function awaitStart(child: ChildProcess, protocol: StartProtocol): 
     await gone;
     throw error;
   } finally {
-    // a pod with the node's pids may still write to it
+    // A pod with the node's pids may still write to it.
     status.resume();
     protocol.deadline.removeEventListener('abort', onDeadline);
   }
@@ -109,7 +108,7 @@ async function followStages(
   lines: AsyncIterable<string>,
   check: StartProtocol['check'],
 ): Promise<number | undefined> {
-  // The stage may end before it reads; why it ended is on its stderr.
+  // The stage may end before it reads; its stderr has the reason.
   word?.on('error', () => undefined);
   let pid = 0;
   for await (const line of lines) {

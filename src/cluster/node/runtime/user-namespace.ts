@@ -5,7 +5,7 @@ import { scriptPath } from './script-path.ts';
 import { toolEnvironment } from '../command.ts';
 import type { PodNamespaces } from './container-runtime.ts';
 
-/** `count` ids from `first` on exist in the node's user namespace. */
+/** The range of `count` ids from `first` on, which exist in the node's user namespace. */
 export interface IdRange {
   readonly first: number;
   readonly count: number;
@@ -28,17 +28,18 @@ export function parseIdMap(text: string): IdRange[] {
 export const formatIdentityMap = (ranges: readonly IdRange[]): string =>
   ranges.map(({ first, count }) => `${first} ${first} ${count}\n`).join('');
 
-/** Whether a container may run as that id here. */
+/** Returns whether a container may run with this id here. */
 export const isMapped = (ranges: readonly IdRange[], id: number): boolean =>
   ranges.some(({ first, count }) => id >= first && id < first + count);
 
 /**
- * Makes a user namespace with the same ids as the node's, in which root has no right over the machine, and an
- * IPC namespace that belongs to it. It forbids cgroup namespaces: with one of its own, a pod could mount the
- * machine's cgroups, whose files belong to the same root.
+ * Creates a user namespace with the same ids as the node's, in which root has no rights over the machine, and
+ * an IPC namespace that belongs to it. The user namespace forbids cgroup namespaces: with its own one, a pod
+ * could mount the machine's cgroups, whose files belong to the same root.
  */
 export async function createPodNamespaces(): Promise<PodNamespaces> {
-  // as text: until ids are mapped it may read no file of a checkout that only its user may
+  // The script is passed as text: until ids are mapped, the process may not read the files of a checkout that
+  // only its owner may read.
   const script = await readFile(scriptPath('user-namespace.sh'), 'utf8');
   const holder = spawn('unshare', ['--user', '--ipc', '--keep-caps', '/bin/sh', '-c', script], {
     stdio: ['pipe', 'pipe', 'pipe'],

@@ -9,8 +9,8 @@ import { leases, nodes } from '../../../kubernetes/resources.ts';
 const leaseSeconds = 40;
 
 /**
- * Renews the Lease of a node, as kubelet does; makes it, owned by the Node, where there is none. Does nothing for a node
- * that was deleted. `now`: milliseconds since the epoch.
+ * Renews the Lease of a node, as kubelet does. Creates the Lease, owned by the Node, if it is missing. Does
+ * nothing for a deleted node. `now`: milliseconds since the epoch.
  */
 export async function renewLease(api: KubernetesApi, name: string, now: number): Promise<void> {
   const renewTime = new Date(now).toISOString().replace('Z', '000Z');
@@ -34,7 +34,7 @@ async function makeLease(api: KubernetesApi, name: string, renewTime: string): P
       spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime },
     });
   } catch (error) {
-    // the node was deleted, or another renewal was faster
+    // The node was deleted, or another renewal was faster.
     if (!isApiError(error, 404) && !isApiError(error, 409)) throw error;
   }
 }

@@ -4,13 +4,16 @@ const size = 0x20000;
 
 const toText = (value: number): string => [24, 16, 8, 0].map((shift) => (value >>> shift) & 255).join('.');
 
-/** Which simulated pod has which address. */
+/** The addresses of the simulated pods. */
 export class SimulatedAddresses {
   readonly #holders = new Map<string, string>();
   readonly #addresses = new Map<string, string>();
   #next = 1;
 
-  /** The address that the pod wants, has or may have; undefined where another one has what it wants. Idempotent. */
+  /**
+   * Returns the address that the pod requests, has or can have. Returns undefined if another pod has the
+   * requested address. Idempotent.
+   */
   take(uid: string, wanted: string | undefined): string | undefined {
     const address = wanted ?? this.#addresses.get(uid) ?? this.#free();
     const holder = this.#holders.get(address) ?? uid;
@@ -27,7 +30,7 @@ export class SimulatedAddresses {
     this.#holders.delete(address);
   }
 
-  /** Round robin, so that a released one rests before it is used again. */
+  /** Finds a free address round robin, so that a released address is not used again soon. */
   #free(): string {
     for (let tried = 0; tried < size; tried += 1) {
       const address = toText(first + this.#next);

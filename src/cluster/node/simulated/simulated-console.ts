@@ -1,7 +1,7 @@
 import { ApiError } from '../../../kubernetes/api-error.ts';
 import type { PodConsole } from '../pod-console.ts';
 
-/** What a simulated node answers who wants to see into a container: there is none. */
+/** Rejects logs and exec requests for pods of a simulated node: it has no containers. */
 export const simulatedConsole: PodConsole = {
   logs: ({ pod }) => {
     throw nothingRuns(pod, 'it has no log');
@@ -16,7 +16,7 @@ function nothingRuns(pod: string, so: string): ApiError {
   });
 }
 
-/** The API server's words where a kubelet cannot be reached. */
+/** Returns the error of the API server for a kubelet that cannot be reached, with the same message. */
 export function unreachable(address: string): ApiError {
   return new ApiError({
     ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', code: 500 },

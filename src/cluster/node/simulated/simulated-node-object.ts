@@ -2,7 +2,7 @@ import { arch } from 'node:os';
 import { architectures, nodeCondition, type KubernetesNode } from '../node-object.ts';
 import type { NodeArgument } from '../parse-node.ts';
 
-/** Says of a Node that it reports status and runs nothing. */
+/** Marks a Node that reports status and runs nothing. */
 export const simulatedLabel = 'bosh-kubernetes.io/simulated';
 
 const unlimitedCapacity = { cpu: '10k', memory: '100Ti', 'ephemeral-storage': '1Pi', pods: '100k' };
@@ -25,7 +25,7 @@ export function simulatedNodeObject({ name, zone }: NodeArgument): KubernetesNod
   };
 }
 
-/** The status of a simulated node that is well. `now` is a Kubernetes timestamp. */
+/** Returns the status of a healthy simulated node. `now` is a Kubernetes timestamp. */
 export function simulatedNodeStatus(
   { name }: NodeArgument,
   address: string,

@@ -18,11 +18,14 @@ export interface SimulatedNodesOptions {
   readonly api: KubernetesApi;
   readonly nodes: readonly NodeArgument[];
   readonly clock: Clock;
-  /** Serves the pods of other nodes; absent: there are none. */
+  /** Serves the pods of other nodes; absent if there are none. */
   readonly fallbackConsole?: PodConsole;
-  /** What answers for the containers that do not run; absent: an error that says so. */
+  /**
+   * Serves logs and exec requests in place of the containers, which do not run; absent: the requests are
+   * rejected.
+   */
   readonly console?: PodConsole;
-  /** Milliseconds between renewals of the nodes' leases; kubelet's 10 s when absent. */
+  /** Milliseconds between renewals of the nodes' leases; kubelet's 10 s if absent. */
   readonly heartbeat?: number;
   readonly onError: (error: unknown) => void;
 }
@@ -34,8 +37,8 @@ interface SimulatedNode {
 }
 
 /**
- * Nodes that report status and run nothing: the pods bound to them become Running and Ready with an address, and go when
- * they are deleted.
+ * Nodes that report status and run nothing: pods that are bound to them become Running and Ready with an
+ * address, and are removed when they are deleted.
  */
 export class SimulatedNodes implements PodConsole {
   readonly #options: SimulatedNodesOptions;
@@ -68,12 +71,15 @@ export class SimulatedNodes implements PodConsole {
     await this.#loops;
   }
 
-  /** The node falls silent: no heartbeat, nothing is done for its pods, as after a power failure. */
+  /** Stops the node's heartbeat and all work for its pods, as after a power failure. */
   stopHeartbeat(name: string): void {
     this.#of(name).isFrozen = true;
   }
 
-  /** The node is back: it reports itself ready, registers again where it was deleted, and serves its pods as they are now. */
+  /**
+   * Resumes the node's heartbeat: it reports itself as ready, registers again if it was deleted, and serves
+   * its present pods.
+   */
   async resumeHeartbeat(name: string): Promise<void> {
     this.#of(name).isFrozen = false;
     await this.#register(name);
@@ -122,7 +128,7 @@ export class SimulatedNodes implements PodConsole {
     }
   }
 
-  /** As kubelet: a lease renewed, and a status that somebody changed posted again. A deleted node stays deleted. */
+  /** Renews the lease and restores a changed status, as kubelet does. A deleted node stays deleted. */
   async #patchStatus(name: string): Promise<void> {
     const { api, clock } = this.#options;
     try {

@@ -9,13 +9,16 @@ import type {
 
 export interface SimulatedFacts {
   readonly nodeAddress: string;
-  /** Undefined: the address that it asks for is taken. */
+  /** Undefined: the address that the pod requests is taken. */
   readonly podAddress: string | undefined;
   /** A Kubernetes timestamp. */
   readonly now: string;
 }
 
-/** What a kubelet reports of a pod whose init containers ended well and whose containers run, or that waits. Pure. */
+/**
+ * Returns the status that a kubelet reports for a pod whose init containers succeeded and whose containers
+ * run, or for a pod that waits. Pure.
+ */
 export function simulatedPodStatus(pod: Pod, facts: SimulatedFacts): PodStatus {
   const { nodeAddress: hostIP, podAddress: podIP, now } = facts;
   const runs = podIP !== undefined;
@@ -37,7 +40,7 @@ export function simulatedPodStatus(pod: Pod, facts: SimulatedFacts): PodStatus {
   };
 }
 
-/** True for a pod that is as `simulatedPodStatus` would have it. */
+/** Returns true if a pod has the status that `simulatedPodStatus` would return. */
 export function isReported({ status }: Pod): boolean {
   return (
     status?.phase === 'Running' &&

@@ -18,12 +18,14 @@ export interface SimulatedPodsOptions {
   readonly api: KubernetesApi;
   readonly clock: Clock;
   readonly addresses: SimulatedAddresses;
-  /** Undefined for a node that is not simulated. */
+  /** Returns undefined for a node that is not simulated. */
   readonly hostOf: (nodeName: string) => PodHost | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** The pods of all simulated nodes: one watch serves them, and nothing but its address is kept of a pod. */
+/**
+ * The pods of all simulated nodes. One watch serves them, and only the address of each pod is kept in memory.
+ */
 export class SimulatedPods {
   readonly #options: SimulatedPodsOptions;
   readonly #events: EventRecorder;
@@ -34,7 +36,7 @@ export class SimulatedPods {
     this.#events = new EventRecorder(api, clock, 'simulated', onError);
   }
 
-  /** Brings all pods up to date; resolves with the version from which to `follow`. */
+  /** Brings all pods up to date. Returns the version from which to `follow`. */
   async resynchronize(): Promise<string> {
     const { items, metadata } = await this.#options.api.list<Pod>(pods);
     for (const pod of items) this.#remember(pod);
@@ -42,7 +44,7 @@ export class SimulatedPods {
     return metadata.resourceVersion;
   }
 
-  /** Serves changes until the signal. */
+  /** Handles changes until the signal aborts. */
   async follow(resourceVersion: string, signal: AbortSignal): Promise<void> {
     const { clock, onError } = this.#options;
     let from = resourceVersion;
@@ -58,7 +60,7 @@ export class SimulatedPods {
     await this.#events.settled();
   }
 
-  /** Until the server ends the watch, which it may at any time. */
+  /** Handles events until the server ends the watch, which it may do at any time. */
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {
     for await (const event of this.#options.api.watch<Pod>(pods, { resourceVersion, signal })) {
       if (event.type === 'ERROR') return;
@@ -71,7 +73,7 @@ export class SimulatedPods {
     return this.#options.hostOf(spec.nodeName ?? '');
   }
 
-  /** Addresses of an earlier life are their pods' before any new pod asks. */
+  /** Reserves the addresses of pods from an earlier run, before any new pod requests one. */
   #remember(pod: Pod): void {
     const { uid = '' } = pod.metadata;
     const address = pod.status?.podIP;
@@ -79,7 +81,7 @@ export class SimulatedPods {
     this.#options.addresses.take(uid, address);
   }
 
-  /** Who waited for the address that is free now gets it. */
+  /** Releases the pod's address and retries pods that wait for it. */
   async #release(pod: Pod): Promise<void> {
     if (this.#hostOf(pod) === undefined) return;
     const { api, addresses } = this.#options;
@@ -92,7 +94,7 @@ export class SimulatedPods {
     }
   }
 
-  /** A pod that changed or went meanwhile comes again, or is no more. */
+  /** Brings one pod up to date. 404 and 409 are ignored: a later event handles the pod. */
   async #sync(pod: Pod): Promise<void> {
     const host = this.#hostOf(pod);
     if (host === undefined || host.isFrozen) return;
@@ -116,7 +118,7 @@ export class SimulatedPods {
     const podAddress = pod.spec.hostNetwork === true ? nodeAddress : addresses.take(uid, wanted);
     const now = timestamp(clock.now());
     if (podAddress === undefined) {
-      // a pod that waits has been told why
+      // The waiting pod has this reason already.
       if (pod.status?.containerStatuses !== undefined) return;
       const message = `Failed to create pod sandbox: address ${wanted ?? ''} is in use by another pod`;
       this.#events.record(pod, { type: 'Warning', reason: 'FailedCreatePodSandBox', message });

@@ -4,7 +4,7 @@ import { nodeLayout } from '../layout.ts';
 import { toLocalPath } from '../paths-in-objects.ts';
 import type { NodeWorld } from './node-world.ts';
 
-/** A volume of the node with a claim `claim-<name>` bound to it; resolves with its folder. */
+/** Creates a volume of the node, with a claim `claim-<name>` bound to it. Returns the volume's directory. */
 export async function createVolume({ api, node, directory }: NodeWorld, name: string): Promise<string> {
   const path = await node.provision(name);
   const accessModes = ['ReadWriteOnce'];

@@ -8,7 +8,7 @@ const marker = 'BOSH_KUBERNETES_TEST_NAMESPACE';
 
 const namespaces = ['--mount', '--propagation', 'slave', '--pid', '--fork', '--kill-child', '--mount-proc'];
 
-/** How long one test takes at most. */
+/** The maximum duration of one test. */
 const testSeconds = 180;
 const secondsToEnd = 120;
 
@@ -42,7 +42,7 @@ function spawnTests(
   const timeout = `--test-timeout=${seconds * 1000}`;
   const command = [process.execPath, ...asTestsRun, '--test-reporter=spec', timeout, file];
   const child = spawn(program, [...args, '/bin/sh', '-c', '"$@"; exit $?', 'sh', ...command], {
-    // the tests may be over and something keep the process: that fails, too
+    // If something keeps the process alive after the tests are over, this fails, too.
     timeout: (seconds + secondsToEnd) * 1000,
     env: { ...environment, [marker]: mode.name, TMPDIR: '/tmp' },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -56,20 +56,21 @@ function spawnTests(
   });
 }
 
-/** Which user the tests of this process run as, inside their namespace. */
+/** The user of this process's tests inside their namespace. */
 export const namespaceMode = process.env[marker];
 
 /**
- * Runs the tests that `define` defines in mount and pid namespaces of their own: once as root and once as an
- * unprivileged user, as far as this process may become them. Nothing that they mount or start outlives them.
+ * Runs the tests that `define` defines in new mount and pid namespaces: once as root and once as an
+ * unprivileged user, as far as this process can become these users. All their mounts and processes end with
+ * the namespaces.
  */
 export function describeInNamespace(file: string, define: () => void): void {
   describeAs(modes, file, define);
 }
 
 /**
- * The same as the user of this process alone: for what is not about the node. `seconds`: how long one test
- * takes at most.
+ * Does the same only as the user of this process, for tests that are not about the node. `seconds`: the
+ * maximum duration of one test.
  */
 export function describeInOneNamespace(file: string, define: () => void, seconds = testSeconds): void {
   describeAs(modes.slice(0, 1), file, define, seconds);

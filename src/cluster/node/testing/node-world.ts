@@ -16,10 +16,10 @@ import { mountsAtOrBelow, readMountTable } from '../../../platform/mountinfo.ts'
 import { safeRemove } from '../../../platform/safe-remove.ts';
 import { startNode } from '../start-node.ts';
 
-/** First processes ignore signals for which they have no handler. */
+/** The first process of a pid namespace ignores signals for which it has no handler. */
 export const idle = 'trap "exit 0" TERM; sleep 1000 & wait';
 
-/** A container of the host's root that runs a shell script. */
+/** Returns a container of the host's root that runs a shell script. */
 export const container = (script: string, changes: Partial<Container> = {}): Container => ({
   name: 'main',
   image: hostRootImage,
@@ -27,7 +27,7 @@ export const container = (script: string, changes: Partial<Container> = {}): Con
   ...changes,
 });
 
-/** For the tests of one file: a node with an API in the same process, and what they ask of both. */
+/** Sets up a node with an API in the same process for the tests of one file, and methods to query both. */
 export function nodeWorld(): NodeWorld {
   const world = new NodeWorld();
   before(() => world.open());
@@ -68,7 +68,7 @@ export class NodeWorld {
     assert.deepEqual(this.#errors, []);
   }
 
-  /** As after the end of the daemon: its mounts are gone with it. */
+  /** Restarts the node as after the end of the daemon, which also ends its mounts. */
   async restart(): Promise<void> {
     await this.node.stop(0);
     await unmountNode(this.directory);
@@ -93,7 +93,7 @@ export class NodeWorld {
       metadata: { namespace: 'bosh', name, annotations },
       spec: {
         ...{ nodeName: 'embedded', restartPolicy: 'Always', terminationGracePeriodSeconds: 5 },
-        // nobody here makes the authority of a namespace, which comes with a token
+        // No controller here publishes the root CA of a namespace, which a token volume contains.
         automountServiceAccountToken: false,
         ...spec,
       },
@@ -184,7 +184,7 @@ export class NodeWorld {
   }
 }
 
-/** What the end of the daemon's mount namespace does to the node's own mounts. */
+/** Removes the node's mounts, as the end of the daemon's mount namespace does. */
 async function unmountNode(directory: string): Promise<void> {
   for (;;) {
     const [entry] = mountsAtOrBelow(await readMountTable(), directory);
@@ -196,7 +196,10 @@ async function unmountNode(directory: string): Promise<void> {
   }
 }
 
-/** Polls; what was asked last is shown when nothing has come after a minute. */
+/**
+ * Polls until the attempt returns a result. After a minute it fails and shows the attempt and the text of
+ * `describe`.
+ */
 export async function until<T>(
   attempt: () => Promise<T | undefined>,
   describe?: () => Promise<string>,

@@ -21,7 +21,10 @@ async function layoutOf(t: TestContext): Promise<NodeLayout> {
   return layout;
 }
 
-/** Where the claim's volume is, when its object says `path`; `provisioned`: by the controller. */
+/**
+ * Returns the directory of the claim's volume if its object contains `path`; `provisioned`: by the
+ * controller.
+ */
 async function find(layout: NodeLayout, path: string, provisioned: boolean): Promise<string> {
   const annotations = provisioned ? { [volumeAnnotations.provisionedBy]: 'us' } : {};
   const volume = { metadata: { name, annotations }, spec: { hostPath: { path }, claimRef: { uid: '1' } } };

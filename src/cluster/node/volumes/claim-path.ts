@@ -24,10 +24,9 @@ export interface ClaimPath {
 }
 
 /**
- * The directory behind a claim. Rejects with VolumeError while the claim is not bound, and for every volume that
- * does not lie in the node's own `volumes` directory.
- * `owner`: for generic ephemeral volumes, the pod that has to own the claim (kubelet: ephemeral volumes never use
- * a claim that happens to have the name).
+ * Returns the directory behind a claim. Rejects with VolumeError while the claim is not bound, and for every
+ * volume outside of the node's own `volumes` directory. `owner`: for generic ephemeral volumes, the pod that
+ * must own the claim (kubelet: ephemeral volumes never use a claim that has the name by coincidence).
  */
 export async function resolveVolumePath(
   api: Pick<KubernetesApi, 'get'>,
@@ -63,7 +62,10 @@ async function ownDirectory(volume: PersistentVolume, layout: NodeLayout): Promi
   return path;
 }
 
-/** A volume of the controller's has its own name's folder; an earlier version wrote where the cluster was then. */
+/**
+ * Returns the directory of a volume. For a volume of the controller, this is the directory of its name: an
+ * earlier version wrote the path that the cluster had then.
+ */
 function volumeDirectory({ metadata, spec }: PersistentVolume, layout: NodeLayout): string | undefined {
   const path = spec.local?.path ?? spec.hostPath?.path;
   if (path === undefined) return undefined;

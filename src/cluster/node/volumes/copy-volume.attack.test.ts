@@ -13,12 +13,13 @@ import { safeRemove } from '../../../platform/safe-remove.ts';
 import { describeInNamespace } from '../testing/in-namespace.ts';
 import { copyTree, copyVolume } from './copy-volume.ts';
 
-/** inotify_init1, inotify_add_watch and renameat2. */
+/** The numbers of the system calls inotify_init1, inotify_add_watch and renameat2. */
 const numbers: Readonly<Record<string, string>> = { x64: '294, 254, 316', arm64: '26, 27, 276' };
 
 /**
- * Root of a VM: below $ARGV[0], where names are not UTF-8, it makes many folders and as many links to $ARGV[1]. When one of the
- * folders is opened it exchanges one that comes soon for a link.
+ * Acts as root of a VM: below $ARGV[0], under a name that is not UTF-8, it creates many directories and as
+ * many symlinks to $ARGV[1]. When one of the directories is opened, it exchanges one of the next directories
+ * for a symlink.
  */
 const attacker = `
 my ($init, $watch, $rename) = (${numbers[process.arch] ?? ''});
@@ -42,7 +43,7 @@ for (my $count = 0; sysread $events, my $event, 16; $count++) {
 const skip = spawnSync('perl', ['-e', '1']).status === 0 ? false : 'needs perl, for the attacker';
 
 describeInNamespace(import.meta.filename, () => {
-  /** A volume whose attacker is at work, and beside it another's. */
+  /** Creates a volume with an active attacker, and a volume of another VM beside it. */
   async function attacked(
     t: TestContext,
   ): Promise<{ volume: string; copy: string; stolen: () => Promise<string> }> {

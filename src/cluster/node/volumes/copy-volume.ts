@@ -7,18 +7,19 @@ import { safeRemove } from '../../../platform/safe-remove.ts';
 import { scriptPath } from '../runtime/script-path.ts';
 
 const attempts = 5;
-/** Longer than the steps in which a kernel counts a file's times: a later change has another time. */
+/** Longer than the granularity of a file's times in any kernel, so a later change has another time. */
 const stillMs = 30;
 
 /**
- * Copies the directory `from` to `to`, which is not there, as it was at one moment, and brings the copy to the disk. Modes,
- * owners, links and holes stay; nothing mounted inside comes along. Rejects with VOLUME_BUSY, and no `to`, where `from` is
- * written to during each of a few attempts: a copy of two moments is worth nothing to a database.
+ * Copies the directory `from` to `to`, which must not exist, as it was at one moment, and syncs the copy to
+ * the disk. Keeps modes, owners, links and holes; does not copy mounts inside. Rejects with VOLUME_BUSY, and
+ * leaves no `to`, if `from` is written to during each of a few attempts: a copy of two moments is useless for
+ * a database.
  */
 export async function copyVolume(from: string, to: string, clock: Clock): Promise<void> {
   for (let left = attempts; left > 0; left -= 1) {
     const before = await readState(from);
-    // a file that was changed just now may change again without showing it
+    // A file that was changed just now may change again without a visible difference.
     if (before !== undefined && clock.now() - before.newestMs >= stillMs) {
       await mkdir(to);
       const copied = await copyTree(from, to);
@@ -35,7 +36,10 @@ export async function copyVolume(from: string, to: string, clock: Clock): Promis
   );
 }
 
-/** As it is found, into the empty directory `to`. No link that appears meanwhile leads out of the two. */
+/**
+ * Copies the present content into the empty directory `to`. A symlink that appears during the copy cannot
+ * lead out of the two directories.
+ */
 export function copyTree(from: string, to: string): Promise<CommandResult> {
   const script = ['/bin/sh', scriptPath('copy-volume.sh'), from, to];
   return runCommand('unshare', ['--mount', '--propagation', 'slave', '--', ...script]);
@@ -47,15 +51,15 @@ async function flush(path: string): Promise<void> {
 }
 
 interface VolumeState {
-  /** Differs whenever anything in the volume was changed. */
+  /** Differs after any change in the volume. */
   readonly digest: string;
-  /** Of the latest change. */
+  /** Time of the latest change. */
   readonly newestMs: number;
 }
 
 /**
- * `undefined`: it changed meanwhile. Names are bytes: decoded, those that are not UTF-8 name nothing, and what is below them
- * would not count.
+ * Reads the state of the volume. `undefined`: it changed during the read. File names are kept as bytes: a
+ * name that is not UTF-8 names no file after it is decoded, and changes below it would not count.
  */
 async function readState(root: string): Promise<VolumeState | undefined> {
   const hash = createHash('sha256');

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 
-/** Names in a directory; none where there is no such directory. */
+/** Returns the names in a directory; none if the directory does not exist. */
 export async function listDirectory(directory: string): Promise<string[]> {
   try {
     return await readdir(directory);

@@ -5,8 +5,9 @@ import { mountNamespaceOf } from '../runtime/kill-namespace.ts';
 import { listDirectory } from './list-directory.ts';
 
 /**
- * Unmounts, never lazily, what another pod mounted into those volumes and nobody has any more: a pod deleted by force
- * leaves its mounts behind. What a living pod holds is that pod's to take away.
+ * Unmounts (not lazily) mounts that pods left in these volumes and that no other mount namespace has any
+ * more, for example those of a pod deleted by force. A mount that a running pod has is left for that pod to
+ * unmount.
  */
 export async function unmountStale(directories: readonly string[]): Promise<void> {
   const table = await readMountTable();
@@ -27,8 +28,8 @@ export async function unmountStale(directories: readonly string[]): Promise<void
 }
 
 /**
- * Another pod may have bound a directory of this one (hostPath): a mount that this namespace does not show. Rejects with
- * MountError (`busy`) then.
+ * Rejects with MountError (`busy`) if another pod has bound a directory of this one (hostPath). Such a mount
+ * is not visible in this mount namespace.
  */
 export async function assertNotMountedElsewhere(directory: string): Promise<void> {
   if ((await listDirectory(directory)).length === 0) {

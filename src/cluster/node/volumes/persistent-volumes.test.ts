@@ -60,7 +60,8 @@ describeInNamespace(import.meta.filename, () => {
     let count = 0;
     const writing: Clock = {
       ...systemClock,
-      // far ahead, so that the volume looks still; each look at the clock is a write
+      // The time is far ahead, so that the volume looks unchanged. Each read of the clock writes to the
+      // volume.
       now: () => {
         count += 1;
         writeFileSync(file, String(count));

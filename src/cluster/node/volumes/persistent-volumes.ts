@@ -72,12 +72,15 @@ export class PersistentVolumes implements VolumeProvisioner {
     await this.#moveToTrash(path);
   }
 
-  /** Ends removals and forgets copies that a crash cut short; to be called before any pod runs. */
+  /** Finishes removals and deletes copies that a crash interrupted. Must be called before any pod runs. */
   async emptyTrash(): Promise<void> {
     await safeRemove(this.#layout.volumeTrash);
   }
 
-  /** A copy appears at once and whole: it is made and brought to the disk beside its place. */
+  /**
+   * Copies a directory so that the copy appears at once and whole: it is made and synced beside its final
+   * path.
+   */
   async #copy(from: string, to: string): Promise<void> {
     if (await isThere(to)) {
       return;

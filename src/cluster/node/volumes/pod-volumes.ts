@@ -27,15 +27,15 @@ export interface ReadyVolume {
   readonly readOnly: boolean;
 }
 
-/** How a volume comes to be: what it is made from has been read. */
+/** How to create a volume. Its sources have been read already. */
 interface PlannedVolume extends ReadyVolume {
-  /** To be mounted at `path`, unless something is. */
+  /** Made at `path`, unless something is mounted there. */
   readonly mount?: Omit<FstabEntry, 'target'>;
-  /** Idempotent. */
+  /** Writes the files. Idempotent. */
   readonly fill?: () => Promise<void>;
 }
 
-/** What the volumes of a pod are made from. */
+/** A Secret or ConfigMap, the source of a pod's volume. */
 interface DataObject extends KubernetesObject {
   data?: Record<string, string>;
   binaryData?: Record<string, string>;
@@ -49,7 +49,7 @@ const plugins = {
   projected: 'kubernetes.io~projected',
 } as const;
 
-/** Makes the volumes of pods below the kubelet directory, as kubelet lays them out, and takes them down again. */
+/** Creates the volumes of pods below the kubelet directory, in kubelet's layout, and removes them. */
 export class PodVolumes {
   readonly #api: NodeApi;
   readonly #layout: NodeLayout;
@@ -59,7 +59,10 @@ export class PodVolumes {
     this.#layout = layout;
   }
 
-  /** Idempotent: what stands already is kept. Rejects with VolumeError where a volume is not ready. */
+  /**
+   * Creates the volumes of a pod. Idempotent: existing ones are kept. Rejects with VolumeError if a volume is
+   * not ready.
+   */
   async setUp(pod: Pod): Promise<Map<string, ReadyVolume>> {
     const identity = podIdentity(pod);
     const planned = new Map<string, PlannedVolume>();
@@ -70,7 +73,7 @@ export class PodVolumes {
     return new Map([...planned].map(([name, { path, readOnly }]) => [name, { path, readOnly }]));
   }
 
-  /** Writes the tokens of the pod's volumes anew; what else they hold stays. */
+  /** Writes new tokens to the pod's volumes; their other files stay. */
   async renewTokens(pod: Pod): Promise<void> {
     const identity = podIdentity(pod);
     for (const { name, projected } of pod.spec.volumes ?? []) {
@@ -81,8 +84,8 @@ export class PodVolumes {
   }
 
   /**
-   * Idempotent. Unmounts, never lazily, then removes the pod's directory. Rejects with MountError (`busy`) and
-   * everything in place while something still uses a volume.
+   * Unmounts, never lazily, then removes the pod's directory. Idempotent. Rejects with MountError (`busy`),
+   * and removes nothing, while a process or a mount still uses a volume.
    */
   async tearDown(uid: string): Promise<void> {
     await this.unmountAll(uid);
@@ -91,7 +94,7 @@ export class PodVolumes {
     await safeRemove(directory);
   }
 
-  /** The first half of `tearDown`: nothing of the pod is mounted any more, its directories are still there. */
+  /** The first half of `tearDown`: unmounts all volumes of the pod, but keeps its directories. */
   async unmountAll(uid: string): Promise<void> {
     const volumes = join(podDirectory(this.#layout, uid), 'volumes');
     const directories: string[] = [];
@@ -103,12 +106,14 @@ export class PodVolumes {
     await unmount(...directories);
   }
 
-  /** Uids of all pods that have a directory here. */
+  /** Returns the uids of all pods that have a directory here. */
   mountedVolumes(): Promise<string[]> {
     return listDirectory(join(this.#layout.kubelet, 'pods'));
   }
 
-  /** One process mounts all: each costs as much as the work of the node for the pod. */
+  /**
+   * Makes all mounts with one process: each process costs as much time as the node's other work for the pod.
+   */
   async #mount(pod: PodIdentity, planned: readonly PlannedVolume[]): Promise<void> {
     const table = await readMountTable();
     const missing: FstabEntry[] = [];

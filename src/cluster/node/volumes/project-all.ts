@@ -15,11 +15,15 @@ export interface PodIdentity {
 
 export type KeyedData = ReadonlyMap<string, Uint8Array>;
 
-/** The part of a token's life after which kubelet gets the next one (kubernetes: pkg/kubelet/token). */
+/**
+ * The part of a token's lifetime after which kubelet requests the next one (kubernetes: pkg/kubelet/token).
+ */
 const renewAt = 0.8;
 const defaultSeconds = 3600;
 
-/** After how many milliseconds the tokens of a pod are to be renewed; undefined for a pod that has none. */
+/**
+ * Returns the milliseconds after which the tokens of a pod must be renewed; undefined if the pod has none.
+ */
 export function tokenRenewal({ spec }: Pod): number | undefined {
   const lives = (spec.volumes ?? [])
     .flatMap(({ projected }) => projected?.sources ?? [])
@@ -34,7 +38,10 @@ export interface ProjectionSources {
   readonly read: (resource: Resource, from: { name: string; optional?: boolean }) => Promise<KeyedData>;
 }
 
-/** The files of a projected volume, its tokens fresh. Rejects with VolumeError, and with ApiError for a token. */
+/**
+ * Returns the files of a projected volume, with new tokens. Rejects with VolumeError, and with ApiError for a
+ * token.
+ */
 export async function resolveSources(
   pod: PodIdentity,
   { sources = [], defaultMode = 0o644 }: ProjectedVolume,

@@ -20,7 +20,7 @@ function checkPath(path: string): string {
   return path;
 }
 
-/** Which files a secret or configMap volume holds: all keys, or the items that were named (core/v1 types). */
+/** Returns the files of a secret or configMap volume: all keys, or the listed items (core/v1 types). */
 export function projectFiles(
   source: Pick<Projection, 'items' | 'defaultMode' | 'optional'>,
   data: ReadonlyMap<string, Uint8Array>,
@@ -40,7 +40,7 @@ export function projectFiles(
   });
 }
 
-/** Writes them below that directory, each file whole or not at all. */
+/** Writes the files below this directory, each file whole or not at all. */
 export async function writeProjectedFiles(directory: string, files: readonly ProjectedFile[]): Promise<void> {
   for (const file of files) {
     const path = join(directory, file.path);

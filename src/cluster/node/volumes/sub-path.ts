@@ -30,9 +30,9 @@ const openDirectory = (path: string): number =>
   openSync(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 
 /**
- * Finds a volumeMount's subPath in a volume and makes the directories that are missing (0755), as kubelet does.
- * Walks from descriptor to descriptor and refuses symlinks, so that a container cannot lead the node out of the
- * volume; what is mounted in the end is checked once more by the runtime.
+ * Finds a volumeMount's subPath in a volume and creates missing directories (0755), as kubelet does. It goes
+ * from descriptor to descriptor and rejects symlinks, so that a container cannot lead the node out of the
+ * volume. The runtime checks the final mount again.
  */
 export function resolveSubPath(volume: string, subPath: string): SubPath {
   const parts = components(subPath);

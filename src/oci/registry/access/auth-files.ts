@@ -7,22 +7,23 @@ import { runCredentialHelper } from './credential-helper.ts';
 import type { RegistryCredentials } from './credentials.ts';
 
 export interface CredentialQuery {
-  /** As image names have it. */
+  /** The host as image names contain it. */
   readonly host: string;
   readonly repository: string;
-  /** The one file to look into; absent: where the programs of the field keep them. */
+  /** The only file to read; absent: the default files of docker, podman and skopeo. */
   readonly authFile: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Ends a credential helper that is being asked. */
+  /** Ends a running credential helper. */
   readonly signal: AbortSignal;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * What `docker login`, `podman login` or `skopeo login` have left for a registry (containers-auth.json(5), docker's
- * config.json); undefined where there is nothing, so that nobody in particular asks. INVALID_ARGUMENT for a file that cannot be
- * read as one, without quoting it.
+ * Finds the credentials that `docker login`, `podman login` or `skopeo login` stored for a registry
+ * (containers-auth.json(5), docker's config.json). Returns undefined if there are none; requests are then
+ * anonymous. Rejects with INVALID_ARGUMENT, without quoting the file, if it is not a valid file of
+ * credentials.
  */
 export async function findCredentials(question: CredentialQuery): Promise<RegistryCredentials | undefined> {
   for (const path of question.authFile === undefined
@@ -58,7 +59,7 @@ async function readAuthFile(path: string, isNamed: boolean): Promise<Json | unde
     const value: unknown = JSON.parse(text);
     if (isRecord(value)) return value;
   } catch (error) {
-    // the parser quotes the text
+    // The parser's message quotes the text.
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw invalid(path, 'is not a JSON object');
@@ -83,7 +84,7 @@ async function credentialsIn(
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-/** Most specific first; docker's own registry has a name of old. */
+/** Returns the keys of a registry, the most specific first. Docker's own registry also has an old key. */
 function namesOf(host: string, repository: string): string[] {
   const parts = repository.split('/');
   const paths = parts.map((_, index) => `${host}/${parts.slice(0, parts.length - index).join('/')}`);
@@ -105,7 +106,7 @@ function credentialsOf(entry: Json, path: string, host: string): RegistryCredent
   const [, user, secret] = /^([^:]+):(.+)$/su.exec(Buffer.from(auth, 'base64').toString('utf8')) ?? [];
   if (user === undefined || secret === undefined)
     throw invalid(path, `has no user and password in its entry for ${host}`);
-  // docker pads with zeros
+  // Docker pads with zeros.
   return { username: user, password: secret.replace(/\0+$/u, '') };
 }
 

@@ -18,8 +18,9 @@ export interface AuthenticatorOptions {
 }
 
 /**
- * Answers a registry's challenges: anonymous, Basic, or a token of the server that the challenge names. A token is kept
- * for its scopes until it is refused. Nothing is sent unasked but what an earlier challenge of this registry asked for.
+ * Responds to a registry's challenges: anonymously, with Basic, or with a token of the server that the
+ * challenge names. A token is reused for its scopes until the registry rejects it. Without an earlier
+ * challenge of this registry, nothing secret is sent.
  */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
@@ -30,7 +31,10 @@ export class Authenticator {
     this.#options = options;
   }
 
-  /** The Authorization header for a request of these scopes; undefined: none is known to be wanted. */
+  /**
+   * Returns the Authorization header for a request with these scopes; undefined if the registry has not
+   * requested one yet.
+   */
   authorization(scopes: readonly string[]): string | undefined {
     const { credentials } = this.#options;
     if (this.#usesBasic && credentials !== undefined) return basicAuthorization(credentials);
@@ -39,8 +43,9 @@ export class Authenticator {
   }
 
   /**
-   * Gets what a 401 asks for, so that the request can be sent again. Rejects with REGISTRY_UNAUTHORIZED where it asks
-   * for what we do not have, and with REGISTRY_UNREACHABLE or REGISTRY_ERROR where the token server gives none.
+   * Gets the authorization that a 401 requests, so that the request can be sent again. Rejects with
+   * REGISTRY_UNAUTHORIZED if there are no credentials for it, and with REGISTRY_UNREACHABLE or REGISTRY_ERROR
+   * if the token server returns no token.
    */
   async authenticate(answer: RegistryAnswer, scopes: readonly string[]): Promise<void> {
     const challenge = parseChallenge(answer.headers['www-authenticate']);
@@ -55,7 +60,7 @@ export class Authenticator {
     this.#usesBasic = true;
   }
 
-  /** Takes our secrets out of a text that a server sent. */
+  /** Removes the credentials and tokens from a text that a server sent. */
   redact(text: string): string {
     const { credentials } = this.#options;
     const pair = credentials === undefined ? [] : [credentials.password, basicAuthorization(credentials)];
@@ -70,7 +75,7 @@ export class Authenticator {
     const { credentials, patience } = this.#options;
     const url = this.#realm(challenge);
     if (challenge.service !== undefined) url.searchParams.set('service', challenge.service);
-    // the challenge's own scope may name an action that we could not know of
+    // The challenge's own scope may name an action that is unknown here.
     const asked = (challenge.scope ?? '').split(' ').filter((scope) => scope !== '');
     for (const scope of new Set([...asked, ...scopes])) url.searchParams.append('scope', scope);
     const what = `the token server ${url.host} of the registry ${new URL(this.#options.origin).host}`;
@@ -93,7 +98,10 @@ export class Authenticator {
     );
   }
 
-  /** Credentials go to the realm, of whichever host, as with docker: it must be as safe as the registry itself. */
+  /**
+   * Returns the URL of the token server. It gets the credentials, whichever host it is, as with docker; so it
+   * must be at least as secure as the registry itself.
+   */
   #realm({ realm }: { readonly realm: string }): URL {
     const url = new URL(realm);
     const isFit = isAtLeastAsSecure(new URL(this.#options.origin), url);
@@ -113,7 +121,10 @@ export class Authenticator {
   }
 }
 
-/** `token`, or `access_token` as OAuth has it; what could end a header early is no token. */
+/**
+ * Returns `token`, or `access_token` as in OAuth. A value with a character that could end a header is not a
+ * token.
+ */
 function tokenIn(body: Buffer): string | undefined {
   let value: unknown;
   try {

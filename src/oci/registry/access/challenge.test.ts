@@ -31,7 +31,7 @@ test('reads the challenges of registries', () => {
 });
 
 test('reads back every challenge that can be written', () => {
-  // what a quoted string may hold (RFC 9110, 5.6.4), of printable ASCII
+  // The printable ASCII characters that a quoted string may contain (RFC 9110, 5.6.4).
   const words = fc.string({ unit: 'grapheme-ascii' });
   const quoted = (text: string): string => `"${text.replaceAll(/["\\]/gu, '\\$&')}"`;
   fc.assert(

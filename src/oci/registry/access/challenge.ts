@@ -1,4 +1,4 @@
-/** What a registry wants to see (RFC 9110, 11.6.1; distribution: docs/spec/auth/token.md). */
+/** The authentication that a registry requests (RFC 9110, 11.6.1; distribution: docs/spec/auth/token.md). */
 export type Challenge =
   | { readonly scheme: 'basic' }
   | {
@@ -10,13 +10,13 @@ export type Challenge =
 
 const parameter = /^\s*([!#$%&'*+\-.^_`|~\w]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]+))\s*(?:,|$)/u;
 
-/** The first challenge of a WWW-Authenticate header that we can meet; undefined where there is none. */
+/** Returns the first supported challenge of a WWW-Authenticate header; undefined if there is none. */
 export function parseChallenge(header: string | undefined): Challenge | undefined {
   const basic: Challenge = { scheme: 'basic' };
   const [, scheme = '', rest = ''] = /^\s*([\w-]+)(?:\s+(.*))?$/su.exec(header ?? '') ?? [];
   switch (scheme.toLowerCase()) {
     case 'basic':
-      // a registry that takes both is better spoken to with a token
+      // If a registry accepts both, a token is the better choice.
       return parseBearer(/,\s*bearer\s+(.*)$/isu.exec(rest)?.[1]) ?? basic;
     case 'bearer':
       return parseBearer(rest) ?? (/,\s*basic\b/iu.test(rest) ? basic : undefined);

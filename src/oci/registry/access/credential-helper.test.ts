@@ -9,7 +9,10 @@ import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
 import type { CredentialQuery } from './auth-files.ts';
 import { findCredentials } from './auth-files.ts';
 
-/** A helper that is this script, and a login without one for the same registry. */
+/**
+ * Returns a query with this script as its credential helper, and a login without a helper for the same
+ * registry.
+ */
 async function question(t: TestContext, script: string): Promise<CredentialQuery> {
   const bin = join(await scratchDirectory(t), 'bin');
   await mkdir(bin);

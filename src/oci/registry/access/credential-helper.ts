@@ -6,18 +6,18 @@ import type { RegistryCredentials } from './credentials.ts';
 const longestAnswer = 1024 * 1024;
 
 export interface CredentialQuery {
-  /** `docker-credential-<helper>` is a program on the PATH. */
+  /** The program `docker-credential-<helper>` must be on the PATH. */
   readonly helper: string;
   readonly server: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Aborted: the helper, which may wait for a person, is told to end. */
+  /** An abort sends a signal to the helper, which may be waiting for a person. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Asks a credential helper (github.com/docker/docker-credential-helpers): the server on stdin, JSON on stdout. Undefined
- * where it has nothing. REGISTRY_UNAUTHORIZED where it cannot be run, fails or cannot be understood; what it says then is not
- * quoted.
+ * Runs a credential helper (github.com/docker/docker-credential-helpers): the server on stdin, JSON on
+ * stdout. Returns undefined if it has no credentials. Rejects with REGISTRY_UNAUTHORIZED if it cannot be run,
+ * fails or prints an invalid answer; its output is not quoted.
  */
 export async function runCredentialHelper({
   helper,
@@ -38,13 +38,14 @@ export async function runCredentialHelper({
     );
     child.on('close', (status, kill) => resolve(status ?? kill));
   });
-  // one that does not read what it is asked still says what it has to say
+  // A helper may exit without reading stdin; ignore the error and use its output.
   child.stdin.on('error', () => undefined);
   child.stdin.end(server);
   const [said, code] = await Promise.all([textOf(child.stdout), closed]);
   if (said === undefined) throw failed(program, `says more than ${longestAnswer} bytes`);
   if (code !== 0) {
-    // the one way in which helpers say so (docker-credential-helpers, credentials/error.go)
+    // This is the only way in which helpers report missing credentials (docker-credential-helpers,
+    // credentials/error.go).
     if (said.includes('credentials not found')) return undefined;
     throw failed(program, `ended with ${code}; to see why: echo ${server} | ${program} get`);
   }
@@ -54,7 +55,10 @@ export async function runCredentialHelper({
   return { username, password: secret };
 }
 
-/** Undefined where there is more than an answer can have; the stream is closed then, which ends who writes to it. */
+/**
+ * Returns undefined if the text is longer than any answer. The stream is closed then, which ends the process
+ * that writes to it.
+ */
 async function textOf(stream: AsyncIterable<Uint8Array>): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -71,7 +75,7 @@ function parseAnswer(said: string, program: string): { readonly username: string
   try {
     value = JSON.parse(said);
   } catch (error) {
-    // the parser quotes the text, which holds a password
+    // The parser's message quotes the text, which contains a password.
     if (!(error instanceof SyntaxError)) throw error;
   }
   const { Username: username, Secret: secret } = isRecord(value) ? value : {};

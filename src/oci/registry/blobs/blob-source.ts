@@ -1,21 +1,24 @@
 import type { Descriptor } from '../../image-source.ts';
 
-/** A blob that can be read from its start as often as an upload has to begin again. */
+/** A blob that can be read from its start again, each time an upload begins again. */
 export interface BlobSource {
   readonly descriptor: Descriptor;
-  /** Verified: ends with an error where the bytes are not the descriptor's (blob/verify-blob.ts). */
+  /**
+   * The bytes are verified: the iteration ends with an error if they do not match the descriptor
+   * (blob/verify-blob.ts).
+   */
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** A piece of a blob. Its bytes are good until the next piece is asked for. */
+/** A chunk of a blob. Its bytes are valid until the next chunk is requested. */
 export interface Chunk {
   readonly start: number;
   readonly bytes: Uint8Array;
 }
 
 /**
- * Cuts a blob into pieces of `size` bytes, in one buffer that is used again and again. The last piece is handed out only
- * when the source has ended without an error, so that nobody can complete an upload of damaged bytes.
+ * Splits a blob into chunks of `size` bytes, in one buffer that is reused. The last chunk is returned only
+ * after the source has ended without an error, so that an upload of damaged bytes cannot be completed.
  */
 export async function* chunksOf(source: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Chunk> {
   const buffer = Buffer.allocUnsafe(size);

@@ -7,7 +7,10 @@ import type { RegistryClient } from '../registry-client.ts';
 import { errorCodes } from '../registry-error.ts';
 import type { UploadOutcome } from './upload.ts';
 
-/** What the answer to an upload's last request means. Throws what no other try would change. */
+/**
+ * Returns the outcome of an upload from the response to its last request. Throws an error that no retry would
+ * change.
+ */
 export function completeUpload(
   client: RegistryClient,
   answer: RegistryAnswer | ConnectionFailure,
@@ -30,7 +33,9 @@ export function completeUpload(
   throw error;
 }
 
-/** The registry has no such upload any more, or does not go on with it from where we are. */
+/**
+ * True if the registry does not know the upload any more, or cannot continue it from the client's position.
+ */
 export const isUploadUnknown = (answer: RegistryAnswer): boolean =>
   answer.status === 404 ||
   answer.status === 416 ||

@@ -9,19 +9,19 @@ import { uploadWhole } from './upload-whole.ts';
 export interface PushOptions {
   /** Repositories of the same registry that may have the blob already. */
   readonly mountFrom: readonly string[];
-  /** Bytes of a piece; a blob that fits in one is sent whole. */
+  /** Bytes of a chunk. A blob that fits in one chunk is sent whole. */
   readonly pieceSize: number;
 }
 
 export type Pushed = 'present' | 'mounted' | 'uploaded';
 
-/** How often an upload that the registry has lost begins again from the first byte. */
+/** How often an upload that the registry has lost is started from the first byte. */
 const maxUploadAttempts = 4;
 
 /**
- * Puts a blob into a repository: not at all where it is there, by a mount from another repository, in pieces, or whole
- * where the registry takes no pieces. Rejects with what the source threw, and with the registry's error. An upload that did
- * not come to its end is taken back.
+ * Puts a blob into a repository. Sends nothing if the blob exists. Otherwise mounts it from another
+ * repository, uploads it in chunks, or uploads it whole if the registry accepts no chunks. Rejects with the
+ * source's error or the registry's. An upload that was not completed is canceled.
  */
 export async function pushBlob(
   client: RegistryClient,
@@ -38,10 +38,10 @@ export async function pushBlob(
     let outcome: UploadOutcome | undefined;
     try {
       outcome = await send(client, upload, source, options.pieceSize);
-      // what was sent may have arrived although its answer did not
+      // The bytes may have arrived although the response did not.
       if (outcome.kind === 'lost' && (await hasBlob(client, digest))) return 'uploaded';
     } finally {
-      // else the registry keeps what it has of it until it purges such
+      // Otherwise the registry keeps the received bytes until it purges unfinished uploads.
       if (outcome?.kind !== 'done') await cancelUpload(client, upload);
     }
     if (outcome.kind === 'done') return 'uploaded';
@@ -52,7 +52,10 @@ export async function pushBlob(
   }
 }
 
-/** The first repository that has the blob, else an upload: a registry that does not mount has begun one. */
+/**
+ * Mounts the blob from the first repository that has it, or starts an upload: a registry that does not mount
+ * has started one.
+ */
 async function mount(
   client: RegistryClient,
   digest: string,
@@ -72,24 +75,27 @@ async function mount(
   return upload ?? startUpload(client, digest);
 }
 
-/** A registry that asks for more than a minute's patience, or has been asked often enough, has the last word. */
+/**
+ * Waits before the upload is started again. Throws after too many tries, or if Retry-After is longer than a
+ * minute.
+ */
 async function backoff(client: RegistryClient, outcome: LostUpload, tries: number): Promise<void> {
   const { now, random, sleep } = client.patience;
   const { setback } = outcome;
   const isForgotten = 'status' in setback && !isPassing(setback.status);
-  // a registry that has forgotten the upload is well, and need not be waited for
+  // The registry does not know the upload, but works: start a new one at once.
   if (isForgotten) return;
   const delay = retryDelay({ setback, tries, now: now(), random: random() });
   if (delay === undefined) throw outcome.error;
   await sleep(delay);
 }
 
-/** Whether the repository has the blob. */
+/** Returns whether the repository has the blob. */
 export async function hasBlob(client: RegistryClient, digest: string): Promise<boolean> {
   const call = { method: 'HEAD', path: `blobs/${digest}`, what: `blob ${digest}` } as const;
   const answer = await client.call(call);
   if (answer.status === 404) return false;
-  // a registry may hand out blobs from elsewhere: it has it
+  // A registry may serve its blobs from another place; it has the blob then, too.
   if (answer.status === 200 || answer.status === 307 || answer.status === 302) return true;
   throw client.error(answer, call.what);
 }

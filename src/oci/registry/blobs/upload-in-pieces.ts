@@ -11,12 +11,14 @@ import { completeUpload, isUploadUnknown } from './complete-upload.ts';
 import type { Upload, UploadOutcome } from './upload.ts';
 import { withDigest } from './upload.ts';
 
-/** More than this is not held in memory, whatever a registry asks for: the blob goes whole then. */
+/**
+ * A larger chunk is not kept in memory, whatever minimum a registry requires: the blob is sent whole then.
+ */
 const maxChunkBytes = 32 * 1024 * 1024;
-/** Answers to a first PATCH that mean: not this way. */
+/** Statuses of the first PATCH that mean that the registry accepts no chunks. */
 const refusesChunks: readonly number[] = [404, 405, 411, 413, 415, 501];
 
-/** Sends a blob piece by piece; a piece that did not arrive whole is gone on with from where the registry is. */
+/** Sends a blob in chunks. If a chunk did not arrive completely, continues at the registry's position. */
 export async function uploadInPieces(
   client: RegistryClient,
   upload: Upload,
@@ -47,7 +49,7 @@ function tooLarge({ host, repository }: RegistryClient, digest: string, bytes: n
   );
 }
 
-/** Undefined: the registry has the piece, and `upload` is where to go on. */
+/** Sends one chunk. Undefined: the registry has the chunk, and `upload` is the location for the next one. */
 async function sendChunk(
   client: RegistryClient,
   upload: Upload,
@@ -66,7 +68,7 @@ async function sendChunk(
     if (!(answer instanceof ConnectionFailure) && isAccepted(answer)) {
       upload.location = client.location(answer, call);
       reached = positionIn(answer, end) ?? end;
-      // without progress it would go on for ever
+      // Without progress, the loop would not end.
       if (reached === position) return uploadLost(client, answer, what);
     } else {
       if (!(await pause(client, answer, tries))) return uploadLost(client, answer, what, tries);
@@ -80,7 +82,10 @@ async function sendChunk(
 
 const isAccepted = ({ status }: RegistryAnswer): boolean => status === 202 || status === 204;
 
-/** What ends the upload, or this way of it; undefined for a piece that was taken or may be taken next time. */
+/**
+ * Returns the outcome that ends the upload, or the chunked upload; undefined if the chunk was accepted or can
+ * be tried again.
+ */
 function failureOf(
   client: RegistryClient,
   answer: RegistryAnswer | ConnectionFailure,
@@ -113,7 +118,7 @@ function patch(location: URL, bytes: Uint8Array, position: number, what: string)
   };
 }
 
-/** Asks the registry how many bytes it has; undefined where it does not know the upload any more. */
+/** Queries how many bytes the registry has; undefined if it does not know the upload any more. */
 async function getUploadOffset(
   client: RegistryClient,
   upload: Upload,
@@ -126,14 +131,17 @@ async function getUploadOffset(
   return positionIn(answer, end);
 }
 
-/** Range: `0-<last byte>`. `0-0` is one byte, and to some registries none: one only where it can be no other. */
+/**
+ * Parses Range: `0-<last byte>`. `0-0` is one byte by the specification, but some registries send it for no
+ * byte. It is read as one byte only if the chunk ends after one byte.
+ */
 function positionIn({ headers }: RegistryAnswer, end: number): number | undefined {
   const [, last] = /^(?:bytes=)?0-(\d{1,15})$/u.exec(headers['range'] ?? '') ?? [];
   if (last === undefined) return undefined;
   return last === '0' && end !== 1 ? 0 : Number(last) + 1;
 }
 
-/** False when there is to be no other try. */
+/** Waits before the next try. Returns false if there must be none. */
 async function pause(
   client: RegistryClient,
   outcome: RegistryAnswer | ConnectionFailure,

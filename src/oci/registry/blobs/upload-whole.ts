@@ -7,8 +7,9 @@ import type { Upload, UploadOutcome } from './upload.ts';
 import { withDigest } from './upload.ts';
 
 /**
- * Sends a blob as the body of one request, as fast as it is taken. One that fits in a piece is read before anything is sent;
- * of a larger one that turns out to be damaged, the registry may keep the cut upload until it purges those.
+ * Sends a blob as the body of one request, as fast as the registry reads it. A blob that fits in a chunk is
+ * read before anything is sent. If a larger one is damaged, the registry may keep the unfinished upload until
+ * it purges it.
  */
 export async function uploadWhole(
   client: RegistryClient,
@@ -31,12 +32,15 @@ export async function uploadWhole(
   return completeUpload(client, answer, digest);
 }
 
-/** Bytes of which the last are sent only once all are known to be right. They are copied: the buffer is used again. */
+/**
+ * Returns the bytes, and the last of them only after all are verified. They are copied, because the buffer is
+ * reused.
+ */
 async function* whenVerified(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const { bytes } of chunksOf(source, 1 << 18)) yield Buffer.from(bytes);
 }
 
-/** Verified by the source. An empty blob has no piece. */
+/** Returns the whole blob; the source verifies it. An empty blob has no chunk. */
 async function wholeOf(source: BlobSource, size: number): Promise<Uint8Array> {
   for await (const { bytes } of chunksOf(source.open(), Math.max(size, 1))) return bytes;
   return new Uint8Array();

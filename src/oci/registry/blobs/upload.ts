@@ -4,14 +4,14 @@ import type { RegistryAnswer } from '../http/registry-transport.ts';
 import type { Setback } from '../http/retry-delay.ts';
 import type { Call, RegistryClient } from '../registry-client.ts';
 
-/** An upload that the registry has begun. */
+/** An upload that the registry has started. */
 export interface Upload {
   location: URL;
-  /** The smallest piece but the last that the registry takes; absent: any. */
+  /** The smallest chunk that the registry accepts, except for the last one; absent: any size. */
   readonly smallestPiece: number | undefined;
 }
 
-/** The registry does not know the upload any more, or nobody knows how far it is. */
+/** The registry does not know the upload any more, or its position is unknown. */
 export interface LostUpload {
   readonly kind: 'lost';
   readonly error: ProductError;
@@ -24,7 +24,7 @@ export type UploadOutcome =
   | LostUpload
   | { readonly kind: 'takes no pieces'; readonly error: ProductError };
 
-/** Begins an upload. */
+/** Starts an upload. */
 export async function startUpload(client: RegistryClient, digest: string): Promise<Upload> {
   const call: Call = { method: 'POST', path: 'blobs/uploads/', what: `upload of ${digest}` };
   const answer = await client.call(call);
@@ -33,8 +33,9 @@ export async function startUpload(client: RegistryClient, digest: string): Promi
 }
 
 /**
- * Makes a blob of another repository one of ours, if it has it and we may read it; else an upload has begun, or the registry
- * would not hear of it: a user who may not read the other repository may still push to this one.
+ * Mounts a blob of another repository into this one, if that repository has it and the user may read it.
+ * Otherwise the registry has started an upload, or has rejected the request: a user who may not read the
+ * other repository may still push to this one.
  */
 export async function mountBlob(
   client: RegistryClient,
@@ -52,7 +53,8 @@ export async function mountBlob(
     if (answer.status === 201) return 'mounted';
     return answer.status === 202 ? uploadOf(client, answer, call) : 'refused';
   } catch (error) {
-    // a token for both repositories is refused as a whole, or holds less than was asked for
+    // The token server rejects a token for both repositories as a whole, or gives it fewer rights than
+    // requested.
     if (!isProductError(error, 'REGISTRY_UNAUTHORIZED')) throw error;
     return 'refused';
   }
@@ -66,7 +68,10 @@ function uploadOf(client: RegistryClient, answer: RegistryAnswer, call: Call): U
   };
 }
 
-/** The URL that completes an upload. The registry's own query may be signed, so that it is left byte by byte as it is. */
+/**
+ * Returns the URL that completes an upload. The registry's own query may be signed, so it is kept byte by
+ * byte.
+ */
 export function withDigest(location: URL, digest: string): URL {
   const url = new URL(location);
   const parameter = `digest=${encodeURIComponent(digest)}`;
@@ -75,12 +80,13 @@ export function withDigest(location: URL, digest: string): URL {
 }
 
 /**
- * Takes an upload back, also when the caller has gone. A registry that cannot, does not answer or does not let us forgets it by
- * itself after a while; that is no reason to fail, nor to hide why it is taken back.
+ * Cancels an upload, also after the caller's signal. If a registry cannot do that, does not respond or does
+ * not allow it, it purges the upload by itself after a while. This must neither be an error nor hide the
+ * reason of the cancellation.
  */
 export async function cancelUpload(client: RegistryClient, { location }: Upload): Promise<void> {
   try {
-    // distribution wants the right to delete for it
+    // distribution requires the right to delete for it.
     const actions = 'pull,delete';
     await client.requestForCleanup({ method: 'DELETE', path: location, actions, what: 'end of an upload' });
   } catch (error) {

@@ -3,8 +3,9 @@ import { X509Certificate } from 'node:crypto';
 const blocks = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----.*?(?:-----END [A-Z0-9 ]+-----|$)/gsu;
 
 /**
- * Whether a text in PEM has certificates, and each can be read. One that cannot, Node passes over and trusts less than was
- * meant, and Bun throws what looks like a fault of ours.
+ * Returns whether a PEM text contains certificates and all of them can be read. Node.js skips an unreadable
+ * certificate and trusts fewer than intended, and Bun throws an error that looks like a defect of this
+ * program.
  */
 export function isCertificatePem(pem: string): boolean {
   const found = pem.match(blocks) ?? [];

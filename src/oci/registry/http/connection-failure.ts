@@ -14,7 +14,7 @@ const messagesByCode: Readonly<Record<string, string>> = {
 const tlsCode =
   /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERR_OSSL|HOSTNAME_MISMATCH|INVALID_CA|UNKNOWN_CERT)/u;
 
-/** What a runtime threw, in words that hold nothing of the request. */
+/** Converts the runtime's error. The message contains nothing of the request. */
 export function connectionFailure(cause: unknown): ConnectionFailure {
   const code = codeOf(cause) ?? '';
   const detail = code === '' ? '' : ` (${code})`;

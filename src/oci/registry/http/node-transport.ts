@@ -9,21 +9,24 @@ import type { RegistryAnswer, RegistryRequest, RegistryTransport, SentBody } fro
 import { ConnectionFailure } from './registry-transport.ts';
 
 export interface NodeTransportOptions {
-  /** PEM; absent: the roots that the runtime trusts. */
+  /** PEM; absent: the root certificates that the runtime trusts. */
   readonly ca: string | undefined;
-  /** Milliseconds without a byte in either direction, after which a connection counts as broken. */
+  /** Milliseconds without a byte in either direction after which a connection counts as broken. */
   readonly idleMs: number;
-  /** Milliseconds that a whole answer may take once all was sent; default twice `idleMs`. */
+  /** Milliseconds for the whole response after the request was sent; default twice `idleMs`. */
   readonly answerMs?: number;
   readonly signal: AbortSignal | undefined;
-  /** Milliseconds after the signal in which a request may end that `isFinished`; default 5000. */
+  /** Milliseconds after the signal in which a request with `isFinished` may end; default 5000. */
   readonly graceMs?: number;
 }
 
-/** MiB: a registry refuses larger manifests itself (distribution-spec). */
+/** MiB: registries reject larger manifests (distribution-spec). */
 const longestAnswer = 4;
 
-/** node:http and node:https, in Node and in Bun: certificates always verified, bodies sent as fast as they are taken. */
+/**
+ * Uses node:http and node:https, in Node.js and in Bun. Certificates are always verified. Bodies are sent as
+ * fast as the server reads them.
+ */
 export class NodeTransport implements RegistryTransport {
   readonly #plain = new HttpAgent({ keepAlive: true });
   readonly #secure: HttpsAgent;
@@ -106,7 +109,10 @@ const unreadable = (): ConnectionFailure =>
     { isFinal: true, cause: undefined },
   );
 
-/** Sends the body and reads the answer. An answer that comes before all is sent is the answer: nothing more is sent. */
+/**
+ * Sends the body and reads the response. If the response arrives before the body is sent, the rest of the
+ * body is not sent.
+ */
 async function roundTrip(
   outgoing: ClientRequest,
   body: SentBody | undefined,
@@ -121,7 +127,7 @@ async function roundTrip(
   const source = body === undefined ? undefined : withIdleTimeout(body);
   const sending = source === undefined ? outgoing.end() : pipeline(Readable.from(source.chunks), outgoing);
   const sent = Promise.resolve(sending).then(() => true);
-  // told where the answer is awaited; here it only must not count as unhandled
+  // The error is reported where the response is awaited; here it only must not count as unhandled.
   sent.catch((error: unknown) => reject(error));
   try {
     const response = await head;
@@ -138,7 +144,7 @@ async function roundTrip(
   }
 }
 
-/** Tells apart a body that cannot be read from a connection that breaks: a pipeline reports both alike. */
+/** Distinguishes a body that cannot be read from a connection that breaks: a pipeline reports both alike. */
 function withIdleTimeout(body: SentBody): {
   readonly chunks: AsyncIterable<Uint8Array>;
   failure: { readonly error: unknown } | undefined;

@@ -1,4 +1,7 @@
-/** A body that can be sent again from its start: after a challenge, or when a registry was not able to take it. */
+/**
+ * A body that can be sent again from its start: after a challenge, or if a registry was not able to accept
+ * it.
+ */
 export interface SentBody {
   /** Bytes. */
   readonly size: number;
@@ -11,35 +14,35 @@ export interface RegistryRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: SentBody;
   /**
-   * A caller that goes waits for its end, some seconds: a registry that got a part of it knows nothing more of the upload, which
-   * then cannot be taken back.
+   * On abort the request is still finished (within some seconds), because a registry loses an upload whose
+   * chunk was cut, and such an upload cannot be canceled.
    */
   readonly isFinished?: boolean;
 }
 
 export interface RegistryAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whole: registries answer us with manifests and errors, never with blobs. */
+  /** The whole body: registries respond to this client with manifests and errors, never with blobs. */
   readonly body: Buffer;
-  /** The host that answered if it is not the registry, which had sent the request there. */
+  /** The host that responded, if it is another one, to which the registry redirected the request. */
   readonly sentBy?: string;
 }
 
 /**
- * Port: one HTTP exchange. Rejects with ConnectionFailure where no whole answer came, and with what the body threw
- * where it could not be read.
+ * Port: one HTTP exchange. Rejects with ConnectionFailure if no whole response arrived, and with the body's
+ * error if the body could not be read.
  */
 export interface RegistryTransport {
   send(request: RegistryRequest): Promise<RegistryAnswer>;
   close(): void;
 }
 
-/** No whole answer came. What was sent may have arrived all the same. */
+/** No whole response arrived. The request may have arrived all the same. */
 export class ConnectionFailure extends Error {
   override readonly name = 'ConnectionFailure';
-  /** The server's certificate or ours was refused: no other try will go better. */
+  /** The server's certificate, or the configured one, was rejected: a retry would not help. */
   readonly isFinal: boolean;
 
   constructor(words: string, options: { readonly isFinal: boolean; readonly cause: unknown }) {
@@ -48,10 +51,10 @@ export class ConnectionFailure extends Error {
   }
 }
 
-/** In slices: what is handed to TLS at once is in memory twice. */
+/** The bytes are passed to TLS in slices, because TLS keeps a copy of the bytes that it was given. */
 const sliceSize = 256 * 1024;
 
-/** The bytes themselves as a body. */
+/** Returns a body of these bytes. */
 export function bytesBody(bytes: Uint8Array): SentBody {
   return {
     size: bytes.length,

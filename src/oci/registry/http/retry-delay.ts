@@ -1,15 +1,15 @@
-/** How one try of a request ended without a result. */
+/** The reason why one try of a request failed. */
 export type Setback =
   | { readonly status: number; readonly retryAfter: string | undefined }
   | { readonly broke: true };
 
 export interface Chance {
   readonly setback: Setback;
-  /** 1 after the first try. */
+  /** The number of tries so far: 1 after the first try. */
   readonly tries: number;
   /** Milliseconds since the epoch: a Retry-After may be a date. */
   readonly now: number;
-  /** In [0, 1); spreads callers out. */
+  /** In [0, 1); spreads the retries of several clients. */
   readonly random: number;
 }
 
@@ -18,12 +18,12 @@ const longestPauseMs = 60_000;
 const firstPauseMs = 200;
 const passing: readonly number[] = [408, 429, 500, 502, 503, 504];
 
-/** Whether a status may be another one next time. */
+/** Returns whether a status is transient: the next try may have another one. */
 export const isPassing = (status: number): boolean => passing.includes(status);
 
 /**
- * Milliseconds until the next try, or undefined when there is to be none: the answer is final, the tries are used up, or
- * the registry asks for more than a minute of patience.
+ * Returns the milliseconds until the next try; undefined if there must be none: the response is final, the
+ * tries are used up, or the registry's Retry-After is longer than a minute.
  */
 export function retryDelay({ setback, tries, now, random }: Chance): number | undefined {
   if (tries >= maximumTries) return undefined;
@@ -34,7 +34,7 @@ export function retryDelay({ setback, tries, now, random }: Chance): number | un
   return asked > longestPauseMs ? undefined : Math.max(pause, asked);
 }
 
-/** Seconds or a date (RFC 9110, 10.2.3), in milliseconds from now. */
+/** Parses seconds or a date (RFC 9110, 10.2.3). Returns milliseconds from now. */
 function parseRetryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/u.test(header)) return Number(header) * 1000;

@@ -4,19 +4,19 @@ import { ConnectionFailure } from './registry-transport.ts';
 import type { Setback } from './retry-delay.ts';
 import { retryDelay } from './retry-delay.ts';
 
-/** Everything that trying again needs. */
+/** Everything that retries need. */
 export interface Patience {
   readonly transport: RegistryTransport;
   readonly now: () => number;
-  /** Resolves after the milliseconds, or at once when the caller has gone. */
+  /** Resolves after the milliseconds, or at once when the caller's signal aborts. */
   readonly sleep: (milliseconds: number) => Promise<void>;
   /** In [0, 1). */
   readonly random: () => number;
 }
 
 /**
- * Sends a request that may be sent twice, until its answer is final (http/retry-delay.ts); the last answer is returned
- * whatever it is. Rejects with REGISTRY_UNREACHABLE, naming `what`, where no answer comes.
+ * Sends a request that may be sent twice, until its response is final (http/retry-delay.ts). Returns the last
+ * response, whatever its status. Rejects with REGISTRY_UNREACHABLE, naming `what`, if no response arrives.
  */
 export async function retryWhilePassing(
   patience: Patience,
@@ -36,7 +36,7 @@ export async function retryWhilePassing(
   }
 }
 
-/** One try; a connection that broke is a value. */
+/** Sends the request once. A broken connection is returned, not thrown. */
 export async function attempt(
   transport: RegistryTransport,
   request: RegistryRequest,
@@ -49,14 +49,14 @@ export async function attempt(
   }
 }
 
-/** What a try that was no success says about the next one. */
+/** Returns the reason for a retry from a try that did not succeed. */
 export function setbackOf(outcome: RegistryAnswer | ConnectionFailure): Setback {
   return outcome instanceof ConnectionFailure
     ? { broke: true }
     : { status: outcome.status, retryAfter: outcome.headers['retry-after'] };
 }
 
-/** The error for a server that did not answer. */
+/** Returns the error for a server that did not respond. */
 export function unreachable(what: string, failure: ConnectionFailure, tries: number): ProductError {
   const often = tries > 1 ? ` (${tries} tries)` : '';
   return new ProductError(

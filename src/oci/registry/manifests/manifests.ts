@@ -12,7 +12,7 @@ export interface NewManifest {
   readonly reference: string;
 }
 
-/** Publishes a manifest; its blobs have to be there. The same again changes nothing. Resolves with its digest. */
+/** Publishes a manifest; its blobs must exist. Idempotent. Returns its digest. */
 export async function putManifest(client: RegistryClient, manifest: NewManifest): Promise<string> {
   const digest = sha256(manifest.bytes);
   const call: Call = {
@@ -30,7 +30,7 @@ export async function putManifest(client: RegistryClient, manifest: NewManifest)
   return digest;
 }
 
-/** The bytes of a manifest, verified; undefined where there is none. */
+/** Returns the bytes of a manifest, verified; undefined if it does not exist. */
 export async function getManifest(client: RegistryClient, digest: string): Promise<Buffer | undefined> {
   const call: Call = {
     method: 'GET',
@@ -47,10 +47,13 @@ export async function getManifest(client: RegistryClient, digest: string): Promi
   return answer.body;
 }
 
-/** `refused`: the registry deletes nothing at all. */
+/** `refused`: the registry does not allow deletion at all. */
 export type Deletion = 'deleted' | 'absent' | 'refused';
 
-/** Deletes a manifest by its digest, and with it its tags; blobs are for the registry's garbage collection. */
+/**
+ * Deletes a manifest by its digest, and with it its tags. The registry's garbage collection removes the
+ * blobs.
+ */
 export async function deleteManifest(client: RegistryClient, digest: string): Promise<Deletion> {
   const call: Call = {
     method: 'DELETE',

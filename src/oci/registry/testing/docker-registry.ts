@@ -10,7 +10,10 @@ import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
 import { makeServerCertificate } from '../../../bosh/testing/certificates.ts';
 import { TokenServer } from './token-server.ts';
 
-/** Reason to skip: the real registry server of Debian, and what makes its password files. */
+/**
+ * Returns the reason to skip if the registry server of Debian, or the program that makes its password files,
+ * is missing.
+ */
 export function dockerRegistryIsMissing(): string | false {
   const missing = Object.entries({ 'docker-registry': 'docker-registry', htpasswd: 'apache2-utils' })
     .filter(([program]) => !isOnPath(program))
@@ -38,19 +41,19 @@ export interface DockerRegistryOptions {
 }
 
 export interface DockerRegistry {
-  /** https, for `ca`. */
+  /** An https URL; clients need `ca`. */
   readonly origin: string;
   readonly host: string;
   readonly ca: string;
   readonly credentials: { readonly username: string; readonly password: string };
-  /** Where it keeps everything. */
+  /** The directory of all its data. */
   readonly storage: string;
   readonly tokens: TokenServer | undefined;
-  /** As its operator has it run: what no tag leads to is deleted for good. */
+  /** Collects garbage as the operator does: permanently deletes everything that no tag references. */
   collectGarbage(): Promise<void>;
 }
 
-/** Docker's registry server, over TLS, on a port of its own, until the test ends. */
+/** Starts Docker's registry server, over TLS, on its own port, until the test ends. */
 export async function startDockerRegistry(
   t: Pick<TestContext, 'after'>,
   { authentication, deletes, address = '127.0.0.1' }: DockerRegistryOptions,
@@ -107,14 +110,14 @@ export async function startDockerRegistry(
   };
 }
 
-/** The password goes through stdin: arguments are for all to see. */
+/** The password is passed on stdin: every user can read arguments. */
 async function htpasswd({ username, password }: DockerRegistry['credentials']): Promise<string> {
   const running = promisify(execFile)('htpasswd', ['-niB', '-C', '4', username]);
   running.child.stdin?.end(password);
   return (await running).stdout;
 }
 
-/** Where the server says that it listens: it was asked for any free port. */
+/** Returns the address on which the server listens: it was started with any free port. */
 async function listening(child: ChildProcess): Promise<string> {
   const lines: string[] = [];
   const { stdout, stderr } = child;

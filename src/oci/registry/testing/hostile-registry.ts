@@ -7,28 +7,31 @@ import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import type { TestCertificate } from '../../../bosh/testing/certificates.ts';
 
-/** What happens to a request instead of what should; undefined: nothing special. */
+/** Handles a request in place of the registry; undefined: the registry handles it as usual. */
 export type Trouble = (
   request: IncomingMessage,
   response: ServerResponse,
 ) => Promise<boolean> | boolean | undefined;
 
-/** A registry that keeps everything in memory, follows the specification to the letter, and can be told not to. */
+/**
+ * A registry that keeps everything in memory. It follows the specification exactly, unless a test changes
+ * that.
+ */
 export class HostileRegistry {
   readonly blobs = new Map<string, Buffer>();
   readonly manifests = new Map<string, Buffer>();
-  /** Of a blob: the repositories that have it. */
+  /** The repositories that have a blob. */
   readonly owners = new Map<string, Set<string>>();
   readonly uploads = new Map<string, Buffer>();
-  /** `PATCH /v2/…`, in their order; the query of an upload's location is a secret and left out. */
+  /** `PATCH /v2/…`, in order. The query of an upload's location is secret and left out. */
   readonly log: string[] = [];
   readonly authorizations: (string | undefined)[] = [];
   trouble: Trouble = () => undefined;
   takesPieces = true;
-  /** Bytes that each piece but the last has to have; undefined: any. */
+  /** The minimum size in bytes of each chunk but the last; undefined: any size. */
   smallestPiece: number | undefined;
   deletes = true;
-  /** Uploads after whose last piece, which was too small, no other is taken. */
+  /** Uploads with a chunk that was too small. It must be the last one, so they accept no other. */
   readonly #short = new Set<string>();
   readonly #server;
   readonly #scheme: 'http' | 'https';
@@ -46,7 +49,7 @@ export class HostileRegistry {
         : createSecureServer({ cert: certificate.certificate, key: certificate.private_key }, listener);
   }
 
-  /** Over TLS with a certificate, else plain. */
+  /** Starts the registry: over TLS if there is a certificate, otherwise in plain http. */
   static async start(t: TestContext, certificate?: TestCertificate): Promise<HostileRegistry> {
     const registry = new HostileRegistry(certificate);
     await new Promise<void>((resolve) => {

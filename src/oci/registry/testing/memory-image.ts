@@ -10,7 +10,10 @@ const descriptorOf = (mediaType: string, bytes: Uint8Array): Descriptor => ({
   size: bytes.length,
 });
 
-/** An image of these layers, in memory. `damaged` bytes are read where the first layer's should be. */
+/**
+ * Returns an image of these layers, in memory. `damaged` replaces the bytes of the first layer when they are
+ * read.
+ */
 export function memoryImage(layers: readonly Buffer[], damaged?: Buffer): ImageSource {
   const configBytes = Buffer.from(JSON.stringify({ architecture: 'amd64', os: 'linux', config: {} }));
   const config = descriptorOf(mediaTypes.config, configBytes);

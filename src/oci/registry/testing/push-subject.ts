@@ -7,20 +7,20 @@ import { RegistryClient } from '../registry-client.ts';
 import { HostileRegistry } from './hostile-registry.ts';
 import { memoryImage } from './memory-image.ts';
 
-/** What is pushed: of more pieces than one, and of one. */
+/** The pushed blobs: `layer` has several chunks, `small` only one. */
 export const layer = Buffer.from(Array.from({ length: 100_000 }, (_, index) => index % 251));
 export const small = Buffer.from('small');
 export const pieces: PushImageOptions = { pieceSize: 16_000 };
 
-/** A registry that a test can set against a client, and the client. */
+/** A registry that a test can make fail, and its client. */
 export interface Subject {
   readonly registry: HostileRegistry;
   readonly client: RegistryClient;
-  /** Milliseconds that were waited. */
+  /** The delays that the client requested, in milliseconds. */
   readonly pauses: number[];
 }
 
-/** Its waits are none: they are counted. */
+/** Starts a registry and a client. The client does not wait; its delays are recorded. */
 export async function subject(t: TestContext, credentials?: RegistryCredentials): Promise<Subject> {
   const registry = await HostileRegistry.start(t);
   const pauses: number[] = [];
@@ -39,7 +39,7 @@ export async function subject(t: TestContext, credentials?: RegistryCredentials)
   return { registry, client, pauses };
 }
 
-/** Lets something go wrong the first `times` times that `fits`. */
+/** Applies a fault to the first `times` requests that match. Returns a function that counts the faults. */
 export function troubles(
   { registry }: Subject,
   times: number,
@@ -55,7 +55,7 @@ export function troubles(
   return () => count;
 }
 
-/** The image is there with all its blobs, and nothing of the way there. */
+/** Asserts that the registry has the image with all its blobs, and no unfinished upload. */
 export function assertWhole({ registry }: Subject, image = memoryImage([layer])): void {
   for (const blob of [...image.layers, image.config])
     assert.equal(registry.blobs.get(blob.digest)?.length, blob.size);

@@ -8,7 +8,7 @@ import { basicAuthorization } from '../access/credentials.ts';
 import type { RegistryCredentials } from '../access/credentials.ts';
 
 export interface TokenServerOptions {
-  /** Of the server, and what signs the tokens. */
+  /** The certificate of the server; its key also signs the tokens. */
   readonly certificate: TestCertificate;
   readonly credentials: RegistryCredentials;
 }
@@ -17,11 +17,11 @@ export interface TokenServerOptions {
 export class TokenServer {
   readonly service = 'registry.test';
   readonly issuer = 'tokens.test';
-  /** Scopes of the tokens that were asked for. */
+  /** The scopes of the requested tokens. */
   readonly asked: (readonly string[])[] = [];
-  /** Seconds that a token is good for; the registry allows a minute more. */
+  /** The lifetime of a token in seconds; the registry accepts it for a minute more. */
   lifetime = 300;
-  /** `<repository>:<action>`: rights that the user does not have; tokens are given without them. */
+  /** `<repository>:<action>`: rights that the user does not have. Tokens are issued without them. */
   readonly withheld = new Set<string>();
   readonly #options: TokenServerOptions;
   readonly #server;

@@ -16,7 +16,7 @@ import { closeNamespaces } from '../user-namespace.ts';
 
 interface Result {
   readonly exitCode: number;
-  /** Of both streams. */
+  /** The output of both streams. */
   readonly output: string;
 }
 
@@ -29,7 +29,7 @@ export const privileged = {
   group: 0,
 };
 
-/** For the tests of one file: a runtime with a prepared host, and containers that it runs. */
+/** Sets up a runtime with a prepared host, and its containers, for the tests of one file. */
 export function runtimeWorld(): RuntimeWorld {
   const world = new RuntimeWorld();
   before(() => world.open());
@@ -115,7 +115,7 @@ export class RuntimeWorld {
   }
 }
 
-/** Polls; `describe` is shown when it has not come true after a minute. */
+/** Polls until the condition is true. After a minute it fails with the text of `describe`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   describe = (): string => '',
