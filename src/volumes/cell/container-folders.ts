@@ -38,8 +38,8 @@ export async function removeMountPoints(state: string, container: PathSegment): 
     const records = await readRecords(state);
     const own = records.find((record) => record.container === container);
     const others = records.filter((record) => record !== own).flatMap(({ targets }) => targets);
-    // the kernel unmounts a mount if its mount point is removed in another namespace, so shared directories
-    // stay
+    // removing a directory unmounts it in every mount namespace, so directories that other containers need
+    // must stay
     const isNeeded = (folder: string): boolean =>
       others.some((target) => `${target}/`.startsWith(`${folder}/`));
     for (const folder of own?.folders.toReversed() ?? []) if (!isNeeded(folder)) removeEmptyFolder(folder);

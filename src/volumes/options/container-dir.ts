@@ -7,7 +7,7 @@ const ofTheKernel = ['proc', 'sys', 'dev'];
 /** The directory into which Cloud Foundry unpacks the app's droplet. */
 const ofTheApp = '/home/vcap/app';
 
-/** A directory in the app's container: an absolute path, which is normalised. */
+/** A directory in the app's container: an absolute path without `.`, `..` and empty parts. */
 export const containerDir: OptionType = {
   parse: (value) => {
     const fault = {

@@ -61,10 +61,7 @@ async function checkSocketFolder(path: string, folder: string): Promise<void> {
   );
 }
 
-/**
- * Returns the sorted entries. Returns an empty list if the directory does not exist, because it has no
- * drivers yet.
- */
+/** Returns the sorted entries, or an empty list if the directory does not exist: it has no drivers then. */
 async function entriesOf(folder: string): Promise<readonly string[]> {
   try {
     return (await readdir(folder)).toSorted();

@@ -25,8 +25,8 @@ export function errorResponse(status: number, error: BrokerErrorCode, descriptio
 }
 
 /**
- * Returns a response for an invalid request. Parameter errors never get 422: Cloud Controller takes 422 for a
- * fault of the broker and starts orphan mitigation, which deletes what the request may have created.
+ * Returns a response for an invalid request. Parameter errors never get 422: Cloud Controller treats 422 as
+ * an error of the broker and starts orphan mitigation, which deletes what the request may have created.
  */
 export const badRequest = (description: string): BrokerResponse =>
   errorResponse(400, 'InvalidRequest', description);

@@ -42,7 +42,10 @@ export interface BrokerStore {
    * or none of it. `decide` may be called several times.
    */
   change(target: RecordKey, decide: (view: BindingView) => StoreUpdate): Promise<BrokerResponse>;
-  /** Does the same for an instance and the list of its bindings, which takes longer to read. */
+  /**
+   * Decides and writes as `change` does, for an instance and the list of its bindings, which takes longer to
+   * read.
+   */
   updateInstance(instanceId: string, decide: (view: InstanceView) => StoreUpdate): Promise<BrokerResponse>;
   /** Resolves if records can be read. */
   ping(): Promise<void>;

@@ -64,7 +64,7 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
       client.get(instanceName(instanceId)),
       bindingId === undefined ? undefined : client.get(bindingName(target)),
     ]);
-    // `write` alone writes these credentials, so they are records
+    // only `write` writes these credentials, so they are records
     return {
       instance: instance as InstanceRecord | undefined,
       binding: binding as BindingRecord | undefined,

@@ -15,9 +15,9 @@ export interface AskedMount {
 }
 
 /**
- * Throws if the kernel mounted something else than what was requested. The kernel joins sessions of NFS 4.1
- * and 4.2 with servers of one owner, whatever their addresses are, and a server may claim to be another one.
- * The kernel also follows a server's referrals to other servers.
+ * Throws if the kernel mounted something other than the requested directory. The kernel joins sessions of NFS
+ * 4.1 and 4.2 with servers of one owner, whatever their addresses are, and a server may claim to be another
+ * one. The kernel also follows a server's referrals to other servers.
  */
 export function checkNfsMount(asked: AskedMount, entry: MountEntry | undefined): void {
   const { share, address, path, serverAddresses } = asked;

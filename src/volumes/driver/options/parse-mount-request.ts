@@ -21,7 +21,7 @@ export interface DirectoryLogin {
 /** The mount that options specify. Passwords may still be references to secrets. */
 export interface ParsedMount {
   readonly order: MountSpec;
-  /** NFS only: the user whose ids own the files. */
+  /** NFS only: the user whose ids the files on the server have. */
   readonly login?: DirectoryLogin;
 }
 

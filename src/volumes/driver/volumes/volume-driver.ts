@@ -76,7 +76,8 @@ export class VolumeDriver {
         const asked = { ...next, record: { ...next.record, isKept } };
         const held = (record: VolumeRecord): VolumeRecord => addMount(record, id);
         if (!(await this.#isHealthy(asked))) return this.#mounts.mount(asked, clientClosed, held);
-        // the signature does not cover the password, so the options may have changed: verify them
+        // nothing is mounted and only the options change, so verify them here; a changed password is
+        // accepted, because the signature does not cover it
         this.#mounts.ports.verifyOptions(name, asked.options ?? asked.record.options);
         this.#mounts.put({ ...asked, record: held(asked.record) });
       });
