@@ -12,13 +12,14 @@ import { asApp, mountLines } from './guest-steps.ts';
 export type CertificationCases = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
- * The cases of the drivers' certification (cloudfoundry/dockerdriver, integration) by the HTTP of a driver
- * that mounts real shares: each is created, mounted, written, read, deleted from, unmounted and removed, the
- * last one with a file open. Returns the driver's log; throws at the first case that fails.
+ * Runs the cases of the drivers' certification (cloudfoundry/dockerdriver, integration) against the HTTP API
+ * of a driver that mounts real shares. Each volume is created, mounted, written to, read, deleted from,
+ * unmounted and removed, the last one with a file open. Returns the driver's log. Throws at the first case
+ * that fails.
  */
 export async function certify(name: 'nfsv3driver' | 'smbdriver', cases: CertificationCases): Promise<string> {
   const folder = await mkdtemp('/mnt/certify-');
-  // the helper of mapped ids passes through it as their user
+  // the id mapper passes through it as the mapped user
   await chmod(folder, 0o711);
   let log = '';
   const out = (line: string): void => void (log += line);

@@ -8,7 +8,7 @@ import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { entryScript } from '../../src/cpi/vm/entry-script.ts';
 
-/** Programs by Debian package. */
+/** Programs with their Debian packages. */
 const needed: Record<string, string> = { '/usr/bin/linux.uml': 'user-mode-linux', '/usr/sbin/runc': 'runc' };
 const hasAmx = /^flags\b.*\bamx_tile\b/mu.test(readFileSync('/proc/cpuinfo', 'utf8'));
 if (hasAmx) needed['/usr/bin/gcc'] = 'gcc, on a processor with AMX';
@@ -18,7 +18,7 @@ const skip = process.geteuid?.() === 0 ? missing.length > 0 && lacks : 'needs ro
 
 const limit = 32 * 1024 * 1024;
 
-/** A container that says where it is and what memory it may have. */
+/** A container with a memory limit that prints its cgroup. */
 const container = {
   ociVersion: '1.0.2',
   root: { path: '/rootfs' },
@@ -50,7 +50,7 @@ done
 kill -TERM 1
 `;
 
-/** The container with our entry and this agent. */
+/** Writes the files of a container with our entry program and this agent. */
 async function filesOf(folder: string, { agent, entry, mounts, ways }: Suite): Promise<void> {
   for (const name of ['root', 'volume/store', 'state/bosh/bin', 'state/data'])
     await mkdir(join(folder, name), { recursive: true });
@@ -63,7 +63,7 @@ async function filesOf(folder: string, { agent, entry, mounts, ways }: Suite): P
   await writeFile(join(folder, 'ways'), `${ways.join('\n')}\n`);
 }
 
-/** What the guest needs on a processor with AMX (uml-xstate.c). */
+/** Returns the environment that the guest needs on a processor with AMX (uml-xstate.c). */
 function preload(folder: string): { readonly LD_PRELOAD?: string } {
   if (!hasAmx) return {};
   const library = join(folder, 'xstate.so');
@@ -76,13 +76,13 @@ function preload(folder: string): { readonly LD_PRELOAD?: string } {
 interface Suite {
   readonly agent: string;
   readonly entry: string;
-  /** What is mounted in the container beside, in shell. */
+  /** Shell commands that mount more in the container. */
   readonly mounts: string;
-  /** Options of unshare(1), one container each. */
+  /** Options of unshare(1), one string per container. */
   readonly ways: readonly string[];
 }
 
-/** Boots the guest; returns what it and its containers say. */
+/** Boots the guest. Returns the output of the guest and its containers. */
 async function inGuest(t: TestContext, suite: Suite): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'control-groups-'));
   t.after(() => rm(folder, { recursive: true }));

@@ -6,11 +6,11 @@ import { promisify } from 'node:util';
 import { runDemo } from '../../src/volumes/demo/run-demo.ts';
 import type { DemoShare } from '../../src/volumes/demo/run-demo.ts';
 
-/** The demo with a share of the suite's server, whose folder is the host's. */
+/** Runs the demo with a share of the suite's server, whose directory is on the host. */
 export async function demoInGuest(share: DemoShare): Promise<{ code: number; text: string }> {
   const server = join('/mnt/server', share.protocol);
   await mkdir(server, { recursive: true });
-  // the host's files as the host has them, not by NFS or SMB
+  // accesses the host's files directly, not through NFS or SMB
   await promisify(execFile)('mount', ['-t', 'hostfs', '-o', share.serverFolder, 'none', server]);
   let text = '';
   const out = (part: string): void => void (text += part);

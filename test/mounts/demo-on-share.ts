@@ -3,12 +3,12 @@ import type { DemoShare } from '../../src/volumes/demo/run-demo.ts';
 import type { Guest } from './guest.ts';
 import { serverHost, shareUser } from './guest.ts';
 
-/** That the guest of a demo boots with. */
+/** The password with which the guest of a demo boots. */
 export const demoPassword = 'opens-the-share-of-the-demo';
 
 /**
- * The demo on a share of the guest's server: by NFS, an export that only one user enters, of a server that
- * takes root for nobody; by SMB, the share of the same user.
+ * Runs the demo on a share of the guest's server. With NFS it is an export that only one user can enter, on a
+ * server that maps root to nobody. With SMB it is the share of the same user.
  */
 export async function demoOnShare(
   guest: Guest,

@@ -1,5 +1,4 @@
-// Runs in the guest: calls the function that a line of JSON names, and writes what it returns as another
-// line.
+// Runs in the guest: calls the function that a line of JSON names, and writes its result as another line.
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -25,7 +24,7 @@ async function answer(line: string): Promise<void> {
 
 const write = (reply: object): void => void process.stdout.write(`${JSON.stringify(reply)}\n`);
 
-/** Until the server listens; the host has a deadline. */
+/** Connects as soon as the server listens. The host has a deadline. */
 async function reach(port: number): Promise<void> {
   for (;;) {
     const socket = connect({ host: '192.168.77.1', port });

@@ -4,11 +4,11 @@ import type { Mounter } from '../../src/volumes/driver/mount/mounter.ts';
 import type { MounterSubject } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
 import type { Guest } from './guest.ts';
 
-/** Where the guest mounts. */
+/** The directory in which the guest mounts. */
 export const volumes = '/mnt/volumes';
 const deadline = 60_000;
 
-/** The ShareMounter of the guest; deadlines are a minute whatever the signal says. */
+/** Returns the ShareMounter of the guest. Its deadlines are a minute; signals are ignored. */
 export function guestMounter(guest: Guest): Mounter {
   return {
     mount: (order, target) => guest.call('mount', [order, target, deadline]),
@@ -18,7 +18,7 @@ export function guestMounter(guest: Guest): Mounter {
   };
 }
 
-/** For the suite of all Mounters. */
+/** Returns the subject for the suite of all Mounters. */
 export function guestSubject(guest: Guest, order: MountSpec, missing: MountSpec): MounterSubject {
   return {
     mounter: guestMounter(guest),

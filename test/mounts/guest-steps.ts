@@ -1,4 +1,4 @@
-// What the tests have done in the guest, in few whole steps: a new process costs there.
+// Steps that the tests run in the guest. They are few and large, because a new process is slow there.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, open, readdir, readFile, type FileHandle } from 'node:fs/promises';
@@ -43,12 +43,12 @@ export async function holdOpen(path: string): Promise<number> {
 
 export const close = async (index: number): Promise<void> => opened[index]?.close();
 
-/** Starts a process that asks the server of the share. */
+/** Starts a process that accesses the server of the share. */
 export function startWaiting(path: string): void {
   waiting.push(spawn('stat', ['-f', '--', path], { stdio: 'ignore' }));
 }
 
-/** How many of these processes wait yet, after so many milliseconds at most. */
+/** Returns how many of these processes still wait after `deadline` milliseconds at most. */
 export async function stillWaiting(deadline: number): Promise<number> {
   const left = (): number => waiting.filter((each) => each.exitCode === null).length;
   const late = AbortSignal.timeout(deadline);
@@ -56,11 +56,11 @@ export async function stillWaiting(deadline: number): Promise<number> {
   return left();
 }
 
-/** Lines of /proc/mounts for `path` and what belongs to it. */
+/** Returns the lines of /proc/mounts for `path` and for mounts that belong to it. */
 export const mountLines = async (path: string): Promise<readonly string[]> =>
   (await readFile('/proc/self/mounts', 'utf8')).split('\n').filter((line) => line.includes(` ${path}`));
 
-/** Kills the processes of that name with SIGKILL, and returns how many there were. */
+/** Kills the processes of that name with SIGKILL, and returns their number. */
 export async function killAll(name: string): Promise<number> {
   const pids = await running(name);
   for (const pid of pids) process.kill(pid, 'SIGKILL');
@@ -73,7 +73,10 @@ async function running(name: string): Promise<number[]> {
   return all.filter((_, index) => names[index] === `${name}\n`).map(Number);
 }
 
-/** Mounts in a process that is killed with SIGKILL while mount(8) waits for the server; mount(8) stays. */
+/**
+ * Mounts in a process that is killed with SIGKILL while mount(8) waits for the server; mount(8) keeps
+ * running.
+ */
 export async function mountInKilledProcess(order: MountSpec, target: string): Promise<number> {
   const steps = JSON.stringify(join(import.meta.dirname, 'guest-steps.ts'));
   const program = `(await import(${steps})).mount(${JSON.stringify(order)}, ${JSON.stringify(target)}, 60000)`;

@@ -13,7 +13,7 @@ import { ganeshaConfiguration, sambaConfiguration } from './server-configuration
 const here = import.meta.dirname;
 const bootDeadline = 120_000;
 
-/** Programs by Debian package. */
+/** Programs with their Debian packages. */
 const needed = {
   '/usr/bin/linux.uml': 'user-mode-linux',
   '/sbin/modprobe': 'kmod',
@@ -28,7 +28,7 @@ const needed = {
   '/sbin/ip': 'iproute2',
 } as const;
 
-/** Why there can be no guest here; false where there can. */
+/** The reason why the guest cannot run here, or false. */
 export function noGuest(places: readonly string[] = [here, process.execPath]): string | false {
   const hidden = places.find((path) => /^\/(?:tmp|run|mnt)\//u.test(path));
   if (hidden !== undefined)
@@ -42,10 +42,13 @@ export function noGuest(places: readonly string[] = [here, process.execPath]): s
   return spawnSync('unshare', ['--net', '--mount', 'true']).status !== 0 && 'needs network namespaces';
 }
 
-/** User-Mode Linux needs help with the registers of such a processor (uml-xstate.c). */
+/**
+ * Returns true for processors with AMX, whose registers User-Mode Linux cannot handle without help
+ * (uml-xstate.c).
+ */
 const hasAmx = (): boolean => /^flags\b.*\bamx_tile\b/mu.test(readFileSync('/proc/cpuinfo', 'utf8'));
 
-/** The servers' address, as the guest reaches it. */
+/** The address of the servers as seen from the guest. */
 export const serverHost = '192.168.77.1';
 /** The user of the SMB share, and its uid, which owns the export `/private`. */
 export const shareUser = { name: 'share', uid: 4000, gid: 4000 };
@@ -55,8 +58,8 @@ export interface GuestOptions {
 }
 
 /**
- * A User-Mode-Linux guest with this machine's files, and servers of NFS and SMB for it, in namespaces of
- * their own. The exports are `/plain` (mode 777), `/private` (700, of shareUser) and `/closed` (to no
+ * A User-Mode-Linux guest with this machine's files, and servers of NFS and SMB for it, in their own
+ * namespaces. The exports are `/plain` (mode 777), `/private` (700, owned by shareUser) and `/closed` (to no
  * client); the SMB share is `share`.
  */
 export class Guest {
@@ -98,7 +101,7 @@ export class Guest {
   }
 
   /**
-   * Calls a function of guest-steps.ts, or of another module, in the guest; arguments and result pass as
+   * Calls a function of guest-steps.ts, or of another module, in the guest. Arguments and result are sent as
    * JSON.
    */
   async call<T>(
@@ -124,7 +127,7 @@ export class Guest {
   async stop(): Promise<void> {
     if (this.#process.exitCode === null && this.#process.signalCode === null) {
       const ended = once(this.#process, 'exit');
-      // the first process of the namespace: when that is gone, so are all others
+      // kills the first process of the pid namespace, which ends all others
       for (const pid of await childrenOf(this.#process.pid ?? 0)) process.kill(pid, 'SIGKILL');
       await ended;
     }
@@ -157,7 +160,7 @@ export class Guest {
   }
 }
 
-/** Empty when the process has ended. */
+/** Returns the name of a process, or '' if it has ended. */
 async function nameOf(pid: number): Promise<string> {
   return readFile(`/proc/${pid}/comm`, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ESRCH') return '';
@@ -170,7 +173,7 @@ async function descendantsOf(pid: number): Promise<number[]> {
   return [...children, ...(await Promise.all(children.map(descendantsOf))).flat()];
 }
 
-/** Files of the servers: configuration, accounts, shares. */
+/** Creates the files of the servers: configuration, accounts, shares. */
 async function prepare(folder: string, password: string): Promise<void> {
   for (const name of ['plain', 'private', 'closed', 'share', 'nfs-state', 'samba'])
     await mkdir(join(folder, name));

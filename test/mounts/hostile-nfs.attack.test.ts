@@ -13,7 +13,7 @@ before(async () => {
   if (skip !== false) return;
   guest = await Guest.boot();
   await mkdir(join(guest.folder, 'plain', 'folder'));
-  // what an app makes in its own share
+  // links that an app makes in its own share
   await symlink('/private', join(guest.folder, 'plain', 'link'));
   await symlink('folder', join(guest.folder, 'plain', 'own-link'));
 });
@@ -30,7 +30,7 @@ const anyVersion: NfsMountSpec = {
 };
 const share: NfsMountSpec = { ...anyVersion, version: '4.2' };
 const ids = { uid: shareUser.uid, gid: shareUser.gid };
-/** A server that passes requests on to the real one. */
+/** A server that forwards requests to the real one. */
 const relay: NfsMountSpec = { ...share, host: '127.0.0.2' };
 
 async function target(name: string): Promise<string> {
@@ -41,7 +41,7 @@ async function target(name: string): Promise<string> {
 
 const mountsAt = (path: string): Promise<string[]> => guest.call('mountedFrom', [path], others);
 
-/** Mounts an order, and resolves with where from; the mount is gone afterwards. */
+/** Mounts and unmounts. Returns the sources of the mount. */
 async function mountedFrom(order: NfsMountSpec): Promise<readonly string[]> {
   const path = await target('mounted');
   await guestMounter(guest).mount(order, path, inTime);
@@ -92,7 +92,7 @@ test('shares are mounted by name and address, whole and in part, by IPv4 and IPv
     { ...share, path: '/plain/folder' },
     { ...share, host: 'share.example', path: '/plain/./folder//' },
   ];
-  // all at once: mounts that shared a superblock would show the names of the first
+  // all together: mounts that shared a superblock would have the names of the first
   const paths = await Promise.all(orders.map((_, index) => target(`together-${index}`)));
   for (const [index, order] of orders.entries())
     await guestMounter(guest).mount(order, paths[index] ?? '', inTime);
@@ -151,7 +151,7 @@ test('a server that accepts and never answers delays no look at another one', { 
   assert.equal(await guest.call('watchBesideSilent', ['127.0.0.3', serverHost], others), 0);
 });
 
-// whoever has the root of a server has its exports as mounts that the kernel makes
+// a client that has the root of a server also gets its exports, as mounts that the kernel makes
 test('what the kernel mounts below a mount has its restrictions, and goes with it', { skip }, async () => {
   await symlink('/etc', join(guest.folder, 'plain', 'to-machine'));
   const path = await target('submounts');
@@ -169,7 +169,7 @@ test('what the kernel mounts below a mount has its restrictions, and goes with i
 
 test('a deep folder behind a link leaves the table of mounts readable', { skip }, async (t) => {
   const path = await target('deep');
-  // deeper than the end of the suite can remove
+  // the directories are deeper than the end of the suite can remove
   t.after(() => execFileSync('find', [join(guest.folder, 'plain'), '-delete']));
   await guestMounter(guest).mount(share, path, inTime);
   await guest.call('makeDeepLink', [path], others);

@@ -24,7 +24,7 @@ const plain: NfsMountSpec = {
   attributeCaching: false,
 };
 const ids = { uid: shareUser.uid, gid: shareUser.gid };
-/** In a folder that only shareUser enters, on a server that takes root for nobody. */
+/** A directory that only shareUser can enter, on a server that maps root to nobody. */
 const mapped: NfsMountSpec = { ...plain, path: '/private', ids };
 const certify = join(import.meta.dirname, 'certify.ts');
 const inTime = AbortSignal.timeout(600_000);
@@ -66,7 +66,7 @@ test(
     const { uid, gid } = await stat(join(guest.folder, 'private', 'd', 'f'));
     assert.deepEqual({ uid, gid }, ids);
     for (const line of await linesOf(path)) assert.match(line, / rw,nosuid,nodev,/u);
-    // the helper dies: the mount is stale, and mounting again brings it back
+    // the id mapper dies: the mount is stale, and a new mount repairs it
     assert.equal(await guest.call('killAll', ['bindfs']), 1);
     assert.equal(await guestMounter(guest).probe(path, 30), 'stale');
     await guestMounter(guest).unmount(path, inTime);
@@ -78,8 +78,8 @@ test(
   },
 );
 
-// the app has the share twice, and puts a link to the machine's /etc where the helper of the other mount
-// finds a folder
+// the app has the share twice, and puts a link to the machine's /etc at the path of a directory that the id
+// mapper of the other mount opens
 test(
   'an app that swaps a folder of its share for a link reads no file of the machine',
   { skip },
@@ -90,7 +90,7 @@ test(
       mv ${other}/swap ${other}/moved && ln -s /etc ${other}/swap && ln -s moved ${other}/own && cat ${path}/own/shadow; cat shadow 2>&1 | head -c 300`;
     const seen = await asApp(swap, path);
     for (const each of [path, other]) await guestMounter(guest).unmount(each, inTime);
-    // the helper's kernel part may see first that the folder is something else now
+    // the kernel part of the id mapper may notice first that the directory has become something else
     assert.match(
       seen,
       /^own\nown\ncat: shadow: (?:Too many levels of symbolic links|Input\/output error)\n$/u,
@@ -103,7 +103,7 @@ test('a share that cannot be mounted is refused with its reason', { skip }, asyn
   const path = await target('refused');
   const reasons = [
     ['NO_SUCH_SHARE', { ...plain, path: '/missing' }],
-    // not among the exports that the server tells
+    // not in the server's list of exports
     ['NO_SUCH_SHARE', { ...plain, version: '3', path: '/closed' }],
     // refused by the guest itself, where no server listens
     ['UNREACHABLE', { ...plain, host: '127.0.0.1' }],
@@ -130,7 +130,7 @@ test('a server that is frozen under a hard mount holds up neither probe nor unmo
   assert.equal(await guest.call('stillWaiting', [0]), 2);
   await guestMounter(guest).unmount(path, inTime);
   await guestMounter(guest).unmount(other, inTime);
-  // force ends what waits for the server, so that a container can be stopped
+  // the forced unmount ends processes that wait for the server, so that a container can be stopped
   assert.equal(await guest.call('stillWaiting', [60_000]), 0);
   await assert.rejects(guest.call('mount', [plain, other, 3000]), hasCode('TIMED_OUT'));
   await guestMounter(guest).unmount(other, inTime);

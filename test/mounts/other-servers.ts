@@ -1,4 +1,4 @@
-// Runs in the guest: servers beside the suite's Ganesha.
+// Runs in the guest: other servers than the suite's Ganesha.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const silent = new Set<string>();
 const passedOn = new Map<string, Set<Socket>>();
 
-/** A server that passes each connection on to the NFS server at `to`, until it is silenced. */
+/** Starts a server that forwards each connection to the NFS server at `to`, until it is silenced. */
 export async function startRelay(host: string, to: string): Promise<void> {
   const sockets = new Set<Socket>();
   passedOn.set(host, sockets);
@@ -34,15 +34,16 @@ export async function startRelay(host: string, to: string): Promise<void> {
   await new Promise<void>((resolve) => server.listen(2049, host, resolve));
 }
 
-/** From now on the relay at that address takes connections, and answers nothing. */
+/** Silences the relay at that address: from now on it accepts connections, but never responds. */
 function silence(host: string): void {
   silent.add(host);
   for (const socket of passedOn.get(host) ?? []) socket.destroy();
 }
 
 /**
- * Mounts nine volumes of the relay at `relay`, which then is silent, and one of the server at `host`, whose mount
- * is taken away: returns when the watchdog has made that again, with how many trials of the silent server had ended.
+ * Mounts nine volumes of the relay at `relay`, which then becomes silent, and one of the server at `host`,
+ * whose mount is then removed. When the watchdog has mounted that one again, returns how many trial mounts of
+ * the silent server had ended.
  */
 export async function watchBesideSilent(relay: string, host: string): Promise<number> {
   const folder = await mkdtemp('/mnt/watch-');
@@ -75,8 +76,8 @@ export async function watchBesideSilent(relay: string, host: string): Promise<nu
 }
 
 /**
- * Has a name server that never answers resolve names, begins mounts from four such names, and mounts `order`: returns how
- * many of the four have ended then.
+ * Starts a name server that never responds, begins mounts from four names, and mounts `order`. Returns how
+ * many of the four mounts have ended by then.
  */
 export async function mountBesideNames(order: NfsMountSpec, target: string): Promise<number> {
   const asked = new Set<string>();
@@ -106,7 +107,7 @@ export async function mountBesideNames(order: NfsMountSpec, target: string): Pro
   }
 }
 
-/** Lets the guest resolve a name. */
+/** Adds a name to the guest's /etc/hosts. */
 export async function nameHost(line: string): Promise<void> {
   await copyFile('/etc/hosts', '/run/hosts');
   await appendFile('/run/hosts', `${line}\n`);
@@ -114,8 +115,8 @@ export async function nameHost(line: string): Promise<void> {
 }
 
 /**
- * The kernel's own NFS server on 127.0.0.1, with the exports /mnt/server/plain and /mnt/server/private. Its
- * mountd follows links.
+ * Starts the kernel's own NFS server on 127.0.0.1, with the exports /mnt/server/plain and
+ * /mnt/server/private. Its mountd follows links.
  */
 export async function startKernelServer(): Promise<void> {
   for (const folder of ['plain/folder', 'private']) await mkdir(`/mnt/server/${folder}`, { recursive: true });
@@ -131,7 +132,7 @@ export async function startKernelServer(): Promise<void> {
     await run(words[0], words.slice(1));
 }
 
-/** Makes links in a mounted share that lead to a folder whose path is longer than a page. */
+/** Makes links in a mounted share to a directory whose path is longer than a page. */
 export async function makeDeepLink(share: string): Promise<void> {
   const path = Array.from({ length: 9 }, () => 'n'.repeat(250)).join('/');
   await mkdir(`${share}/${path}`, { recursive: true });
@@ -144,7 +145,7 @@ export async function makeDeepLink(share: string): Promise<void> {
 export const mountWith = (options: ShareMounterOptions, order: MountSpec, target: string): Promise<void> =>
   new ShareMounter(options).mount(order, target, AbortSignal.timeout(60_000));
 
-/** Source and address of the NFS mounts at `path`, as the kernel has them. */
+/** Returns source and address of the NFS mounts at `path`, from /proc/self/mounts. */
 export async function mountedFrom(path: string): Promise<readonly string[]> {
   const lines = (await readFile('/proc/self/mounts', 'utf8')).split('\n');
   return lines

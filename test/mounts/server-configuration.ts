@@ -1,4 +1,4 @@
-/** Configuration of Ganesha: exports of folders of `folder`, root squashed. */
+/** Returns the configuration of Ganesha: it exports directories of `folder`, with root squashed. */
 export function ganeshaConfiguration(folder: string, address: string): string {
   const exported = ['plain', 'private', 'closed'].map((name, index) => {
     const access = name === 'closed' ? 'Access_Type = None;' : 'Access_Type = RW;';
@@ -13,7 +13,7 @@ ${exported.join('\n')}
 `;
 }
 
-/** Configuration of Samba: one share, for SMB 1.0 to 3.1.1. */
+/** Returns the configuration of Samba: one share, for SMB 1.0 to 3.1.1. */
 export function sambaConfiguration(folder: string): string {
   const state = ['private dir', 'state directory', 'cache directory', 'lock directory', 'pid directory'];
   return `

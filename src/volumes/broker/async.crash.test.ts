@@ -14,7 +14,7 @@ import { asyncConfig, callerOf, instancePath, nfsPlan, provisionBody } from './t
 
 const accepts = '?accepts_incomplete=true';
 
-/** Runs `work` against a broker whose file servers never answer, and kills it. */
+/** Runs `work` against a broker whose file servers never respond, and kills the broker. */
 async function killed(folder: string, work: (call: CallBroker) => Promise<void>): Promise<void> {
   const main = join(import.meta.dirname, 'testing', 'asking-broker.ts');
   const child = spawn(process.execPath, [main, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -28,7 +28,7 @@ async function killed(folder: string, work: (call: CallBroker) => Promise<void>)
   }
 }
 
-/** The broker that comes after it, with file servers that say `trouble`. */
+/** Starts the next broker on the same store. Its share check returns `trouble`. */
 async function next(t: TestContext, folder: string, trouble: string | undefined): Promise<CallBroker> {
   const running = await startBroker(
     asyncConfig(folder),

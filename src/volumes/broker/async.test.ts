@@ -21,7 +21,7 @@ import {
 
 const accepts = '?accepts_incomplete=true';
 
-/** Polls as a platform does, until there is an end. */
+/** Polls as a platform does, until the operation has ended. */
 async function poll(call: CallBroker, path: string, started: Reply): Promise<Reply> {
   assert.equal(started.status, 202, started.text);
   const operation = started.body['operation'];
@@ -87,7 +87,7 @@ test('a password is answered at once, as no fetch may show it; its name is fetch
   assert.doesNotMatch((await call('GET', bindingPath)).text, /"password"/u);
 });
 
-/** A broker that asks file servers, each of which answers when the test says so, in their order. */
+/** Starts a broker whose share checks end when the test calls `answer`, in order. */
 async function checkingBroker(
   t: TestContext,
 ): Promise<{ call: CallBroker; answer: (trouble?: string) => void; asked: string[] }> {

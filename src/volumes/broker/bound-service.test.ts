@@ -89,7 +89,7 @@ test('the bundle alone runs as an app does, with what is bound to it', { skip: n
   const env = {
     VCAP_APPLICATION: '{}',
     VCAP_SERVICES: servicesOf(server.access),
-    // the port is Cloud Foundry's, in PORT, and then open to all: see config.test.ts
+    // as an app, the broker would listen at PORT on all addresses: see config.test.ts
     BROKER_CONFIG: `${configText}listen: 127.0.0.1:0\n`,
   };
   const broker = spawn(process.execPath, ['broker.mjs'], {

@@ -2,12 +2,13 @@ import type { JsonObject } from '../../platform/fields.ts';
 import { isObject } from '../../platform/fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 
-/** A database that is bound to this app, or why it is none; no value is quoted. */
+/** The access to a bound database, or the reason why a service cannot be used. The reason quotes no value. */
 export type VcapPostgresResult = { readonly access: PostgresAccess } | { readonly fault: string };
 
 /**
- * Reads the PostgreSQL of a service that is bound to this app of Cloud Foundry under a name, a user-provided
- * one or one of a broker: by `uri`, or by the fields that brokers of PostgreSQL answer.
+ * Returns the access to the PostgreSQL service that is bound to this Cloud Foundry app under `name`. The
+ * service may be user-provided or of a broker. Reads `uri`, and the fields that PostgreSQL brokers return;
+ * the fields win.
  */
 export function postgresFromVcapServices(vcapServices: string | undefined, name: string): VcapPostgresResult {
   if (vcapServices === undefined)
@@ -28,7 +29,7 @@ export function postgresFromVcapServices(vcapServices: string | undefined, name:
   return { access: { host, database, user, port, password: access.password, ca: isPem ? ca : undefined } };
 }
 
-/** Of all labels; a text that is no such JSON has none. */
+/** Returns the services of all labels. Returns an empty list if the text is not JSON or not an object. */
 function parseVcapServices(vcapServices: string): JsonObject[] {
   try {
     const value: unknown = JSON.parse(vcapServices);
@@ -80,7 +81,7 @@ const firstString = (credentials: JsonObject, names: readonly string[]): string 
     | string
     | undefined;
 
-/** A percent sign that encodes nothing stands for itself. */
+/** Decodes percent-encoding. Returns the text unchanged if it is not valid percent-encoding. */
 function decodeUriLenient(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -35,13 +35,16 @@ export interface BrokerPorts {
   readonly scheme: VolumeIdScheme;
   readonly preflight: PreflightMode;
   readonly checkShare: Preflight;
-  /** Whether changes are answered by polling where the platform accepts that. */
+  /** If true, changes are asynchronous (202 and polling) when the platform accepts that. */
   readonly isAsync: boolean;
   /** Writes a line of the log. */
   readonly warn: (line: string) => void;
 }
 
-/** The operations of OSBAPI 2.17 on instances and bindings. They reject only where the store does. */
+/**
+ * The operations of OSBAPI 2.17 on instances and bindings. They reject only if the store fails. All other
+ * errors are responses.
+ */
 export interface Broker {
   provision(id: string, body: unknown, query: JsonObject): Promise<BrokerResponse>;
   update(id: string, body: unknown, query: JsonObject): Promise<BrokerResponse>;
@@ -52,14 +55,17 @@ export interface Broker {
   unbind(target: BindingTarget, query: JsonObject): Promise<BrokerResponse>;
   fetchBinding(target: BindingTarget): Promise<BrokerResponse>;
   lastBindingOperation(target: BindingTarget, query: JsonObject): Promise<BrokerResponse>;
-  /** Resolves when no operation runs. */
+  /** Resolves when no operation is running. */
   drain(): Promise<void>;
 }
 
-/** Each operation parses its request, decides by what is stored, and writes once. */
+/** Returns the broker. Each operation parses its request, decides by the stored records, and writes once. */
 export function broker(ports: BrokerPorts): Broker {
   const { offerings, store, scheme } = ports;
-  /** A binding of an old broker is joined first; other instances are not read twice for that. */
+  /**
+   * Reads a binding. Attaches the imported binding of an old broker first. Only imported instances need a
+   * second read.
+   */
   async function readWithImport(target: BindingTarget): Promise<BindingView> {
     const view = await store.read(target);
     if (view.instance?.migrated === undefined) return view;
@@ -90,9 +96,9 @@ export function broker(ports: BrokerPorts): Broker {
   const accepts = (query: JsonObject): boolean => ports.isAsync && query['accepts_incomplete'] === 'true';
   const toAsyncResponse = (change: StoreUpdate, kind: OperationKind, query: JsonObject): StoreUpdate =>
     accepts(query) ? asAsync(change, kind) : change;
-  /** Whether a change of a share is checked after its answer. */
+  /** Returns true if the share is checked after the response. */
   const defersShareCheck = (query: JsonObject): boolean => accepts(query) && ports.preflight !== 'off';
-  /** Writes a change, and goes on with what it began or found in progress. */
+  /** Writes a change, and runs the operation that the change started or found in progress. */
   async function updateAndStartOperation(
     id: string,
     decide: (view: BindingView) => StoreUpdate,
@@ -112,7 +118,7 @@ export function broker(ports: BrokerPorts): Broker {
       const { offering } = parsed.request;
       const isDeferred = defersShareCheck(query);
       const isChecked = ports.preflight !== 'off' || offering.allowedShares !== undefined;
-      // the share of one that is there was checked when it was made
+      // the share of an existing instance was checked when the instance was created
       if (isChecked && currentInstance((await store.read({ instanceId: id })).instance) === undefined) {
         const refused =
           rejectForcedOptions(parsed.request) ??
@@ -184,11 +190,11 @@ export function broker(ports: BrokerPorts): Broker {
           : (await store.read({ instanceId: target.instanceId, bindingId: predecessorBindingId })).binding;
       const decide = (view: BindingView): StoreUpdate => {
         const change = bind(view, target, request, { predecessor, scheme });
-        // the platform would fetch the mount, and a fetch shows no password
+        // an asynchronous response would make the platform fetch the mount, and a fetch shows no password
         const hasPassword = change.binding && hasSecretOptions(request.offering, change.binding);
         return hasPassword === true ? change : toAsyncResponse(change, 'bind', query);
       };
-      // one that is there has its answer, whatever goes on with the instance
+      // an existing binding returns its stored response, even while the instance is being changed
       return updateWithImport(target, (view) =>
         view.binding === undefined ? rejectIfBusy(decide)(view) : decide(view),
       );
@@ -216,7 +222,10 @@ function checkAllowedShares(
   return isAllowed(allowedShares, share, instance) ? undefined : badRequest(shareNotAllowed);
 }
 
-/** The refusal of a share that an org and space may not have, or whose server does not answer. */
+/**
+ * Returns an error if the org and space may not use the share, or if its server cannot be used and preflight
+ * is `require`.
+ */
 async function validateShare(
   { preflight, checkShare, warn }: BrokerPorts,
   offering: Offering,

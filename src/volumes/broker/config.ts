@@ -18,20 +18,23 @@ import type { PreflightMode } from './preflight/preflight.ts';
 import type { CredhubConfig, StoreConfig } from './store-config.ts';
 import { parseCredhubConfig, parseStoreConfig } from './store-config.ts';
 
-/** What a broker runs with. */
+/** The configuration of a broker. */
 export interface BrokerConfig {
   readonly listen: { readonly host: string; readonly port: number };
   readonly tls: { readonly certificate: string; readonly privateKey: string } | undefined;
   readonly auth: BasicAuth;
   readonly offerings: readonly Offering[];
   readonly store: StoreConfig;
-  /** Of what lies in SQLite or PostgreSQL; CredHub encrypts what it keeps. */
+  /**
+   * They encrypt records in SQLite and PostgreSQL. They are not used with CredHub, which encrypts its own
+   * data.
+   */
   readonly encryptionKeys: readonly Buffer[];
   readonly scheme: VolumeIdScheme | { readonly signingKeyFile: string };
   readonly preflight: PreflightMode;
-  /** Whether changes are answered by polling where the platform accepts that. */
+  /** If true, changes are asynchronous (202 and polling) when the platform accepts that. */
   readonly isAsync: boolean;
-  /** Where the old brokers keep their records, for `volumes migrate`. */
+  /** The CredHub servers from which `volumes migrate` reads the records of the old brokers. */
   readonly migrateFrom: readonly CredhubConfig[];
 }
 
@@ -57,9 +60,9 @@ const knownSettings = [
 ];
 
 /**
- * Reads the configuration, YAML as docs/volume-broker.md shows it. All faults are in one
- * BROKER_CONFIG_INVALID, each with its field; no value is quoted. PORT of an app of Cloud Foundry comes
- * before `listen`.
+ * Parses the configuration, which is YAML as docs/volume-broker.md shows it. One BROKER_CONFIG_INVALID lists
+ * all errors, each with its field; no value is quoted. PORT of a Cloud Foundry app takes precedence over
+ * `listen`.
  */
 export function parseBrokerConfig(text: string, environment: Environment): BrokerConfig {
   const faults: string[] = [];
@@ -95,7 +98,7 @@ function configError(faults: readonly string[]): ProductError {
 
 function parseYaml(text: string): JsonObject {
   const document = parseDocument(text, { uniqueKeys: true, merge: false });
-  // the messages of the parser quote lines, which hold passwords
+  // the parser's messages quote lines, which may contain passwords
   const faults = document.errors.map(
     ({ code, linePos }) =>
       `line ${linePos?.[0].line ?? 1}: ${code === 'DUPLICATE_KEY' ? 'a key that is there already' : 'no YAML'}`,
@@ -106,7 +109,7 @@ function parseYaml(text: string): JsonObject {
   return value;
 }
 
-/** The parser refuses an alias by a ReferenceError. */
+/** Converts the document. The parser rejects an alias with a ReferenceError. */
 function toJs(document: ReturnType<typeof parseDocument>): unknown {
   try {
     return document.toJS({ maxAliasCount: 0 });
@@ -168,7 +171,7 @@ function schemeOf(read: Fields): BrokerConfig['scheme'] {
   return { hmacKey: key ?? Buffer.alloc(0) };
 }
 
-/** The key itself, or the path of its file. */
+/** Reads `signing`, whose `key` is the key itself or the path of its file. */
 function signingOf(read: Fields): BrokerConfig['scheme'] {
   const key = read.text('key');
   if (!key.includes('-----BEGIN')) return { signingKeyFile: key };
@@ -178,7 +181,10 @@ function signingOf(read: Fields): BrokerConfig['scheme'] {
   return { signingKeyFile: '' };
 }
 
-/** Where users may name secrets: `credhub` or `file`, and the prefix there. */
+/**
+ * Reads `secrets`: the store in which users may name secrets (`credhub` or `file`), and the prefix of their
+ * names.
+ */
 function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
   if (read.value('secrets') === undefined) return undefined;
   if (read.value('signing') === undefined)
@@ -206,7 +212,7 @@ function isAsyncOf(read: Fields): boolean {
 
 function preflightModeOf(read: Fields): PreflightMode {
   const mode = read.value('preflight') ?? false;
-  // YAML's `off` is false to some parsers
+  // some YAML parsers read `off` as false
   if (mode === false || mode === 'off') return 'off';
   if (mode === 'log' || mode === 'require') return mode;
   read.report('preflight', 'must be off, log or require');
@@ -218,7 +224,7 @@ function keyOf(value: unknown): Buffer | undefined {
   return Buffer.from(value, 'base64');
 }
 
-/** Those that are named, also without a value; both where neither is. */
+/** Enables the offerings that have a key, even an empty one. Enables both if neither has a key. */
 function offeringsOf(
   read: Fields,
   { named: listed, secrets }: { named: readonly string[]; secrets: SecretPrefix | undefined },

@@ -18,11 +18,11 @@ import type { CallBroker } from './testing/test-broker.ts';
 import { auth, bindBody, callerOf, nfsQuery, provisionBody } from './testing/test-broker.ts';
 
 const clients = 8;
-/** What a broker was killed in at least once. */
+/** The operations during which a broker must have been killed at least once. */
 const wanted = ['provision', 'bind', 'unbind'];
 const mostKills = 20;
 const key = Buffer.alloc(32, 3).toString('base64');
-/** The bundle starts in a third of the time. */
+/** The bundle starts in a third of the time of the sources. */
 const program = join(import.meta.dirname, '../../../dist/volumes/broker.mjs');
 
 interface Running {
@@ -30,7 +30,7 @@ interface Running {
   readonly call: CallBroker;
 }
 
-/** A broker as a process of its own, and the way to call it. */
+/** Starts a broker in its own process. Returns the process, and a function that sends requests to it. */
 async function startProcess(config: string): Promise<Running> {
   const child = spawn(process.execPath, [program, '--config', config], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -49,7 +49,10 @@ const pathsOf = (name: string): { instance: string; binding: string } => {
   return { instance, binding: `${instance}/service_bindings/b-${name}` };
 };
 
-/** One life of an instance and a binding; each change is sent until it is answered, as a platform does. */
+/**
+ * Runs the life of one instance and binding. Repeats each change until it gets a response, as a platform
+ * does.
+ */
 async function life(name: string, send: CallBroker): Promise<void> {
   const { instance, binding } = pathsOf(name);
   const provisioned = await send('PUT', instance, { body: provisionBody });
@@ -72,13 +75,13 @@ function operationOf(method: string, path: string): string {
   return isBinding ? 'unbind' : 'deprovision';
 }
 
-/** No broker had the request. */
+/** Returns true if no broker got the request. */
 const isRefused = (error: TypeError): boolean =>
   (error.cause as { code?: string } | undefined)?.code === 'ECONNREFUSED';
 
 const title =
   'killed under load, a broker answers the same again, and leaves no record that no platform knows';
-/** Records of `keep`, which was bound before the first kill. */
+/** Records of the instance `keep`, which was bound before the first kill. */
 const kept = ['i-keep', 'i-keep/b-keep'];
 
 test(`${title}: SQLite`, async (t) => {
@@ -135,9 +138,9 @@ async function scratch(t: TestContext): Promise<string> {
 
 interface Load {
   readonly folder: string;
-  /** Processes on the store. */
+  /** The number of broker processes that share the store. */
   readonly brokers: number;
-  /** The setting. */
+  /** The setting `store`. */
   readonly store: object;
 }
 
@@ -161,7 +164,7 @@ async function killUnderLoad(t: TestContext, { folder, brokers, store }: Load): 
   const isMissing = (operation: string): boolean => wanted.includes(operation) && !killedIn.has(operation);
   const sent = new EventEmitter();
   let turn = 0;
-  /** Until there is an answer, by whichever broker: a killed one gives none. */
+  /** Repeats a request until any broker responds. A killed broker does not respond. */
   const send: CallBroker = async (method, path, ...rest) => {
     const operation = operationOf(method, path);
     for (;;) {
@@ -194,7 +197,7 @@ async function killUnderLoad(t: TestContext, { folder, brokers, store }: Load): 
   const killer = async (): Promise<void> => {
     for (let kills = 0; kills < mostKills && wanted.some(isMissing); kills += 1) {
       const [index] = (await once(sent, 'operation')) as [number];
-      // at another moment of the operation each time
+      // kills at a different moment of the operation each time
       await delay(3 * (kills % 6));
       const { child } = (await running[index]) as Running;
       const exited = once(child, 'exit');

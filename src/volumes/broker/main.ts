@@ -3,7 +3,7 @@ import { runBroker } from './run-broker.ts';
 export { runMigrate } from './migrate/run-migrate.ts';
 export { runBroker } from './run-broker.ts';
 
-// as an app of Cloud Foundry: node broker.mjs, with BROKER_CONFIG
+// the entry point as a Cloud Foundry app: node broker.mjs, with BROKER_CONFIG
 if (import.meta.main) {
   const stopping = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());

@@ -16,7 +16,7 @@ import { encryptedCodec } from './store/record-codec.ts';
 import { createRecordCipher } from './store/seal.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
 
-/** Opens the store of a configuration. One that is reached over a network need not be there yet. */
+/** Opens the store of a configuration. A remote store may still be unreachable. */
 export async function openStore({
   store,
   encryptionKeys,
@@ -43,12 +43,12 @@ async function openSqlite(path: string, records: RecordCodec): Promise<BrokerSto
   }
 }
 
-/** A client of the CredHub of a configuration. */
+/** Returns a client of the configured CredHub. */
 export function connectCredhub(config: CredhubConfig): CredhubClient {
   return credhubClient(credhubAccess(config, readConfigFile));
 }
 
-/** What the configuration holds that no log may show. */
+/** Returns the secrets of the configuration, which must not appear in a log. */
 export function secretsInConfig({
   auth,
   encryptionKeys,
@@ -72,7 +72,7 @@ export function secretsInConfig({
 const readOptionalFile = (path: string | undefined, setting: string): string | undefined =>
   path === undefined ? undefined : readConfigFile(path, setting);
 
-/** How volumes get their ids, with the key of a file that the configuration names. */
+/** Returns the scheme of volume ids. Reads the signing key if the configuration names its file. */
 export function loadVolumeIdOptions(scheme: BrokerConfig['scheme']): VolumeIdScheme {
   if (!(typeof scheme === 'object' && 'signingKeyFile' in scheme)) return scheme;
   const signingKey = readSigningKey(readConfigFile(scheme.signingKeyFile, 'signing.key'));
@@ -83,7 +83,9 @@ export function loadVolumeIdOptions(scheme: BrokerConfig['scheme']): VolumeIdSch
   );
 }
 
-/** The text of a file that a setting names. */
+/**
+ * Reads a file that a setting names. Throws BROKER_CONFIG_INVALID, with the setting, if it cannot be read.
+ */
 export function readConfigFile(path: string, setting: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -10,9 +10,9 @@ import { runBrokerDemo } from './try-broker.ts';
 export const brokerUsage = 'broker --config FILE | broker --try';
 
 /**
- * Runs a broker until `signal`: that of the file, or of BROKER_CONFIG in the environment, which has the
- * same text. `--try` starts one of its own in a scratch folder and goes through the life of a binding.
- * Resolves with the exit code.
+ * Runs a broker until `signal` is aborted. Its configuration is in the file of `--config`, or in
+ * BROKER_CONFIG of the environment. `--try` instead runs the demo: a broker in a scratch directory and the
+ * life of a binding. Returns the exit code.
  */
 export async function runBroker(words: readonly string[], ports: CommandIo): Promise<number> {
   const { config, isTry } = parseWords(words);
@@ -41,7 +41,7 @@ function parseWords(words: readonly string[]): { config: string | undefined; isT
   throw new ProductError('INVALID_ARGUMENT', `volumes takes: ${brokerUsage}`);
 }
 
-/** The text of a configuration. */
+/** Reads the text of a configuration. */
 export async function readConfig(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

@@ -1,10 +1,10 @@
-/** What a command of the broker gets from its process. */
+/** The environment, output and stop signal of a command of the broker. */
 export interface CommandIo {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
   /** Aborted when the broker has to stop. */
   readonly signal: AbortSignal;
-  /** Somebody reads what is printed, and may paste it. */
+  /** True if the output goes to a terminal, so that a user can paste the printed lines. */
   readonly isTerminal: boolean;
 }
 

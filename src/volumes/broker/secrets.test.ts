@@ -46,10 +46,10 @@ test('a secret is named in the space of who names it, signed, and shown to its u
   assert.equal(again.status, 200, again.text);
   const shown = await call('GET', bindingPath);
   assert.deepEqual(shown.body['parameters'], { username, password_ref: 'space-1/team/photos' });
-  // the shown name can be given again
+  // the name in the response is valid as a parameter
   const same = { ...body, parameters: shown.body['parameters'] };
   assert.equal((await call('PUT', bindingPath, { body: same })).status, 200);
-  // an app of a space that the instance is shared into
+  // an app in a space that the instance is shared into
   const bound = { ...body, bind_resource: { app_guid: 'app-2', space_guid: 'space-2' } };
   const there = await mountOf(call, `${bindingPath}-2`, bound);
   assert.equal(there.device.mount_config['password'], '((credhub:/volumes/space-2/team/photos))');

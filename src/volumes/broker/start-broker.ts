@@ -12,20 +12,17 @@ import { openStore, readConfigFile, loadVolumeIdOptions, secretsInConfig } from 
 import type { Preflight } from './preflight/preflight.ts';
 import { createPreflight, protocolPorts } from './preflight/preflight.ts';
 
-/** Milliseconds; a Cloud Controller waits a minute for an answer. */
+/** Milliseconds. Cloud Controller waits a minute for a response. */
 const preflightTimeoutMs = 10_000;
 
-/** A broker that serves. */
+/** A broker that accepts requests. */
 export interface RunningBroker {
   readonly url: string;
-  /** Answers what has begun, and resolves when all is closed. */
+  /** Finishes requests that have begun, and resolves when everything is closed. */
   stop(): Promise<void>;
 }
 
-/**
- * Starts a broker. `log` gets its log, a JSON object a line, with the secrets of the configuration taken
- * out.
- */
+/** Starts a broker. `log` gets one JSON object per line, without the secrets of the configuration. */
 export async function startBroker(
   config: BrokerConfig,
   log: (line: string) => void,
@@ -84,7 +81,7 @@ export async function startBroker(
   }
 }
 
-/** What OpenSSL says of a file that it cannot read names no file. */
+/** Rejects an invalid pair of certificate and key. OpenSSL's own error does not name the file. */
 function checkKeyPair(tls: { readonly cert: string; readonly key: string }): void {
   try {
     createSecureContext(tls);

@@ -4,7 +4,7 @@ import { postgresFromVcapServices } from './bound-service.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 
-/** Where records are kept. */
+/** The store of the records. */
 export type StoreConfig =
   | { readonly sqlite: string }
   | { readonly postgresql: PostgresAccess & { readonly caFile: string | undefined } }
@@ -17,7 +17,7 @@ export interface CredhubConfig extends CredhubSettings {
 
 const storeKinds = ['sqlite', 'postgresql', 'credhub'];
 
-/** Reads the setting `store`. */
+/** Parses the setting `store`. */
 export function parseStoreConfig(
   read: Fields,
   { VCAP_APPLICATION, VCAP_SERVICES }: Readonly<Record<string, string | undefined>>,
@@ -62,10 +62,10 @@ function parsePostgresConfig(
   };
 }
 
-/** Reads a map that names a CredHub. */
+/** Parses the settings of a CredHub. */
 export function parseCredhubConfig(read: Fields): CredhubConfig {
   const storeId = read.text('store_id');
-  // a part of names that end at 255 characters
+  // it is part of credential names, which have at most 255 characters
   if (storeId !== '' && !/^[A-Za-z0-9_-]{1,64}$/u.test(storeId))
     read.report('store_id', 'must be 1 to 64 letters, digits, dashes and underscores');
   return { ...readCredhubSettings(read), storeId };

@@ -10,7 +10,7 @@ import type { CommandIo } from './run-ports.ts';
 import { untilAborted } from './run-ports.ts';
 import { startBroker } from './start-broker.ts';
 
-/** One request of the walk, as Cloud Controller sends it, and what has to come. */
+/** One request of the demo, as Cloud Controller sends it, and the expected status. */
 interface Step {
   readonly title: string;
   readonly method: 'GET' | 'PUT' | 'DELETE';
@@ -21,9 +21,9 @@ interface Step {
 
 /**
  * Starts a broker on a free port of this machine, with both offerings and a SQLite file in a scratch
- * folder, and goes through the life of a binding. Each request is printed as a line for a shell, with its
- * answer. On a terminal the broker then stays until Ctrl-C, so that the lines can be pasted. The exit code
- * is 1 where an answer is another one than OSBAPI asks for.
+ * directory, and goes through the life of a binding. Prints each request as a shell command, and its
+ * response. On a terminal the broker then runs until Ctrl-C, so that the commands can be pasted. Returns the
+ * exit code: 1 if a response has an unexpected status.
  */
 export async function runBrokerDemo({ out, signal, isTerminal }: CommandIo): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'volume-broker-'));
@@ -57,7 +57,7 @@ export async function runBrokerDemo({ out, signal, isTerminal }: CommandIo): Pro
   }
 }
 
-/** The configuration of a broker whose files are in that folder. */
+/** Returns the configuration of a broker with its files in `folder`. */
 export function temporaryConfig(folder: string): BrokerConfig {
   const operator = { defaults: {}, forced: {} };
   return {
@@ -77,7 +77,10 @@ export function temporaryConfig(folder: string): BrokerConfig {
   };
 }
 
-/** What curl reads in place of words that others on this machine could see. */
+/**
+ * Returns a configuration file for curl. As arguments, the credentials would be visible to other users of the
+ * machine.
+ */
 const curlConfig = ({ auth }: BrokerConfig): string =>
   [`user = "${auth.username}:${auth.passwords[0] ?? ''}"`, 'header = "X-Broker-API-Version: 2.15"', ''].join(
     '\n',
@@ -130,7 +133,10 @@ interface DemoContext {
   readonly out: (text: string) => void;
 }
 
-/** Sends one request and prints it with its answer; false where the answer has another status. */
+/**
+ * Sends one request and prints it with its response. Returns false if the response has another status than
+ * expected.
+ */
 async function sendStep({ title, method, path, body, status }: Step, walk: DemoContext): Promise<boolean> {
   const { url, curlrc, config, out } = walk;
   const json = body === undefined ? undefined : JSON.stringify(body);

@@ -19,17 +19,17 @@ export interface AppSpec {
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 const namespaceInit = join(import.meta.dirname, 'inside', 'main.ts');
-/** PID 1 of the app: waits for it, and for processes that lost their parent. */
+/** PID 1 of the app's pid namespace: a shell that waits for the app and reaps orphaned processes. */
 const init = '"$@" <&0 & wait "$!"';
 
 /**
- * An app in a mount and a pid namespace of its own. It ends with the process that started it, however that
- * ends, and its mounts end with it.
+ * An app in its own mount and pid namespaces. It ends when the process that started it ends in any way, and
+ * its mounts end with it.
  */
 export class AppProcess {
   readonly #order: AppSpec;
   readonly #child: ChildProcess;
-  /** With the exit code; 128 and the signal where one ended it. */
+  /** Resolves with the exit code, which is 128 plus the number of the signal if a signal ended the app. */
   readonly exited: Promise<number>;
 
   private constructor(order: AppSpec, child: ChildProcess) {
@@ -42,8 +42,8 @@ export class AppProcess {
   }
 
   /**
-   * Starts the app with its volumes. CONTAINER_FAILED, and nothing of it runs, where that is not done in
-   * time.
+   * Starts the app with its volumes. Rejects with CONTAINER_FAILED if that fails or takes more than
+   * `seconds`; then no process of the app is running.
    */
   static async start(
     order: AppSpec,
@@ -73,8 +73,8 @@ export class AppProcess {
   }
 
   /**
-   * Binds volumes that the driver mounted anew over what the app has; resolves with what went wrong, or
-   * undefined.
+   * Binds volumes that the driver has mounted again over the app's previous mounts. Returns an error text, or
+   * undefined on success.
    */
   async rebind(volumes: readonly PlannedVolume[], seconds: number): Promise<string | undefined> {
     const child = spawn(
@@ -93,19 +93,19 @@ export class AppProcess {
     return error;
   }
 
-  /** SIGTERM to all processes of the app. */
+  /** Sends SIGTERM to all processes of the app. Returns an error text, or undefined on success. */
   async terminate(seconds: number): Promise<string | undefined> {
-    // that of procps refuses -1
+    // uses the shell's kill, because the kill of procps rejects -1
     const signalCommand = ['sh', '-c', 'kill -TERM -1'];
     return runProgram('nsenter', [...this.#namespaces(['pid']), '--', ...signalCommand], seconds);
   }
 
-  /** SIGKILL to all of them. */
+  /** Sends SIGKILL to all processes of the app. */
   kill(): void {
     this.#child.kill('SIGKILL');
   }
 
-  /** Whether it has ended by then. */
+  /** Returns true if the app ends within `seconds`. */
   async waitForExit(seconds: number): Promise<boolean> {
     const timer = new AbortController();
     try {
@@ -124,7 +124,10 @@ export class AppProcess {
   }
 }
 
-/** The app keeps no right of root's, and no program gives it one. */
+/**
+ * Returns the command that starts the app as its user. It drops the capabilities of root and sets
+ * no_new_privs, so that no program gives them back.
+ */
 function commandOf({ command, uid, gid }: Pick<AppSpec, 'command' | 'uid' | 'gid'>): readonly string[] {
   const limits = [
     '--no-new-privs',
@@ -137,7 +140,7 @@ function commandOf({ command, uid, gid }: Pick<AppSpec, 'command' | 'uid' | 'gid
   return ['/bin/sh', '-c', init, 'sh', 'setpriv', ...limits, '--', ...become, ...command];
 }
 
-/** Sends a plan and waits for the answer; what went wrong, or undefined. */
+/** Sends a plan and waits for the result. Returns an error text, or undefined on success. */
 async function sendPlan(child: ChildProcess, plan: Plan, seconds: number): Promise<string | undefined> {
   const channel = child.stdio[planDescriptor] as Duplex;
   const timer = new AbortController();
@@ -158,7 +161,7 @@ async function sendPlan(child: ChildProcess, plan: Plan, seconds: number): Promi
   }
 }
 
-/** '' where the other side closes before a line is whole. */
+/** Reads one line. Returns '' if the other side closes before the line is complete. */
 async function readLine(channel: Duplex): Promise<string> {
   return new Promise((resolve) => {
     let text = '';

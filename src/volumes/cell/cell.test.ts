@@ -17,7 +17,7 @@ test(
     const [photos, rules] = [await volume('photos'), await volume('rules', { isReadOnly: true })];
     await ports.volman.scan();
     const before = await mountInfo(folder);
-    // no mount is answered before all are asked for
+    // no mount gets a response before all are requested
     let asked = 0;
     const { mount } = driver;
     driver.mount = async (name) => {
@@ -73,7 +73,7 @@ test(
     assert.equal(existsSync(join(folder, 'shares/photos/ran')), false);
     assert.equal(await mountInfo(folder), before);
     assert.equal(driver.volumes.size, 0);
-    // a driver that mounts in another namespace leaves an empty folder to write into
+    // a driver that mounts in another namespace leaves an empty, writable directory
     driver.mount = async (name) => {
       await mkdir(join(folder, 'mounts', name), { recursive: true });
       return join(folder, 'mounts', name);

@@ -4,8 +4,8 @@ import { readRecords, removeRecord, withRecords, writeRecord } from './container
 import { missingFolders, removeEmptyFolder, withDirectory } from './held-folder.ts';
 
 /**
- * Records a container and makes its mount points. Folders of another container's record are this one's, too:
- * who is the last removes them.
+ * Records a container and creates its mount points. Containers may share directories: those of other records
+ * on the way to its targets are recorded for it, too. The last container removes them.
  */
 export async function createMountPoints(
   state: string,
@@ -32,13 +32,14 @@ export async function createMountPoints(
   });
 }
 
-/** Removes what only this container needed, and its record. */
+/** Removes the directories that no other container needs, and the record. */
 export async function removeMountPoints(state: string, container: PathSegment): Promise<void> {
   await withRecords(state, async () => {
     const records = await readRecords(state);
     const own = records.find((record) => record.container === container);
     const others = records.filter((record) => record !== own).flatMap(({ targets }) => targets);
-    // the kernel takes a mount off a folder that is removed, in whichever namespace it is
+    // removing a directory unmounts it in every mount namespace, so directories that other containers need
+    // must stay
     const isNeeded = (folder: string): boolean =>
       others.some((target) => `${target}/`.startsWith(`${folder}/`));
     for (const folder of own?.folders.toReversed() ?? []) if (!isNeeded(folder)) removeEmptyFolder(folder);

@@ -10,16 +10,16 @@ import { readOwnFile } from '../../platform/read-file.ts';
 import { replaceFile, syncDirectory } from '../../platform/replace-file.ts';
 
 /**
- * What a container may have made on this machine, written before it makes any of it: enough to take all of it
- * back, and no secret.
+ * The mounts and directories that a container may have made on this machine. The record is written before any
+ * of them is made, so that all of them can be removed. It contains no secret.
  */
 export interface ContainerRecord {
   readonly container: PathSegment;
   /** In the order in which they are mounted. */
   readonly volumes: readonly RecordedVolume[];
-  /** Mount points, on this machine. */
+  /** The mount points, as paths of this machine. */
   readonly targets: readonly string[];
-  /** Folders that were missing on the way to these, each after the one that it is in. */
+  /** The directories that were missing on the way to the mount points. Each follows its parent. */
   readonly folders: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface RecordedVolume {
 const suffix = '.container.json';
 const lockSeconds = 60;
 
-/** The lock of a container's life; undefined while its cell lives. */
+/** Takes the lock that a container's cell keeps while it runs. Returns undefined if another cell has it. */
 export async function lockContainer(state: string, container: PathSegment): Promise<FileLock | undefined> {
   return takeFileLock(state, lockName(`${container}.lock`));
 }
@@ -42,7 +42,9 @@ function lockName(text: string): PathSegment {
   throw new ProductError('INVALID_ARGUMENT', `the name of the container is wrong: ${segmentProblem(text)}`);
 }
 
-/** Runs `act` while no other cell changes records or folders. */
+/**
+ * Runs `act` under the lock for records and directories, so that no other cell changes them at the same time.
+ */
 export async function withRecords<T>(state: string, act: () => Promise<T>): Promise<T> {
   for (let waited = 0; ; waited += 0.02) {
     const lock = await takeFileLock(state, lockName('records.lock'));
@@ -66,11 +68,11 @@ export function writeRecord(state: string, record: ContainerRecord): void {
   replaceFile(join(state, `${record.container}${suffix}`), `${JSON.stringify(record)}\n`);
 }
 
-/** Forgets a container, whose lock the caller has. */
+/** Removes the record of a container. The caller must have the container's lock. */
 export function removeRecord(state: string, container: PathSegment): void {
   rmSync(join(state, `${container}${suffix}`), { force: true });
   syncDirectory(state);
-  // SQLite has a journal beside a lock that is held
+  // SQLite keeps a journal file beside a lock that is taken
   for (const ending of ['lock', 'lock-journal'])
     rmSync(join(state, `${container}.${ending}`), { force: true });
 }
@@ -81,7 +83,10 @@ export async function readRecords(state: string): Promise<readonly ContainerReco
   return records.filter((record) => record !== undefined);
 }
 
-/** STATE_INVALID for a file that is no record: it tells what is mounted, so it is not passed over. */
+/**
+ * Reads a record. Rejects with STATE_INVALID if the file is not a valid record: it lists mounts, so it must
+ * not be skipped.
+ */
 async function readRecord(path: string): Promise<ContainerRecord | undefined> {
   const text = await readOwnFile(path);
   if (text === undefined) return undefined;

@@ -25,7 +25,7 @@ test('an app that waits for a dead file server is ended, and its volume unmounte
   driver.mount = async (name) => {
     const target = join(folder, 'mounts', name);
     await mkdir(target);
-    // without caches each look asks the helper
+    // without caches each access reaches the FUSE server
     const options = 'attr_timeout=0,entry_timeout=0,nosuid,nodev';
     const child = spawn('bindfs', ['-f', '-o', options, join(folder, 'shares/photos'), target], {
       stdio: 'ignore',
@@ -50,7 +50,7 @@ test('an app that waits for a dead file server is ended, and its volume unmounte
   assert.equal(driver.volumes.size, 0);
 });
 
-/** Processes that wait in the kernel for an answer of FUSE. */
+/** Returns the number of processes that wait in the kernel for a response of FUSE. */
 async function waiting(helper: number): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name) && Number(name) !== helper);
   const places = await Promise.all(

@@ -1,21 +1,21 @@
 import { closeSync, constants, mkdirSync, openSync, rmdirSync } from 'node:fs';
 import { ProductError } from '../../errors/product-error.ts';
 
-/** open(2): a handle that needs no right to read, as on an export with root_squash. */
+/** open(2): the handle needs no read permission, which root may lack on an export with root_squash. */
 const O_PATH = 0o10000000;
 const flags = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** A folder that stays the same one, whatever happens to its path. */
+/** An open directory. The handle stays bound to it if its path changes. */
 export interface DirectoryHandle {
   readonly descriptor: number;
-  /** Names it in this process. */
+  /** A path that works only in this process. */
   readonly path: string;
 }
 
 /**
- * Calls `use` with the folder at an absolute path, reached from `/` without a link: who can write on the way
- * could lead root elsewhere by one. With `make`, folders that are missing are made, root's own. Undefined
- * where it is not there.
+ * Calls `use` with the directory at an absolute path. Follows no links: a user who can write to one of the
+ * parent directories could redirect root with a link. With `make`, creates missing directories, owned by
+ * root. Returns undefined if the directory does not exist.
  */
 export function withDirectory<T>(
   path: string,
@@ -36,7 +36,7 @@ export function withDirectory<T>(
   }
 }
 
-/** Of the folders on the way to `path`, those that are not there, the outermost first. */
+/** Returns the directories of `path` that do not exist, the outermost first. */
 export function missingFolders(path: string): readonly string[] {
   const parts = path.split('/').filter((part) => part !== '');
   const folders = parts.map((_, index) => `/${parts.slice(0, index + 1).join('/')}`);
@@ -44,7 +44,10 @@ export function missingFolders(path: string): readonly string[] {
   return first === -1 ? [] : folders.slice(first);
 }
 
-/** Removes a folder that is empty. What is reached by a link is another one: the app put the link there. */
+/**
+ * Removes an empty directory. Does nothing if the path contains a symbolic link, because the app may have
+ * created it.
+ */
 export function removeEmptyFolder(path: string): void {
   const cut = path.lastIndexOf('/');
   try {

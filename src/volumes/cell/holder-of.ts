@@ -1,6 +1,6 @@
 import type { MountEntry } from '../../platform/mountinfo.ts';
 
-/** The mount that has what is at `path`, when nothing is mounted there itself. */
+/** Returns the mount that contains `path`, not counting a mount at `path` itself. */
 export function holderOf(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
   const above = mounts.filter(
     ({ target }) => target !== path && `${path}/`.startsWith(target === '/' ? '/' : `${target}/`),

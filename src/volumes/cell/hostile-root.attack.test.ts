@@ -10,8 +10,8 @@ import { notRoot, run, testCell } from './testing/test-cell.ts';
 const skip = notRoot;
 const app = 2000;
 
-// the app owns its root, as a droplet's folder is the app's, and puts a link to the machine's /etc where a
-// volume belongs
+// the app owns its root, as it owns the directory of its droplet, and puts a link to the machine's /etc at
+// the mount point of a volume
 test(
   'a volume is not bound outside the root of its app, and no folder is made there',
   { skip },
@@ -42,7 +42,7 @@ test('while an app runs it cannot lead a mount that is made anew elsewhere', { s
   await chown(own, app, app);
   const photos = await volume('photos', { containerDir: join(own, 'data/photos') });
   await ports.volman.scan();
-  // a link in the place of a folder on the way, which the app owns and so may move
+  // replaces a parent directory, which the app owns and so may move, by a link
   const script =
     'echo > "$1/up"; cd "$2"; mv data moved && ln -s "$3" data; while sleep 0.05; do grep -q "$3" /proc/self/mountinfo && touch moved/photos/escaped; done';
   const command = ['sh', '-c', script, 'sh', photos.containerDir, own, machine];

@@ -13,7 +13,7 @@ import { notRoot, run, testCell } from './testing/test-cell.ts';
 
 const skip = notRoot;
 
-// the first folder in which root looks for `setpriv`, before the app's user is set
+// the first directory in which root searches for `setpriv`, before the app's user is set
 test('a share with programs is not bound where root takes its own from', { skip }, async (t) => {
   const { folder, driver, ports, volume, order } = await testCell(t);
   const share = await volume('tools', { containerDir: '/usr/local/sbin' });
@@ -29,13 +29,13 @@ test('a share with programs is not bound where root takes its own from', { skip 
     });
   assert.equal(existsSync(join(folder, 'shares/tools/ran-as')), false);
   assert.equal(driver.volumes.size, 0);
-  // below a root of its own an app may have a volume anywhere
+  // below its own root an app may have a volume anywhere
   const root = join(folder, 'root');
   await mkdir(root);
   assert.equal(await runApp({ ...order(['none'], [share]), root }, ports), 127);
 });
 
-// the folder of a driver lets every user pass, and mountinfo shows the names
+// every user may pass through the directory of a driver, and mountinfo shows the names
 test('an app reaches no volume of another app by its path', { skip }, async (t) => {
   const { folder, ports, volume, order } = await testCell(t);
   await chmod(join(folder, 'mounts'), 0o711);

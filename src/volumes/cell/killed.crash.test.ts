@@ -11,10 +11,10 @@ import type { TestCell } from './testing/test-cell.ts';
 
 const skip = notRoot;
 const program = join(import.meta.dirname, 'testing', 'killed-cell.ts');
-/** Of an app with two volumes: record, folders, two mounts, start, end, two unmounts, forget. */
+/** The steps of an app with two volumes: record, folders, two mounts, start, end, two unmounts, forget. */
 const steps = 9;
 
-/** Signal that ended it, or undefined. */
+/** Runs a cell that kills itself at a step. Returns the signal that ended it, or undefined. */
 async function cellProcess(
   folder: string,
   number: number,

@@ -12,8 +12,8 @@ export interface ReleaseOptions {
 }
 
 /**
- * Unmounts the volumes of a container in reverse order, removes its folders and then its record. Safe to
- * repeat from any point. Resolves with what is left, which stays recorded.
+ * Unmounts the volumes of a container in reverse order, removes its directories and then its record. It can
+ * be repeated at any time. Returns the errors of volumes that are still mounted; then the record stays.
  */
 export async function releaseContainer({
   record,
@@ -38,8 +38,8 @@ export async function releaseContainer({
 }
 
 /**
- * Lets go of what cells that were killed left: their apps ended with them, their volumes are still mounted.
- * Containers of cells that live are left alone. Resolves with what is left.
+ * Releases containers of killed cells. Their apps ended with the cells, but their volumes are still mounted.
+ * Skips containers of running cells. Returns the errors of volumes that are still mounted.
  */
 export async function cleanUpOrphans(
   ports: ReleaseOptions & { readonly log: (line: string) => void },
@@ -50,7 +50,7 @@ export async function cleanUpOrphans(
     const lock = await lockContainer(state, container);
     if (lock === undefined) continue;
     try {
-      // its cell may have ended well in the meantime
+      // its cell may have ended normally in the meantime
       const record = (await readRecords(state)).find((found) => found.container === container);
       if (record === undefined) continue;
       const rest = await releaseContainer({ ...ports, state, record });

@@ -23,9 +23,9 @@ test('the folders of all drivers are hidden, and nothing else of the machine', (
     '/data/nfs/other_mapfs rw - nfs',
     '/data/nfs/other rw - fuse.bindfs',
     '/data/smb/a rw - cifs',
-    // beside the folder of a volume
+    // beside the directory of a volume
     '/data/share rw - nfs4',
-    // the app's own folder
+    // the app's own directory
     '/data/photos rw - nfs4',
   );
   assert.deepEqual(planHidden(found, machine), {

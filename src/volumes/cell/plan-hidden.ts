@@ -4,12 +4,12 @@ import type { MountEntry } from '../../platform/mountinfo.ts';
 import type { HiddenFolders } from './inside/plan.ts';
 import { holderOf } from './holder-of.ts';
 
-/** File systems that volume drivers mount. */
+/** The types of file systems that volume drivers mount. */
 const shareTypes = /^(?:nfs4?|cifs|smb3|fuse(?:\..*)?)$/u;
 
 /**
- * Which folders an app must not see: those in which drivers mount. `kept`: paths that the app needs.
- * CONTAINER_FAILED where one of these lies in a folder of its own driver.
+ * Returns the directories that must be hidden from the app, because drivers mount there. `kept` are paths
+ * that the app needs. Throws CONTAINER_FAILED if one of these is in a directory of the app's own driver.
  */
 export function planHidden(
   mounts: readonly MountEntry[],
@@ -38,7 +38,7 @@ export function planHidden(
   const folders = [...new Set([...own, ...others])];
   const holders = [
     ...[...folders, ...mountFolders].map((folder) => holderOf(mounts, folder)?.target ?? '/'),
-    // a driver whose folder is a mount may have no volume yet
+    // a driver whose directory is itself a mount may have no volume yet
     ...mounts.filter((mount) => mayHoldVolumes(mount, mountFolders)).map(({ target }) => target),
   ];
   return { at, folders, holders: [...new Set(holders)] };

@@ -2,7 +2,10 @@ import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 
-/** Where root takes programs, libraries and their settings from, also after the volumes are bound. */
+/**
+ * The directories from which root runs programs and reads their libraries and settings, also after the
+ * volumes are bound.
+ */
 const systemPaths: readonly string[] = [
   ...['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/usr', '/etc'],
   dirname(process.execPath),
@@ -10,9 +13,8 @@ const systemPaths: readonly string[] = [
 ];
 
 /**
- * Refuses volumes over the machine's own programs: in an app's mount namespace root starts the app, and would
- * run what the share has in their place. An app with a root of its own does not cover them.
- * VOLUME_MOUNT_INVALID.
+ * Throws VOLUME_MOUNT_INVALID if a volume would cover the machine's programs: root starts the app in the
+ * app's mount namespace, and would run programs of the share. An app with its own root does not cover them.
  */
 export function assertNotOverSystemPaths(root: string, volumes: readonly VolumeMount[]): void {
   if (root !== '/') return;

@@ -19,25 +19,25 @@ import { planHidden } from './plan-hidden.ts';
 import { assertNotOverSystemPaths } from './program-folders.ts';
 import { runProgram } from './run-program.ts';
 
-/** All in seconds. */
+/** All values are in seconds. */
 export interface CellDeadlines {
-  /** From all volumes mounted to the app's start. */
+  /** From the moment that all volumes are mounted until the app has started. */
   readonly start: number;
-  /** That an app has between SIGTERM and SIGKILL. */
+  /** Between SIGTERM and SIGKILL. */
   readonly grace: number;
-  /** That processes have to be gone, and one program to run. */
+  /** For the end of killed processes, and for one program. */
   readonly kill: number;
-  /** Between two looks for mounts that a driver made anew. */
+  /** Between two checks for mounts that a driver has mounted again. */
   readonly watch: number;
 }
 
 export interface CellPorts {
   readonly volman: Volman;
-  /** Folder of the records, of this user's own. */
+  /** The directory of the records, which belongs to this user. */
   readonly state: string;
   readonly deadlines: CellDeadlines;
   readonly log: (line: string) => void;
-  /** Told of each step when it is done. */
+  /** Called with each step when it has completed. */
   readonly onStep: (step: string) => void;
   /** Aborted when the app has to stop. */
   readonly signal: AbortSignal;
@@ -49,9 +49,9 @@ export interface ContainerSpec extends Omit<AppSpec, 'hidden'> {
 }
 
 /**
- * Runs an app with its volumes until it ends or `signal`, and resolves with its exit code when they are
- * unmounted again. What is mounted is in a record before it is: after a kill -9 at any moment, `repair`
- * unmounts it.
+ * Runs an app with its volumes until it ends or `signal` is aborted. Returns its exit code when the volumes
+ * are unmounted. Each mount is recorded before it is made, so that `repair` can unmount it after a kill -9 at
+ * any time.
  */
 export async function runApp(order: ContainerSpec, ports: CellPorts): Promise<number> {
   assertNotOverSystemPaths(order.root, order.volumes);
@@ -82,7 +82,7 @@ async function runWithLock(order: ContainerSpec, ports: CellPorts, lock: FileLoc
       const planned = await mountAll(order, ports);
       code = await runMounted(order, planned, ports);
     } catch (error) {
-      // what the app was not started for is the first thing to say
+      // report the start failure first
       const left = await releaseContainer({ record, state, volman, onStep });
       if (left.length === 0) throw error;
       throw containerStuckError(order, [String(error instanceof Error ? error.message : error), ...left]);
@@ -95,7 +95,7 @@ async function runWithLock(order: ContainerSpec, ports: CellPorts, lock: FileLoc
   }
 }
 
-/** Mounts all volumes at a time. CONTAINER_FAILED with the reason of each that failed. */
+/** Mounts all volumes concurrently. Rejects with CONTAINER_FAILED, with the reason of each failure. */
 async function mountAll(
   order: ContainerSpec,
   { volman, onStep }: CellPorts,
@@ -167,9 +167,9 @@ async function runMounted(
 }
 
 /**
- * SIGTERM, SIGKILL, and then umount -f of the volumes: a process that waits for a dead server may not be
- * killable until its requests are aborted. This comes last, since it fails the requests of other containers
- * on that server, too.
+ * Stops the app: SIGTERM, SIGKILL, then umount -f of the volumes. A process that waits for a dead server may
+ * not be killable until its requests are aborted. The forced unmount is last, because it also fails requests
+ * of other containers to that server.
  */
 async function stop(
   app: AppProcess,
@@ -189,13 +189,14 @@ async function stop(
   return app.waitForExit(kill);
 }
 
-/** Binds a mount that its driver made anew over the dead one that the app still has. */
+/** Binds each mount that the driver has made again over the dead mount that the app still has. */
 async function rebindReplacedMounts(
   app: AppProcess,
   planned: readonly PlannedVolume[],
   { deadlines, log, onStep, signal }: CellPorts,
 ): Promise<void> {
-  // the number of a device is given to no other one while the app has it; that of a mount is
+  // compares device numbers, not mount ids: the kernel may reuse a mount id, but not a device number that the
+  // app still has mounted
   const known = new Map(planned.map(({ source, device }) => [source, device]));
   const first = await readMounts();
   for (const { source } of planned) {
@@ -220,7 +221,7 @@ async function rebindReplacedMounts(
   }
 }
 
-/** False when `signal` ended it. */
+/** Sleeps. Returns false if `signal` was aborted. */
 async function sleep(seconds: number, signal: AbortSignal): Promise<boolean> {
   try {
     await delay(seconds * 1000, undefined, { signal });
@@ -231,7 +232,7 @@ async function sleep(seconds: number, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** Reading it asks no file server anything. */
+/** Reads the mounts without any request to a file server. */
 const readMounts = async (): Promise<readonly MountEntry[]> =>
   parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
 

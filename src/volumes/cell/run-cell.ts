@@ -12,7 +12,7 @@ import { cleanUpOrphans } from './let-go.ts';
 import type { CellPorts, ContainerSpec } from './run-app.ts';
 import { runApp } from './run-app.ts';
 
-/** What the command gets from its process. */
+/** The output and stop signal of the command. */
 export interface CellRunPorts {
   readonly out: (text: string) => void;
   /** Aborted when the app has to stop. */
@@ -36,11 +36,11 @@ const options = {
 
 type CellArguments = ReturnType<typeof parseWords>;
 
-/** In seconds; the drivers' own for a mount is half a minute. */
+/** Timeouts of calls to drivers in seconds. The drivers' own timeout of a mount is half a minute. */
 const deadlines = { short: 15, mount: 90 };
 
 /**
- * Runs an app with volumes, or repairs, purges or lists. Resolves with the exit code: that of the app, where
+ * Runs an app with volumes, or repairs, purges or lists. Returns the exit code, which is that of the app if
  * one ran.
  */
 export async function runCell([verb = '', ...rest]: readonly string[], ports: CellRunPorts): Promise<number> {
@@ -77,7 +77,7 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
   }
 }
 
-/** What cells that were killed left is unmounted first; what cannot be stops no other app. */
+/** Runs an app. First unmounts the volumes of killed cells; a failure of that does not stop the app. */
 async function run(order: ContainerSpec, ports: CellPorts): Promise<number> {
   await ports.volman.scan();
   await cleanUpOrphans(ports);
@@ -128,7 +128,7 @@ async function parseContainerSpec({ values, command }: CellArguments): Promise<C
   if (!isAbsolute(root) || (root !== '/' && normalize(`${root}/`) !== `${root}/`))
     throw invalidOption('root', 'must be an absolute path without ".." and slash at its end');
   if (withDirectory(root, () => true) === undefined) throw invalidOption('root', `'${root}' is not there`);
-  // a password may be in it
+  // the file may contain a password
   const text = binding === '-' ? await readFile('/dev/stdin', 'utf8') : await textOfFile(binding);
   const [uid, gid] = [
     parseSeconds('uid', values.uid, 4_294_967_294),

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Runs a program, at most for that time, and resolves with what went wrong, or undefined. It is killed at its
- * deadline; where the kernel does not let it die, as at a dead file server, nobody waits for it.
+ * Runs a program and kills it after `seconds`. Returns an error text, or undefined on success. If the killed
+ * program is stuck in the kernel (dead file server), returns without waiting for its end.
  */
 export async function runProgram(
   program: string,

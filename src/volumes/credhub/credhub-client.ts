@@ -6,7 +6,7 @@ import type { TokenSource, UaaClient } from './uaa-token.ts';
 import { createTokenSource } from './uaa-token.ts';
 
 /**
- * How a CredHub is reached. Certificates and keys are PEM; without a CA, the system's authorities are
+ * The connection settings of a CredHub. Certificates and keys are PEM. Without a CA, the system's CAs are
  * trusted.
  */
 export interface CredhubAccess {
@@ -17,13 +17,15 @@ export interface CredhubAccess {
     | { readonly certificate: string; readonly key: string };
 }
 
-/** Credentials of type json in a CredHub. What fails for good rejects with STORE_UNAVAILABLE. */
+/**
+ * Reads and writes credentials of type json in a CredHub. Permanent failures reject with STORE_UNAVAILABLE.
+ */
 export interface CredhubClient {
-  /** Its current value; undefined where there is none, or where it may not be read. */
+  /** Returns the current value, or undefined if there is none or if the client may not read it. */
   get(name: string, deadlineMs?: number): Promise<unknown>;
   put(name: string, value: object): Promise<void>;
   delete(name: string): Promise<void>;
-  /** Names of the credentials below a path. */
+  /** Returns the names of the credentials below a path. */
   list(path: string): Promise<string[]>;
   close(): void;
 }
@@ -32,7 +34,7 @@ const defaultTimeoutMs = 15_000;
 const connections = 64;
 
 /**
- * A client of CredHub's API v1. All its requests may be sent twice, so that each is tried again until a
+ * Returns a client of CredHub's API v1. All its requests are idempotent, so it retries each of them until a
  * deadline.
  */
 export function credhubClient(access: CredhubAccess): CredhubClient {
@@ -120,7 +122,7 @@ export function credhubClient(access: CredhubAccess): CredhubClient {
       const reply = await call({ method: 'GET' }, `?path=${encodeURIComponent(path)}`);
       if (reply.status === 404) return [];
       const names = parseNames(root, reply, 'credentials').map(({ name }) => String(name));
-      // CredHub takes an underscore of the path for any character
+      // CredHub treats an underscore in the path as a wildcard for one character
       return names.filter((name) => name.startsWith(`${path}/`));
     },
     close: () => {
@@ -135,7 +137,7 @@ function unavailable(root: string, cause: string, error?: unknown): ProductError
   return new ProductError('STORE_UNAVAILABLE', message, { cause: error });
 }
 
-/** Where CredHub says that tokens for it are made. */
+/** Returns the URL of the UAA that issues tokens for CredHub, from its /info. */
 function parseAuthServer(reply: HttpsResponse): string {
   const server = reply.status === 200 ? parseObject(reply)['auth-server'] : undefined;
   const url = (server as { url?: unknown } | undefined)?.url;

@@ -2,7 +2,7 @@ import type { Fields } from '../../platform/fields.ts';
 import type { CredhubAccess } from './credhub-client.ts';
 import type { UaaClient } from './uaa-token.ts';
 
-/** How a configuration says that a CredHub is reached; certificates and keys are paths of files. */
+/** The connection settings of a CredHub in a configuration. Certificates and keys are paths of files. */
 export interface CredhubSettings {
   readonly url: string;
   readonly caFile: string | undefined;
@@ -11,10 +11,10 @@ export interface CredhubSettings {
     | { readonly certificateFile: string; readonly keyFile: string };
 }
 
-/** Keys of the map that `readCredhubSettings` reads. */
+/** The keys of the map that `readCredhubSettings` reads. */
 export const credhubSettingNames = ['url', 'ca', 'uaa', 'client_certificate', 'client_key'] as const;
 
-/** Reads a map that names a CredHub. */
+/** Parses the settings of a CredHub. */
 export function readCredhubSettings(read: Fields): CredhubSettings {
   const common = { url: httpsUrl(read, read.text('url')), caFile: read.optionalText('ca') };
   const byCertificate = ['client_certificate', 'client_key'].some((name) => read.value(name) !== undefined);
@@ -39,7 +39,9 @@ export function readCredhubSettings(read: Fields): CredhubSettings {
   };
 }
 
-/** Reads the files of the settings by `readNamed`, which also gets the setting's name for its error. */
+/**
+ * Reads the files of the settings with `readNamed`, which also gets the name of the setting for its error.
+ */
 export function credhubAccess(
   { url, caFile, auth }: CredhubSettings,
   readNamed: (path: string, setting: string) => string,

@@ -2,7 +2,7 @@ import type { Agent } from 'node:https';
 import { request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** One request to a server whose certificate `agent` verifies. */
+/** A request to a server whose certificate `agent` verifies. */
 export interface HttpsRequest {
   readonly agent: Agent;
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
@@ -22,9 +22,9 @@ const firstDelayMs = 100;
 const longestDelayMs = 2_000;
 
 /**
- * Sends a request that may be sent twice, again while the server is busy (429, 5xx) or cannot be reached,
- * until `deadlineMs` are over; 0 sends it once. A certificate that is not trusted is not tried again.
- * Resolves with the last reply, rejects with the last error.
+ * Sends an idempotent request. Retries while the server is busy (429, 5xx) or cannot be reached, for
+ * `deadlineMs` milliseconds; 0 sends it once. Does not retry if the certificate is not trusted. Returns the
+ * last response, or rejects with the last error.
  */
 export async function requestWithRetry(sent: HttpsRequest, deadlineMs: number): Promise<HttpsResponse> {
   const end = performance.now() + deadlineMs;
@@ -66,15 +66,15 @@ function exchangeOnce({ agent, method, url, headers, body }: HttpsRequest): Prom
   });
 }
 
-/** Codes of OpenSSL and Node for a certificate that fails its verification. */
+/** Returns true for the error codes of OpenSSL and Node for a certificate that fails verification. */
 const isUntrusted = (error: unknown): boolean =>
   error instanceof Error &&
   'code' in error &&
   /^(?:CERT_|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|ERR_TLS_CERT)/u.test(String(error.code));
 
 /**
- * The object in a reply; empty where it is none. The parser's own error would quote the text, which may
- * hold a token.
+ * Returns the object in a response, or an empty one if the body is not an object. The parser's own error
+ * would quote the body, which may contain a token.
  */
 export function parseObject({ text }: HttpsResponse): Readonly<Record<string, unknown>> {
   try {

@@ -1,23 +1,23 @@
 import type { Agent } from 'node:https';
 import { requestWithRetry, parseObject } from './https-exchange.ts';
 
-/** A client of a UAA. */
+/** The credentials of a UAA client. */
 export interface UaaClient {
   readonly id: string;
   readonly secret: string;
 }
 
 export interface TokenSource {
-  /** A token that is good for a while, from the UAA where there is none. `url` is the UAA's. */
+  /** Returns a valid token. Fetches one from the UAA at `url` if there is none. */
   get(url: string, deadlineMs: number): Promise<string>;
-  /** The server that the token is for refused it. */
+  /** Discards a token that its server has rejected. */
   invalidate(token: string): void;
 }
 
-/** A token is fetched anew so long before its end. */
+/** How long before its expiry a token is fetched again. */
 const refreshBeforeExpiryMs = 30_000;
 
-/** Tokens by UAA's client credentials grant. All who ask while one is fetched get that one. */
+/** Returns a source of tokens with UAA's client credentials grant. Concurrent callers share one request. */
 export function createTokenSource(client: UaaClient, agent: Agent): TokenSource {
   let current: { readonly token: string; readonly endsAt: number } | undefined;
   let fetching: Promise<string> | undefined;

@@ -2,7 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { runDemo } from './run-demo.ts';
 import type { DemoPorts } from './run-demo.ts';
 
-/** `volumes demo`, which takes no words. */
+/** Runs `volumes demo`, which takes no arguments. */
 export async function runDemoCommand(words: readonly string[], ports: DemoPorts): Promise<number> {
   if (words.length > 0)
     throw new ProductError('INVALID_ARGUMENT', 'volumes demo takes no arguments; leave them out');

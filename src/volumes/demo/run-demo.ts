@@ -18,7 +18,7 @@ import { ShareMounter } from '../driver/mount/share-mounter.ts';
 import { startDriver } from '../driver/start-driver.ts';
 import { Volman } from '../volman/volman.ts';
 
-/** A share for the demo, and where its files show as the server has them. */
+/** A share for the demo, and the directory of its server that contains the files. */
 export type DemoShare = ServerShare &
   (
     | { readonly protocol: 'nfs' }
@@ -26,30 +26,30 @@ export type DemoShare = ServerShare &
   );
 
 interface ServerShare {
-  /** `host:/path` of NFS, `//host/share` of SMB. */
+  /** `host:/path` for NFS, `//host/share` for SMB. */
   readonly share: string;
   readonly serverFolder: string;
-  /** By whose rights on the server the app writes. */
+  /** The uid and gid on the server with which the app writes. */
   readonly uid: number;
   readonly gid: number;
   readonly version: string;
 }
 
 export interface DemoPorts {
-  /** Without it, a folder of this machine is bound in place of a share, and every line says so. */
+  /** Without it, a local directory is bound instead of a share, and every line says so. */
   readonly share?: DemoShare | undefined;
   readonly out: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** The app's own, as on Cloud Foundry. */
+/** The user of apps on Cloud Foundry. */
 const appUser = 2000;
 const written = 'hello from the app';
 
 /**
- * The life of a share on one machine: broker, driver, volume manager and cell; an instance and a binding are
- * made, an app writes through its volume, the server has the file, and all of it is taken away again.
- * Resolves with 1 where a step fails.
+ * Runs the whole life of a share on one machine, with broker, driver, volume manager and cell: creates an
+ * instance and a binding, lets an app write through its volume, checks the file on the server, and removes
+ * everything. Returns 1 if a step fails.
  */
 export async function runDemo(ports: DemoPorts): Promise<number> {
   if (process.geteuid?.() !== 0)
@@ -78,7 +78,7 @@ interface Demo extends DemoPorts {
 
 async function prepare(ports: DemoPorts): Promise<Demo> {
   const folder = await mkdtemp(join(tmpdir(), 'volumes-demo-'));
-  // the app, another user, passes through it
+  // the app runs as another user and must be able to pass through the directory
   await chmod(folder, 0o755);
   const serverFolder = ports.share?.serverFolder ?? join(folder, 'server/export/photos');
   if (ports.share === undefined) {
@@ -101,7 +101,7 @@ async function prepare(ports: DemoPorts): Promise<Demo> {
   return { ...ports, folder, serverFolder, say };
 }
 
-/** `stops`: what ends that which has begun, the last one first. */
+/** Runs the steps of the demo. Adds cleanups to `stops`, which run in reverse order. */
 async function walk(demo: Demo, stops: (() => Promise<unknown>)[]): Promise<void> {
   const { folder, serverFolder, share, say, signal } = demo;
   const config = temporaryConfig(folder);
@@ -174,7 +174,7 @@ async function walk(demo: Demo, stops: (() => Promise<unknown>)[]): Promise<void
   await send('cf delete-service photos', 'DELETE', `${instance}${query}`, 200);
 }
 
-/** The parameters of a binding that say by whose rights the app writes. */
+/** Returns the parameters of a binding for the user with whose permissions the app writes. */
 function rightsOf(share: DemoShare): Readonly<Record<string, string>> {
   if (share.protocol === 'smb') return { username: share.username, password: share.password };
   return { uid: String(share.uid), gid: String(share.gid) };
@@ -202,7 +202,10 @@ async function startDemoDriver(
 
 type Send = (title: string, method: string, path: string, status: number, body?: object) => Promise<string>;
 
-/** Sends a request to the broker as Cloud Controller does, and prints it with its answer. */
+/**
+ * Returns a function that sends a request to the broker as Cloud Controller does, and prints it with its
+ * response.
+ */
 function sender({ say }: Demo, { auth }: BrokerConfig, url: string): Send {
   return async (title, method, path, status, body) => {
     say(`${title}: ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`);

@@ -5,7 +5,7 @@ import type { FlagTable, Flags } from './flags.ts';
 import { parseFlags } from './flags.ts';
 import type { OperatorFlags } from './options/parse-mount-request.ts';
 
-/** The names that Cloud Foundry's brokers put into their volume mounts. */
+/** The driver names that Cloud Foundry's brokers put into volume mounts. */
 export type DriverName = 'nfsv3driver' | 'smbdriver';
 
 export interface Address {
@@ -13,12 +13,15 @@ export interface Address {
   readonly port: number;
 }
 
-/** Where volman or Docker reaches the driver. */
+/** The address at which volman or Docker reaches the driver. */
 export type Transport =
   | { readonly kind: 'tcp'; readonly listen: Address; readonly specFile: 'spec' | 'json' }
   | { readonly kind: 'unix'; readonly path: string };
 
-/** Files in PEM. The client's are for the spec file: volman shows them to the driver. */
+/**
+ * Paths of PEM files. The spec file names the client's files, which volman uses for its connections to the
+ * driver.
+ */
 export interface TlsFiles {
   readonly ca: string;
   readonly certificate: string;
@@ -28,7 +31,7 @@ export interface TlsFiles {
   readonly insecureSkipVerify: boolean;
 }
 
-/** Milliseconds. */
+/** Timeouts in milliseconds. */
 export interface Deadlines {
   readonly mount: number;
   readonly unmount: number;
@@ -36,31 +39,31 @@ export interface Deadlines {
   readonly drain: number;
 }
 
-/** What a driver process is started with. */
+/** The configuration of a driver process. */
 export interface DriverConfig {
   readonly name: DriverName;
   readonly protocol: 'nfs' | 'smb';
   readonly transport: Transport;
   readonly admin: Address;
   readonly driversPath: string;
-  /** Volumes are mounted in folders of it, named as they are. */
+  /** The directory with one mount point per volume, which has the volume's name. */
   readonly mountDir: string;
   readonly tls: TlsFiles | undefined;
   readonly deadlines: Deadlines;
-  /** Milliseconds between two probes of all mounts; 0: no watchdog. */
+  /** Milliseconds between two probes of all mounts. 0 disables the watchdog. */
   readonly watchIntervalMs: number;
   readonly forcedFlags: OperatorFlags;
   readonly signatures: 'off' | 'log' | 'require';
-  /** File of the broker's public keys, in PEM. */
+  /** The file with the public keys of the broker, in PEM. */
   readonly signatureKeys: string | undefined;
-  /** Folder of secrets that signed volumes may refer to. */
+  /** The directory of secrets that signed volumes may refer to. */
   readonly secretFiles: string | undefined;
-  /** File that says how the CredHub is reached whose secrets signed volumes may refer to. */
+  /** The file with the settings of the CredHub whose secrets signed volumes may refer to. */
   readonly credhub: string | undefined;
   readonly mapfsPath: string | undefined;
-  /** Groups of addresses of NFS servers; those of a group belong to one server. */
+  /** Groups of addresses of NFS servers. The addresses of a group belong to one server. */
   readonly sameServers: readonly (readonly string[])[];
-  /** Local folders below it are mounted in place of shares. */
+  /** The directory whose subdirectories are mounted instead of shares. */
   readonly bindSource: string | undefined;
 }
 
@@ -96,13 +99,13 @@ const flagTable: FlagTable = {
   secretFiles: 'text',
   credhub: 'text',
   bindFrom: 'text',
-  // of the old drivers; there is no debug server, and one form of log
+  // flags of the old drivers without effect: there is no debug server, and only one log format
   debugAddr: 'text',
   logLevel: 'text',
   timeFormat: 'text',
 };
 
-/** Parses the words after `volumes driver`. All faults are in one error. */
+/** Parses the arguments after `volumes driver`. One error lists all problems. */
 export function parseDriverConfig(words: readonly string[]): DriverConfig {
   const faults: string[] = [];
   const flags = parseFlags(words, flagTable, faults);
@@ -204,7 +207,10 @@ class Reader {
     return { kind: 'unix', path };
   }
 
-  /** nfsv3driver has one flag of host and port, smbdriver one of the port, on loopback. */
+  /**
+   * Returns the address of a listener. nfsv3driver has one flag for host and port; smbdriver has one for the
+   * port, on loopback.
+   */
   #address(which: 'listen' | 'admin', usual: number): Address {
     const port = this.#flags.string(`${which}Port`);
     const address = this.#flags.string(`${which}Addr`);
@@ -239,7 +245,7 @@ class Reader {
     };
   }
 
-  /** As Go writes durations, of one unit: 500ms, 30s, 5m. */
+  /** Returns the milliseconds of a Go duration with one unit: 500ms, 30s, 5m. */
   #duration(flag: string, usual: number): number {
     const text = this.#flags.string(flag);
     if (text === undefined) return usual;

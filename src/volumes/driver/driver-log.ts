@@ -1,13 +1,13 @@
-/** A line's data; secrets are not handed in but as REDACTED. */
+/** The data of a log line. Callers replace secrets by REDACTED. */
 export type LogData = Readonly<Record<string, unknown>>;
 
-/** The driver's log: one JSON object a line, with the keys of lager, which the old drivers wrote. */
+/** The driver's log: one JSON object per line, with the keys of lager, which the old drivers used. */
 export interface DriverLog {
   info(message: string, data?: LogData): void;
   error(message: string, error: unknown, data?: LogData): void;
 }
 
-/** A log of `source`; `standIn` is said on each line where no real share is mounted. */
+/** Returns a log for `source`. If no real share is mounted, each line contains `standIn`. */
 export function driverLog(
   write: (line: string) => void,
   { source, now, standIn: localBindNote }: { source: string; now: () => Date; standIn?: string | undefined },
@@ -32,7 +32,8 @@ export function driverLog(
 const redacted = '*REDACTED*';
 
 /**
- * Options as the log shows them: all but names of users and hosts could be secret one day, so few are shown.
+ * Returns options for the log. Redacts the value of each key whose name suggests a secret, so that an option
+ * which becomes secret one day is hidden, too.
  */
 export function withoutSecrets(options: Readonly<Record<string, unknown>>): LogData {
   return Object.fromEntries(

@@ -84,7 +84,7 @@ test('Docker: its media type, and mounts counted by their ids', async (t) => {
   assert.equal(mounter.mounts.size, 1);
   assert.equal((await call('VolumeDriver.Unmount', { Name: 'v', ID: 'b' })).Err, '');
   assert.equal(mounter.mounts.size, 0);
-  // Docker mounts a volume again that it created once
+  // Docker may mount a volume again after it created it once
   assert.equal((await call('VolumeDriver.Mount', { Name: 'v', ID: 'c' })).Err, '');
   assert.equal((await call('VolumeDriver.Remove', { Name: 'v' })).Err, '');
   assert.deepEqual((await call('VolumeDriver.List')).Volumes, []);
@@ -215,7 +215,7 @@ test('a drain tries again what could not be unmounted, and names what is mounted
   let tries = 0;
   mounter.beforeUnmount = async (target) => {
     if (target.endsWith('/busy') && (tries += 1) < 3) throw new MountError('BUSY', 'an app uses it');
-    // the share is unmounted, and its empty folder is not removed
+    // the share is unmounted, but its empty directory is not removed
     if (target.endsWith('/folder-stays')) {
       mounter.mounts.delete(target);
       throw new MountError('FAILED', 'the folder is not empty');

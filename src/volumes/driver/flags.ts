@@ -1,15 +1,15 @@
-/** What flags there are: a switch takes no value, or `=true` and `=false`. */
+/** The known flags. A switch needs no value; `=true` and `=false` are valid. */
 export type FlagTable = Readonly<Record<string, 'text' | 'switch'>>;
 
-/** The flags that were given. */
+/** The parsed flags. */
 export interface Flags {
   string(name: string): string | undefined;
   isSet(name: string): boolean;
 }
 
 /**
- * Parses flags as Go's package flag does: `-name value`, `-name=value`, with one dash or two. What is wrong
- * is added to `faults`.
+ * Parses flags as Go's package flag does: `-name value`, `-name=value`, with one dash or two. Adds errors to
+ * `faults`.
  */
 export function parseFlags(args: readonly string[], table: FlagTable, faults: string[]): Flags {
   const values = new Map<string, string>();
@@ -28,7 +28,7 @@ export function parseFlags(args: readonly string[], table: FlagTable, faults: st
     else values.set(name, value);
   }
   return {
-    // Go programs take an empty text for none
+    // Go programs treat an empty string as no value
     string: (name) => values.get(name) || undefined,
     isSet: (name) => values.get(name) === 'true',
   };

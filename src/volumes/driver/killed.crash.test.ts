@@ -17,7 +17,7 @@ import { callerOf, configIn, driverFolder, nfsOptions } from './testing/test-dri
 
 const skip = process.getuid?.() === 0 ? false : 'needs root: it mounts';
 
-/** The verbs in their order, and what a client knows of them when the driver was killed. */
+/** The last verb whose response the client had when the driver was killed. */
 type Known = 'nothing' | 'create' | 'mount' | 'unmount';
 
 const mountsIn = async (folder: string): Promise<string[]> =>
@@ -25,7 +25,7 @@ const mountsIn = async (folder: string): Promise<string[]> =>
     .map(({ target }) => target)
     .filter((target) => target.startsWith(`${folder}/mounts/`));
 
-/** Runs one life of a volume under a driver that dies at a step; undefined when it got to the end. */
+/** Runs the life of one volume with a driver that dies at a step. Returns undefined if the life completed. */
 async function lifeUntilDeath(folder: string, dieAt: number): Promise<Known | undefined> {
   const child = spawnDying(folder, dieAt);
   const exited = once(child, 'exit');
@@ -91,7 +91,7 @@ test('killed in its recovery, a driver recovers the next time', { skip }, async 
   const afterMount = 4;
   assert.equal(await lifeUntilDeath(folder, afterMount), 'create');
   assert.equal((await mountsIn(folder)).length, 1);
-  // before the unmount, after it, and after the record of it
+  // before the unmount, after it, and after its record
   for (const dieAt of [1, 2, 3]) {
     const child = spawnDying(folder, dieAt);
     child.stdout.resume();
@@ -102,7 +102,7 @@ test('killed in its recovery, a driver recovers the next time', { skip }, async 
 
 async function folderWithShare(t: TestContext): Promise<string> {
   const made: string[] = [];
-  // before the folder is removed: hooks run in their order
+  // before the directory is removed: hooks run in order
   t.after(async () => {
     const mounter = bindMounter('/');
     for (const folder of made)
@@ -116,8 +116,8 @@ async function folderWithShare(t: TestContext): Promise<string> {
 }
 
 /**
- * The next driver: what a client was told holds, what it was not told is undone, and the same life goes
- * again.
+ * Starts the next driver. Checks that it keeps everything that the client had a response for, undoes the
+ * rest, and can run the same life again.
  */
 async function afterDeath(folder: string, known: Known, dieAt: number): Promise<void> {
   const at = `died at step ${dieAt}, client knows ${known}`;
@@ -142,7 +142,7 @@ async function afterDeath(folder: string, known: Known, dieAt: number): Promise<
       assert.equal(await readFile(join(target, 'file'), 'utf8'), 'of the share', at);
     assert.ok((await mountsIn(folder)).length <= 1, at);
 
-    // an app that starts again, and purge of volman
+    // as when an app starts again, and then volman's purge
     for (const verb of ['Create', 'Mount'] as const)
       assert.equal((await call(`VolumeDriver.${verb}`, { Name: 'v', Opts: nfsOptions })).Err, '', at);
     assert.deepEqual(await mountsIn(folder), [target], at);

@@ -2,7 +2,7 @@ import { runDriver } from './run-driver.ts';
 
 export { runDriver } from './run-driver.ts';
 
-// as a job of BOSH: node driver.mjs --name nfsv3driver ...
+// the entry point as a BOSH job: node driver.mjs --name nfsv3driver ...
 if (import.meta.main) {
   const stopping = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopping.abort());

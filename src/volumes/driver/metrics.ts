@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { MountError } from './mount/mount-error.ts';
 import type { MountHealth } from './mount/mounter.ts';
 
-/** What /metrics of the admin address shows. */
+/** The metrics that /metrics of the admin address returns. */
 export interface DriverMetrics {
   readonly contentType: string;
   text(): Promise<string>;
@@ -11,15 +11,18 @@ export interface DriverMetrics {
   unmounted(seconds: number): void;
   unmountFailed(error: unknown): void;
   probed(seconds: number): void;
-  /** How many mounts in use the watchdog found in which health. */
+  /** Sets the number of mounts in use by health, as the watchdog found them. */
   watched(health: Readonly<Record<MountHealth, number>>): void;
-  /** The watchdog mounted again in place of a mount that was gone or dead, or could not. */
+  /**
+   * Counts mounts that the watchdog made again, because the previous mount was missing or dead, and attempts
+   * that failed.
+   */
   remounted(result: 'mounted' | 'failed'): void;
-  /** A signed volume was mounted for a workload whose guid does not begin with the app's. */
+  /** Counts mounts of a signed volume for a workload whose guid does not begin with the guid of the app. */
   otherWorkload(): void;
 }
 
-/** The metrics of one driver. */
+/** Returns the metrics of one driver. */
 export function driverMetrics(): DriverMetrics {
   const registry = new Registry();
   const registers = [registry];

@@ -3,18 +3,18 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
 
-/** Others pass through it to mounts that they know, and do not see which there are. */
+/** Other users can enter a mount whose name they know, but cannot list the names. */
 const mountDirectoryMode = 0o711;
 
 export interface MountDirectory {
   readonly path: string;
-  /** For records of volumes: only this user enters it. */
+  /** The directory of the records of volumes. Only this user can enter it. */
   readonly stateDirectory: string;
 }
 
 /**
- * Makes the folder that volumes are mounted in, or takes from one of the old drivers that others can write
- * there. FILE_NOT_TRUSTED where a folder above it is open to others.
+ * Creates the directory for mounts. Corrects the mode of an existing one, which others can write to if an old
+ * driver made it. Rejects with FILE_NOT_TRUSTED if others can write to a directory above it.
  */
 export async function makeMountFolder(path: string): Promise<MountDirectory> {
   await restrictMode(path);
@@ -26,7 +26,7 @@ export async function makeMountFolder(path: string): Promise<MountDirectory> {
 async function restrictMode(path: string): Promise<void> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
   const folder = await open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch((error: unknown) => {
-    // ensurePrivateDirectory makes it, or says what is wrong with it
+    // ensurePrivateDirectory creates it, or reports the error
     if (error instanceof Error && 'code' in error && typeof error.code === 'string') return undefined;
     throw error;
   });

@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { MountError } from './mount/mount-error.ts';
 import { driverFolder, nfsOptions, safeDescription, testDriver } from './testing/test-driver.ts';
 
-// bugs of nfsv3driver and smbdriver, by numbers of our own; B6 is in driver.test.ts, B9 and B14 in mount/, B10 and B13 in options/
+// Bugs of nfsv3driver and smbdriver, with our own numbers. B6 is in driver.test.ts, B9 and B14 are in mount/,
+// B10 and B13 in options/.
 
 test('B7: mounts of one name at once are one mount', async (t) => {
   const { call, mounter } = await testDriver(t);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { ProductError } from '../../errors/product-error.ts';
 
-/** The text of a file that a flag names. */
+/** Reads a file that a flag names. Rejects with DRIVER_CONFIG_INVALID if it cannot be read. */
 export async function readPem(flag: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

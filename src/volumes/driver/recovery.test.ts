@@ -22,7 +22,7 @@ const order = {
   attributeCaching: false,
 } as const;
 
-/** A folder that a driver has run in and left, with the mounts of its last life in memory. */
+/** Returns a directory in which a driver has run, and the mounter of that driver. */
 async function usedFolder(
   t: TestContext,
 ): Promise<{ folder: string; mounter: MemoryMounter; bootId: string }> {
@@ -163,7 +163,7 @@ test('a write of state that fails is an error, and leaves no mount', async (t) =
   const full = (): never => {
     throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
   };
-  // the first one says that the mount begins
+  // the first write records the start of the mount
   t.mock.method(StateStore.prototype, 'put').mock.mockImplementationOnce(full, 1);
   assert.match((await call('VolumeDriver.Mount', { Name: 'v' })).Err, /ENOSPC/u);
   assert.equal(mounter.mounts.size, 0);

@@ -21,13 +21,13 @@ export interface ResolveMountDependencies {
   readonly secrets: SecretSources;
   readonly log: DriverLog;
   readonly metrics: DriverMetrics;
-  /** Asks the directory for a user's ids; absent: there is none. */
+  /** Looks up the ids of a user in the directory. Absent if there is no directory. */
   readonly resolveIds?: ResolveIds | undefined;
 }
 
 /**
- * What the options of a volume ask to mount, with its secrets. Rejects with MountError where they are wrong,
- * not signed as they have to be, or a secret cannot be had.
+ * Returns the mount that the options of a volume specify, with its secrets. Rejects with MountError if the
+ * options are invalid, a required signature is missing, or a secret cannot be read.
  */
 export async function resolveMount(
   ports: ResolveMountDependencies,
@@ -60,7 +60,7 @@ export async function resolveMount(
   };
 }
 
-/** Throws NOT_SIGNED where the policy asks for a signature that the options do not have. */
+/** Throws NOT_SIGNED if the policy requires a signature and the options do not have it. */
 export function verifyOptions(
   { signatures, log, metrics }: Pick<ResolveMountDependencies, 'signatures' | 'log' | 'metrics'>,
   name: VolumeName,
@@ -78,8 +78,9 @@ export function verifyOptions(
 }
 
 /**
- * What is wrong with the way in which options name a user of an NFS server, or ''. With a directory, who has no
- * password of a user does not get that user's ids, nor root's.
+ * Returns the error in the way in which options name a user of an NFS server, or ''. If the driver has a
+ * directory, options that the broker did not sign need the user's password: without it they get neither the
+ * ids of a user nor those of root.
  */
 function faultOfUsers(options: CreateOptions, hasDirectory: boolean, isSigned: boolean): string {
   const given = (...names: readonly string[]): string =>

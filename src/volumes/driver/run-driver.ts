@@ -11,15 +11,18 @@ import { bindMounter } from './mount/bind-mounter.ts';
 import { ShareMounter } from './mount/share-mounter.ts';
 import { startDriver } from './start-driver.ts';
 
-/** What the command gets from its process. */
+/** The environment, output and stop signal of the command. */
 export interface DriverRunPorts {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly out: (text: string) => void;
-  /** Aborted when the driver has to stop; its mounts stay. */
+  /** Aborted when the driver has to stop. Its mounts stay. */
   readonly signal: AbortSignal;
 }
 
-/** Runs a volume driver with the flags of the old ones until `signal`, or until it is evacuated. */
+/**
+ * Runs a volume driver, with the flags of the old drivers, until `signal` is aborted or the driver is
+ * evacuated.
+ */
 export async function runDriver(words: readonly string[], ports: DriverRunPorts): Promise<number> {
   const { environment, out, signal } = ports;
   const config = parseDriverConfig(words);
@@ -49,7 +52,7 @@ function createMounter(
   return {
     mounter: new ShareMounter({
       mountSeconds: deadlines.mount / 1000,
-      // for each step of three: plainly, by force, lazily
+      // one third for each of three steps: plain, forced, lazy
       unmountSeconds: deadlines.unmount / 3000,
       sameServers,
       note: (text) => log.info('mount', { note: text }),
@@ -58,7 +61,7 @@ function createMounter(
   };
 }
 
-/** Else the driver would start, and each mount fail. */
+/** Rejects a configuration with which the driver would start but each mount would fail. */
 function checkCanMount({ bindSource }: DriverConfig): void {
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes driver mounts, which only root may: run it with sudo');

@@ -7,9 +7,9 @@ import type { DriverConfig } from './config.ts';
 const fileSuffixes = ['json', 'spec', 'sock'];
 
 /**
- * Writes `<name>.spec` or `<name>.json`, which tells volman where the driver is, and resolves with how to
- * remove it. The folder may be one that all can write: a link in the file's place is replaced, and not
- * followed.
+ * Writes `<name>.spec` or `<name>.json`, which contains the driver's address for volman, and returns a
+ * function that removes it. The directory may be writable for all users: a link at the file's path is
+ * replaced and not followed.
  */
 export async function writeSpecFile(config: DriverConfig, address: string): Promise<() => Promise<void>> {
   const { name, driversPath, transport } = config;
@@ -17,7 +17,7 @@ export async function writeSpecFile(config: DriverConfig, address: string): Prom
   const path = join(driversPath, `${name}.${ending}`);
   try {
     await mkdir(driversPath, { recursive: true, mode: 0o755 });
-    // volman takes the first ending that it finds
+    // volman takes the first suffix that it finds
     for (const other of fileSuffixes.filter((each) => each !== ending))
       await rm(join(driversPath, `${name}.${other}`), { force: true });
     if (transport.kind === 'tcp')

@@ -30,34 +30,35 @@ import { VolumeDriver } from './volumes/volume-driver.ts';
 import { VolumeMounts } from './volumes/volume-mounts.ts';
 import { startWatchdog } from './volumes/watchdog.ts';
 
-/** A driver that serves. */
+/** A driver that accepts requests. */
 export interface RunningDriver {
   /** `host:port`, or the path of a socket. */
   readonly address: string;
   readonly adminAddress: string;
-  /** Resolves when it was evacuated, and has to stop. */
+  /** Resolves when the driver was evacuated and has to stop. */
   readonly evacuated: Promise<void>;
-  /** Answers what has begun, and leaves mounts as they are. */
+  /** Finishes requests that have begun, and keeps the mounts. */
   stop(): Promise<void>;
 }
 
 export interface DriverPorts {
   readonly mounter: Mounter;
-  /** What the mounter mounts, where that is no real share. */
+  /** The description of the mounter, if it does not mount real shares. */
   readonly standIn?: string | undefined;
-  /** Asks the directory for the ids of a user of NFS; absent: options name ids. */
+  /** Looks up the ids of an NFS user in the directory. If absent, the options contain the ids. */
   readonly idsOf?: ResolveIds | undefined;
   readonly out: (line: string) => void;
 }
 
-/** Milliseconds that requests may take yet when the driver stops. */
+/** Milliseconds for open requests when the driver stops. */
 const shutdownTimeoutMs = 10_000;
 
-/** Starts a driver. Mounts of its earlier life are its own again before it answers. */
+/** Starts a driver. Recovers existing mounts before it accepts requests. */
 export async function startDriver(config: DriverConfig, ports: DriverPorts): Promise<RunningDriver> {
   const source = `${config.protocol}-driver-server`;
   const log = driverLog(ports.out, { source, now: () => new Date(), standIn: ports.standIn });
-  // who can write there could put a link in the place of a folder while a secret is read
+  // the directory must not be writable by others: they could replace a directory by a link while a secret is
+  // read
   if (config.secretFiles !== undefined) await ensurePrivateDirectory(config.secretFiles);
   const folder = await makeMountFolder(config.mountDir);
   const lockName = parsePathSegment('lock');

@@ -49,13 +49,13 @@ test('require: options that are not signed get no mount that is there, and none 
     assert.equal((await create({ ...share, ...changed })).Err, '');
     assert.match(safeDescription(await call('VolumeDriver.Mount', { Name })), /^NOT_SIGNED: /u);
   }
-  // the watchdog mounts what was verified
+  // the watchdog mounts with the verified options
   const [target = '', order] = [...mounter.mounts].at(-1) ?? [];
   mounter.mounts.delete(target);
   await until('the mount', async () => mounter.mounts.has(target));
   assert.deepEqual(mounter.mounts.get(target), order);
   assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 1);
-  // the same options with another password are signed, and are the volume's from their mount on
+  // the same options with another password are signed; they take effect at the next mount
   assert.equal((await create({ ...share, password: 'new' })).Err, '');
   assert.equal((await call('VolumeDriver.Mount', { Name })).Err, '');
   mounter.mounts.delete(target);
@@ -117,7 +117,7 @@ test('a workload whose guid is not of the app is mounted for, counted and logged
   assert.equal(await mount({ ...share, _workload_guid: appGuid }, share), '');
   assert.equal(await mount({ ...share, ...cell }, share), '');
   assert.doesNotMatch(log.join(''), /other-workload/u);
-  // a worker, a web process after a rolling deployment and a task have such guids; so have other apps
+  // workers, web processes after a rolling deployment and tasks have such guids, but other apps do, too
   const others = ['5b0c-of-a-worker', `${appGuid}9`, appGuid.slice(0, -1), '', 5, null];
   for (const guid of others) assert.equal(await mount({ ...share, _workload_guid: guid }, share), '');
   assert.match(log.join(''), /other-workload".*5b0c-of-a-worker/u);
@@ -153,7 +153,7 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
   await symlink(join(folder, 'outside'), join(secrets, 'link'));
   await symlink(folder, join(secrets, 'folder'));
   await writeFile(join(secrets, 'lines'), 'a\nb');
-  // mount.cifs takes at most 512 characters
+  // mount.cifs accepts at most 512 characters
   await writeFile(join(secrets, 'long'), 'x'.repeat(513));
   const places = ['/etc/hostname', join(folder, 'outside'), `${secrets}-x/y`, join(secrets, 'link')];
   places.push(
@@ -168,7 +168,7 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
     await mount({ ...share, password: '((credhub:/x/y))' }),
     /^SECRET_UNAVAILABLE: .*not in the place that the driver reads \(-credhub\)/u,
   );
-  // not signed, or signed with another reference
+  // unsigned, or signed with another reference
   assert.match(await mount(at(join(secrets, 'team', 'photos')), share), /^NOT_SIGNED: /u);
   await call('VolumeDriver.Create', { Name: 'plain', Opts: at(join(secrets, 'team', 'photos')) });
   assert.match(safeDescription(await call('VolumeDriver.Mount', { Name: 'plain' })), /^NOT_SIGNED: /u);

@@ -8,7 +8,7 @@ import { untilDeadline } from './testing/memory-mounter.ts';
 import type { TestDriver } from './testing/test-driver.ts';
 import { driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
 
-/** A driver with a watchdog, and one volume that is mounted. */
+/** Starts a driver with a watchdog and one mounted volume. */
 async function watched(
   t: TestContext,
 ): Promise<TestDriver & { target: string; metric: (name: string) => Promise<number> }> {
@@ -57,7 +57,7 @@ test('a mount whose server is silent stays as it is, until the server answers', 
   assert.ok(mounter.mounts.has(target));
   assert.ok(!mounter.calls.includes(`unmount ${target}`));
   assert.equal(await metric('volume_driver_mounts{health="stale"}'), 1);
-  // the app stops meanwhile: nothing waits for the trial
+  // the app stops in the meantime, and its unmount does not wait for the trial mount
   assert.equal((await call('VolumeDriver.Unmount', { Name: 'v' })).Err, '');
   assert.ok(!mounter.mounts.has(target));
 });
@@ -95,7 +95,7 @@ test('a server that is silent delays no mount of another server, however many ar
   };
   for (const target of silent) mounter.health.set(target, 'stale');
   await until('a trial', async () => trials.begun > 0);
-  // once when the first look at the silent server has begun, and again while it goes on
+  // once when the first check of the silent server has begun, and again during it
   for (const target of [...healthy, ...healthy]) {
     mounter.mounts.delete(target);
     await until('the mount of the healthy server', async () => mounter.mounts.has(target));

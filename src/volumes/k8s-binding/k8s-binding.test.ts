@@ -43,10 +43,7 @@ interface Patch {
   };
 }
 
-/**
- * The objects and the pod, as the embedded API server takes them where it takes no field that it does not
- * know.
- */
+/** Returns the objects and the pod as the embedded API server stores them. It rejects unknown fields. */
 async function accepted(
   t: TestContext,
   answer: string,
@@ -133,7 +130,7 @@ test('an SMB share in the pod itself needs a Secret alone, or none where there i
   assert.match(await written(answerOf('smbdriver', reference), ...named), /secretName: team-photos/u);
 });
 
-/** The same volume once more, for another folder. */
+/** Returns a response with the same volume again, for another directory. */
 function twice(answer: string): string {
   const { volume_mounts: mounts } = JSON.parse(answer) as { volume_mounts: object[] };
   return JSON.stringify({ volume_mounts: [...mounts, { ...mounts[0], container_dir: '/another' }] });

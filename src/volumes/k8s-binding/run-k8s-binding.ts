@@ -9,16 +9,16 @@ import { volumesOfBinding } from './volumes-of-binding.ts';
 export const k8sBindingUsage =
   'k8s-binding --namespace NAME [--inline] [--secret NAME] [--run-as-owner] [--patch CONTAINER] [FILE]';
 
-/** What the command gets from its process. */
+/** The input and output of the command. */
 export interface K8sBindingPorts {
   readonly out: (text: string) => void;
   readonly input: AsyncIterable<Uint8Array | string>;
 }
 
 /**
- * Writes the answer to a bind, from the file or stdin, as Kubernetes objects in YAML, with the password in a
- * Secret. With `--patch` it writes the patch that mounts them into a container of a Deployment, or of any other
- * object with a pod template.
+ * Writes the response to a bind, from the file or stdin, as Kubernetes objects in YAML, with the password in
+ * a Secret. With `--patch` it writes the patch that mounts them into a container of a Deployment, or of any
+ * other object with a pod template.
  */
 export async function runK8sBinding(
   words: readonly string[],

@@ -6,27 +6,30 @@ import { parseMountRequest } from '../driver/options/parse-mount-request.ts';
 import { parseSecretReference } from '../signature/secret-reference.ts';
 import type { VolumeMount } from '../options/parse-volume-mounts.ts';
 
-/** How a binding is to be written. */
+/** The options for the objects of a binding. */
 export interface BindingChoice {
-  /** Of the pods that use the shares. */
+  /** The namespace of the pods that use the shares. */
   readonly namespace: string;
-  /** SMB as a volume in the pod, without PersistentVolume and claim. */
+  /** If true, SMB shares become inline volumes of the pod, without PersistentVolume and claim. */
   readonly isInline: boolean;
-  /** A Secret that has `username`, `password` and, where there is one, `domain` of the SMB share already. */
+  /** The name of an existing Secret with `username`, `password` and, if needed, `domain` of the SMB share. */
   readonly secret?: string;
-  /** A pod whose files of an NFS share the driver would map to ids may run as these ids. */
+  /**
+   * If true, the pod may run as the uid and gid of an NFS share to which the driver of Cloud Foundry would
+   * map it.
+   */
   readonly runsAsOwner: boolean;
 }
 
 type Manifest = Readonly<Record<string, unknown>>;
 
-/** Who a container runs as. */
+/** The user and group that a container runs as. */
 export interface Identity {
   readonly runAsUser: number;
   readonly runAsGroup: number;
 }
 
-/** What a cluster and its pods need for a binding. */
+/** The Kubernetes objects for a binding, and the parts of a pod that use them. */
 export interface BindingVolumes {
   readonly objects: readonly Manifest[];
   readonly volumes: readonly Manifest[];
@@ -41,15 +44,15 @@ interface ShareVolume {
   readonly identity?: Identity;
 }
 
-/** What every share needs beside its mount. */
+/** The values that all kinds of shares need. */
 interface Place {
   readonly name: string;
   readonly choice: BindingChoice;
 }
 
 /**
- * Writes the shares of a binding for csi-driver-nfs and csi-driver-smb. VOLUME_MOUNT_INVALID for what these
- * cannot do, with nothing written: no option of the binding is left out in silence.
+ * Returns the objects for csi-driver-nfs and csi-driver-smb. Throws VOLUME_MOUNT_INVALID if they do not
+ * support an option of the binding: no option is ignored silently.
  */
 export function volumesOfBinding(shares: readonly VolumeMount[], choice: BindingChoice): BindingVolumes {
   const made = shares.map((share, index) => {
@@ -83,8 +86,8 @@ export function volumesOfBinding(shares: readonly VolumeMount[], choice: Binding
 }
 
 /**
- * The same for the same volume, so that what is applied again is the same object; PersistentVolumes have no
- * namespace.
+ * Returns the name of a volume's objects. It is always the same for a volume, so that a repeated apply
+ * updates the objects. It depends on the namespace, because PersistentVolumes have none.
  */
 function nameOf({ driver, volumeId }: VolumeMount, namespace: string): string {
   const hash = createHash('sha256').update([namespace, driver, volumeId].join('\0')).digest('hex');
@@ -134,7 +137,7 @@ function smbVolume(order: SmbMountSpec, place: Place, where: string): ShareVolum
   const secretName = choice.secret ?? name;
   const attributes = { source: order.share };
   const mountOptions = mountOptionsOf(order).filter((option) => !/^(?:username|domain)=/u.test(option));
-  // the files of the share are this user's, as in an app of Cloud Foundry
+  // the files of the share belong to this user, as in a Cloud Foundry app
   const identity = { runAsUser: containerUid, runAsGroup: containerUid };
   const driver = 'smb.csi.k8s.io';
   if (choice.isInline) {
@@ -146,7 +149,10 @@ function smbVolume(order: SmbMountSpec, place: Place, where: string): ShareVolum
   return { objects: [...secret, ...persistent(place, csi, mountOptions)], source: claimOf(place), identity };
 }
 
-/** What csi-driver-smb would do otherwise than the driver of Cloud Foundry (its pkg/smb/nodeserver.go). */
+/**
+ * Throws if csi-driver-smb would behave differently from the driver of Cloud Foundry (its
+ * pkg/smb/nodeserver.go).
+ */
 function refuseSmb({ security, username, password }: SmbMountSpec, where: string): void {
   if (security?.startsWith('krb5') === true)
     throw refused(where, `has sec=${security}, for which csi-driver-smb needs a ticket that no binding has`);
@@ -179,7 +185,7 @@ function secretOf(order: SmbMountSpec, { name, choice }: Place, where: string): 
   ];
 }
 
-/** Those that the driver of Cloud Foundry mounts with. */
+/** Returns the mount options of the driver of Cloud Foundry. */
 function mountOptionsOf(order: NfsMountSpec | SmbMountSpec): string[] {
   const { args } = mountCommand(order, '/');
   return (args[args.indexOf('-o') + 1] ?? '').split(',');
@@ -187,10 +193,10 @@ function mountOptionsOf(order: NfsMountSpec | SmbMountSpec): string[] {
 
 const claimOf = ({ name }: Place): Manifest => ({ persistentVolumeClaim: { claimName: name } });
 
-/** A share has no size: the claim asks for what the volume says. */
+/** A share has no size. The claim requests the same size as the volume has. */
 const size = { storage: '1Gi' };
 
-/** A PersistentVolume for this claim alone, and the claim. The share outlives both. */
+/** Returns a PersistentVolume that only this claim can use, and the claim. The share survives both. */
 function persistent({ name, choice }: Place, csi: Manifest, mountOptions: readonly string[]): Manifest[] {
   const { namespace } = choice;
   const accessModes = ['ReadWriteMany'];

@@ -1,13 +1,13 @@
 import type { OptionType } from './option-type.ts';
 
 const longest = 1024;
-/** What a container needs for itself. */
+/** Top-level directories that a container needs for itself. */
 const ofTheKernel = ['proc', 'sys', 'dev'];
 
-/** Cloud Foundry unpacks an app's droplet there. */
+/** The directory into which Cloud Foundry unpacks the app's droplet. */
 const ofTheApp = '/home/vcap/app';
 
-/** A folder in the app's container: absolute, without `.`, `..` and empty parts. */
+/** A directory in the app's container: an absolute path without `.`, `..` and empty parts. */
 export const containerDir: OptionType = {
   parse: (value) => {
     const fault = {

@@ -1,9 +1,9 @@
 import { choice, text } from './option-type.ts';
 
-/** Versions of NFS; `4` lets server and client agree on a minor one. */
+/** A version of NFS. With `4`, server and client negotiate the minor version. */
 export const nfsVersion = choice(['3', '3.0', '4', '4.0', '4.1', '4.2']);
 
-/** Versions of SMB. */
+/** A version of SMB. */
 export const smbVersion = choice(['1.0', '2.0', '2.1', '3', '3.0', '3.1.1'], { '1': '1.0', '2': '2.0' });
 
 /** The name of a user in a directory (LDAP). */
@@ -13,11 +13,15 @@ export const directoryUser = text(
   'a name without comma, control characters and leading dash',
 );
 
-/** An empty password passes on servers that take it for an anonymous user (RFC 4513, 5.1.2). */
+/**
+ * Rejects an empty password: many LDAP servers treat it as an anonymous bind, which succeeds (RFC 4513,
+ * 5.1.2).
+ */
 export const directoryPassword = text(/^[^\p{Cc}]+$/u, 1024, 'a text without control characters');
 
 /**
- * mount.cifs takes what follows a percent sign for the password, and what precedes a slash for the domain.
+ * A user name without `%` and slashes: in mount.cifs `user%password` and `domain/user` have a special
+ * meaning.
  */
 export const smbUser = text(
   /^[^\p{Cc}\p{Zl}\p{Zp},%/\\-][^\p{Cc}\p{Zl}\p{Zp},%/\\]*$/u,

@@ -1,16 +1,16 @@
-/** A value as mounts need it: a text, or whether a flag is set. */
+/** A value in the form that mounts need: a string, or a boolean for a flag. */
 export type OptionValue = string | boolean;
 
-/** What became of one value that a user gave; a fault says what the value has to be, and never quotes it. */
+/** The result of parsing a user's value. An error says what the value must be, and never quotes it. */
 export type ParsedOption = { readonly value: OptionValue } | { readonly fault: string };
 
-/** One kind of value: how it is read, and the JSON schema (draft-04) of it for the catalog. */
+/** A type of values: its parser, and its JSON schema (draft-04) for the catalog. */
 export interface OptionType {
   parse(value: unknown): ParsedOption;
   readonly schema: Readonly<Record<string, unknown>>;
 }
 
-/** A flag: true, false, or one of these as a text. */
+/** A flag: true, false, 'true' or 'false'. */
 export const flag: OptionType = {
   parse: (value) => {
     if (value === true || value === 'true') return { value: true };
@@ -20,7 +20,7 @@ export const flag: OptionType = {
   schema: { enum: [true, false, 'true', 'false'] },
 };
 
-/** 4294967295 is -1 to the kernel, and 0 is root. */
+/** The kernel treats 4294967295 as -1, and 0 is root. */
 const lastId = 4_294_967_294;
 
 /** A uid or gid of a user on the file server. */
@@ -36,7 +36,10 @@ export const userId: OptionType = {
   schema: { type: ['integer', 'string'], pattern: '^[0-9]{1,10}$', minimum: 1, maximum: lastId },
 };
 
-/** One of a few texts. A number is taken for the text that `numbers` has for it, or for its own. */
+/**
+ * Returns the type for one of a few strings. A number becomes the string that `numbers` has for it, or its
+ * own digits.
+ */
 export function choice(texts: readonly string[], numbers: Readonly<Record<string, string>> = {}): OptionType {
   return {
     parse: (value) => {
@@ -49,7 +52,10 @@ export function choice(texts: readonly string[], numbers: Readonly<Record<string
   };
 }
 
-/** A text that a pattern holds, of at most `longest` characters. `what` completes "must be ...". */
+/**
+ * Returns the type for a string that matches a pattern and has at most `longest` characters. `what` completes
+ * "must be ...".
+ */
 export function text(pattern: RegExp, longest: number, what: string): OptionType {
   return {
     parse: (value) =>

@@ -3,23 +3,24 @@ import { containerDir } from './container-dir.ts';
 import type { JsonObject } from '../../platform/fields.ts';
 import { Fields, isObject } from '../../platform/fields.ts';
 
-/** A volume that an app gets, as a binding says (OSBAPI 2.17, Volume Mounts Object). */
+/** A volume of an app in the response to a bind (OSBAPI 2.17, Volume Mounts Object). */
 export interface VolumeMount {
   readonly driver: string;
   readonly volumeId: string;
-  /** Absolute, without `.`, `..` and links of the text's own. */
+  /** An absolute path without `.` and `..`. It may still lead through links in the container. */
   readonly containerDir: string;
   readonly isReadOnly: boolean;
-  /** For the driver; it may hold a password. */
+  /** The options for the driver. They may contain a password. */
   readonly config: JsonObject;
 }
 
 const longest = 4096;
 
 /**
- * Reads the answer to a bind, or a list of such answers, in JSON. VOLUME_MOUNT_INVALID with all faults; two
- * mounts for one folder of the container, or for one inside the other, are one of them: Cloud Controller also
- * hands over the mounts of superseded bindings, and which of the two an app then sees would be chance.
+ * Parses the response to a bind, or a list of such responses, in JSON. Throws VOLUME_MOUNT_INVALID with all
+ * errors. It is an error if two mounts have the same directory of the container, or one is inside the other:
+ * Cloud Controller also passes the mounts of superseded bindings, and the mount order would decide which one
+ * the app sees.
  */
 export function parseVolumeMounts(text: string): readonly VolumeMount[] {
   const faults: string[] = [];
@@ -42,7 +43,7 @@ function answersOf(text: string): readonly JsonObject[] {
     const answers: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (answers.every(isObject)) return answers;
   } catch (error) {
-    // its message has a part of the text, which may be a password
+    // the parser's message quotes the text, which may contain a password
     if (!(error instanceof SyntaxError)) throw error;
   }
   throw new ProductError(

@@ -3,15 +3,15 @@ import type { OptionType, ParsedOption } from './option-type.ts';
 
 const longest = 1024;
 const hostName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?$/u;
-/** A comma would end an option, and a leading dash of a source would begin one. */
+/** A comma would end an option, and a source with a leading dash would be parsed as an option. */
 const forbidden = /[\p{Cc}\p{Zl}\p{Zp},\\]/u;
 
-/** Windows takes dots and blanks from the end of a name. */
+/** Parts with `..`, also with trailing dots and spaces, which Windows strips from names. */
 const upwards = /^\.[. ]+$/u;
 
 /**
- * A share of an NFS server as `host/path`, the form that the old broker stored. Takes `host:/path` and
- * `[IPv6]:/path`, too.
+ * A share of an NFS server, parsed to `host/path`, the form that the old broker stored. `host:/path` and
+ * `[IPv6]:/path` are valid, too.
  */
 export const nfsShare: OptionType = {
   parse: (value) => {
@@ -25,8 +25,8 @@ export const nfsShare: OptionType = {
 };
 
 /**
- * A share of an SMB server as `//host/share[/path]`. Takes backslashes, too, and an IPv6 address in
- * brackets.
+ * A share of an SMB server, parsed to `//host/share[/path]`. Backslashes are valid, too, and an IPv6 address
+ * in brackets.
  */
 export const smbShare: OptionType = {
   parse: (value) => {
@@ -34,7 +34,7 @@ export const smbShare: OptionType = {
     if (typeof value !== 'string' || value.length > longest) return fault;
     const [, host, path] = /^\/\/([^/]+)(\/[^/].*)$/su.exec(value.replaceAll('\\', '/')) ?? [];
     if (host === undefined || path === undefined) return fault;
-    // mount.cifs resolves an address without brackets
+    // mount.cifs needs an IPv6 address without brackets
     const name = /^\[(.*)\]$/u.exec(host)?.[1] ?? host;
     if (!(isIPv6(name) || (name === host && hostName.test(host)))) return fault;
     return checkedPath(path, `//${name.toLowerCase()}${path}`);
@@ -42,7 +42,7 @@ export const smbShare: OptionType = {
   schema: { type: 'string', minLength: 1, maxLength: longest },
 };
 
-/** The server in a parsed share, as a name or an address without brackets. */
+/** Returns the server of a parsed share: a name, or an address without brackets. */
 export function hostOfShare(share: string): string {
   const [, bracketed, plain = ''] = /^(?:\/\/)?(?:\[([^\]]*)\]|([^/]*))/u.exec(share) ?? [];
   return bracketed ?? plain;

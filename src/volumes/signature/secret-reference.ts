@@ -1,10 +1,14 @@
 /**
- * The place of a secret that the driver reads when it mounts; it stands in `mount_config` as the password.
+ * A reference to a secret that the driver reads when it mounts. `mount_config` contains it instead of the
+ * password.
  */
 export interface SecretReference {
-  /** `file`: a file on the cell that has the secret and nothing else, apart from one newline at its end. */
+  /** `file` is a file on the cell that contains only the secret and at most one newline at its end. */
   readonly store: 'credhub' | 'file';
-  /** The name of a credential, or an absolute path: parts of letters, digits, dots, dashes, underscores. */
+  /**
+   * The name of a credential, or an absolute path. Its parts have letters, digits, dots, dashes and
+   * underscores.
+   */
   readonly name: string;
 }
 
@@ -13,7 +17,8 @@ const form = new RegExp(String.raw`^\(\((credhub|file):((?:/${part})+)\)\)$`, 'u
 const relative = new RegExp(`^${part}(?:/${part})*$`, 'u');
 
 /**
- * The reference that a password is, as in `((credhub:/volumes/team/photos))`; undefined: it is a password.
+ * Parses a password such as `((credhub:/volumes/team/photos))`. Returns undefined if it is not a reference,
+ * but the password itself.
  */
 export function parseSecretReference(password: string): SecretReference | undefined {
   const [, store, name] = form.exec(password) ?? [];
@@ -24,11 +29,11 @@ export function parseSecretReference(password: string): SecretReference | undefi
 export const formatSecretReference = ({ store, name }: SecretReference): string => `((${store}:${name}))`;
 
 /**
- * Whether a path can follow a prefix in the name of a reference: it has no empty part and none with a dot
- * first.
+ * Returns true if a path can follow a prefix in the name of a reference: it has no empty parts and no leading
+ * dots.
  */
 export const isSecretPath = (path: string): boolean => relative.test(path);
 
-/** Whether the name lies below a prefix: the driver reads no secret outside of its own one. */
+/** Returns true if the name is below a prefix. The driver reads no secret outside of its own prefix. */
 export const isBelowPrefix = ({ name }: SecretReference, prefix: string): boolean =>
   name.startsWith(`${prefix.replace(/\/+$/u, '')}/`);

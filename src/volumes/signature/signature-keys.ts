@@ -1,16 +1,16 @@
 import type { KeyObject } from 'node:crypto';
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
 
-/** The broker's key. */
+/** The private key of the broker. */
 export interface SigningKey {
   readonly id: string;
   readonly key: KeyObject;
 }
 
-/** The driver's keys by their ids: two or more while the broker's key is being replaced. */
+/** The driver's public keys by their ids. There are several while the broker's key is being replaced. */
 export type PublicKeys = ReadonlyMap<string, KeyObject>;
 
-/** Reads what `openssl genpkey -algorithm ed25519` writes. The fault does not quote it. */
+/** Parses the output of `openssl genpkey -algorithm ed25519`. The error does not quote it. */
 export function readSigningKey(pem: string): SigningKey | { readonly fault: string } {
   const key = ed25519(() => createPrivateKey(pem));
   if (key === undefined)
@@ -18,7 +18,7 @@ export function readSigningKey(pem: string): SigningKey | { readonly fault: stri
   return { id: keyId(createPublicKey(key)), key };
 }
 
-/** Reads one public key or several, one after the other, each as `openssl pkey -pubout` writes it. */
+/** Parses one or more concatenated public keys, each as `openssl pkey -pubout` writes it. */
 export function readPublicKeys(pems: string): PublicKeys | { readonly fault: string } {
   const blocks = pems.match(/-----BEGIN PUBLIC KEY-----[^-]*-----END PUBLIC KEY-----/gu) ?? [];
   const rest = blocks.reduce((text, block) => text.replace(block, ''), pems);
@@ -34,12 +34,15 @@ function ed25519(read: () => KeyObject): KeyObject | undefined {
     const key = read();
     return key.asymmetricKeyType === 'ed25519' ? key : undefined;
   } catch {
-    // whatever OpenSSL says about a text that is no key may quote it
+    // OpenSSL's error for text that is not a key may quote the text
     return undefined;
   }
 }
 
-/** Short, as it is a part of a file name; a key that has another one's id only fails to verify. */
+/**
+ * Returns the id of a key. It is short, because it becomes part of a file name. A collision is harmless:
+ * verification fails.
+ */
 const keyId = (key: KeyObject): string =>
   createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))

@@ -47,7 +47,7 @@ test('what the broker signed is verified, and is one part of a path on every cel
       });
       const parts = readVolumeId(volumeId);
       assert.deepEqual([parts?.instanceId, parts?.appGuid, parts?.keyId], [instanceId, appGuid, key.id]);
-      // volman replaces the underscore, and joins by it
+      // volman replaces underscores, and joins the ids with one
       assert.match(volumeId, /^[A-Za-z0-9.-]+$/u);
       assert.ok(`${volumeId}_${'c'.repeat(36)}_mapfs`.length <= 255);
       assert.ok(!volumeId.includes('..'));

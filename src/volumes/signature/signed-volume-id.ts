@@ -2,7 +2,7 @@ import { sign, verify } from 'node:crypto';
 import { parseSecretReference } from './secret-reference.ts';
 import type { PublicKeys, SigningKey } from './signature-keys.ts';
 
-/** What a signature covers, beside the instance and the app. */
+/** The mount that a signature covers, apart from the options. */
 export interface SignedMount {
   readonly instanceId: string;
   readonly appGuid: string;
@@ -18,7 +18,10 @@ export interface SignedVolumeId {
   readonly signature: Buffer;
 }
 
-/** `why` is for the developer of the app, and has no secret. */
+/**
+ * The reason why a volume counts as not signed. `why` is for the developer of the app, and contains no
+ * secret.
+ */
 export interface SignatureRefusal {
   readonly refused: 'unsigned' | 'unknown key' | 'changed';
   readonly why: string;
@@ -26,29 +29,29 @@ export interface SignatureRefusal {
 
 type MountConfig = Readonly<Record<string, unknown>>;
 
-/** 64 bytes to the base 36. */
+/** The length of 64 bytes in base 36. */
 const signatureLength = 100;
 /**
- * GUIDs of Cloud Foundry. A path part of a driver is `<volume id>_<container guid>_mapfs`, 255 bytes at most.
+ * GUIDs of Cloud Foundry. A driver's file name is `<volume id>_<container guid>_mapfs`, 255 bytes at most.
  */
 const guid = '[A-Za-z0-9][A-Za-z0-9-]{0,35}';
 const form = new RegExp(`^(${guid})\\.s1\\.(${guid})\\.([0-9a-f]{8})\\.([0-9a-z]{${signatureLength}})$`, 'u');
 const isGuid = new RegExp(`^${guid}$`, 'u');
 
-/** Whether an id of an instance or app can be a part of a signed volume id. */
+/** Returns true if the id of an instance or app can be part of a signed volume id. */
 export const isSignable = (id: string): boolean => isGuid.test(id);
 
 /**
- * The volume id of a mount, `INSTANCE.s1.APP.KEY.SIGNATURE`: letters, digits, dots and dashes, at most 187 of
- * them. The ids have to be `isSignable`, and `mountConfig` has to have texts, with the folder in the
- * container as `mount`.
+ * Returns the signed volume id of a mount, `INSTANCE.s1.APP.KEY.SIGNATURE`: at most 187 letters, digits, dots
+ * and dashes. The ids must be `isSignable`. The values of `mountConfig` must be strings; `mount` must be the
+ * directory in the container.
  */
 export function signVolumeId(mount: SignedMount, mountConfig: MountConfig, { id, key }: SigningKey): string {
   const signature = sign(null, signedText(mount, mountConfig), key);
   return `${mount.instanceId}.s1.${mount.appGuid}.${id}.${toBase36(signature)}`;
 }
 
-/** The parts of a signed volume id; undefined for any other one. */
+/** Returns the parts of a signed volume id, or undefined for any other id. */
 export function readVolumeId(volumeId: string): SignedVolumeId | undefined {
   const [, instanceId, appGuid, keyId, text] = form.exec(volumeId) ?? [];
   if (instanceId === undefined || appGuid === undefined || keyId === undefined || text === undefined)
@@ -58,8 +61,9 @@ export function readVolumeId(volumeId: string): SignedVolumeId | undefined {
 }
 
 /**
- * Whether the broker signed this volume with this configuration. Keys that begin with an underscore are the
- * cell's own: they are not covered. The text of a password is not covered either; see `signedText`.
+ * Returns the mount if the broker signed this volume with this configuration, otherwise the reason. The
+ * signature does not cover keys that begin with an underscore, which belong to the cell, nor the text of a
+ * password; see `signedText`.
  */
 export function verifyVolumeId(
   volumeId: string,
@@ -90,9 +94,9 @@ export function verifyVolumeId(
 }
 
 /**
- * The text that is signed: JSON of a list, with the options in the order of their keys. A password counts as
- * null: everyone who has the public key could try passwords against the signature. A reference to a secret
- * is covered, as it says which secret the driver hands to the server.
+ * Returns the text to sign: a JSON list, with the options sorted by key. Passwords are replaced by null:
+ * otherwise anyone with the public key could brute-force them against the signature. References to secrets
+ * are covered, because they decide which secret the driver sends to the server.
  */
 function signedText(mount: SignedMount, mountConfig: MountConfig): Buffer {
   const options = Object.entries(mountConfig)
@@ -111,7 +115,7 @@ const toBase36 = (bytes: Buffer): string =>
     .toString(36)
     .padStart(signatureLength, '0');
 
-/** undefined for a number of more than 64 bytes. */
+/** Returns undefined for a number of more than 64 bytes. */
 function fromBase36(text: string): Buffer | undefined {
   let number = 0n;
   for (const digit of text) number = number * 36n + BigInt(Number.parseInt(digit, 36));

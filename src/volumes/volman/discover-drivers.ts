@@ -6,20 +6,20 @@ import { parsePathSegment } from '../../platform/path-segment.ts';
 import { invalid, parseDriverSpec, specKinds } from './driver-spec.ts';
 import type { DriverSpec, SpecFile, SpecKind } from './driver-spec.ts';
 
-/** More than any spec file has. */
+/** Maximum bytes. Spec files are much smaller. */
 const largest = 64 * 1024;
 
-/** The drivers of the folders, and what was not used of them. */
+/** The drivers of the directories, and the reasons why files were ignored. */
 export interface Discovery {
   readonly specs: readonly DriverSpec[];
   readonly refusals: readonly string[];
 }
 
 /**
- * Reads the spec files of the folders. Of a name the first hit counts, and a wrong file is none: folder by
- * folder, json before spec before sock. Every user can write in that folder (mode 777 on a BOSH cell), and a
- * driver gets passwords: files of other users than root and our own are refused, and those that others can
- * write.
+ * Reads the spec files of the directories. The first valid spec file of a name wins, directory by directory,
+ * json before spec before sock. Invalid files are skipped. Every user can write to such a directory (mode 777
+ * on a BOSH cell), and a driver gets passwords. So files are ignored if they belong to another user than root
+ * or this one, or if others can write to them.
  */
 export async function discoverDrivers(folders: readonly string[]): Promise<Discovery> {
   const specs = new Map<string, DriverSpec>();
@@ -47,7 +47,10 @@ export async function discoverDrivers(folders: readonly string[]): Promise<Disco
   return { specs: [...specs.values()], refusals };
 }
 
-/** A socket is opened by its path at each call: who can replace it there would get the passwords. */
+/**
+ * Rejects a socket that other users could replace. The path is opened for each call, so another user's socket
+ * would get the passwords.
+ */
 async function checkSocketFolder(path: string, folder: string): Promise<void> {
   const { uid, mode } = await stat(folder);
   const isSticky = (mode & 0o1000) !== 0;
@@ -58,7 +61,7 @@ async function checkSocketFolder(path: string, folder: string): Promise<void> {
   );
 }
 
-/** Sorted; a folder that is not there has no drivers yet. */
+/** Returns the sorted entries, or an empty list if the directory does not exist: it has no drivers then. */
 async function entriesOf(folder: string): Promise<readonly string[]> {
   try {
     return (await readdir(folder)).toSorted();
@@ -109,7 +112,7 @@ function checkOwner(path: string, found: Found, kind: SpecKind): void {
     throw invalid(path, `is no ${kind === 'sock' ? 'socket' : 'regular file'}`);
   if (found.uid !== 0 && found.uid !== process.geteuid?.())
     throw invalid(path, `belongs to user ${found.uid}, who would get the passwords of volumes`);
-  // a socket that others may connect to is a driver all the same
+  // only the owner of a socket matters: other users may be allowed to connect to it
   if (kind !== 'sock' && (found.mode & 0o022) !== 0)
     throw invalid(path, 'can be written by others, who would get the passwords of volumes');
 }

@@ -6,28 +6,27 @@ import { isAbsolute, normalize } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { DriverSpec } from './driver-spec.ts';
 
-/** Seconds that a driver has for its answer. */
+/** Timeouts of calls to a driver in seconds. */
 export interface DriverDeadlines {
-  /** Activate, List, Create and Remove. */
+  /** For Activate, List and Create. */
   readonly short: number;
-  /** Mount and Unmount: a driver has deadlines of its own for them, which are to end first. */
+  /** For Mount, Unmount and Remove. It must be longer than the driver's own timeouts for them. */
   readonly mount: number;
 }
 
-/** A volume as a driver lists it; not mounted where `mountCount` is 0. */
+/** A volume in the list of a driver. It is not mounted if `mountCount` is 0. */
 export interface DriverVolume {
   readonly name: string;
   readonly mountCount: number;
 }
 
-/** Of an answer; a list of ten thousand volumes has two. */
+/** Maximum bytes of a response. A list of ten thousand volumes has about 2 MiB. */
 const mostBytes = 16 * 1024 * 1024;
 const longestShown = 500;
 
 /**
- * Calls a driver by Docker's protocol for volume plugins. Each call has a connection of its own and a
- * deadline, and ends with one of the errors DRIVER_UNREACHABLE, DRIVER_REFUSED (a reason for the app's
- * developer) or DRIVER_FAILED.
+ * Calls a driver with Docker's volume plugin protocol. Each call has its own connection and timeout. Calls
+ * reject with DRIVER_UNREACHABLE, DRIVER_REFUSED (the reason is for the app's developer) or DRIVER_FAILED.
  */
 export class DriverClient {
   readonly #spec: DriverSpec;
@@ -48,7 +47,7 @@ export class DriverClient {
     await this.#call('/VolumeDriver.Create', { Name: name, Opts: options }, this.#deadlines.short);
   }
 
-  /** Resolves with the path at which the volume is mounted. `id`: Docker's, of who mounts. */
+  /** Returns the path at which the volume is mounted. `id` is Docker's id of the client that mounts. */
   async mount(name: string, id: string): Promise<string> {
     const route = '/VolumeDriver.Mount';
     const { Mountpoint: path } = await this.#call(route, { Name: name, ID: id }, this.#deadlines.mount);
@@ -68,7 +67,7 @@ export class DriverClient {
   async list(): Promise<readonly DriverVolume[]> {
     const route = '/VolumeDriver.List';
     const { Volumes: volumes } = await this.#call(route, {}, this.#deadlines.short);
-    // Go writes a list without entries as null
+    // Go writes an empty list as null
     const entries: readonly unknown[] | undefined = Array.isArray(volumes) ? volumes : [];
     return entries.map((entry) => {
       const { Name: name, MountCount: count = 0 }: Record<string, unknown> = { ...(entry as object) };
@@ -152,7 +151,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** A reason that developers may read is an object in JSON, as text. */
+/** Returns the error of a driver. If developers may read the reason, it is a JSON object in a string. */
 function driverError(driver: string, reason: string): ProductError {
   const safe = parseObject(reason)?.['SafeDescription'];
   if (typeof safe === 'string' && safe !== '') return new ProductError('DRIVER_REFUSED', shortened(safe));

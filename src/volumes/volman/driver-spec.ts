@@ -2,13 +2,13 @@ import { isIP } from 'node:net';
 import { isAbsolute, normalize } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 
-/** Where a volume driver is, as its spec file says. */
+/** The address of a volume driver, from its spec file. */
 export interface DriverSpec {
   readonly name: string;
   readonly address: DriverAddress;
-  /** Both sides show a certificate. */
+  /** The settings for mutual TLS. */
   readonly tls: DriverTls | undefined;
-  /** The driver has a volume for each container, so that none is shared. */
+  /** If true, the driver has a separate volume for each container, and none is shared. */
   readonly hasUniqueVolumeIds: boolean;
 }
 
@@ -20,15 +20,15 @@ export interface DriverTls {
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
-  /** False: the certificate has to be signed by the CA, but may be of another name. */
+  /** If false, the certificate must be signed by the CA but may be for another name. */
   readonly checksName: boolean;
 }
 
-/** The kinds of spec files, in the order in which they are looked for. */
+/** The kinds of spec files, in the order of their precedence. */
 export const specKinds = ['json', 'spec', 'sock'] as const;
 export type SpecKind = (typeof specKinds)[number];
 
-/** A spec file as it was found; `text` is '' for a socket. */
+/** The content of a spec file. `text` is '' for a socket. */
 export interface SpecFile {
   readonly name: string;
   readonly kind: SpecKind;
@@ -36,7 +36,10 @@ export interface SpecFile {
   readonly text: string;
 }
 
-/** Reads a spec file as volman does: the name is the file's, whatever its text says. DRIVER_SPEC_INVALID. */
+/**
+ * Parses a spec file as volman does: the driver's name is that of the file, even if the text has another.
+ * Throws DRIVER_SPEC_INVALID.
+ */
 export function parseDriverSpec(file: SpecFile): DriverSpec {
   const { name, kind, path, text } = file;
   if (kind === 'json') return parseJson(file);
@@ -83,7 +86,7 @@ function parseTls(value: unknown, path: string): DriverTls {
   };
 }
 
-/** A URL, `HOST:PORT`, `unix:///path`, or the path of a socket. */
+/** Parses a URL, `HOST:PORT`, `unix:///path`, or the path of a socket. */
 function parseAddress(text: string, path: string): DriverAddress {
   const socketPath = text.startsWith('unix://') ? text.slice('unix://'.length) : text;
   if (isAbsolute(socketPath) && normalize(socketPath) === socketPath) return { socketPath };

@@ -10,7 +10,7 @@ import { Volman } from './volman.ts';
 const attacker = 65_534;
 const skip = process.geteuid?.() === 0 ? false : 'only root can give files to another user';
 
-// the folder of spec files has mode 777, and a driver is sent the passwords of volumes
+// the directory of spec files has mode 777, and a driver gets the passwords of volumes
 test('a driver of another user is sent nothing, though its spec file comes first', { skip }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'volman-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -41,7 +41,7 @@ test('a driver of another user is sent nothing, though its spec file comes first
     assert.ok(logged.some((line) => line.includes(`${join(folder, name)}' belongs to user ${attacker}`)));
 });
 
-// who can write there removes the socket and listens in its place, after its owner was looked at
+// a user who can write there can remove the socket after its owner was checked, and listen instead
 test('no driver is called by a socket that another user can replace', { skip }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'volman-'));
   t.after(() => rm(folder, { recursive: true }));

@@ -16,7 +16,7 @@ interface Cell {
   readonly logged: string[];
   readonly measured: string[];
   readonly driver: (options?: SmallDriverOptions) => Promise<SmallDriver>;
-  /** A driver with a json spec file, of unique volume ids. */
+  /** Starts a driver with a json spec file and unique volume ids. */
   readonly listed: (name: string) => Promise<SmallDriver>;
   readonly write: (file: string, content: string | object) => Promise<void>;
 }
@@ -158,13 +158,13 @@ test('a driver that fails at a rescan stays, and follows its new address (B18, B
   assert.deepEqual(volman.listDrivers(), []);
   await volman.release(order);
   assert.equal(first.volumes.size, 0);
-  // restarted on another port, with the volumes of before
+  // the driver has restarted on another port, with the same volumes
   const second = await listed('nfsv3driver');
   second.volumes.set('a=b_c=d', { count: 1, options: {} });
   await volman.scan();
   await volman.release(order);
   assert.equal(second.volumes.size, 0);
-  // a driver that stops removes its file: nothing new is mounted, but it can be unmounted
+  // a driver that stops removes its spec file: new mounts are rejected, but unmounts still work
   await volman.mount(order, {});
   await rm(join(folder, 'nfsv3driver.json'));
   await volman.scan();
@@ -218,7 +218,7 @@ test('a volume of a container that was killed is released, once and again', asyn
   const driver = await listed('nfsv3driver');
   await volman.scan();
   await volman.release(order);
-  // killed between Create and Mount, after Mount, and after a Mount that was asked for twice
+  // killed between Create and Mount, after Mount, and after a repeated Mount
   for (const count of [0, 1, 2]) {
     driver.volumes.set('a=b_c=d', { count, options: {} });
     await volman.release(order);

@@ -6,21 +6,21 @@ import type { DriverSpec } from './driver-spec.ts';
 import { volumeName } from './volume-name.ts';
 import type { VolumeOwner } from './volume-name.ts';
 
-/** What volman measures, by the names that it has on a Diego cell. */
+/** The metrics of volman, with their names on a Diego cell. */
 export interface VolmanMetrics {
   count(name: string): void;
   time(name: string, milliseconds: number): void;
 }
 
 export interface VolmanPorts {
-  /** With spec files, in the order of `volman_driver_paths`. */
+  /** The directories of spec files, in the order of `volman_driver_paths`. */
   readonly folders: readonly string[];
-  /** Drivers mount below these; another path is refused. */
+  /** Drivers must mount below these directories. */
   readonly mountFolders: readonly string[];
   readonly deadlines: DriverDeadlines;
   readonly metrics: VolmanMetrics;
   readonly log: (line: string) => void;
-  /** Milliseconds. */
+  /** Returns milliseconds. */
   readonly clock: () => number;
 }
 
@@ -31,7 +31,7 @@ export interface VolumeOrder extends VolumeOwner {
 interface KnownDriver {
   readonly spec: DriverSpec;
   readonly client: DriverClient;
-  /** Its spec file was there and it answered, at the last scan. */
+  /** True if at the last scan its spec file existed and it responded. */
   readonly isActive: boolean;
   readonly isListed: boolean;
 }
@@ -39,8 +39,8 @@ interface KnownDriver {
 const mostUnmountsAtOnce = 8;
 
 /**
- * The volume manager of a cell: knows the drivers, and mounts and unmounts through them. A driver that was
- * found once stays known, so that its volumes can be unmounted, whatever a later scan finds.
+ * The volume manager of a cell: it discovers drivers, and mounts and unmounts through them. A driver that was
+ * found once stays known even if a later scan does not find it, so that its volumes can be unmounted.
  */
 export class Volman {
   readonly #ports: VolmanPorts;
@@ -51,12 +51,12 @@ export class Volman {
     this.#ports = ports;
   }
 
-  /** Drivers mount below these. */
+  /** The directories below which drivers must mount. */
   get mountFolders(): readonly string[] {
     return this.#ports.mountFolders;
   }
 
-  /** Looks for drivers and activates them. What fails is logged; no driver is lost by it. */
+  /** Discovers drivers and activates them. Errors are logged; no known driver is lost because of them. */
   async scan(): Promise<void> {
     this.#scanning ??= this.#scan().finally(() => {
       this.#scanning = undefined;
@@ -64,7 +64,7 @@ export class Volman {
     await this.#scanning;
   }
 
-  /** Names of the drivers on which a container can be placed. */
+  /** Returns the names of the drivers for which a container can be placed on this cell. */
   listDrivers(): readonly string[] {
     return [...this.#drivers]
       .filter(([, { isActive, isListed }]) => isActive && isListed)
@@ -73,8 +73,8 @@ export class Volman {
   }
 
   /**
-   * Mounts a volume for a container and resolves with its path on this machine. After an error the driver may
-   * have it mounted: call `release`.
+   * Mounts a volume for a container and returns its path on this machine. After an error it may be mounted:
+   * call `release`.
    */
   async mount(order: VolumeOrder, options: object): Promise<string> {
     return this.#measured('Mount', order.driver, async () => {
@@ -90,14 +90,15 @@ export class Volman {
     });
   }
 
-  /** Throws what `mount` would throw without asking a driver: DRIVER_NOT_FOUND, VOLUME_MOUNT_INVALID. */
+  /** Throws the errors of `mount` that need no call to a driver: DRIVER_NOT_FOUND, VOLUME_MOUNT_INVALID. */
   refuseUnmountable(order: VolumeOrder): void {
     this.#mountable(order);
   }
 
   /**
-   * Lets go of a volume that may or may not be mounted for that container: after a failed mount, or one of a
-   * process that was killed. A volume of its own is gone then, however often it was mounted.
+   * Releases a volume that may be mounted for a container: after a failed mount, or after the process that
+   * mounted it was killed. If the driver has a separate volume for each container, the volume is removed
+   * regardless of its mount count.
    */
   async release(order: VolumeOrder): Promise<void> {
     await this.#measured('Unmount', order.driver, async () => {
@@ -111,8 +112,8 @@ export class Volman {
   }
 
   /**
-   * Unmounts and removes every volume of every driver, as at the start of a cell whose containers are gone.
-   * What could not be removed is named in the result.
+   * Unmounts and removes all volumes of all drivers, as at the start of a cell, when no container is running.
+   * Returns an error for each volume that could not be removed.
    */
   async purge(): Promise<readonly string[]> {
     const left = await Promise.all([...this.#drivers.values()].map((driver) => this.#purgeDriver(driver)));
@@ -196,7 +197,10 @@ export class Volman {
   }
 }
 
-/** Unmounts as often as the driver counts; what then is left, its Remove unmounts whatever the count. */
+/**
+ * Unmounts as often as the driver's mount count. If the volume still exists, calls Remove, which unmounts
+ * regardless of the count.
+ */
 async function removeVolume(client: DriverClient, name: string, mountCount: number): Promise<void> {
   const isThere = async (): Promise<boolean> => (await client.list()).some((volume) => volume.name === name);
   let failure: Error | undefined;

@@ -1,16 +1,17 @@
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 
-/** Of whom a volume is. */
+/** The volume id and the container that a volume is for. */
 export interface VolumeOwner {
   readonly volumeId: string;
   readonly containerId: string;
 }
 
 /**
- * The name of a volume at its driver. Where the driver has a volume for each container, `_` stands between
- * the two ids and for itself has `=` (code.cloudfoundry.org/dockerdriver/utils). VOLUME_MOUNT_INVALID for
- * what cannot be a file's name: drivers make folders of it.
+ * Returns the name of a volume for its driver. If the driver has a separate volume for each container, the
+ * name is the two ids with `_` between them, and `=` instead of each `_` in them
+ * (code.cloudfoundry.org/dockerdriver/utils). Throws VOLUME_MOUNT_INVALID if it is not a valid file name,
+ * because drivers create directories with it.
  */
 export function volumeName({ volumeId, containerId }: VolumeOwner, isUnique: boolean): string {
   const half = (text: string): string => text.replaceAll('_', '=');

@@ -1,4 +1,4 @@
-/** What the broker answers to one request: a status of OSBAPI 2.17 and the JSON body. */
+/** The response of the broker to one request: a status of OSBAPI 2.17 and the JSON body. */
 export interface BrokerResponse {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
@@ -17,14 +17,16 @@ export type BrokerErrorCode =
   | 'StoreUnavailable'
   | 'InternalError';
 
-/** An answer that refuses; `description` names what is wrong and what to do, and holds no secret. */
+/**
+ * Returns an error response. `description` names the error and what to do about it, and contains no secret.
+ */
 export function errorResponse(status: number, error: BrokerErrorCode, description: string): BrokerResponse {
   return { status, body: { error, description } };
 }
 
 /**
- * A request that cannot be met as it is. Never 422 for parameters: Cloud Controller takes that for a fault
- * of the broker, and deletes what it thinks was made.
+ * Returns a response for an invalid request. Parameter errors never get 422: Cloud Controller treats 422 as
+ * an error of the broker and starts orphan mitigation, which deletes what the request may have created.
  */
 export const badRequest = (description: string): BrokerResponse =>
   errorResponse(400, 'InvalidRequest', description);

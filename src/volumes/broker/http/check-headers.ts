@@ -2,15 +2,15 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { BrokerResponse } from './answer.ts';
 import { badRequest, errorResponse } from './answer.ts';
 
-/** Who may call, and the passwords that are good: two of them while one is being replaced. */
+/** The credentials of the platform. There are two passwords while one is being replaced. */
 export interface BasicAuth {
   readonly username: string;
   readonly passwords: readonly string[];
 }
 
 /**
- * undefined where the header names the user and one of the passwords. Takes as long for a wrong one as for
- * a right one.
+ * Returns undefined if the header has the user name and one of the passwords, otherwise a 401. Compares in
+ * constant time.
  */
 export function checkAuthorization(
   header: string | undefined,
@@ -31,7 +31,7 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 const minApiMinorVersion = 13;
 
-/** undefined where the header names a version of the API that this broker speaks: 2.13 and up. */
+/** Returns undefined if the header names a supported API version (2.13 or a later 2.x), otherwise a 412. */
 export function checkApiVersion(header: string | undefined): BrokerResponse | undefined {
   const minor = Number(/^2\.([0-9]{1,4})$/u.exec(header ?? '')?.[1] ?? -1);
   if (minor >= minApiMinorVersion) return undefined;
@@ -42,7 +42,7 @@ export function checkApiVersion(header: string | undefined): BrokerResponse | un
   return errorResponse(412, 'UnsupportedApiVersion', description);
 }
 
-/** Who asked the platform for a change, for the log. */
+/** The user who requested the change from the platform. It is used only in the log. */
 export interface OriginatingIdentity {
   readonly platform: string;
   readonly userId: string | undefined;
@@ -52,7 +52,7 @@ export type ParsedIdentity =
   | { readonly identity: OriginatingIdentity | undefined }
   | { readonly refused: BrokerResponse };
 
-/** Reads X-Broker-API-Originating-Identity: a platform's name and an object, as JSON in base64. */
+/** Parses X-Broker-API-Originating-Identity: the name of a platform and an object, as JSON in base64. */
 export function parseIdentity(header: string | undefined): ParsedIdentity {
   if (header === undefined) return { identity: undefined };
   const [, platform, encoded] = /^([A-Za-z0-9._-]{1,64}) ([A-Za-z0-9+/_-]+={0,2})$/u.exec(header) ?? [];

@@ -19,7 +19,7 @@ import {
   testBroker,
 } from '../testing/test-broker.ts';
 
-/** Of a developer who may use one folder of each server. */
+/** The offerings for a developer who may use one directory of each server. */
 const offerings = [
   { ...nfs, allowedShares: [{ share: 'nfs.example.com/export/team-a' }, { share: '[2001:db8::1]/a' }] },
   { ...smb, allowedShares: [{ share: '//smb.example.com/share/team-a' }] },
@@ -94,7 +94,7 @@ test("an instance that is shared into another org's space does not take its own 
   const allowing = (rule: Omit<AllowedShare, 'share'>): (typeof nfs)[] => [
     { ...nfs, allowedShares: [{ share: 'server/export', ...rule }] },
   ];
-  // Cloud Controller tells the instance's org and space in the context, and the app's space alone beside it
+  // Cloud Controller sends the instance's org and space in the context; of the app it sends only the space
   const context = { organization_guid: 'org-1', space_guid: 'space-1' };
   const app = (space: string): object => ({
     ...bindBody,

@@ -13,7 +13,7 @@ import {
   testBroker,
 } from '../testing/test-broker.ts';
 
-/** How long; a longer search is asked for by the variable. */
+/** The duration of the search. The variable makes it longer. */
 const milliseconds = Number(process.env['BOSH_KUBERNETES_FUZZ_MS'] ?? 5_000);
 const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? randomInt(2 ** 31));
 
@@ -31,7 +31,7 @@ const path = fc.oneof(
   fc.webQueryParameters().map((text) => `${bindingPath}?${text}`),
 );
 
-/** A good body in which one value somewhere is another one, or any JSON, or any bytes. */
+/** A valid body in which one value is replaced by another one, or any JSON, or any bytes. */
 const mutated = fc
   .tuple(
     fc.constantFrom(provisionBody, bindBody, smbProvisionBody, smbBindBody),

@@ -1,14 +1,14 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 
-/** What /metrics shows, in Prometheus' text format. */
+/** The metrics that /metrics returns in the Prometheus text format. */
 export interface Metrics {
   readonly contentType: string;
   text(): Promise<string>;
-  /** One answered request; `operation` is the method and the route, so that there are few of them. */
+  /** Counts one request. `operation` is the method and the route, so that the label has few values. */
   count(operation: string, status: number, milliseconds: number): void;
 }
 
-/** The metrics of one broker and of its process. */
+/** Returns the metrics of one broker and of its process. */
 export function brokerMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -39,7 +39,7 @@ const fetching = (title: string, path: string, rest: Partial<RequestCase>): Requ
 });
 const noShare = /^- Missing mandatory options: share$/u;
 
-/** Requests that nfsbroker and smbbroker were tried with: what they got wrong, and what they got right. */
+/** Requests that nfsbroker and smbbroker were tested with: some they handled wrongly, some correctly. */
 const requests: readonly RequestCase[] = [
   provisioning('identical again', provisionBody, { before: 'instance', status: 200 }),
   provisioning('with other parameters', withParameters(provisionBody, { share: 'server/other' }), {
@@ -118,7 +118,7 @@ const requests: readonly RequestCase[] = [
 ];
 testRequests('each request that the old brokers were tried with', requests);
 
-/** B1, B2, B4 and B5: bugs of the old brokers, by numbers of our own; and the empty password. */
+/** Bugs of the old brokers, with our own numbers (B1, B2, B4 and B5), and the empty password. */
 const bugs: readonly RequestCase[] = [
   binding('B1: repeated, with parameters', bindBody, { before: 'binding', status: 200 }),
   binding('B1: repeated, with others', withParameters(bindBody, { uid: '1', gid: '1' }), {

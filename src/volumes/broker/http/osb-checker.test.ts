@@ -15,9 +15,9 @@ import {
 import { without, withParameters } from '../testing/request-cases.ts';
 
 /**
- * What osb-checker asks of a broker, of its Node flavour (2.13) and its Go flavour (2.14), in our words and
- * in their order. What it asks of asynchronous brokers is left out: this
- * one answers when it is done. It binds without an app, which a volume cannot be; here the bind names one.
+ * The requests of osb-checker (its Node version for 2.13 and its Go version for 2.14), in its order, with our
+ * own titles. The requests for asynchronous brokers are omitted, because this broker is synchronous.
+ * osb-checker binds without an app, which is invalid for a volume; here the bind names an app.
  */
 const offerings = [
   { name: 'nfs', provision: provisionBody, bind: bindBody, query: nfsQuery, other: 'server/other' },
@@ -85,7 +85,7 @@ function lifecycle({ provision, bind, query, other }: (typeof offerings)[number]
   ];
 }
 
-/** The schemas that the checker holds the bodies of success against. */
+/** Checks a successful body as the schemas of osb-checker do. */
 function assertBody(title: string, { body, headers }: Reply): void {
   assert.match(headers.get('content-type') ?? '', /^application\/json/u);
   if (title.startsWith('poll')) assert.deepEqual(body, { state: 'succeeded' });

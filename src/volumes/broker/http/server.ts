@@ -14,7 +14,7 @@ import type { BasicAuth } from './check-headers.ts';
 import { checkApiVersion, checkAuthorization, parseIdentity } from './check-headers.ts';
 import type { Metrics } from './metrics.ts';
 
-/** Bytes of one body: parameters of a share take some hundred. */
+/** Maximum bytes of a request body. The parameters of a share have some hundred. */
 const maxBodyBytes = 64 * 1024;
 const maxIdLength = 255;
 const requestIdentity = 'x-broker-api-request-identity';
@@ -25,14 +25,15 @@ export interface ServerOptions {
   readonly catalog: object;
   readonly auth: BasicAuth;
   readonly metrics: Metrics;
-  /** Resolves when records can be read; for /healthz. */
+  /** Resolves if records can be read. /healthz calls it. */
   readonly checkStore: () => Promise<void>;
   readonly logger: FastifyBaseLogger;
   readonly tls?: { readonly cert: string; readonly key: string } | undefined;
 }
 
 /**
- * The broker's HTTP interface: the ten endpoints of OSBAPI 2.17, /healthz and /metrics. Not listening yet.
+ * Returns the HTTP server of the broker: the ten endpoints of OSBAPI 2.17, /healthz and /metrics. It does not
+ * listen yet.
  */
 export function brokerServer(options: ServerOptions): FastifyInstance {
   const { broker, auth, metrics, checkStore, tls } = options;
@@ -90,7 +91,7 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
 
   let pendingHealthCheck: Promise<void> | undefined;
   app.get('/healthz', async (_request, reply) => {
-    // it wants no password: who asks often makes no more work than who asks once
+    // /healthz is unauthenticated, so concurrent requests share one check and cannot cause more work
     pendingHealthCheck ??= checkStore().finally(() => {
       pendingHealthCheck = undefined;
     });
@@ -199,8 +200,8 @@ function bindingRoute(
 }
 
 /**
- * Ids become parts of paths on cells: only the unreserved characters of RFC 3986, which the specification
- * recommends.
+ * Returns an id of the path, or undefined if it is invalid. Ids become parts of paths on cells, so only the
+ * unreserved characters of RFC 3986 are valid, which the specification recommends.
  */
 function parseId(request: FastifyRequest, name: string): string | undefined {
   const id = (request.params as Record<string, string | undefined>)[name] ?? '';
@@ -210,7 +211,7 @@ function parseId(request: FastifyRequest, name: string): string | undefined {
 const invalidIdResponse = (what: string): string =>
   `the ${what} id in the path must have 1 to ${maxIdLength} letters, digits, dots, dashes, underscores and tildes, and no dot first`;
 
-/** A parameter that is given twice is an array, which no reader of ours takes for a text. */
+/** Returns the query. A repeated parameter is an array, which no parser here accepts as a string. */
 const singleValuedQuery = (request: FastifyRequest): JsonObject => ({ ...(request.query as JsonObject) });
 
 const send = (reply: FastifyReply, { status, body }: BrokerResponse): FastifyReply =>
@@ -227,14 +228,17 @@ function parseBody(body: Buffer): { readonly value: unknown } | { readonly fault
   try {
     return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) };
   } catch (error) {
-    // the parser quotes the text, which holds passwords
+    // the error message of the parser quotes the body, which may contain passwords
     if (error instanceof SyntaxError || error instanceof TypeError)
       return { fault: 'the body is not JSON in UTF-8' };
     throw error;
   }
 }
 
-/** What is no HTTP at all, or has too many headers: Node gives no request, only the connection. */
+/**
+ * Responds to requests that Node cannot parse, or that have too many headers. Node passes only the
+ * connection.
+ */
 function handleClientError(error: Error & { code?: string }, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;

@@ -336,5 +336,5 @@ const cases: readonly RequestCase[] = [
   },
 ];
 
-// spec.md of OSBAPI 2.17, each table of statuses
+// the status tables in spec.md of OSBAPI 2.17
 testRequests('the statuses of OSBAPI 2.17', cases);

@@ -5,23 +5,23 @@ import type { CredhubClient } from '../../credhub/credhub-client.ts';
 import type { InstanceRecord } from '../store/record.ts';
 import { parseOldRecord } from './parse-old-record.ts';
 
-/** What became of the records of one old broker. */
+/** The result of importing the records of one old broker. */
 export interface MigrationResult {
   readonly instances: number;
   readonly bindings: number;
-  /** Taken over by a run before this one, or made by the new broker. */
+  /** Records that an earlier run imported, or that the new broker created. */
   readonly present: number;
-  /** Records that stay with the old broker alone, with the reason. */
+  /** Records that were not imported and stay with the old broker, with the reason. */
   readonly left: readonly { readonly name: string; readonly fault: string }[];
 }
 
-/** What migrate_mysql_to_credhub wrote. */
+/** The marker record that migrate_mysql_to_credhub wrote. */
 const sqlMigrationMarker = 'migrated-from-sql';
 
 /**
- * Takes over the records that an old broker keeps in CredHub below `/<storeId>`. They are read and never
- * changed. Each record that is taken over is remembered, so that one which has been deleted since does not
- * come back in another run.
+ * Imports the records that an old broker keeps in CredHub below `/<storeId>`. The old records are only read,
+ * never changed. The store remembers each imported record, so that a record that has been deleted since does
+ * not come back in a later run.
  */
 export async function migrateRecords(
   from: { readonly client: CredhubClient; readonly storeId: string },
@@ -32,7 +32,7 @@ export async function migrateRecords(
   const left: { name: string; fault: string }[] = [];
   for (const name of (await from.client.list(path)).toSorted()) {
     const id = name.slice(path.length + 1);
-    // what has another slash is the new broker's
+    // names with another slash belong to the new broker
     if (id.includes('/') || id === sqlMigrationMarker) continue;
     const parsed = parseOldRecord(id, await from.client.get(name), to.offerings);
     if ('fault' in parsed) left.push({ name, fault: parsed.fault });

@@ -24,18 +24,18 @@ import { runMigrate } from './run-migrate.ts';
 const old = { ...nfsPlan, organization_guid: 'org-1', space_guid: 'space-1' };
 const parameters = { uid: '1000', gid: 1000 };
 const binding = { ...nfsPlan, app_guid: 'app-1', bind_resource: { app_guid: 'app-1' }, parameters };
-/** The id that nfsbroker answered for these parameters. */
+/** The id that nfsbroker returned for these parameters. */
 const oldVolume = /^i-1-d6d375f5[0-9a-f]{20}216f$/u;
 
 interface Migration {
   readonly stub: CredhubStub;
-  /** `volumes migrate`: its exit code and what it printed. */
+  /** Runs `volumes migrate`. Returns its exit code and output. */
   readonly migrate: () => Promise<{ code: number; text: string }>;
-  /** A broker on the store that was migrated to. */
+  /** Starts a broker on the store that has the imported records. */
   readonly broker: () => Promise<CallBroker>;
 }
 
-/** `kind` is the store to migrate to; CredHub is the one of the old broker, too. */
+/** Prepares a migration. `kind` is the store to migrate to. CredHub is also the store of the old broker. */
 async function migration(t: TestContext, kind: 'sqlite' | 'credhub'): Promise<Migration> {
   const folder = await mkdtemp(join(tmpdir(), 'broker-migrate-'));
   const stub = await credhubStub();
@@ -143,7 +143,7 @@ test('a broker that ends while it joins a binding goes on at the next request, a
   stub.credentials.set('/nfsbroker/b-1', binding);
   await migrate();
   const call = await broker();
-  // the write that remembers the join, after the binding's
+  // fails the write that marks the binding as attached, after the write of the binding itself
   const isHalfWay = (): boolean => [...stub.credentials.keys()].some((name) => name.includes('/bindings/'));
   stub.fail = (request) => (request.startsWith('PUT') && isHalfWay() ? 403 : undefined);
   const unbind = `${bindingPath}${nfsQuery}`;

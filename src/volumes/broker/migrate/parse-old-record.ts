@@ -5,12 +5,12 @@ import type { OptionScope } from '../options/option-table.ts';
 import { parseOptions } from '../options/parse-options.ts';
 import type { InstanceRecord } from '../store/record.ts';
 
-/** A record to keep, or why it cannot be one; no value is quoted. */
+/** A record to store, or the reason why it cannot be imported. The reason quotes no value. */
 export type LegacyRecordResult = { readonly record: InstanceRecord } | { readonly fault: string };
 
 /**
- * Reads what nfsbroker or smbbroker keep in CredHub under an id: an
- * instance, or a binding, which names no instance.
+ * Parses a record that nfsbroker or smbbroker keeps in CredHub under an id. It is an instance, or a binding,
+ * which names no instance.
  */
 export function parseOldRecord(
   id: string,
@@ -59,14 +59,16 @@ function withOptions(
   recordOf: (options: InstanceRecord['options'], given: Record<string, string>) => InstanceRecord,
 ): LegacyRecordResult {
   if (!isObject(parameters)) return { fault: 'its parameters are no JSON object' };
-  // The old brokers kept unknown option names, so an option that is only valid in some spaces is left out here.
-  // No option is forced: a user may have set an option that the operator forces today.
+  // The old brokers kept unknown option names, so an option that is valid only below a space is left out
+  // here. No option is forced: a user may have set an option that the operator forces today.
   const known = table.filter(({ isSpaceScoped }) => isSpaceScoped !== true);
   const parsed = parseOptions(known, parameters, place, {});
   if ('description' in parsed) return { fault: parsed.description.replaceAll('\n', ' ') };
   return { record: recordOf(parsed.options, stringifyValues(parameters)) };
 }
 
-/** Values as the old brokers turned them into texts. What has another type did not pass the table. */
+/**
+ * Converts values to strings as the old brokers did. Values of other types were rejected by the option table.
+ */
 const stringifyValues = (parameters: JsonObject): Record<string, string> =>
   Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, String(value)]));

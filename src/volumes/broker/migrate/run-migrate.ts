@@ -10,8 +10,8 @@ import type { CredhubConfig } from '../store-config.ts';
 import { migrateRecords } from './migrate-records.ts';
 
 /**
- * Takes over the records of the old brokers that `migrate_from` names, into the store of the configuration;
- * prints what became of them. Resolves with the exit code: 1 where a record was left.
+ * Imports the records of the old brokers in `migrate_from` into the store of the configuration, and prints
+ * the result. Returns the exit code: 1 if a record was not imported.
  */
 export async function runMigrate(
   words: readonly string[],
@@ -62,7 +62,10 @@ function configFromArgs(words: readonly string[]): string {
   throw new ProductError('INVALID_ARGUMENT', 'volumes takes: migrate --config FILE');
 }
 
-/** A store in CredHub may have been the old broker's. */
+/**
+ * Returns the CredHub servers to import from. The store itself, if it is in CredHub, may have been the store
+ * of the old broker.
+ */
 function legacyStores({ migrateFrom, store }: BrokerConfig): readonly CredhubConfig[] {
   if (migrateFrom.length > 0) return migrateFrom;
   if ('credhub' in store) return [store.credhub];

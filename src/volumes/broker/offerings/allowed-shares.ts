@@ -1,20 +1,20 @@
-/** Shares that the operator allows to some: a share and all that lies below it. */
+/** A rule of the operator: a share, with all paths below it, and the orgs and spaces that may use it. */
 export interface AllowedShare {
-  /** As the offering's option `share` is normalised. */
+  /** The share in the normalised form of the option `share`. */
   readonly share: string;
-  /** GUIDs; all where absent. */
+  /** GUIDs. Absent means all. */
   readonly organizations?: readonly string[] | undefined;
   readonly spaces?: readonly string[] | undefined;
 }
 
-/** For whom a share is asked. */
+/** The org and space that want to use a share. */
 export interface ShareConsumer {
-  /** undefined where the platform does not say it: no rule that names organizations allows that. */
+  /** undefined if the platform does not send it. Then no rule with `organizations` applies. */
   readonly organizationGuid: string | undefined;
   readonly spaceGuid: string;
 }
 
-/** Whether one of the rules allows the share to that org and space; without rules every share is allowed. */
+/** Returns true if a rule allows the share for the org and space, or if there are no rules. */
 export function isAllowed(
   rules: readonly AllowedShare[] | undefined,
   share: string,

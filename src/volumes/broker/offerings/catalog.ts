@@ -1,7 +1,7 @@
 import type { OptionScope, OptionTable } from '../options/option-table.ts';
 import type { Offering } from './offering.ts';
 
-/** The body of GET /v2/catalog (OSBAPI 2.17, Catalog Management). */
+/** Returns the body of GET /v2/catalog (OSBAPI 2.17, Catalog Management). */
 export function buildCatalog(offerings: readonly Offering[]): object {
   return {
     services: offerings.map(({ id, name, description, tags, plan, table, maintenance }) => ({
@@ -33,7 +33,10 @@ export function buildCatalog(offerings: readonly Offering[]): object {
   };
 }
 
-/** What a user may give at a place, as a JSON schema. */
+/**
+ * Returns the JSON schema of the parameters that a user may give in a scope. `isWhole` adds the required
+ * ones.
+ */
 function parameterSchema(table: OptionTable, place: OptionScope, isWhole: boolean): object {
   const rows = table.filter(({ scopes }) => scopes.includes(place));
   const needed = rows.filter(({ requiredAt }) => isWhole && requiredAt === place).map(({ name }) => name);

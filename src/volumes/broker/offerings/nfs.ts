@@ -81,15 +81,15 @@ const ldapOptions = (secrets: SecretPrefix | undefined): OptionTable => [
   ...passwordOptions(secrets, { type: directoryPassword, requires: 'username' }),
 ];
 
-/** How users of the server are named. */
+/** The settings for the users of the file server. */
 interface NfsUserMapping {
-  /** By username and password in place of uid and gid. */
+  /** If true, users give username and password instead of uid and gid. */
   readonly ldap: boolean;
-  /** Where passwords may be named. */
+  /** The store and prefix of the secrets that users may name as passwords. */
   readonly secrets?: SecretPrefix | undefined;
 }
 
-/** The offering of nfsbroker. */
+/** Returns the offering of nfsbroker. */
 export function nfsOffering({ ldap, secrets, ...settings }: OfferingSettings & NfsUserMapping): Offering {
   return {
     id: '997f8f26-e10c-11e7-80c1-9a214cf093ae',

@@ -71,7 +71,10 @@ const smbOptions = (secrets: SecretPrefix | undefined): OptionTable => [
   booleanOption('noforcegid', 'files are of the group that the server says'),
 ];
 
-/** The offering of smbbroker. `secrets` says where passwords may be named. */
+/**
+ * Returns the offering of smbbroker. `secrets` is the store and prefix of the secrets that users may name as
+ * passwords.
+ */
 export function smbOffering({
   secrets,
   ...settings

@@ -26,7 +26,9 @@ const schemes: readonly VolumeIdScheme[] = [
   { signingKey: pair.key },
 ];
 
-/** What the old drivers accept, and what they need: nfsv3driver's and smbdriver's option tables. */
+/**
+ * The options that the old drivers accept and require, from the option tables of nfsv3driver and smbdriver.
+ */
 const ofNfsDriver = {
   allowed: 'auto_cache mount source experimental uid gid username password readonly version cache'.split(' '),
   mandatory: ['source'],
@@ -41,7 +43,7 @@ const ofSmbDriver = {
 
 const ids = (offering: Offering): object => ({ service_id: offering.id, plan_id: offering.plan.id });
 
-/** The mount that a binding of a new instance gets, or the refusal. */
+/** Returns the mount of a binding of a new instance, or the error. */
 function bound(
   offering: Offering,
   parameters: { readonly instance: object; readonly binding: object },
@@ -145,7 +147,7 @@ test('every mount that is answered is one that the old drivers take, and a signe
           );
           for (const name of driver.mandatory) assert.ok(name in config, name);
           for (const value of Object.values(config)) assert.equal(typeof value, 'string');
-          // one part of a path, with what volman and driver add
+          // one part of a path, with the suffixes of volman and driver
           assert.match(volumeId, /^[A-Za-z0-9.-]+$/u);
           assert.ok(`${volumeId}_${'c'.repeat(36)}_mapfs`.length <= 255);
           if (scheme === 'md5' || 'hmacKey' in scheme) return;

@@ -19,9 +19,9 @@ import type { VolumeIdScheme } from './volume-id.ts';
 import { createVolumeId } from './volume-id.ts';
 
 /**
- * Creates a binding of an instance to an app; the same PUT again gets the stored answer, whatever became of
- * the instance. `predecessor` is the binding that the request wants replaced, where it names one: the new
- * one has its app and options.
+ * Creates a binding of an instance to an app. The same PUT again gets the stored response, even if the
+ * instance has changed. `predecessor` is the binding that the request replaces, if it names one: the new
+ * binding takes over its app and options.
  */
 export function bind(
   { instance, binding }: BindingView,
@@ -36,7 +36,7 @@ export function bind(
   if (refused !== undefined) return { answer: refused };
   const appGuid = request.appGuid ?? predecessor?.appGuid;
   if (instance === undefined || appGuid === undefined) return { answer: requiresApp };
-  // a binding that is there may have what the operator forces since
+  // an existing binding may contain options that the operator has forced since then
   const forced = binding === undefined ? operator.forced : {};
   const given = bindOptions(request, { instance, predecessor, forced });
   if ('description' in given) return { answer: badRequest(given.description) };
@@ -65,7 +65,7 @@ export function bind(
   return { answer: { status: 201, body: bindResponse(volumeMount) }, binding: { ...asked, volumeMount } };
 }
 
-/** What the binding says itself, over what its predecessor said. */
+/** Returns the options of the binding, merged over those of its predecessor. */
 function bindOptions(
   { offering: { table }, parameters, spaceGuid }: BindRequest,
   by: { instance: InstanceRecord; predecessor: BindingRecord | undefined; forced: Options },
@@ -78,7 +78,10 @@ function bindOptions(
   return { options: mergeOver(table, predecessor?.options ?? {}, given.options) };
 }
 
-/** A rotation that is done has the app and the options of its predecessor, which may be gone. */
+/**
+ * Returns true if the binding is the result of this rotation. Then the predecessor may already be deleted;
+ * the binding itself has the app and options of the predecessor.
+ */
 const isReplayOfRotation = (binding: BindingRecord | undefined, predecessorId: string | undefined): boolean =>
   predecessorId !== undefined && binding?.predecessorBindingId === predecessorId;
 
@@ -88,7 +91,7 @@ const requiresApp = errorResponse(
   'a share can be bound to an app only; a service key cannot have one',
 );
 
-/** What is wrong with a request whatever its parameters are. */
+/** Returns the error of a request that is invalid independently of its parameters. */
 function validateBind(
   instance: InstanceRecord | undefined,
   instanceId: string,
@@ -104,7 +107,10 @@ function validateBind(
   return (appGuid ?? predecessor?.appGuid) === undefined ? requiresApp : undefined;
 }
 
-/** An instance can be bound in a space that it was shared into: that one has to be allowed the share. */
+/**
+ * Returns true if the share is allowed for the space of the binding. An instance can be bound in a space that
+ * it was shared into; then the share must be allowed for that space.
+ */
 function isShareAllowedFor(request: BindRequest, instance: InstanceRecord): boolean {
   const spaceGuid = request.spaceGuid ?? instance.spaceGuid;
   const isShared = spaceGuid !== instance.spaceGuid;
@@ -114,13 +120,13 @@ function isShareAllowedFor(request: BindRequest, instance: InstanceRecord): bool
   });
 }
 
-/** Cloud Controllers choke on credentials that are missing or null. */
+/** Returns the response body. Cloud Controller fails if `credentials` is missing or null. */
 const bindResponse = (mount: VolumeMount): Record<string, unknown> => ({
   credentials: {},
   volume_mounts: [mount],
 });
 
-/** What a volume is of. */
+/** The instance and the app that a volume belongs to. */
 interface VolumeSubject {
   readonly instanceId: string;
   readonly appGuid: string;
@@ -135,8 +141,8 @@ const unsignableIdError =
   'a signed volume id needs ids of instance and app of at most 36 letters, digits and dashes, as GUIDs are';
 
 /**
- * The mount that a binding hands out. A signed one says `mount` always, as the driver holds it against the
- * id.
+ * Returns the volume mount of a binding. Signed mounts always contain `mount`, because the driver verifies it
+ * against the id.
  */
 export function buildVolumeMount(
   { driver, table }: Offering,

@@ -4,7 +4,7 @@ import type { StoreUpdate, InstanceView } from '../store/broker-store.ts';
 
 const shownBindings = 20;
 
-/** Deletes an instance that has no bindings. Nothing on the file server is touched. */
+/** Deletes an instance that has no bindings. Does not touch the file server. */
 export function deprovision(
   { instance, bindingIds }: InstanceView,
   id: string,

@@ -6,10 +6,7 @@ import { withoutSecrets } from '../options/parse-options.ts';
 import type { BindingTarget, BindingView } from '../store/broker-store.ts';
 import type { BindingRecord } from '../store/record.ts';
 
-/**
- * An instance as its users may see it: Cloud Controller shows them what a fetch answers, so no secret is in
- * it.
- */
+/** Returns an instance without its secrets, because Cloud Controller shows the response to users. */
 export function fetchInstance(
   { instance }: BindingView,
   id: string,
@@ -31,7 +28,7 @@ export function fetchInstance(
   };
 }
 
-/** A binding as users may see it: its mount is without the secret options. */
+/** Returns a binding without its secrets; its mount has no secret options either. */
 export function fetchBinding(
   { binding }: BindingView,
   { instanceId, bindingId }: BindingTarget,
@@ -59,11 +56,11 @@ export function fetchBinding(
   };
 }
 
-/** Whether a fetch of the binding has less than the answer to its bind. */
+/** Returns true if a fetch of the binding contains less than the response to its bind. */
 export const hasSecretOptions = (offering: Offering, binding: BindingRecord): boolean =>
   secretOptionNames(offering, binding).length > 0;
 
-/** Names of what nobody may see in a mount; a reference to a secret is none. */
+/** Returns the names of the mount options that are secret. A reference to a secret is not secret. */
 function secretOptionNames({ table }: Offering, { volumeMount }: BindingRecord): string[] {
   const secret = table
     .filter(({ isSecret }) => isSecret === true)

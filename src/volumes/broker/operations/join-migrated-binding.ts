@@ -6,7 +6,10 @@ import type { BindingRecord, InstanceRecord, MigratedBinding, ImportedInstance }
 import { buildVolumeMount } from './bind.ts';
 import { createVolumeId } from './volume-id.ts';
 
-/** Where a record that was taken over is remembered: the slash keeps it away from the ids of requests. */
+/**
+ * Returns the id under which an imported record is remembered. The slash separates it from the ids of
+ * requests.
+ */
 export const importedRecordKey = (id: string): string => `migrated/${id}`;
 
 interface JoinPorts {
@@ -16,9 +19,10 @@ interface JoinPorts {
 }
 
 /**
- * Makes a binding of an old broker one of the instance that a request names beside it, with the volume id
- * that the old broker gave it. Does nothing for instances that were not taken over, and for bindings that
- * are joined. Killed between its two writes it goes on at the next request.
+ * Attaches the imported binding of an old broker to the instance that a request names together with it. The
+ * volume id stays the one that the old broker made. Does nothing for instances that were not imported, and
+ * for bindings that are already attached. If the broker dies between its two writes, the next request
+ * continues.
  */
 export async function attachImportedBinding(
   { offerings, store, warn }: JoinPorts,
@@ -53,7 +57,7 @@ function joinedBinding(
   [ofInstance, ofBinding]: readonly [ImportedInstance, MigratedBinding],
 ): BindingRecord | { readonly description: string } {
   const { table, operator } = offering;
-  // as it was when the old broker bound it, whatever was updated since
+  // the options at the time of the bind by the old broker, without later updates
   const merged = mergeOptions(table, operator, instance.provisioned, kept.options);
   if ('description' in merged) return merged;
   const { appGuid } = ofBinding;
@@ -78,7 +82,7 @@ function joinedBinding(
   };
 }
 
-/** The old brokers hashed what they were given, not what it means. */
+/** Returns the mount_config that the old brokers hashed: the raw parameters, not the normalised ones. */
 function legacyMountConfig(
   { table }: Offering,
   rawParameters: Readonly<Record<string, string>>,

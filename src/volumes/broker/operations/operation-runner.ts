@@ -5,14 +5,14 @@ import { finishOperation, pendingInstance } from './operation.ts';
 
 interface RunnerPorts {
   readonly store: BrokerStore;
-  /** Why the share of an instance cannot be used, where it cannot. */
+  /** Returns the error if the share of an instance cannot be used, otherwise undefined. */
   readonly refuseShare: (instance: InstanceRecord) => Promise<BrokerResponse | undefined>;
   readonly warn: (line: string) => void;
 }
 
 /**
- * Brings operations in progress to their end. One whose broker was killed is begun again by whoever hears of
- * it next, at the latest at the platform's next poll; two brokers that run it come to one end.
+ * Finishes operations in progress. If the broker dies, the next request or poll for the instance restarts the
+ * operation. Two brokers may run it at the same time; the result is the same.
  */
 export class OperationRunner {
   readonly #ports: RunnerPorts;
@@ -22,20 +22,20 @@ export class OperationRunner {
     this.#ports = ports;
   }
 
-  /** Runs what is in progress on an instance, unless this broker does already. */
+  /** Runs the operation in progress of an instance, unless this broker is already running it. */
   start(instance: InstanceRecord | undefined): void {
     if (instance?.operation === undefined) return;
     const { operation } = instance;
     if (operation.state !== 'in progress' || this.#running.has(operation.id)) return;
     const { id } = operation;
     const run = this.#run(instance, id)
-      // without its store it stays in progress, for the next poll
+      // if the store fails, the operation stays in progress until the next poll
       .catch((error: unknown) => this.#ports.warn(`operation ${id} was not written: ${String(error)}`))
       .finally(() => this.#running.delete(id));
     this.#running.set(id, run);
   }
 
-  /** Resolves when nothing runs. */
+  /** Resolves when no operation is running. */
   async idle(): Promise<void> {
     await Promise.all(this.#running.values());
   }

@@ -4,22 +4,20 @@ import { errorResponse } from '../http/answer.ts';
 import type { BindingTarget, StoreUpdate, BindingView } from '../store/broker-store.ts';
 import type { InstanceOperation, InstanceRecord } from '../store/record.ts';
 
-/** What a platform is told to poll for. */
+/** The kinds of operation that a platform can poll for. */
 export type OperationKind = 'provision' | 'update' | 'deprovision' | 'bind' | 'unbind';
 
-/** The answer to a change that the platform then polls for (OSBAPI 2.17, Asynchronous Operations). */
+/** Returns the 202 response to an asynchronous change (OSBAPI 2.17, Asynchronous Operations). */
 const acceptedResponse = (operation: string): BrokerResponse => ({ status: 202, body: { operation } });
 
-/**
- * A change that is written, answered as one to poll for. Refusals and what is done already stay as they are.
- */
+/** Turns a success response into 202 if something is written. Errors and replayed responses are unchanged. */
 export function asAsync(change: StoreUpdate, kind: OperationKind): StoreUpdate {
   const isWritten = change.instance !== undefined || change.binding !== undefined;
   return isWritten && change.answer.status < 300 ? { ...change, answer: acceptedResponse(kind) } : change;
 }
 
 /**
- * A change of an instance that is done when its share has been checked: written as an operation until then.
+ * Turns a change of an instance into an operation, which stays in progress until its share has been checked.
  */
 export function startOperation(
   { instance: before }: BindingView,
@@ -36,7 +34,7 @@ export function startOperation(
   return { answer: acceptedResponse(id), instance };
 }
 
-/** Decides by what is made: a create that failed left nothing, and one change waits for another one's end. */
+/** Ignores a failed create. Rejects with ConcurrencyError while another operation is in progress. */
 export function rejectIfBusy(decide: (view: BindingView) => StoreUpdate): (view: BindingView) => StoreUpdate {
   return (view) => {
     const { instance } = view;
@@ -46,7 +44,10 @@ export function rejectIfBusy(decide: (view: BindingView) => StoreUpdate): (view:
   };
 }
 
-/** The same create again while it goes on gets the same answer; anything else waits. */
+/**
+ * Returns the same 202 again if the same create is repeated while it is in progress. Rejects any other
+ * request then.
+ */
 export function replayOrRejectIfBusy(
   planned: InstanceRecord,
   decide: (view: BindingView) => StoreUpdate,
@@ -59,21 +60,23 @@ export function replayOrRejectIfBusy(
   };
 }
 
-/** The instance without an operation that failed; nothing where that was its create. */
+/** Returns the instance without a failed operation, or undefined if that operation was its create. */
 export function currentInstance(instance: InstanceRecord | undefined): InstanceRecord | undefined {
   if (instance?.operation === undefined) return instance;
   const { operation, ...made } = instance;
   return operation.kind === 'provision' ? undefined : made;
 }
 
-/** What becomes of an instance at the end of an operation: `refused` says why its share cannot be used. */
+/**
+ * Returns the update of an instance at the end of an operation. `error` is set if its share cannot be used.
+ */
 export function finishOperation(
   { instance }: BindingView,
   id: string,
   error: BrokerResponse | undefined,
 ): StoreUpdate {
   const answer = { status: 200, body: {} };
-  // deleted meanwhile, or ended by another broker
+  // another request has deleted it, or another broker has finished the operation
   if (instance?.operation?.id !== id || instance.operation.state !== 'in progress') return { answer };
   const { operation, ...rest } = instance;
   if (error === undefined)
@@ -82,7 +85,7 @@ export function finishOperation(
   return { answer, instance: { ...instance, operation: { ...operation, state: 'failed', description } } };
 }
 
-/** The instance as it will be. */
+/** Returns the instance as it will be when its operation has succeeded. */
 export const pendingInstance = (instance: InstanceRecord): InstanceRecord => ({
   ...instance,
   options: instance.operation?.options ?? instance.options,
@@ -95,13 +98,16 @@ const concurrencyError = ({ id, operation }: InstanceRecord): BrokerResponse =>
     `the ${operation?.kind === 'update' ? 'update' : 'create'} of service instance ${id} is still in progress; try again when it is done`,
   );
 
-/** GET of an instance that is being updated (OSBAPI 2.17, Fetching a Service Instance). */
+/** Rejects a GET of an instance that is being updated (OSBAPI 2.17, Fetching a Service Instance). */
 export const rejectFetchDuringUpdate = (instance: InstanceRecord | undefined): BrokerResponse | undefined =>
   instance?.operation?.kind === 'update' && instance.operation.state === 'in progress'
     ? concurrencyError(instance)
     : undefined;
 
-/** The state of the last change of an instance. `polled` is what the platform was given to poll with. */
+/**
+ * Returns the state of the last operation on an instance. `polledFor` is the `operation` that the platform
+ * polls with.
+ */
 export function instanceState({ instance }: BindingView, id: string, polledFor: unknown): BrokerResponse {
   const operation = instance?.operation;
   if (operation !== undefined) {
@@ -120,7 +126,9 @@ export function instanceState({ instance }: BindingView, id: string, polledFor: 
   return lastOperationOf(instance !== undefined, polledFor === 'deprovision', `service instance ${id}`);
 }
 
-/** The state of the last change of a binding: it is done by the time that it is answered. */
+/**
+ * Returns the state of the last operation on a binding. Bindings are always synchronous, so it has finished.
+ */
 export function bindingState(
   { binding }: BindingView,
   target: BindingTarget,
@@ -130,7 +138,7 @@ export function bindingState(
   return lastOperationOf(exists, polledFor === 'unbind', `service binding ${target.bindingId}`);
 }
 
-/** 410 says that a deletion is done. */
+/** Returns `succeeded` if the object exists. A finished deletion is a 410. */
 function lastOperationOf(exists: boolean, isDeletion: boolean, what: string): BrokerResponse {
   if (exists) return { status: 200, body: { state: 'succeeded' } };
   return isDeletion ? { status: 410, body: {} } : errorResponse(404, 'NotFound', `there is no ${what}`);

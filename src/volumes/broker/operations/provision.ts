@@ -7,7 +7,7 @@ import type { StoreUpdate, BindingView } from '../store/broker-store.ts';
 import type { InstanceRecord } from '../store/record.ts';
 import type { ParseResult, ProvisionRequest } from './request.ts';
 
-/** The record that a PUT of an instance asks for; a new one may yet be refused by `rejectForcedOptions`. */
+/** Returns the record for the PUT of an instance. `rejectForcedOptions` may still reject a new instance. */
 export function instanceFromRequest(id: string, request: ProvisionRequest): ParseResult<InstanceRecord> {
   const { offering, organizationGuid, spaceGuid, parameters } = request;
   const conflict = maintenanceConflict(offering, request.maintenanceVersion);
@@ -21,13 +21,16 @@ export function instanceFromRequest(id: string, request: ProvisionRequest): Pars
   return { request: { ...ids, organizationGuid, spaceGuid, provisioned: options, options } };
 }
 
-/** What the operator forces is refused in a new instance; one that is there may have it from before. */
+/**
+ * Rejects options that the operator forces. It is only for new instances: an existing one may have them from
+ * an earlier time.
+ */
 export function rejectForcedOptions({ offering, parameters }: ProvisionRequest): BrokerResponse | undefined {
   const parsed = parseOptions(offering.table, parameters, 'provision', offering.operator.forced);
   return 'description' in parsed ? badRequest(parsed.description) : undefined;
 }
 
-/** Creates the instance; the same PUT again gets 200, another one with that id 409. */
+/** Creates the instance. The same PUT again gets 200; another PUT with that id gets 409. */
 export function provision(
   { instance }: BindingView,
   planned: InstanceRecord,
@@ -37,7 +40,7 @@ export function provision(
     const refused = rejectForcedOptions(request);
     return refused ? { answer: refused } : { answer: { status: 201, body: {} }, instance: planned };
   }
-  // what an update changed since does not make the first PUT another one
+  // Compares with the original options: a repeated PUT must succeed even after an update.
   const { migrated: _, ...stored } = instance;
   const isSame = isDeepStrictEqual({ ...stored, options: planned.options }, planned);
   if (isSame) return { answer: { status: 200, body: {} } };
@@ -45,7 +48,7 @@ export function provision(
   return { answer: errorResponse(409, 'Conflict', description) };
 }
 
-/** The platform asks for another version of the plan than the catalog has. */
+/** Returns an error if the request names another maintenance version of the plan than the catalog has. */
 export function maintenanceConflict(
   { maintenance, name }: Offering,
   version: string | undefined,

@@ -21,9 +21,9 @@ export interface UpdateRequest {
 export interface BindRequest {
   readonly offering: Offering;
   readonly appGuid: string | undefined;
-  /** Of the app, where the platform says it: an instance can be shared into another space. */
+  /** The space of the app, if the platform sends it. An instance can be shared into another space. */
   readonly spaceGuid: string | undefined;
-  /** Of that space, where the platform says it: the context may be that of the instance. */
+  /** The org of `spaceGuid`, if known. The context may be that of the instance in another space. */
   readonly organizationGuid: string | undefined;
   readonly predecessorBindingId: string | undefined;
   readonly parameters: JsonObject;
@@ -33,7 +33,7 @@ export type ParseResult<T> = { readonly request: T } | { readonly error: BrokerR
 
 const maxStringLength = 255;
 
-/** Reads PUT /v2/service_instances/:id. */
+/** Parses PUT /v2/service_instances/:id. */
 export function parseProvision(body: unknown, offerings: readonly Offering[]): ParseResult<ProvisionRequest> {
   return parseWith(body, offerings, true, (fields) => ({
     organizationGuid: fields.text('organization_guid'),
@@ -43,7 +43,7 @@ export function parseProvision(body: unknown, offerings: readonly Offering[]): P
   }));
 }
 
-/** Reads PATCH /v2/service_instances/:id. */
+/** Parses PATCH /v2/service_instances/:id. */
 export function parseUpdate(body: unknown, offerings: readonly Offering[]): ParseResult<UpdateRequest> {
   return parseWith(body, offerings, false, (fields) => ({
     parameters: fields.map('parameters'),
@@ -51,7 +51,7 @@ export function parseUpdate(body: unknown, offerings: readonly Offering[]): Pars
   }));
 }
 
-/** Reads PUT /v2/service_instances/:id/service_bindings/:id. */
+/** Parses PUT /v2/service_instances/:id/service_bindings/:id. */
 export function parseBind(body: unknown, offerings: readonly Offering[]): ParseResult<BindRequest> {
   return parseWith(body, offerings, true, (fields) => {
     const resource = fields.nested('bind_resource');
@@ -69,7 +69,7 @@ export function parseBind(body: unknown, offerings: readonly Offering[]): ParseR
   });
 }
 
-/** Reads the query of a DELETE, which has to name service and plan. */
+/** Parses the query of a DELETE, which must name service and plan. */
 export function parseDeletion(
   query: JsonObject,
   offerings: readonly Offering[],
@@ -77,7 +77,7 @@ export function parseDeletion(
   return parseWith(query, offerings, true, () => ({}));
 }
 
-/** All faults are in one answer. A PATCH need not name the plan. */
+/** Parses a request. One response lists all errors. A PATCH need not name the plan. */
 function parseWith<T>(
   body: unknown,
   offerings: readonly Offering[],
@@ -93,7 +93,7 @@ function parseWith<T>(
   return { request: { ...rest, offering } };
 }
 
-/** The offering that service_id names; a plan, which may be left out of a PATCH, has to be its own. */
+/** Returns the offering of service_id. The plan must belong to it; a PATCH may omit the plan. */
 function findOffering(
   fields: Fields,
   offerings: readonly Offering[],

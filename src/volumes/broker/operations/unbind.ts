@@ -2,7 +2,7 @@ import { badRequest } from '../http/answer.ts';
 import type { Offering } from '../offerings/offering.ts';
 import type { BindingTarget, StoreUpdate, BindingView } from '../store/broker-store.ts';
 
-/** Deletes a binding. A cell that still has its volume mounted keeps it until the app stops. */
+/** Deletes a binding. If a cell has its volume mounted, the volume stays mounted until the app stops. */
 export function unbind(
   { binding }: BindingView,
   { instanceId, bindingId }: BindingTarget,

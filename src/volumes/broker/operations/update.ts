@@ -5,8 +5,8 @@ import { maintenanceConflict } from './provision.ts';
 import type { UpdateRequest } from './request.ts';
 
 /**
- * Changes options of an instance for the bindings made after it: those that exist keep what they have. What
- * the parameters do not name stays.
+ * Changes the options of an instance for later bindings. Existing bindings keep their options. Options that
+ * are not in the parameters stay.
  */
 export function update({ instance }: BindingView, id: string, request: UpdateRequest): StoreUpdate {
   const { offering, parameters } = request;
@@ -17,7 +17,7 @@ export function update({ instance }: BindingView, id: string, request: UpdateReq
   const conflict = maintenanceConflict(offering, request.maintenanceVersion);
   if (conflict !== undefined) return { answer: conflict };
   const { table, operator } = offering;
-  // the share that it has counts as given
+  // treat the current share as if the user had sent it
   const share = instance.options['share'];
   const whole =
     Object.hasOwn(parameters, 'share') || share === undefined ? parameters : { ...parameters, share };

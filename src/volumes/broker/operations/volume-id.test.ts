@@ -17,7 +17,7 @@ const unescaped = (text: string): string =>
   );
 
 test('the md5 form is the one that nfsbroker answered for the same options', () => {
-  // made by that broker
+  // nfsbroker made this id
   assert.match(createVolumeId('i', options, 'md5'), /^i-d6d375f5[0-9a-f]{20}216f$/u);
 });
 

@@ -1,16 +1,16 @@
 import { createHash, createHmac } from 'node:crypto';
 import type { SigningKey } from '../../signature/signature-keys.ts';
 
-/** An id made of a digest: an HMAC under a key of the operator, or the old brokers' md5. */
+/** The digest of an id: an HMAC with a key of the operator, or the md5 of the old brokers. */
 type DigestScheme = { readonly hmacKey: Buffer } | 'md5';
 
-/** How a volume gets its id: of a digest, or signed. */
+/** The way in which volume ids are made: by a digest or by a signature. */
 export type VolumeIdScheme = DigestScheme | { readonly signingKey: SigningKey };
 
 /**
- * The id of a volume: bindings with the same options on the same instance have the same one. The md5 form
- * covers the share's password, so that who sees the id can try passwords: it is for cells on which volumes
- * of an old broker are mounted.
+ * Returns the id of a volume. Bindings of the same instance with the same options have the same id. The md5
+ * id includes the password of the share, so that anyone who can see the id can brute-force the password. Use
+ * it only while volumes of an old broker are mounted on the cells.
  */
 export function createVolumeId(
   instanceId: string,
@@ -26,7 +26,7 @@ export function createVolumeId(
 }
 
 /**
- * An object of texts as Go's encoding/json writes a map: keys in the order of their bytes, and < > & U+2028
+ * Returns an object of strings as Go's encoding/json writes a map: the keys in byte order, and < > & U+2028
  * U+2029 escaped.
  */
 export function stringifyLikeGo(object: Readonly<Record<string, string>>): string {

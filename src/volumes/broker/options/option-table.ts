@@ -2,7 +2,8 @@ import { containerDir } from '../../options/container-dir.ts';
 import type { OptionType } from '../../options/option-type.ts';
 
 /**
- * Where a user may give an option: to `cf create-service` and `cf update-service`, or to `cf bind-service`.
+ * The scope in which a user may give an option: `cf create-service` and `cf update-service`, or `cf
+ * bind-service`.
  */
 export type OptionScope = 'provision' | 'bind';
 
@@ -11,30 +12,33 @@ export interface OptionDefinition {
   readonly name: string;
   readonly type: OptionType;
   readonly scopes: readonly OptionScope[];
-  /** Its key in `mount_config`, which the drivers know. */
+  /** The key in `mount_config`, which the drivers know. */
   readonly mountConfigKey: string;
-  /** What stands before the value there. */
+  /** Text before the value in `mount_config`. */
   readonly prefix?: string;
-  /** What stands after it. */
+  /** Text after the value in `mount_config`. */
   readonly suffix?: string;
-  /** A path below the space of the user who gives it: nobody can name what is another space's. */
+  /**
+   * If true, the value is a path below the space of its user, so that a user cannot name a secret of another
+   * space.
+   */
   readonly isSpaceScoped?: boolean;
-  /** Another name that users may write. */
+  /** An alternative name that users may write. */
   readonly alias?: string;
-  /** Never in an answer to a fetch, a log or an error. */
+  /** If true, the value never appears in the response to a fetch, in a log or in an error. */
   readonly isSecret?: boolean;
-  /** A mount without it fails: refused where it has not been given by then. */
+  /** Required by each mount: rejected if it is still missing in this scope. */
   readonly requiredAt?: OptionScope;
-  /** Options that cannot be given beside it. */
+  /** Options that cannot be used together with it. */
   readonly excludes?: readonly string[];
-  /** An option that has to be given beside it. */
+  /** An option that it requires. */
   readonly requires?: string;
   readonly description: string;
 }
 
 export type OptionTable = readonly OptionDefinition[];
 
-/** The option that says where an app finds the share, of every offering. */
+/** The option for the path of the share in the app's container. Every offering has it. */
 export const mountPathOption: OptionDefinition = {
   name: 'mount',
   type: containerDir,
@@ -43,10 +47,10 @@ export const mountPathOption: OptionDefinition = {
   description: "folder in the app's container; /var/vcap/data/INSTANCE without it",
 };
 
-/** Names of the options that end up as the same option of a mount: one of them takes another one's place. */
+/** Returns the options that map to the same mount_config key. One of them replaces another. */
 export const equivalentNames = (table: OptionTable, mountOption: string): readonly string[] =>
   table.filter((row) => row.mountConfigKey === mountOption).map(({ name }) => name);
 
-/** The row that a user means by a name. */
+/** Returns the option with a name or alias. */
 export const find = (table: OptionTable, name: string): OptionDefinition | undefined =>
   table.find((row) => row.name === name || row.alias === name);

@@ -170,7 +170,7 @@ test('whatever is handed on is known to the old drivers, which refuse a mount wi
     'mfsymlinks username password file_mode dir_mode ro domain vers sec version noserverino forceuid noforceuid forcegid noforcegid nodfs readonly source mount'.split(
       ' ',
     );
-  // only where a user asks for it, and the old driver then refuses the mount
+  // only if a user sets it; the old driver then rejects the mount
   const ofOursAlone = ['nobrl'];
   for (const [{ table }, known] of [
     [nfs, ofNfsDriver],
@@ -205,7 +205,7 @@ test('no option smuggles a comma, a control character or a leading dash into a m
         }
         for (const [key, value] of Object.entries(toMountConfig(table, parsed.options))) {
           assert.doesNotMatch(value, /\p{Cc}/u, key);
-          // the password goes to mount(8) by a file of its own
+          // mount(8) gets the password through its own descriptor
           if (key !== 'password') assert.doesNotMatch(value, /,|^-/u, key);
         }
       }),

@@ -3,18 +3,18 @@ import type { OptionScope, OptionTable } from './option-table.ts';
 import type { OptionValue } from '../../options/option-type.ts';
 import { equivalentNames, find } from './option-table.ts';
 
-/** Options by their name in the table. */
+/** Options by their names in the table. */
 export type Options = Readonly<Record<string, OptionValue>>;
 
-/** What the operator of the broker says of an offering's options. */
+/** The operator's settings of the options of an offering. */
 export interface OperatorOptions {
-  /** Used where a user says nothing. */
+  /** Values that are used if a user gives none. */
   readonly defaults: Options;
-  /** Used always; a user who names one of them is refused. */
+  /** Values that are always used. A user who gives one of these options gets an error. */
   readonly forced: Options;
 }
 
-/** Faults of options, by kind. */
+/** The errors of options, by kind. */
 interface OptionErrors {
   readonly invalid: string[];
   readonly notAllowed: string[];
@@ -23,7 +23,7 @@ interface OptionErrors {
 
 export type ParsedOptions = { readonly options: Options } | { readonly description: string };
 
-/** Parses the parameters that a user gave at a place. All faults are in one description. */
+/** Parses the parameters that a user gave in a scope. One description lists all errors. */
 export function parseOptions(
   table: OptionTable,
   parameters: Readonly<Record<string, unknown>>,
@@ -55,8 +55,8 @@ export function parseOptions(
 }
 
 /**
- * The options of a mount: the operator's defaults, over them the instance's, the binding's, and what the
- * operator forces. Refuses what contradicts itself and what lacks something that a mount needs.
+ * Returns the options of a mount: the operator's defaults, then the instance's options, the binding's, and
+ * the forced ones; later ones win. Rejects contradictory options and missing required ones.
  */
 export function mergeOptions(
   table: OptionTable,
@@ -80,13 +80,13 @@ export function mergeOptions(
   return toResult(options, faults);
 }
 
-/** Options over others, each in the place of those that mean the same option of a mount. */
+/** Merges `upper` over `lower`. An option replaces every option that maps to the same mount_config key. */
 export function mergeOver(table: OptionTable, lower: Options, upper: Options): Options {
   const replaced = new Set(Object.keys(upper).flatMap((name) => equivalentOptions(table, name)));
   return { ...Object.fromEntries(Object.entries(lower).filter(([name]) => !replaced.has(name))), ...upper };
 }
 
-/** Options with what is of a space below its GUID; what has it already stays as it is. */
+/** Puts the GUID of the space before space-scoped options, unless they begin with it. */
 export function withSpacePrefix(table: OptionTable, options: Options, spaceGuid: string): ParsedOptions {
   const names = table.filter(({ isSpaceScoped }) => isSpaceScoped === true).map(({ name }) => name);
   const given = names.filter((name) => options[name] !== undefined);
@@ -100,13 +100,16 @@ export function withSpacePrefix(table: OptionTable, options: Options, spaceGuid:
   return { options: { ...options, ...Object.fromEntries(below) } };
 }
 
-/** The option, and those that mean the same option of a mount. */
+/** Returns the names of the option and of those that map to the same mount_config key. */
 function equivalentOptions(table: OptionTable, name: string): readonly string[] {
   const row = find(table, name);
   return row === undefined ? [name] : equivalentNames(table, row.mountConfigKey);
 }
 
-/** Options as `mount_config` has them: keys that the drivers know, all values texts, flags only where set. */
+/**
+ * Returns options as a `mount_config`: the drivers' keys, all values as strings, and flags only if they are
+ * set.
+ */
 export function toMountConfig(table: OptionTable, options: Options): Record<string, string> {
   const mountOptions: Record<string, string> = {};
   for (const { name, mountConfigKey, prefix = '', suffix = '' } of table) {
@@ -117,7 +120,7 @@ export function toMountConfig(table: OptionTable, options: Options): Record<stri
   return mountOptions;
 }
 
-/** Options without those that are secret. */
+/** Returns options without the secret ones. */
 export function withoutSecrets(table: OptionTable, options: Options): Options {
   const secret = table.filter(({ isSecret }) => isSecret === true).map(({ name }) => name);
   return Object.fromEntries(Object.entries(options).filter(([name]) => !secret.includes(name)));
@@ -136,7 +139,10 @@ function missingOptions(
     .filter((name) => equivalentOptions(table, name).every((other) => options[other] === undefined));
 }
 
-/** The three lines of the old brokers, whose acceptance tests look for the second one; each sorted. */
+/**
+ * Returns the options, or the three lines of the old brokers, each sorted. Their acceptance tests search for
+ * the second line.
+ */
 function toResult(options: Options, { invalid, notAllowed, missing }: OptionErrors): ParsedOptions {
   const lines = [
     ['validation mount options failed', invalid, '; '],
@@ -150,6 +156,6 @@ function toResult(options: Options, { invalid, notAllowed, missing }: OptionErro
   return description === '' ? { options } : { description };
 }
 
-/** A name that a user made up, so that it fits into one line. */
+/** Returns a user's option name in a form that fits into one line. */
 const printable = (name: string): string =>
   name === '' ? '""' : name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

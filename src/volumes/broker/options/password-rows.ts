@@ -3,14 +3,18 @@ import type { SecretReference } from '../../signature/secret-reference.ts';
 import { isSecretPath, parseSecretReference } from '../../signature/secret-reference.ts';
 import type { OptionDefinition } from './option-table.ts';
 
-/** Where the secrets are that users may name in place of a password: `name` is the prefix of all of them. */
+/**
+ * The store of the secrets that users may name instead of a password. `name` is the prefix of all their
+ * names.
+ */
 export type SecretPrefix = SecretReference;
 
-/** What of the row differs between offerings. */
+/** The settings that differ between offerings. */
 type PasswordOptionSettings = Pick<OptionDefinition, 'type' | 'requires' | 'requiredAt'>;
 
 /**
- * The rows of a password: as a text, and where the operator has a place for secrets also by its name there.
+ * Returns the options for a password: `password`, and if the operator has a store for secrets,
+ * `password_ref`.
  */
 export function passwordOptions(
   secrets: SecretPrefix | undefined,

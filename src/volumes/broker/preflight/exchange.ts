@@ -1,12 +1,15 @@
 import { connect } from 'node:net';
 
-/** What came: the first bytes, or why there were none. */
+/** The first bytes of the response, or why there are none. */
 export type ProbeResult = Buffer | 'refused' | 'silent' | 'closed';
 
-/** Bytes that tell what speaks there. */
+/** Enough bytes to recognise the protocol of the server. */
 const minResponseBytes = 28;
 
-/** Sends one request over TCP and resolves with the beginning of the answer, and closes. Never rejects. */
+/**
+ * Sends one request over TCP, resolves with the beginning of the response, and closes the connection. Never
+ * rejects.
+ */
 export function probeTcp(options: {
   readonly address: string;
   readonly port: number;

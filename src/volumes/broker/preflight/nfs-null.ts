@@ -4,7 +4,7 @@ const transactionId = 0x6e_66_73_30;
 const lastFragment = 0x80_00_00_00;
 
 /**
- * A call of NFS's procedure 0, which does nothing (RFC 5531 9, RFC 7530 16.1): record mark, then ten words.
+ * Returns a call of NFS's NULL procedure (RFC 5531 9, RFC 7530 16.1): a record mark, then ten 32-bit words.
  */
 export function nfsNullCall(): Buffer {
   const words = [transactionId, 0, 2, program, version, 0, 0, 0, 0, 0];
@@ -14,11 +14,11 @@ export function nfsNullCall(): Buffer {
   return bytes;
 }
 
-/** Whether an answer is one to that call: done, or by a server of NFS that has other versions of it. */
+/** Returns true for a response to that call: success, or a server that has only other versions of NFS. */
 export function isNfsAnswer(bytes: Buffer): boolean {
   if (bytes.length < 28) return false;
   const [id, type, status] = [4, 8, 12].map((at) => bytes.readUInt32BE(at));
-  // after a verifier without a body, which AUTH_NONE has
+  // the accept status is after a verifier without a body, as AUTH_NONE has it
   const accepted = bytes.readUInt32BE(24);
   return id === transactionId && type === 1 && status === 0 && (accepted === 0 || accepted === 2);
 }

@@ -8,7 +8,7 @@ import { createPreflight } from './preflight.ts';
 
 const share = '127.0.0.1/export';
 
-/** A server that does `answer` with what comes first; resolves with its port. */
+/** Starts a server that calls `answer` with the first bytes of a connection. Returns its port. */
 async function listen(t: TestContext, answer: (socket: Socket, request: Buffer) => void): Promise<number> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
@@ -23,7 +23,7 @@ async function listen(t: TestContext, answer: (socket: Socket, request: Buffer) 
 const checkOn = (port: number, deadlineMs = 20_000): ReturnType<typeof createPreflight> =>
   createPreflight({ ports: { nfs: port, smb: port }, deadlineMs });
 
-/** The reply of a server that has or lacks the version. */
+/** Returns the reply of a server with the accept status. */
 function rpcReply(request: Buffer, accepted: number): Buffer {
   const reply = Buffer.alloc(28);
   reply.writeUInt32BE(0x80_00_00_18, 0);

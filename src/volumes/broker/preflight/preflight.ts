@@ -4,27 +4,27 @@ import { probeTcp } from './exchange.ts';
 import { nfsNullCall, isNfsAnswer } from './nfs-null.ts';
 import { isSmbAnswer, smbNegotiate } from './smb-negotiate.ts';
 
-/** What to do about a file server that does not answer: nothing, a line in the log, or a refusal. */
+/** The reaction to a file server that does not respond: none, a line in the log, or an error response. */
 export type PreflightMode = 'off' | 'log' | 'require';
 
 /**
- * Says what is wrong with the way to a share, or nothing where its server speaks the protocol. Never
- * rejects.
+ * Returns an error text if the file server cannot be reached or does not speak the protocol, otherwise
+ * undefined. Never rejects.
  */
 export type Preflight = (protocol: 'nfs' | 'smb', share: string) => Promise<string | undefined>;
 
 export interface PreflightOptions {
   readonly ports: { readonly nfs: number; readonly smb: number };
-  /** Milliseconds for everything together. */
+  /** Milliseconds for all steps together. */
   readonly deadlineMs: number;
 }
 
-/** The protocols' own ports: no parameter of a user reaches another one. */
+/** The standard ports. Users cannot choose a port, so no parameter reaches another one. */
 export const protocolPorts = { nfs: 2049, smb: 445 } as const;
 
 /**
- * Resolves the server's name, connects, and asks for nothing but whether it speaks the protocol: no share
- * is mounted.
+ * Returns a check that resolves the server's name, connects and checks the protocol. It does not mount the
+ * share.
  */
 export function createPreflight({ ports, deadlineMs }: PreflightOptions): Preflight {
   return async (protocol, share) => {
@@ -57,7 +57,7 @@ async function resolveHost(host: string, signal: AbortSignal): Promise<string | 
   try {
     return (await Promise.race([lookup(host), timeout]))?.address;
   } catch {
-    // whatever the resolver said, there is no address
+    // any error of the resolver means that there is no address
     return undefined;
   }
 }

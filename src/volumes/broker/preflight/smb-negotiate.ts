@@ -2,12 +2,12 @@ const headerBytes = 64;
 const dialects = [0x02_02, 0x02_10, 0x03_00, 0x03_02];
 const magic = Buffer.from([0xfe, 0x53, 0x4d, 0x42]);
 
-/** The request by which a client of SMB 2 and 3 begins (MS-SMB2 2.2.3), in a frame of direct TCP (2.1). */
+/** Returns the first request of a client of SMB 2 and 3 (MS-SMB2 2.2.3), in a frame of direct TCP (2.1). */
 export function smbNegotiate(): Buffer {
   const header = Buffer.alloc(headerBytes);
   magic.copy(header);
   header.writeUInt16LE(headerBytes, 4);
-  // one credit is asked for
+  // the client requests one credit
   header.writeUInt16LE(1, 14);
   const body = Buffer.alloc(36 + dialects.length * 2);
   body.writeUInt16LE(36, 0);
@@ -20,7 +20,7 @@ export function smbNegotiate(): Buffer {
   return Buffer.concat([frame, header, body]);
 }
 
-/** Whether an answer is a response of SMB 2 or 3 to that request. */
+/** Returns true for a response of SMB 2 or 3 to that request. */
 export function isSmbAnswer(bytes: Buffer): boolean {
   const isResponse = bytes.length >= 24 && (bytes.readUInt32LE(20) & 1) === 1;
   return isResponse && bytes.subarray(4, 8).equals(magic) && bytes.readUInt16LE(16) === 0;

@@ -1,16 +1,16 @@
 import type { BrokerResponse } from '../http/answer.ts';
 import type { BindingRecord, InstanceRecord } from './record.ts';
 
-/** What a request names. */
+/** The ids in a request. */
 export interface RecordKey {
   readonly instanceId: string;
   readonly bindingId?: string | undefined;
 }
 
-/** A binding, of an instance. */
+/** The key of a binding. */
 export type BindingTarget = RecordKey & { readonly bindingId: string };
 
-/** What there is of it. */
+/** The stored instance and binding of a key. */
 export interface BindingView {
   readonly instance: InstanceRecord | undefined;
   readonly binding: BindingRecord | undefined;
@@ -22,7 +22,7 @@ export interface InstanceView {
   readonly bindingIds: readonly string[];
 }
 
-/** What is to become of it: a record to write, `null` to delete, nothing to leave it. */
+/** The records to write. `null` deletes the record, undefined keeps it. */
 export interface StoreUpdate {
   readonly answer: BrokerResponse;
   readonly instance?: InstanceRecord | null;
@@ -30,21 +30,24 @@ export interface StoreUpdate {
 }
 
 /**
- * Where instances and bindings are kept. Adapters pass one suite (`testing/store-suite.ts`). What cannot be
- * reached rejects with STORE_UNAVAILABLE.
+ * Stores instances and bindings. All adapters pass one suite (`testing/store-suite.ts`). Methods reject with
+ * STORE_UNAVAILABLE if the store cannot be reached.
  */
 export interface BrokerStore {
-  /** What there is of it, at one moment. */
+  /** Returns a consistent view of the instance and the binding. */
   read(target: RecordKey): Promise<BindingView>;
   /**
-   * Decides and writes as one step: nobody changes the same instance or its bindings meanwhile. Resolves
-   * with the answer when the change is on the disk. Killed before that, all of the change is there, or
-   * nothing. `decide` may run more than once.
+   * Decides and writes atomically: changes of one instance and its bindings are serialised. Resolves with the
+   * response when the change is durable. If the process dies before that, either the whole change is stored
+   * or none of it. `decide` may be called several times.
    */
   change(target: RecordKey, decide: (view: BindingView) => StoreUpdate): Promise<BrokerResponse>;
-  /** The same for an instance, where its bindings count, too: to list them takes longer. */
+  /**
+   * Decides and writes as `change` does, for an instance and the list of its bindings, which takes longer to
+   * read.
+   */
   updateInstance(instanceId: string, decide: (view: InstanceView) => StoreUpdate): Promise<BrokerResponse>;
-  /** Resolves when records can be read. */
+  /** Resolves if records can be read. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

@@ -4,16 +4,19 @@ import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } f
 import type { CredhubClient } from '../../credhub/credhub-client.ts';
 import type { BindingRecord, InstanceRecord } from './record.ts';
 
-/** The credential that is written first, to see that the client may write and read. */
+/** The credential that is written first, to check that the client may write and read. */
 const accessProbe = { format: 1 };
-/** Who asks for the health does not wait long for a server that is away. */
+/**
+ * Timeout of the health check in milliseconds. It is short, so that the check does not hang if CredHub is
+ * unavailable.
+ */
 const healthTimeoutMs = 1_000;
 
 /**
- * A store in CredHub: a credential of type json per instance and per binding, below
- * `/<storeId>/volume-broker`, beside those of the old brokers. CredHub cannot compare before it writes, so
- * that only one process may use a `storeId`; in it, what concerns one instance is done in turn, and
- * instances do not wait for each other. CredHub encrypts what it keeps.
+ * Opens a store in CredHub. It has one credential of type json per instance and per binding, below
+ * `/<storeId>/volume-broker`, beside those of the old brokers. CredHub has no compare-and-swap, so only one
+ * broker process may use a `storeId`. That process serialises the changes of one instance; changes of
+ * different instances run concurrently. CredHub encrypts its data.
  */
 export function openCredhubStore(storeId: string, client: CredhubClient): BrokerStore {
   const root = `/${storeId}/volume-broker`;
@@ -24,7 +27,10 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
   const inTurn = KeyedQueue();
   let permitted: Promise<void> | undefined;
 
-  /** A client that may not read is told that there is nothing, which would be taken for a deleted record. */
+  /**
+   * Checks that the client may read. CredHub responds to a client without read permission as if the
+   * credential did not exist, which looks like a deleted record.
+   */
   async function checkAccess(): Promise<void> {
     const name = `${root}/format`;
     if ((await client.get(name)) !== undefined) return;
@@ -58,7 +64,7 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
       client.get(instanceName(instanceId)),
       bindingId === undefined ? undefined : client.get(bindingName(target)),
     ]);
-    // what is there is what `write` put there
+    // only `write` writes these credentials, so they are records
     return {
       instance: instance as InstanceRecord | undefined,
       binding: binding as BindingRecord | undefined,
@@ -100,11 +106,14 @@ export function openCredhubStore(storeId: string, client: CredhubClient): Broker
 
 const hashPrefix = 'sha256.';
 
-/** An id in a name: names are the same in upper and lower case, end at 255 characters and have no tilde. */
+/**
+ * Returns a part of a credential name for an id. Credential names are case-insensitive, have at most 255
+ * characters and no tilde; other ids are hashed.
+ */
 const credentialSegment = (id: string): string =>
   /^[a-z0-9-]{1,64}$/u.test(id) ? id : `${hashPrefix}${createHash('sha256').update(id).digest('hex')}`;
 
-/** Runs what has one key in the order it came, each after the end of the one before it. */
+/** Returns a queue that runs the work of one key in order, one at a time. */
 function KeyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();
   return async (key, work) => {

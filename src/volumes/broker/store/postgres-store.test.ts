@@ -59,7 +59,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     const store = openIn(t, database);
     await store.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
     const [holder, watcher] = [new Client({ ...server.access, database }), new Client(server.access)];
-    // it ends by the watcher's hand
+    // the watcher terminates this connection
     holder.on('error', () => undefined);
     await Promise.all([holder.connect(), watcher.connect()]);
     t.after(() => watcher.end());

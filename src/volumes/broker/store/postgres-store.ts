@@ -4,15 +4,15 @@ import { isProductError, ProductError } from '../../../errors/product-error.ts';
 import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
 import type { RecordCodec } from './record-codec.ts';
 
-/** How a database is reached. */
+/** The connection settings of a database. */
 export interface PostgresAccess {
-  /** A name, an address, or the folder of a unix socket. */
+  /** A name, an address, or the directory of a unix socket. */
   readonly host: string;
   readonly port: number;
   readonly database: string;
   readonly user: string;
   readonly password?: string | undefined;
-  /** What signed the server's certificate, in PEM; the system's where absent. A unix socket has no TLS. */
+  /** The CA of the server's certificate in PEM; the system's CAs if absent. A unix socket has no TLS. */
   readonly ca?: string | undefined;
 }
 
@@ -25,18 +25,21 @@ const schema = `
     PRIMARY KEY (instance_id, id)
   );
 `;
-/** Of all reads of a transaction; a change begins without it, since it reads what the one before its lock wrote. */
+/**
+ * Snapshot for read-only transactions. Updates do not use it: they must see what the previous lock owner
+ * committed.
+ */
 const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY';
 const connectMs = 5_000;
 const statementMs = 15_000;
 const maxConnections = 10;
-/** Any number that the brokers of one database agree on, for making the tables. */
+/** An arbitrary number, the same in all brokers of a database, for the lock while the tables are created. */
 const schemaLock = 7_305_441;
 
 /**
- * A store in PostgreSQL, which several brokers may share. Whoever changes an instance or its bindings holds
- * an advisory lock of its id to the end of the transaction; the server takes it from a broker that dies.
- * The tables are made at the first use.
+ * Opens a store in PostgreSQL, which several brokers may share. A change of an instance or its bindings takes
+ * an advisory lock of the instance id until the end of the transaction. The server releases the lock of a
+ * broker that dies. The tables are created at the first use.
  */
 export function openPostgresStore(access: PostgresAccess, records: RecordCodec): BrokerStore {
   const { ca, ...where } = access;
@@ -48,7 +51,7 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
     query_timeout: statementMs,
     ...(where.host.startsWith('/') ? {} : { ssl: ca === undefined ? true : { ca } }),
   });
-  // a connection that breaks while nobody uses it; the next one says what is wrong
+  // an idle connection may break; the next query reports the error
   pool.on('error', () => undefined);
   let schemaMade: Promise<unknown> | undefined;
 
@@ -141,7 +144,7 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
       locked({ instanceId }, async (client) => decide(await readInstanceView(client, instanceId))),
     ping: () =>
       withSchema(async (client) => {
-        // with a record, where there is one: keys may be missing
+        // reads a record, if there is one, because encryption keys may be missing
         const [row] = await rowsOf(client, 'SELECT id, record FROM instances LIMIT 1', []);
         if (row !== undefined) records.readInstance(row.record, row.id);
       }),
@@ -159,7 +162,10 @@ async function rowsOf(client: ClientBase, sql: string, values: unknown[]): Promi
   return rows;
 }
 
-/** Ends the transaction that `error` broke; what it resolves with is why the connection is of no more use. */
+/**
+ * Rolls back the transaction that `error` broke. Returns the error if the rollback fails; the caller must
+ * then discard the connection.
+ */
 async function rollback(client: ClientBase, error: unknown): Promise<Error | undefined> {
   try {
     await client.query('ROLLBACK');
@@ -169,7 +175,10 @@ async function rollback(client: ClientBase, error: unknown): Promise<Error | und
   }
 }
 
-/** What the database or the way to it said; what a decision threw is left as it is. */
+/**
+ * Turns errors of the database and of the connection to it into STORE_UNAVAILABLE. Returns all other errors
+ * unchanged, for example those of `decide`.
+ */
 function toStoreUnavailable(error: unknown): unknown {
   if (isProductError(error)) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
@@ -184,6 +193,6 @@ function toStoreUnavailable(error: unknown): unknown {
   return new ProductError('STORE_UNAVAILABLE', message, { cause: error });
 }
 
-/** pg gives these no code. */
+/** Returns true for timeouts and broken connections, for which pg has no error code. */
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && /timeout|Connection terminated|connection error/iu.test(error.message);

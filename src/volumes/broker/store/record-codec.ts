@@ -3,8 +3,8 @@ import type { BindingRecord, InstanceRecord } from './record.ts';
 import type { Seal } from './seal.ts';
 
 /**
- * Records as the bytes that a database keeps. What `read` gets is what `write` made: the seal refuses
- * anything else.
+ * Converts records to the bytes in a database and back. `read` gets only bytes of `write`: the cipher rejects
+ * any others.
  */
 export interface RecordCodec {
   writeInstance(record: InstanceRecord): Uint8Array;
@@ -13,7 +13,7 @@ export interface RecordCodec {
   readBinding(bytes: Uint8Array, target: BindingTarget): BindingRecord;
 }
 
-/** Records as JSON under a seal that binds them to their ids. */
+/** Returns a codec for records as encrypted JSON. The encryption binds each record to its ids. */
 export function encryptedCodec(seal: Seal): RecordCodec {
   return {
     writeInstance: (record) => seal.close(JSON.stringify(record), instanceKey(record.id)),

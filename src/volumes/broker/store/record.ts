@@ -1,34 +1,34 @@
 import type { Options } from '../options/parse-options.ts';
 
-/** What is kept of a service instance. */
+/** The stored record of a service instance. */
 export interface InstanceRecord {
   readonly id: string;
   readonly serviceId: string;
   readonly planId: string;
   readonly organizationGuid: string;
   readonly spaceGuid: string;
-  /** What the instance was provisioned with: an identical PUT gets the same answer again. */
+  /** The original options: an identical PUT gets the same response again. */
   readonly provisioned: Options;
-  /** What bindings of it get now, after updates. */
+  /** The current options, after updates. New bindings use them. */
   readonly options: Options;
-  /** Where `volumes migrate` took it over from an old broker. */
+  /** Present if `volumes migrate` imported it from an old broker. */
   readonly migrated?: ImportedInstance | MigratedBinding;
-  /** What is being done to it, or was tried in vain. */
+  /** The operation in progress, or the last one if it failed. */
   readonly operation?: InstanceOperation;
 }
 
-/** A create or an update that is answered by polling while its share is being checked. */
+/** A create or an update that the platform polls while its share is being checked. */
 export interface InstanceOperation {
   readonly id: string;
   readonly kind: 'provision' | 'update';
   readonly state: 'in progress' | 'failed';
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly description?: string;
-  /** What an update makes of the options. */
+  /** The options after a successful update. */
   readonly options?: Options;
 }
 
-/** The parameters that an old broker was given, as texts: its volume ids are made of them. */
+/** The parameters of the old broker as strings. Its volume ids are made from them. */
 type LegacyParameters = Readonly<Record<string, string>>;
 
 export interface ImportedInstance {
@@ -37,8 +37,9 @@ export interface ImportedInstance {
 }
 
 /**
- * A binding of an old broker, which does not say of which instance it is: kept at an id that no request can
- * name, until a request names both. It stays when it is joined, so that it is not taken over twice.
+ * A binding of an old broker, whose record does not name its instance. It is stored under an id that no
+ * request can have, until a request names both. The record stays after the binding is attached, so that it is
+ * not imported again.
  */
 export interface MigratedBinding {
   readonly kind: 'binding';
@@ -47,7 +48,7 @@ export interface MigratedBinding {
   readonly isJoined: boolean;
 }
 
-/** One mount as the platform hands it to a cell (OSBAPI 2.17, Volume Mounts Object). */
+/** One mount as the platform passes it to a cell (OSBAPI 2.17, Volume Mounts Object). */
 export interface VolumeMount {
   readonly driver: string;
   readonly container_dir: string;
@@ -56,7 +57,7 @@ export interface VolumeMount {
   readonly device: { readonly volume_id: string; readonly mount_config: Readonly<Record<string, string>> };
 }
 
-/** What is kept of a binding, with the answer that its platform got. */
+/** The stored record of a binding, with the mount of its response. */
 export interface BindingRecord {
   readonly id: string;
   readonly instanceId: string;

@@ -1,13 +1,16 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import { ProductError } from '../../../errors/product-error.ts';
 
-/** Encrypts and decrypts records that lie on a disk. */
+/** Encrypts and decrypts records on a disk. */
 export interface Seal {
-  /** `place` is where the text will lie: it cannot be opened in another one. */
+  /**
+   * Encrypts. `associatedData` is the key of the record. Decryption fails for any other key, so records
+   * cannot be swapped.
+   */
   close(text: string, associatedData: string): Uint8Array;
   /**
-   * Throws STORE_UNAVAILABLE where no key fits, and where the bytes are not those that `close` made for that
-   * place.
+   * Decrypts. Throws STORE_UNAVAILABLE if no key matches. Throws if the bytes were not made by `close` for
+   * that place.
    */
   open(sealed: Uint8Array, place: string): string;
 }
@@ -24,8 +27,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * A seal under keys of 32 bytes: the first one closes, each of them opens, so that a new key can be put
- * before the old one (AES-256-GCM; a random nonce a record).
+ * Returns a cipher with 32-byte keys. Encrypts with the first key, decrypts with any; to rotate, put the new
+ * key first. It uses AES-256-GCM with a random nonce for each record.
  */
 export function createRecordCipher(keys: readonly [Buffer, ...Buffer[]]): Seal {
   const named = keys.map((key) => ({

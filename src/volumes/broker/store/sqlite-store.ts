@@ -13,16 +13,16 @@ const schema = `
     PRIMARY KEY (instance_id, id)
   ) STRICT;
 `;
-/** Milliseconds that one write waits for another process's. */
+/** Milliseconds that a write waits for the write of another process. */
 const busyTimeoutMs = 10_000;
 
 /**
- * Opens a store in one SQLite file (0600, with its -wal and -shm beside it), made where there is none. A
- * change is one transaction that is on the disk when it is answered (WAL, synchronous FULL). Several
- * processes may share the file on one machine.
+ * Opens a store in one SQLite file (mode 0600, with -wal and -shm files beside it), and creates it if it does
+ * not exist. A change is one transaction, which is on the disk when its response is returned (WAL,
+ * synchronous FULL). Several processes of one machine may share the file.
  */
 export function openSqliteStore(path: string, records: RecordCodec): BrokerStore {
-  // SQLite gives the files beside it the mode of this one
+  // SQLite gives the -wal and -shm files the mode of this one
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
@@ -76,7 +76,7 @@ export function openSqliteStore(path: string, records: RecordCodec): BrokerStore
         return change.answer;
       }),
     ping: async () => {
-      // with a record, where there is one: keys may be missing
+      // reads a record, if there is one, because encryption keys may be missing
       const row = inTransaction(database, 'DEFERRED', () => anyInstance.get());
       if (row !== undefined) records.readInstance(toBuffer(row), String(row['id']));
     },

@@ -1,8 +1,8 @@
 import { startBroker } from '../start-broker.ts';
 import { asyncConfig } from './test-broker.ts';
 
-// A broker of its own process, whose file servers never answer: node asking-broker.ts FOLDER. It prints its
-// URL.
+// Runs a broker in its own process, whose file servers never respond: node asking-broker.ts FOLDER. Prints
+// its URL.
 const [, , folder = ''] = process.argv;
 const { url } = await startBroker(
   asyncConfig(folder),

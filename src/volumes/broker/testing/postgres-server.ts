@@ -7,7 +7,7 @@ import type { PostgresAccess } from '../store/postgres-store.ts';
 
 const run = promisify(execFile);
 
-/** Where Debian puts a PostgreSQL, which it does not put in PATH. */
+/** Returns Debian's directory of PostgreSQL programs, which is not in PATH. */
 async function programs(): Promise<string | undefined> {
   const folder = '/usr/lib/postgresql';
   const versions = await readdir(folder).catch(() => []);
@@ -17,7 +17,7 @@ async function programs(): Promise<string | undefined> {
 
 const found = await programs();
 
-/** Why there can be no server here; false where there can. */
+/** The reason why PostgreSQL is not available, or false. */
 export const noPostgres: string | false =
   found === undefined ? "needs PostgreSQL: Debian's package postgresql" : false;
 
@@ -25,12 +25,13 @@ export interface PostgresServer {
   readonly access: PostgresAccess;
   stop(): Promise<void>;
   start(): Promise<void>;
-  /** Stops it, and removes what it had. */
+  /** Stops the server and removes its files. */
   remove(): Promise<void>;
 }
 
 /**
- * A server of the test's own, on a unix socket in a scratch folder. As root it runs as the user `postgres`.
+ * Starts a PostgreSQL server for a test, on a unix socket in a scratch directory. If this process is root,
+ * the server runs as the user `postgres`.
  */
 export async function postgresServer(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'broker-postgres-'));
@@ -57,7 +58,7 @@ export async function postgresServer(): Promise<PostgresServer> {
     start,
     stop,
     remove: async () => {
-      // a test may have stopped it
+      // a test may have stopped it already
       await stop().catch(() => undefined);
       await rm(folder, { recursive: true });
     },

@@ -4,10 +4,10 @@ import type { BrokerConfig } from '../config.ts';
 import type { Call, Reply } from './test-broker.ts';
 import { bindBody, bindingPath, instancePath, provisionBody, testBroker } from './test-broker.ts';
 
-/** One request, and the answer that it has to get. */
+/** A request and the expected response. */
 export interface RequestCase {
   readonly title: string;
-  /** What is there before it: nothing, an instance, or an instance with a binding. */
+  /** The existing records: none, an instance, or an instance with a binding. */
   readonly before?: 'nothing' | 'instance' | 'binding';
   readonly request: readonly [method: string, path: string, call?: Call];
   readonly status: number;
@@ -15,7 +15,7 @@ export interface RequestCase {
   readonly says?: RegExp;
 }
 
-/** The bodies by which `before` makes an instance and a binding, and the broker's settings. */
+/** The bodies that create the instance and the binding of `before`, and the broker's settings. */
 interface Setting {
   readonly provision: object;
   readonly bind: object;
@@ -28,8 +28,8 @@ export const without = (body: object, ...names: string[]): object =>
 export const withParameters = (body: object, parameters: unknown): object => ({ ...body, parameters });
 
 /**
- * Sends each request to one broker over HTTP, in a case of its own: the id `instance-1` in a path becomes
- * one that no other case has. What is refused changes nothing.
+ * Sends each request to one broker over HTTP, each in its own test case. The id `instance-1` in a path is
+ * replaced by a unique one. Checks that rejected requests change nothing.
  */
 export function testRequests(
   title: string,
@@ -61,7 +61,7 @@ export function testRequests(
   });
 }
 
-/** Every refusal has a code of one word and a sentence. */
+/** Checks that every error response has a code of one word and a sentence. */
 function assertRefusal({ status, body, text }: Reply): void {
   if (status < 400 || status === 410) return;
   assert.match(String(body['error']), /^[A-Z][A-Za-z]+$/u, text);

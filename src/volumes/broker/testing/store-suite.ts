@@ -40,9 +40,7 @@ const writing = (change: Omit<StoreUpdate, 'answer'>): (() => StoreUpdate) => {
   return () => ({ answer: done, ...change });
 };
 
-/**
- * What every adapter of BrokerStore has to do. `open` gives one that is empty, and closes it with the test.
- */
+/** Tests any adapter of BrokerStore. `open` returns an empty store, and closes it after the test. */
 export function storeSuite(name: string, open: (t: TestContext) => Promise<BrokerStore>): void {
   test(`${name}: what was written is read again, and gone when it was deleted`, async (t) => {
     const store = await open(t);

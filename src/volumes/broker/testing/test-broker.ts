@@ -17,9 +17,9 @@ export const auth = { username: 'broker', passwords: ['pass-word-1', 'pass-word-
 
 export interface Call {
   readonly body?: unknown;
-  /** Sent as it is. */
+  /** A body that is sent unchanged. */
   readonly text?: string | Uint8Array<ArrayBuffer>;
-  /** Over those of a Cloud Controller; undefined leaves one out. */
+  /** Headers that replace those of a Cloud Controller. undefined removes one. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -38,7 +38,10 @@ const configIn = (folder: string): BrokerConfig => ({
   offerings: [nfs, smb],
 });
 
-/** Of brokers that come one after the other on one folder, check shares, and answer by polling. */
+/**
+ * Returns the configuration of an asynchronous broker that checks shares. Later brokers on the same directory
+ * can read its records.
+ */
 export const asyncConfig = (folder: string): BrokerConfig => ({
   ...configIn(folder),
   encryptionKeys: [Buffer.alloc(32, 1)],
@@ -47,8 +50,8 @@ export const asyncConfig = (folder: string): BrokerConfig => ({
 });
 
 /**
- * A broker on a free port with a SQLite file, and a way to call it as Cloud Controller does. `log` is what
- * it logged.
+ * Starts a broker on a free port with a SQLite file. Returns a function that calls it as Cloud Controller
+ * does; `log` contains its log.
  */
 export async function testBroker(
   t: TestContext,

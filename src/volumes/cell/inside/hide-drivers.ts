@@ -6,9 +6,9 @@ import { mountAt } from './mount-at.ts';
 import type { HiddenFolders } from './plan.ts';
 
 /**
- * Covers the folders in which drivers mount, so that the app reaches no volume of another app by its path. They stay
- * in a folder that only root enters, and there the mounts show that drivers make later: the app's own volume may be
- * one of them.
+ * Covers the directories in which drivers mount, so that the app cannot reach volumes of other apps by path.
+ * The directories stay available in a directory that only root can enter. Later mounts of drivers appear
+ * there, because they may belong to the app.
  */
 export function hideDrivers({ at, folders, holders }: HiddenFolders): void {
   mountOn(at, ['-t', 'tmpfs', '-o', 'mode=0700,nosuid,nodev,noexec', '--', 'tmpfs']);
@@ -17,23 +17,23 @@ export function hideDrivers({ at, folders, holders }: HiddenFolders): void {
     mkdirSync(join(at, `${index}`));
     mountOn(join(at, `${index}`), ['--rbind', '--', folder]);
   }
-  // what is mounted later shows nowhere else
+  // so later mounts of drivers appear only in the hidden directories
   for (const holder of holders) {
-    // what has gone meanwhile holds nothing
+    // a mount that has disappeared in the meantime contains nothing
     withDirectory(holder, (folder) => mountAt(folder, ['--make-private', '--']));
   }
   for (const folder of folders)
     mountOn(folder, ['-t', 'tmpfs', '-o', 'mode=0000,ro,nosuid,nodev,noexec', '--', 'tmpfs']);
 }
 
-/** Where the app's mount namespace has what the driver mounted at `source`. */
+/** Returns the path in the app's mount namespace of the driver's mount at `source`. */
 export const hiddenSource = ({ at, folders }: HiddenFolders, source: string): string =>
   join(at, `${folders.indexOf(dirname(source))}`, basename(source));
 
-/** Where a volume is mounted before the app sees it. */
+/** Returns the path at which a volume is mounted before the app can see it. */
 export const stageIn = (at: string): string => join(at, 'stage');
 
-/** Takes away what is mounted at `path`, whoever still uses it. */
+/** Unmounts lazily, even if a process still uses the mount. */
 export function detach(path: string): void {
   const { status, stderr } = spawnSync(
     'umount',

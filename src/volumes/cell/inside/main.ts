@@ -9,7 +9,7 @@ const answer = (error: string | null): void => {
   writeSync(planDescriptor, `${JSON.stringify({ error })}\n`);
 };
 
-/** Undefined where the cell ended before it had written the plan. */
+/** Reads the plan. Returns undefined if the cell ended before it had written the whole plan. */
 function readPlan(): Plan | undefined {
   const chunk = Buffer.alloc(65_536);
   let text = '';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import type { DirectoryHandle } from '../held-folder.ts';
 
-/** mount(8) has the folder as its descriptor 3, and resolves no path. */
+/** Runs mount(8) on an open directory. mount(8) gets it as descriptor 3, so that it resolves no path. */
 export function mountAt(folder: DirectoryHandle, words: readonly string[]): void {
   const { error, status, stderr } = spawnSync('mount', ['--no-canonicalize', ...words, '/proc/self/fd/3'], {
     stdio: ['ignore', 'ignore', 'pipe', folder.descriptor],

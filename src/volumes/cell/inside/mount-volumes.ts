@@ -7,9 +7,9 @@ import { mountAt } from './mount-at.ts';
 import type { Plan, PlannedVolume } from './plan.ts';
 
 /**
- * Binds the volumes at their folders below the app's root, in this process's mount namespace, over what is
- * mounted there. The app can change links and folders on the way at any moment: mount(8) gets a folder that
- * is held, not a path.
+ * Binds the volumes at their directories below the app's root, in the mount namespace of this process, over
+ * existing mounts. The app can change links and directories of the path at any time, so mount(8) gets an open
+ * directory and not a path.
  */
 export function mountVolumes({ root, volumes, hidden }: Pick<Plan, 'root' | 'volumes' | 'hidden'>): void {
   for (const volume of volumes) {
@@ -26,7 +26,10 @@ export function mountVolumes({ root, volumes, hidden }: Pick<Plan, 'root' | 'vol
   }
 }
 
-/** An app that runs sees the mount only with its restrictions, which a bind takes over from its source. */
+/**
+ * Returns the steps of a bind. A running app must never see the mount without its restrictions, so they are
+ * set on a stage; the bind of the stage inherits them.
+ */
 export function bindSteps(
   source: string,
   stage: string,
@@ -40,14 +43,16 @@ export function bindSteps(
   ];
 }
 
-/** A /proc of the app's own processes, where its root has the folder. */
+/** Mounts /proc for the app's own processes, if the directory exists in its root. */
 export function mountProc(root: string): void {
   withDirectory(`${root === '/' ? '' : root}/proc`, (folder) =>
     mountAt(folder, ['-t', 'proc', '-o', 'nosuid,nodev,noexec', '--', 'proc']),
   );
 }
 
-/** Without a mount there the app would write into a folder of this machine. */
+/**
+ * Checks that the driver's mount is visible. Without it the app would write to a directory of this machine.
+ */
 function checkSource({ source, device }: PlannedVolume, inside: string): void {
   const mounts = parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8'));
   const found = mounts.findLast(({ target }) => target === inside);

@@ -1,33 +1,33 @@
-/** What the process in the app's namespaces is told, on one line of its descriptor 3. */
+/** The plan that the process in the app's namespaces reads as one line from descriptor 3. */
 export interface Plan {
-  /** The folder that is the app's root. */
+  /** The directory that is the app's root. */
   readonly root: string;
   readonly volumes: readonly PlannedVolume[];
   readonly hidden: HiddenFolders;
-  /** What to become then; undefined: only mount, in an app that runs. */
+  /** The command to execute afterwards. If undefined, the process only mounts, in a running app. */
   readonly command: readonly string[] | undefined;
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** Folders of drivers, which the app does not see. */
+/** The directories of drivers, which are hidden from the app. */
 export interface HiddenFolders {
-  /** A folder of root's alone, in which the app's mount namespace has them. */
+  /** A directory that only root can enter. The app's mount namespace has the hidden directories in it. */
   readonly at: string;
   readonly folders: readonly string[];
-  /** Mounts in which they lie, and in which further ones may be made. */
+  /** The mounts that contain them, and the mounts in which further directories of drivers may be created. */
   readonly holders: readonly string[];
 }
 
 export interface PlannedVolume {
-  /** Where the driver mounted it. */
+  /** The path at which the driver mounted the volume. */
   readonly source: string;
-  /** `major:minor` of what has to be mounted there. */
+  /** `major:minor` of the expected mount at `source`. */
   readonly device: string;
   readonly containerDir: string;
   readonly isReadOnly: boolean;
 }
 
-/** The answer, on the same descriptor: null when all is mounted, or what failed. */
+/** The response on the same descriptor: null if everything is mounted, otherwise the error. */
 export interface MountResult {
   readonly error: string | null;
 }

@@ -1,4 +1,4 @@
-// A cell that is killed after its step of that number: FOLDER NUMBER
+// Runs a cell that is killed after the step with the number: killed-cell.ts FOLDER NUMBER
 import { runApp } from '../run-app.ts';
 import { cellOf, helpers } from './test-cell.ts';
 
@@ -12,6 +12,6 @@ const step = (): void => {
 };
 await ports.volman.scan();
 const volumes = [await volume('photos'), await volume('rules', { isReadOnly: true })];
-// of a killed cell's app, nothing may go on
+// the app of a killed cell must not continue
 const command = ['sh', '-c', 'touch "$1/ran"', 'sh', volumes[0]?.containerDir ?? ''];
 await runApp(order(command, volumes), { ...ports, onStep: step });

@@ -16,7 +16,7 @@ export const run = promisify(execFile);
 export const notRoot =
   process.geteuid?.() === 0 ? false : 'only root can mount, and run an app as another user';
 
-/** A folder on a shared mount, a driver that binds `shares/NAME` of it, and what a cell needs. */
+/** A directory on a shared mount, a driver that binds its `shares/NAME`, and the dependencies of a cell. */
 export interface TestCell {
   readonly folder: string;
   readonly driver: SmallDriver;
@@ -24,12 +24,12 @@ export interface TestCell {
   readonly logged: string[];
   readonly stopping: AbortController;
   readonly ports: CellPorts;
-  /** A volume of the share of that name, for a folder below `apps`. */
+  /** Returns a volume of the share with that name, for a directory below `apps`. */
   readonly volume: (name: string, changes?: Partial<VolumeMount>) => Promise<VolumeMount>;
   readonly order: (command: readonly string[], volumes: readonly VolumeMount[]) => ContainerSpec;
 }
 
-/** Of the mounts in a folder; others of the machine come and go. */
+/** Returns the mountinfo lines of a directory. Other mounts of the machine change during a test. */
 export async function mountInfo(folder: string): Promise<string> {
   const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
   return lines.filter((line) => line.includes(folder)).join('\n');
@@ -52,7 +52,7 @@ export async function testCell(t: TestContext): Promise<TestCell> {
   return { ...cell, folder, driver, ...helpers(folder) };
 }
 
-/** What a cell needs, of a folder that testCell made. */
+/** Returns the dependencies of a cell, for a directory that testCell made. */
 export function cellOf(folder: string): Pick<TestCell, 'steps' | 'logged' | 'stopping' | 'ports'> {
   const [steps, logged, stopping] = [[] as string[], [] as string[], new AbortController()];
   const log = (line: string): void => void logged.push(line);

@@ -10,7 +10,7 @@ import type { CredhubAccess } from '../credhub-client.ts';
 export const uaaClient = { id: 'volume-broker', secret: 'geheim+des/clients' };
 
 /**
- * A CredHub with its UAA, over TLS on a free loopback port. Fields that are not readonly may be set while
+ * A CredHub with its UAA, over TLS on a free loopback port. Fields that are not readonly may be changed while
  * it runs.
  */
 export interface CredhubStub {
@@ -21,15 +21,18 @@ export interface CredhubStub {
   readonly credentials: Map<string, unknown>;
   /** `METHOD path` of each request. */
   readonly requests: string[];
-  /** What each answer waits for; `request` is METHOD, path and query. */
+  /** Each response waits for this promise. `request` is METHOD, path and query. */
   before: (request: string) => Promise<unknown> | undefined;
-  /** Seconds that a token is good for. */
+  /** The lifetime of tokens in seconds. */
   tokenSeconds: number;
-  /** A status to answer with in place of the true one, or a connection to drop; undefined answers. */
+  /**
+   * Returns a status to respond with instead, 'drop' to close the connection, or undefined for the normal
+   * response.
+   */
   fail: (request: string) => number | 'drop' | undefined;
   expireTokens(): void;
   stop(): Promise<void>;
-  /** On the same port. */
+  /** Starts it again on the same port. */
   start(): Promise<void>;
 }
 

@@ -3,13 +3,13 @@ import type { DriverLog } from '../driver-log.ts';
 import type { DriverMetrics } from '../metrics.ts';
 
 export interface AdminPorts {
-  /** Unmounts all and stops the process soon; resolves with what is wrong, or ''. */
+  /** Unmounts all volumes and makes the process stop soon. Returns an error text, or '' on success. */
   readonly evacuate: () => Promise<string>;
   readonly metrics: DriverMetrics;
   readonly log: DriverLog;
 }
 
-/** The admin API of the old drivers, which drain scripts call with curl, and /metrics. */
+/** Returns the handler of the old drivers' admin API, which drain scripts call with curl, and of /metrics. */
 export function adminRequestHandler({ evacuate, metrics, log }: AdminPorts): RequestListener {
   const answers: Readonly<Record<string, () => Promise<{ status: number; type: string; text: string }>>> = {
     '/ping': async () => asJson(''),

@@ -4,7 +4,7 @@ import type { VolumeDriver } from '../volumes/volume-driver.ts';
 import { readBody } from './read-body.ts';
 
 type Body = Readonly<Record<string, unknown>>;
-/** `gone` is aborted when the client goes before it has its answer. */
+/** `clientClosed` is aborted if the client disconnects before it has the response. */
 type Handler = (driver: VolumeDriver, body: Body, clientClosed: AbortSignal) => unknown;
 
 const handlers: Readonly<Record<string, Handler>> = {
@@ -22,8 +22,8 @@ const handlers: Readonly<Record<string, Handler>> = {
 const dockerContentType = /^application\/vnd\.docker\.plugins\.v1(?:\.\d+)?\+json$/iu;
 
 /**
- * The Docker plugin protocol, as volman and Docker speak it: the status is 200 whatever happens, and `Err`
- * says what did.
+ * Returns a handler of the Docker plugin protocol, as volman and Docker use it. The status is always 200;
+ * `Err` contains the error.
  */
 export function pluginRequestHandler(driver: VolumeDriver, log: DriverLog): RequestListener {
   return (request, response) => {

@@ -5,21 +5,22 @@ import type { AddressInfo } from 'node:net';
 import { ProductError } from '../../../errors/product-error.ts';
 import type { Address } from '../config.ts';
 
-/**
- * Starts to listen, on a port that the system chooses where it is 0; resolves with host and port as in a URL.
- */
+/** Starts to listen. If the port is 0 the system chooses one. Returns host and port as in a URL. */
 export async function listenTcp(server: Server, { host, port }: Address): Promise<string> {
   await listening(server, `${host}:${port}`, () => server.listen({ host, port }));
   const { port: bound } = server.address() as AddressInfo;
   return `${host.includes(':') ? `[${host}]` : host}:${bound}`;
 }
 
-/** Starts to listen on a unix socket that only this user opens. A socket or file in its place is removed. */
+/**
+ * Starts to listen on a unix socket that only this user can open. Removes an existing socket or file at the
+ * path.
+ */
 export async function listenUnix(server: Server, path: string): Promise<void> {
   rmSync(path, { force: true });
   await listening(server, path, () => {
-    // the socket is made in this call, and changed by its path later it could be another one: others may
-    // write there
+    // sets the umask, because this call creates the socket: a later chmod by path could hit another file, if
+    // other users can write to the directory
     const before = process.umask(0o177);
     try {
       server.listen({ path });
@@ -43,7 +44,7 @@ async function listening(server: Server, where: string, listen: () => void): Pro
   }
 }
 
-/** Answers what has begun, up to a deadline, and resolves when all is closed. */
+/** Finishes requests that have begun, for `deadlineMs` at most, and resolves when everything is closed. */
 export async function closeServer(server: Server, deadlineMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** Options of a share take some hundred bytes. */
+/** Maximum bytes of a request body. The options of a share take some hundred. */
 const longest = 256 * 1024;
 
-/** The JSON object of a request; empty where there is no body. */
+/** Returns the JSON object in the body of a request. Returns an empty object if there is no body. */
 export async function readBody(
   request: IncomingMessage,
 ): Promise<{ readonly body: Readonly<Record<string, unknown>> } | { readonly fault: string }> {
@@ -21,7 +21,7 @@ export async function readBody(
     );
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { body: { ...value } };
   } catch (error) {
-    // the parser quotes the text, which may hold a password
+    // the error message of the parser quotes the body, which may contain a password
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
   }
   return { fault: 'the body is no JSON object in UTF-8' };

@@ -2,7 +2,7 @@ import type { ServerOptions } from 'node:https';
 import type { TlsFiles } from '../config.ts';
 import { readPem } from '../read-pem.ts';
 
-/** Mutual TLS: clients show a certificate of the CA. */
+/** Returns the options for mutual TLS. Clients need a certificate of the CA. */
 export async function tlsOptions({ ca, certificate, key }: TlsFiles): Promise<ServerOptions> {
   return {
     ca: await readPem('caFile', ca),

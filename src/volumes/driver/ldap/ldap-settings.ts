@@ -1,23 +1,23 @@
 import { X509Certificate } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 
-/** Where the directory is that has the ids of users, as nfsv3driver is told of it. */
+/** The LDAP server that has the ids of users, with the settings that nfsv3driver has for it. */
 export interface LdapSettings {
-  /** `ldaps:` with a CA, else `ldap:`, which shows passwords to the network. */
+  /** `ldaps:` if there is a CA. Otherwise `ldap:`, which sends passwords unencrypted. */
   readonly url: string;
   readonly serviceUser: string;
   readonly servicePassword: string;
-  /** Users are searched for below this entry. */
+  /** The base of the search for users. */
   readonly searchBase: string;
-  /** In PEM. */
+  /** The CA certificate of the server in PEM. */
   readonly caCertificate: string | undefined;
-  /** Milliseconds for the whole of one search. */
+  /** Timeout of one look-up in milliseconds. */
   readonly timeout: number;
 }
 
 /**
- * Parses the variables LDAP_* of nfsv3driver; undefined without LDAP_HOST. Faults, which name variables and
- * no values, are added to `faults`.
+ * Parses nfsv3driver's LDAP_* variables. Returns undefined without LDAP_HOST. Adds errors to `faults`; they
+ * name variables and no values.
  */
 export function parseLdapSettings(
   environment: Readonly<Record<string, string | undefined>>,
@@ -57,7 +57,7 @@ function isCertificate(pem: string): boolean {
   try {
     return new X509Certificate(pem).raw.length > 0;
   } catch (error) {
-    // whatever OpenSSL says of what is no certificate
+    // any error of OpenSSL means that the text is not a certificate
     if (error instanceof Error && 'code' in error) return false;
     throw error;
   }

@@ -5,19 +5,20 @@ import type { DirectoryLogin } from '../options/parse-mount-request.ts';
 import type { LdapSettings } from './ldap-settings.ts';
 
 /**
- * Finds the ids that a user has in the directory, and checks the password. Throws MountError without secrets.
+ * Returns the ids of a user in the directory, and checks the password. Throws MountError, without secrets.
  */
 export type ResolveIds = (login: DirectoryLogin, signal: AbortSignal) => Promise<IdMapping>;
 
-/** 4294967295 is -1 to the kernel, and 0 is root. */
+/** The kernel treats 4294967295 as -1, and 0 is root. */
 const lastId = 4_294_967_294;
 
 /**
- * Asks the LDAP server at each mount, so that a changed password counts at once. The library is loaded then.
+ * Returns a resolver that queries the LDAP server at each mount, so that a changed password takes effect at
+ * once. It loads the LDAP library only then.
  */
 export function createLdapIdResolver(settings: LdapSettings): ResolveIds {
   return async (login, signal) => {
-    // a server takes a bind without a password for an anonymous one, and lets it succeed (RFC 4513, 5.1.2)
+    // an LDAP bind with an empty password is anonymous and succeeds (RFC 4513, 5.1.2)
     if (login.username === '' || login.password === '')
       throw ldapError('BAD_CREDENTIALS', 'username and password must not be empty; correct the binding');
     const { Client } = await import('ldapts');
@@ -62,7 +63,7 @@ async function resolve(
           error,
         );
   });
-  // the name is a value of the protocol, not a part of a filter's text
+  // the name is a value of the protocol, so it need not be escaped as in the text of a filter
   const filter = new AndFilter({
     filters: [
       new EqualityFilter({ attribute: 'objectClass', value: 'User' }),
@@ -103,7 +104,7 @@ async function resolve(
   return ids;
 }
 
-/** A user without a group of their own has the group of that number. */
+/** Returns the ids of a directory entry. A user without a gidNumber gets the gid that equals the uid. */
 function idsFromEntry(entry: Entry): IdMapping {
   const id = (name: string): number | undefined => {
     const value = entry[name];
@@ -122,10 +123,13 @@ function idsFromEntry(entry: Entry): IdMapping {
   return { uid, gid: id('gidNumber') ?? uid };
 }
 
-/** Answered by the server with a result code (RFC 4511), where a connection's errors have names. */
+/**
+ * Returns true for a response of the server with a result code (RFC 4511). Connection errors have names as
+ * codes.
+ */
 const isLdapResultError = (error: Error): boolean => 'code' in error && typeof error.code === 'number';
 
-/** The server's own words may quote what it was sent, so they are no part of the message. */
+/** Returns an error without the server's message, which may quote what the client sent. */
 function ldapError(code: MountErrorCode, why: string, cause?: Error): MountError {
   return new MountError(code, `The share was not mounted: ${why}`, cause && { cause });
 }

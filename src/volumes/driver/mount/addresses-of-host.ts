@@ -5,9 +5,9 @@ import type { ProgramResult } from './run-program.ts';
 const outputLimit = 65_536;
 
 /**
- * All addresses of a host, in the order in which they are to be tried. Throws MountError. A program looks the name
- * up, since a name server may never answer: in this process two look-ups would keep all others waiting, and no
- * deadline ends one.
+ * Returns all addresses of a host, in the order in which to try them. Throws MountError. It runs getent,
+ * because a name server may never respond: in this process two pending look-ups would block all others, and
+ * no deadline can end a look-up.
  */
 export async function addressesOfHost(
   host: string,

@@ -9,8 +9,8 @@ import { runProgram } from './run-program.ts';
 const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';
 
 /**
- * A stand-in for demos and tests without file servers: in place of a share it binds the local folder below
- * `from` that has the share's path. Needs root.
+ * Returns a mounter for demos and tests without file servers. Instead of a share it binds the local directory
+ * below `sourceDirectory` that has the share's path. It needs root.
  */
 export function bindMounter(sourceDirectory: string): Mounter {
   return {

@@ -31,7 +31,7 @@ for (const [name, order] of Object.entries(attacks))
 
 const noRoot = process.geteuid?.() !== 0 && 'needs root, whose the folder of mounts has to be';
 
-/** A folder of root's with a mount(8) that notes how it was called, and fails. */
+/** Returns a directory of root with a mount(8) that records its arguments and fails. */
 async function recordingMount(t: TestContext, end: string): Promise<{ folder: string; bin: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'share-mounter-'));
   t.after(() => rm(folder, { recursive: true }));
@@ -81,7 +81,7 @@ test('nothing is mounted in a folder that others can write', { skip: noRoot }, a
   await assert.rejects(readFile(join(folder, 'argv')), 'mount was not called');
 });
 
-// as in a folder of mounts of the old drivers, where every user could write (mode 777)
+// as in the mount directory of the old drivers, where every user could write (mode 777)
 test('a link that lies where a part of a mount goes is not followed', { skip: noRoot }, async (t) => {
   const { folder, bin } = await recordingMount(t, 'exit 0');
   await mkdir(join(folder, 'machine'));

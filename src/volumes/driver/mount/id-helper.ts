@@ -15,7 +15,7 @@ export interface IdMapperOptions {
   readonly target: string;
   readonly readOnly: boolean;
   readonly searchPath: string;
-  /** mapfs in place of bindfs. */
+  /** The path of mapfs, which is used instead of bindfs. */
   readonly mapfsPath: string | undefined;
   readonly isMounted: () => Promise<boolean>;
   /** Aborted at the deadline. */
@@ -25,16 +25,16 @@ export interface IdMapperOptions {
 const stderrLimit = 4096;
 
 /**
- * Starts the program that shows `source` at `target` under other ids, and returns when that is mounted, else
- * with what the program said. It outlives this process, as the containers that use it do. Its output is a
- * file without a name: a pipe would break when this process ends.
+ * Starts the program that shows `source` at `target` with other ids. Returns undefined when it is mounted,
+ * otherwise the program's stderr. The program outlives this process, as the containers that use the mount do.
+ * Its output goes to a file without a name, because a pipe would break when this process ends.
  */
 export async function startIdMapper(
   start: IdMapperOptions,
 ): Promise<{ stderr: string; wasKilled: boolean } | undefined> {
   if (start.mapfsPath === undefined) {
     await ensureFuseAccess();
-    // bindfs looks as the mapped user whether the folder is empty
+    // bindfs checks as the mapped user whether the directory is empty
     await chmod(start.target, 0o755);
   }
   const [program, ...args] = idMapperCommand(start);
@@ -64,15 +64,16 @@ export async function startIdMapper(
   }
 }
 
-/** What the process of a helper is called. */
+/** The process names of an id mapper. */
 export const idMapperPrograms: readonly string[] = ['setpriv', 'bindfs', 'mapfs'];
 const capabilities = '+sys_admin';
 
 /**
- * bindfs runs under the mapped ids, since a server with root_squash takes root for nobody, and mounts
- * (sys_admin). It finds files by their paths: whoever else has the share can put a link in the place of a
- * folder, so it must have no right to files of this machine (no dac_override). All that the kernel lets it
- * serve is checked for the container's id, as bindfs sets default_permissions.
+ * Returns the command of the id mapper. bindfs runs with the mapped ids, because a server with root_squash
+ * maps root to nobody; it needs CAP_SYS_ADMIN to mount. It opens files by path, and other clients of the
+ * share can replace a directory by a symbolic link. So it must not be able to bypass the file permissions of
+ * this machine (no CAP_DAC_OVERRIDE). bindfs sets default_permissions, so the kernel checks each access with
+ * the container's ids.
  */
 function idMapperCommand(start: IdMapperOptions): [string, ...string[]] {
   const { ids, source, target, readOnly, mapfsPath } = start;
@@ -86,7 +87,10 @@ function idMapperCommand(start: IdMapperOptions): [string, ...string[]] {
   ];
 }
 
-/** bindfs opens /dev/fuse as the mapped user; udev lets every user do so. */
+/**
+ * Rejects if other users cannot open /dev/fuse, because bindfs opens it as the mapped user. udev lets every
+ * user open it.
+ */
 async function ensureFuseAccess(): Promise<void> {
   const found = await stat('/dev/fuse').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -99,7 +103,7 @@ async function ensureFuseAccess(): Promise<void> {
   );
 }
 
-/** A file that nobody else can open, and that is gone when it is closed. */
+/** Returns a file that no other process can open. It is deleted when it is closed. */
 async function openTemporaryFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `volume-helper-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);

@@ -1,22 +1,23 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** mount(8) and what it runs. */
+/** The process names of mount(8) and its helpers. */
 export const mountPrograms: readonly string[] = ['mount', 'mount.nfs', 'mount.nfs4', 'mount.cifs'];
 
-/** Milliseconds in which a killed program has to end. */
+/** Milliseconds to wait for the end of killed programs. */
 const killTimeoutMs = 1000;
 
 /**
- * Kills the programs of these names that have one of `paths` as an argument, whoever started them, and waits
- * a second at most for their end. Who imitates such a command line has only a process of their own ended.
+ * Kills the processes with one of these names that have one of `paths` as an argument, and waits for their
+ * end, a second at most. They may be of an earlier driver process. A user who imitates such a command line
+ * only gets their own process killed.
  */
 export async function killProcessesByArgument(
   names: readonly string[],
   paths: readonly string[],
 ): Promise<void> {
   const isOne = async (pid: string): Promise<boolean> => {
-    // only then cmdline, which may not answer for a process that waits for a dead mount
+    // checks comm first: reading cmdline may hang for a process that waits for a dead mount
     if (!names.includes((await procFile(pid, 'comm')).trimEnd())) return false;
     return (await procFile(pid, 'cmdline')).split('\0').some((arg) => paths.includes(arg));
   };

@@ -2,18 +2,19 @@ import { isIPv6 } from 'node:net';
 import { MountError } from './mount-error.ts';
 import type { MountSpec, NfsMountSpec, SmbMountSpec } from './mount-order.ts';
 
-/** Arguments of mount(8), and what no argument may show. */
+/** The arguments of mount(8), and the password, which must not be an argument. */
 export interface MountCommand {
   readonly args: readonly string[];
-  /** What mount.cifs reads from the descriptor that PASSWD_FD names. */
+  /** The password, which mount.cifs reads from the descriptor in PASSWD_FD. */
   readonly password?: string;
 }
 
-/** The user that owns the files of a share inside the container (vcap of Cloud Foundry's apps). */
+/** The user that owns the files of a share in the container (vcap in Cloud Foundry apps). */
 export const containerUid = 2000;
 
 /**
- * The command that mounts `order` at `target`. INVALID_OPTION where a value would be read as another option.
+ * Returns the command that mounts `order` at `target`. Throws INVALID_OPTION if a value would be parsed as
+ * another option.
  */
 export function mountCommand(order: MountSpec, target: string): MountCommand {
   const options = order.kind === 'nfs' ? nfsOptions(order) : smbOptions(order);
@@ -29,14 +30,15 @@ export function mountCommand(order: MountSpec, target: string): MountCommand {
   };
 }
 
-/** Names and passwords are in UTF-8; a kernel whose default is another character set would garble them. */
+/** Names and passwords are in UTF-8. A kernel with another default character set would garble them. */
 export const utf8 = 'iocharset=utf8';
 
 const common = ['nosuid', 'nodev'];
 
 /**
- * `retry=0`: mount.nfs would try a server that refuses for two minutes, and its reason would be lost.
- * `nosharecache`: mounts of one file system would share their names, which the first mount chooses.
+ * Returns the options for NFS.
+ * `retry=0`: otherwise mount.nfs retries for two minutes if a server refuses, and its reason is lost.
+ * `nosharecache`: otherwise mounts of one file system share the names of the first mount.
  */
 function nfsOptions(order: NfsMountSpec): string[] {
   return [
@@ -60,7 +62,7 @@ function smbOptions(order: SmbMountSpec): string[] {
     file_mode: order.fileMode,
     dir_mode: order.dirMode,
     sec: order.security,
-    // else root's tickets are used, and the keys of the machine
+    // otherwise root's tickets and the machine's keys are used
     cruid: order.security?.startsWith('krb5') === true ? `${containerUid}` : undefined,
   };
   return [

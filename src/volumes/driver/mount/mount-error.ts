@@ -1,4 +1,4 @@
-/** Why a share was not mounted or unmounted. Driver and broker show them to developers. */
+/** The reason why a mount or unmount failed. Driver and broker show it to developers. */
 export type MountErrorCode =
   | 'ACCESS_DENIED'
   | 'BAD_CREDENTIALS'
@@ -19,7 +19,7 @@ export type MountErrorCode =
 export class MountError extends Error {
   readonly code: MountErrorCode;
 
-  /** `message`: the code's sentence and what the program said, without secrets. */
+  /** `message` is the advice for the code and the output of the program, without secrets. */
   constructor(code: MountErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.name = 'MountError';

@@ -6,7 +6,7 @@ import { helperFailure, mountFailure } from './mount-failure.ts';
 const manual =
   '\nRefer to the mount.cifs(8) manual page (e.g. man mount.cifs) and kernel log messages (dmesg)\n';
 
-/** What Debian 12's programs printed, by what was wrong. */
+/** Messages of Debian 12's programs, with the expected code. */
 const said: readonly (readonly [string, MountErrorCode])[] = [
   ['mount.nfs: access denied by server while mounting h:/x', 'ACCESS_DENIED'],
   ['mount.nfs: mounting h:/x failed, reason given by server: Permission denied', 'ACCESS_DENIED'],

@@ -4,7 +4,7 @@ import { MountError, type MountErrorCode } from './mount-error.ts';
 interface FailureRule {
   readonly pattern: RegExp;
   readonly code: MountErrorCode;
-  /** What a developer can do about it. */
+  /** The advice for developers. */
   readonly advice: string;
 }
 
@@ -23,11 +23,15 @@ const option =
   'The kernel or the server refused an option of the mount: check `version` and the other options';
 const noHelper = 'This machine lacks the mount helper or the kernel module for this protocol; install it';
 
-/** EACCES, which mount.cifs also has for an account that the server looks for among its own ones. */
+/**
+ * EACCES of mount.cifs. It is also the error if the server looks for a domain account among its local
+ * accounts.
+ */
 const accessDenied = /mount error\(13\)/u;
 
 /**
- * What mount(8), mount.nfs and mount.cifs say, in C's locale; mount.cifs has the error numbers of the kernel.
+ * Messages of mount(8), mount.nfs and mount.cifs in the C locale. mount.cifs prints error numbers of the
+ * kernel.
  */
 const mountFailureRules: readonly FailureRule[] = [
   {
@@ -80,7 +84,7 @@ const mountFailureRules: readonly FailureRule[] = [
   },
 ];
 
-/** What mount(8) says of a folder below the root of a server. */
+/** Messages of mount(8) about a directory below the root of a server. */
 const folderRules: readonly FailureRule[] = [
   {
     pattern: /Too many levels of symbolic links/u,
@@ -106,17 +110,17 @@ const helperRules: readonly FailureRule[] = [
 ];
 
 export interface ProgramFailure {
-  /** As in an error: `//host/share`. */
+  /** The share as an error names it: `//host/share`. */
   readonly share: string;
   readonly stderr: string;
   readonly wasKilled: boolean;
-  /** Cut out of what the program said. */
+  /** Texts that are removed from the output of the program. */
   readonly secrets: readonly string[];
-  /** A user of SMB without a domain. */
+  /** True for an SMB user without a domain. */
   readonly lacksDomain?: boolean;
 }
 
-/** The error for a mount that failed, with the program's words and without secrets. */
+/** Returns the error for a failed mount, with the output of the program, without secrets. */
 export function mountFailure(failure: ProgramFailure): MountError {
   return describe(failure, mountFailureRules, {
     code: 'FAILED',
@@ -124,7 +128,7 @@ export function mountFailure(failure: ProgramFailure): MountError {
   });
 }
 
-/** The error for a folder that could not be reached below the root of its server, or its export. */
+/** Returns the error for a directory below the root of its server or its export that could not be mounted. */
 export function folderFailure(failure: ProgramFailure): MountError {
   return describe(failure, folderRules, {
     code: 'FAILED',
@@ -132,7 +136,7 @@ export function folderFailure(failure: ProgramFailure): MountError {
   });
 }
 
-/** The error for a helper of mapped ids that did not start. */
+/** Returns the error for an id mapper that did not start. */
 export function helperFailure(failure: ProgramFailure): MountError {
   return describe(failure, helperRules, {
     code: 'HELPER_FAILED',

@@ -1,29 +1,29 @@
-/** What to mount: typed values of the options that a broker answered, checked at the driver's border. */
+/** The mount that options specify: typed and checked values of the options that a broker returned. */
 export type MountSpec = NfsMountSpec | SmbMountSpec;
 
-/** Ids that own files on the server. Inside the container one uid, 2000, reads and writes as them. */
+/** The ids that own files on the server. In the container, uid 2000 reads and writes as this user. */
 export interface IdMapping {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** A share of NFS. */
+/** A share of an NFS server. */
 export interface NfsMountSpec {
   readonly kind: 'nfs';
   /** A name, an IPv4 address, or an IPv6 address without brackets. */
   readonly host: string;
   /** Absolute. */
   readonly path: string;
-  /** `4`: the minor version that client and server agree on. */
+  /** `4` means the minor version that client and server negotiate. */
   readonly version?: '3' | '4' | '4.0' | '4.1' | '4.2';
   readonly readOnly: boolean;
-  /** Attributes are cached by the kernel, and no longer asked for at each access. */
+  /** If true, the kernel caches attributes, instead of fetching them at each access. */
   readonly attributeCaching: boolean;
-  /** Without them the kernel's own mount is handed out. */
+  /** Without ids, the container gets the kernel's mount, and ids are not mapped. */
   readonly ids?: IdMapping;
 }
 
-/** A share of SMB. */
+/** A share of an SMB server. */
 export interface SmbMountSpec {
   readonly kind: 'smb';
   /** `//host/share` or `//host/share/path`. */
@@ -40,7 +40,7 @@ export interface SmbMountSpec {
   readonly security?: string;
 }
 
-/** Options of mount.cifs without a value. */
+/** The options of mount.cifs that have no value. */
 export type SmbFlag =
   | 'mfsymlinks'
   | 'noserverino'

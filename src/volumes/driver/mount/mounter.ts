@@ -1,29 +1,30 @@
 import type { MountSpec } from './mount-order.ts';
 
-/** How a mount answers: `stale` has a dead server or helper, or gave no answer in time. */
+/** The health of a mount. `stale`: its server or id mapper is dead, or did not respond in time. */
 export type MountHealth = 'answers' | 'stale' | 'absent';
 
 /**
- * Mounts shares. Each program that it starts is a process group of its own, which is killed at its deadline;
- * no method touches a path of a mount in the driver's own process.
+ * Mounts shares. Each program that it starts has its own process group, which is killed at the deadline. No
+ * method accesses a path in a mount from the driver's own process, because that access may hang.
  */
 export interface Mounter {
   /**
-   * Mounts at `target`, an empty folder of root's, and returns when the share answers there. What it leaves
-   * after an error or a kill -9 `unmount` removes. Throws MountError, whose text holds no secret: TIMED_OUT
-   * when `signal` is aborted.
+   * Mounts at `target`, an empty directory of root, and resolves when the share responds there. After an
+   * error or a kill -9, `unmount` removes what is left. Rejects with MountError, whose text contains no
+   * secret: TIMED_OUT if `signal` is aborted.
    */
   mount(order: MountSpec, target: string, signal: AbortSignal): Promise<void>;
 
   /**
-   * Unmounts what is at `target` and ends its helper: plainly, then by force unless it is in use and answers,
-   * then lazily. Returns when nothing is mounted there, also where nothing was. Throws MountError.
+   * Unmounts what is mounted at `target` and ends its id mapper: first plainly, then by force unless the
+   * mount is in use and responds, then lazily. Resolves when nothing is mounted there, also if nothing was.
+   * Rejects with MountError.
    */
   unmount(target: string, signal: AbortSignal): Promise<void>;
 
-  /** Asks the mount at `target`, for some seconds at most. */
+  /** Probes the mount at `target`. Waits `deadlineSeconds` at most. */
   probe(target: string, deadlineSeconds: number): Promise<MountHealth>;
 
-  /** Targets below `folder` that have a mount or a part of one, as /proc/self/mountinfo has them. */
+  /** Returns the targets below `folder` that have a mount or a part of one in /proc/self/mountinfo. */
   listMounts(folder: string): Promise<readonly string[]>;
 }

@@ -25,7 +25,7 @@ import { ShareMounter, type ShareMounterOptions } from './share-mounter.ts';
 import { smb } from './testing/plain-orders.ts';
 import { mounterSuite, type MounterSubject } from './testing/mounter-suite.ts';
 
-/** Mounts on this machine, whose kernel may have no NFS: `npm run test:mounts` has real shares. */
+/** Real mounts on this machine, whose kernel may lack NFS. `npm run test:mounts` tests with real shares. */
 const skip =
   (process.geteuid?.() !== 0 && 'needs root') ||
   (spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'needs the right to mount');
@@ -65,7 +65,7 @@ before(async () => {
 });
 after(() => scratch !== '' && rm(scratch, { recursive: true }));
 
-/** The kernel's table, in which mounts of the stand-in's server are those of an NFS server. */
+/** Options with the kernel's mounts, in which those of the fake server appear as mounts of an NFS server. */
 const parts: ShareMounterOptions = {
   resolve: async () => ['10.0.0.1'],
   entries: async () =>
@@ -76,7 +76,7 @@ const parts: ShareMounterOptions = {
     })),
 };
 
-/** In place of mount(8): a bind mount of a folder of the test for the root of an NFS server. */
+/** A fake mount(8): it binds a directory of the test instead of the root of an NFS server. */
 const mountStandIn = (server: string): string => `#!/bin/sh
 case "$1$2$4" in -i-cremount,*) exec /bin/mount "$@" ;; esac
 case "$1$2$3" in -i-c--bind) exec /bin/mount "$@" ;; esac
@@ -86,13 +86,13 @@ case ",$4," in *,ro,*) exec /bin/mount -o bind,ro -- "$folder" "$7" ;; esac
 exec /bin/mount --bind -- "$folder" "$7"
 `;
 
-/** umount(8), which notes how it is called. */
+/** A umount(8) that records its arguments. */
 const umountStandIn = (folder: string): string => `#!/bin/sh
 echo "$*" >> ${folder}/umounts
 exec /bin/umount "$@"
 `;
 
-/** In place of mapfs: a bind mount, and a process that stays. */
+/** A fake mapfs: a bind mount, and a process that keeps running. */
 const mapfsStandIn = (folder: string): string => `#!/bin/sh
 echo "$1 $2 $3 $4" > ${folder}/mapfs-arguments
 /bin/mount --bind -- "$6" "$5"
@@ -138,11 +138,11 @@ test('a share that is in use and answers is not unmounted by force', { skip }, a
 test('the exports of a server of NFS 3 are read, whatever their clients are called', () => {
   const text = '/a b    10.0.0.0/8,host\n/long   (everyone)\n//c/./d/ *\nExport list for h:\n\n';
   assert.deepEqual(exportsIn(text), ['/a b', '/long', '/c/d']);
-  // a server chooses the names; the driver does nothing else while it reads them
+  // a server can make the list long, and the driver does nothing else while it parses it
   assert.equal(exportsIn(`/x ${' '.repeat(3_000_000)}y `).length, 1);
 });
 
-// mount.cifs on a kernel without the module nls_utf8
+// as mount.cifs on a kernel without the module nls_utf8
 test(
   'without its table of UTF-8 a kernel mounts SMB by its own character set, and says so',
   { skip },
@@ -200,7 +200,7 @@ test(
   },
 );
 
-// whoever else has the share can put a link there in the place of a folder
+// another client of the share can replace a directory by a link
 test('what the helper of mapped ids reads is reached by no link', { skip }, async () => {
   const { mounter, folder } = subjects.mapfs;
   const target = join(folder, 'links');
@@ -221,7 +221,7 @@ test('what the helper of mapped ids reads is reached by no link', { skip }, asyn
   await rm(link);
 });
 
-/** Processes with that path among their arguments. */
+/** Returns the number of processes with that path in their arguments. */
 async function helpersOf(path: string): Promise<number> {
   const all = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
   const lines = await Promise.all(all.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));

@@ -10,33 +10,33 @@ import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check
 import type { ProgramResult } from './run-program.ts';
 
 export interface NfsMounterPorts {
-  /** Runs a program to its end, or to the abort of `signal`; keeps `outputLimit` bytes of its output. */
+  /** Runs a program until it ends or `signal` is aborted. Keeps `outputLimit` bytes of its output. */
   readonly run: (
     program: string,
     args: readonly string[],
     signal: AbortSignal,
     outputLimit?: number,
   ) => Promise<ProgramResult>;
-  /** Mounts of this machine. */
+  /** Returns the mounts of this machine. */
   readonly entries: () => Promise<readonly MountEntry[]>;
-  /** Makes an empty folder that only root enters. */
+  /** Creates an empty directory that only root can enter. */
   readonly makeFolder: (path: string) => Promise<void>;
-  /** Takes the mount at a path away with all mounts below it, also where there is none. */
+  /** Unmounts the mount at a path and all mounts below it. Does nothing if there is no mount. */
   readonly detach: (path: string) => Promise<void>;
-  /** All addresses of a host, of which each is tried until one can be reached. Throws MountError. */
+  /** Returns all addresses of a host. Each is tried until one can be reached. Throws MountError. */
   readonly resolve: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
-  /** Groups of addresses; those of a group belong to one server. */
+  /** Groups of addresses. The addresses of a group belong to one server. */
   readonly sameServers: readonly (readonly string[])[];
 }
 
-/** A folder, and the mount of the server that it is looked up in. */
+/** A directory, and the server's mount in which its path is resolved. */
 interface Place {
   readonly order: NfsMountSpec;
   readonly address: string;
   readonly serverAddresses: readonly string[];
-  /** What is mounted first: the root of an NFS 4 server, or an export of an NFS 3 server. */
+  /** The path that is mounted first: the root of an NFS 4 server, or an export of an NFS 3 server. */
   readonly root: string;
-  /** Where that is mounted, until the folder is. */
+  /** The path of that mount, which exists only until the directory is bound. */
   readonly rootAt: string;
   readonly at: string;
 }
@@ -44,9 +44,9 @@ interface Place {
 const exportLimit = 4_000_000;
 
 /**
- * The kernel's mounts of NFS. The path of a share can be changed by others who write in the share, and both the
- * client of NFS 4 and the mountd of NFS 3 follow links in it. So the root of the server is mounted without following
- * links, or with NFS 3 an export, and the folder below it is bound to the target.
+ * Mounts NFS with the kernel's client. Other clients that write to the share can change its path, and both
+ * the client of NFS 4 and the mountd of NFS 3 follow links in it. So the root of the server, or an export
+ * with NFS 3, is mounted without following links, and the directory below it is bound to the target.
  */
 export class NfsMounter {
   readonly #ports: NfsMounterPorts;
@@ -55,7 +55,7 @@ export class NfsMounter {
     this.#ports = ports;
   }
 
-  /** Mounts at `at`. Throws MountError, and may leave a mount at `at` then. */
+  /** Mounts at `at`. Throws MountError. A mount may then be left at `at`. */
   async mount(order: NfsMountSpec, at: string, signal: AbortSignal): Promise<void> {
     const addresses = await this.#addressesOf(order, signal);
     const group = this.#ports.sameServers.filter((each) =>
@@ -81,7 +81,10 @@ export class NfsMounter {
     }
   }
 
-  /** Without a version, version 3 is for a server that does not have the share by version 4. */
+  /**
+   * Mounts from one address. Without a version, falls back to version 3 if the server does not offer the
+   * share with version 4.
+   */
   async #mountFrom(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
     const { order } = place;
     if (order.version === '3') return this.#mountVersion3(place, signal);
@@ -159,7 +162,10 @@ export class NfsMounter {
     await this.remount(at, order, 'symfollow', signal);
   }
 
-  /** Whether links are followed in the mount at `at`. mount.nfs does not know the option. */
+  /**
+   * Sets whether symbolic links are followed in the mount at `at`. It is a remount, because mount.nfs does
+   * not know the option.
+   */
   async remount(
     at: string,
     { readOnly }: NfsMountSpec,
@@ -187,7 +193,10 @@ export class NfsMounter {
   }
 }
 
-/** Where the root of a server is mounted until the folder at `at` is; no volume has such a name. */
+/**
+ * Returns the path at which the root of a server is mounted until the directory at `at` is bound. No volume
+ * has such a name.
+ */
 export function rootPathOf(at: string): string {
   const name = createHash('sha256').update(basename(at)).digest('hex').slice(0, 32);
   return join(dirname(at), `.root-${name}`);
@@ -195,7 +204,10 @@ export function rootPathOf(at: string): string {
 
 export const shareOf = ({ host, path }: NfsMountSpec): string => `${host}:${path}`;
 
-/** Folders in the answer of showmount: a line is a path, spaces, and the clients. A server can make it long. */
+/**
+ * Returns the directories in the output of showmount. A line is a path, spaces, and the clients. A server can
+ * make the list long.
+ */
 export const exportsIn = (text: string): readonly string[] =>
   text.split('\n').flatMap((line) => {
     const path = line.slice(0, Math.max(0, line.lastIndexOf(' '))).trimEnd();

@@ -16,7 +16,7 @@ const mounted = (source: string, options: string): (() => void) => {
 
 test('the folder that was asked for, from an address of its server, is let through', () => {
   assert.doesNotThrow(mounted('10.0.0.1:/share', 'vers=4.2,addr=10.0.0.1'));
-  // the kernel joined a session by the other address
+  // the kernel joined a session through the other address
   assert.doesNotThrow(mounted('10.0.0.1:/share', 'clientaddr=10.0.0.9,addr=fd00:0:0::1'));
 });
 

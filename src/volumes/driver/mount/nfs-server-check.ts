@@ -2,22 +2,22 @@ import { isIPv6, SocketAddress } from 'node:net';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { MountError } from './mount-error.ts';
 
-/** A mount that was asked for: a folder of a server. */
+/** A requested mount of a directory of a server. */
 export interface AskedMount {
-  /** As an error names it: `host:/path`. */
+  /** The share as an error names it: `host:/path`. */
   readonly share: string;
-  /** The address that mount.nfs got in place of the host. */
+  /** The address that mount.nfs got instead of the host name. */
   readonly address: string;
   /** Normalised. */
   readonly path: string;
-  /** All addresses that are the same server. */
+  /** All addresses of this server. */
   readonly serverAddresses: readonly string[];
 }
 
 /**
- * Throws where the kernel mounted something else than what was asked for. It joins sessions of NFS 4.1 and
- * 4.2 with servers of one owner, whatever their addresses are, and a server may say that it is another one;
- * and it follows a server's referrals to other servers.
+ * Throws if the kernel mounted something other than the requested directory. The kernel joins sessions of NFS
+ * 4.1 and 4.2 with servers of one owner, whatever their addresses are, and a server may claim to be another
+ * one. The kernel also follows a server's referrals to other servers.
  */
 export function checkNfsMount(asked: AskedMount, entry: MountEntry | undefined): void {
   const { share, address, path, serverAddresses } = asked;
@@ -38,14 +38,14 @@ export function checkNfsMount(asked: AskedMount, entry: MountEntry | undefined):
     );
 }
 
-/** A path without empty parts and those that mean the folder itself, as the kernel shows it. */
+/** Returns a path without empty parts and `.` parts, as the kernel shows it. */
 export const normalisedPath = (path: string): string =>
   `/${path
     .split('/')
     .filter((part) => part !== '' && part !== '.')
     .join('/')}`;
 
-/** Addresses have several spellings. */
+/** Compares two addresses, which may have different spellings. */
 export function isSameAddress(one: string, other: string): boolean {
   return canonical(one) === canonical(other);
 }

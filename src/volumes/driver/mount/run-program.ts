@@ -4,15 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MountError } from './mount-error.ts';
 
 export interface ProgramRun {
-  /** Looked up in `searchPath`. */
+  /** The name of the program, which is looked up in `searchPath`. */
   readonly program: string;
   readonly args: readonly string[];
   readonly searchPath: string;
-  /** Aborted at the deadline: the program and all that it started are killed. */
+  /** Aborted at the deadline. Then the program and everything that it started are killed. */
   readonly signal: AbortSignal;
-  /** Bytes of its standard output that are kept; without it none. */
+  /** Maximum bytes of the standard output to keep. Without it nothing is kept. */
   readonly outputLimit?: number | undefined;
-  /** What the program reads on descriptor 3, and the environment that tells it so. */
+  /** Text that the program reads on descriptor 3, and the environment that names the descriptor. */
   readonly secret?:
     | { readonly text: string; readonly environment: Readonly<Record<string, string>> }
     | undefined;
@@ -23,18 +23,18 @@ export interface ProgramResult {
   readonly stdout: string;
   /** The first 4 KiB. */
   readonly stderr: string;
-  /** The signal was aborted before the program ended. */
+  /** True if the signal was aborted before the program ended. */
   readonly wasKilled: boolean;
 }
 
 const stderrLimit = 4096;
-/** Milliseconds in which a killed program has to end, and an ended one's output to arrive. */
+/** Milliseconds to wait for the end of a killed program, and for the output of one that has ended. */
 const grace = 1000;
 
 /**
- * Runs a program of the system in a process group of its own, with nothing of this process's environment.
- * When the signal is aborted it returns, even where the kernel cannot end the program, as in a call to a
- * server that is gone. Throws MountError when the program cannot be started.
+ * Runs a system program in its own process group, without the environment of this process. Returns after the
+ * signal is aborted, even if the kernel cannot end the program, as in a call to a dead server. Throws
+ * MountError if the program cannot be started.
  */
 export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   if (run.signal.aborted) return { exitCode: null, stdout: '', stderr: '', wasKilled: true };
@@ -68,7 +68,7 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   try {
     if (run.secret !== undefined) writeSecret(child.stdio[3] as Writable, run.secret.text);
     const exitCode = await Promise.race([ended, aborted.then(() => pause(grace, null, { ref: false }))]);
-    // a daemon that the program started may hold its stderr open
+    // a daemon that the program started may keep its stderr open
     await Promise.race([closed, pause(grace, undefined, { ref: false })]);
     return { exitCode, stdout: stdout(), stderr: stderr(), wasKilled };
   } finally {
@@ -79,9 +79,9 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
   }
 }
 
-/** Sends SIGKILL to a process group; one that has ended is left alone. */
+/** Sends SIGKILL to a process group. Does nothing if it has ended. */
 export function killGroup(pid: number): void {
-  // to kill(2) -1 is every process, and 0 this one's own group
+  // kill(2) treats -1 as every process, and 0 as the caller's own group
   if (!Number.isSafeInteger(pid) || pid <= 1) throw new Error(`${pid} is no process group of a program`);
   try {
     process.kill(-pid, 'SIGKILL');
@@ -105,7 +105,10 @@ function readHead(stream: Readable | null, limit: number): () => string {
   return () => text;
 }
 
-/** A program that ends without reading has its exit code to say why. */
+/**
+ * Writes the secret. Ignores a broken pipe: the exit code of a program that ends without reading explains the
+ * failure.
+ */
 function writeSecret(stream: Writable, secret: string): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;

@@ -13,31 +13,31 @@ import { NfsMounter, rootPathOf, shareOf, type NfsMounterPorts } from './nfs-mou
 import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
 
 export interface ShareMounterOptions {
-  /** Where mount, umount, stat, setpriv and bindfs are looked up. */
+  /** The search path for mount, umount, stat, setpriv and bindfs. */
   readonly searchPath?: string;
-  /** The mapfs that maps ids; without it bindfs does. */
+  /** The path of mapfs. Without it, bindfs maps ids. */
   readonly mapfsPath?: string;
-  /** Seconds for one mount. */
+  /** Timeout of one mount in seconds. */
   readonly mountSeconds?: number;
-  /** Seconds for each step of an unmount. */
+  /** Timeout of each step of an unmount in seconds. */
   readonly unmountSeconds?: number;
-  /** Told what the operator has to know of a mount that succeeded. */
+  /** Gets what the operator should know about a mount that succeeded. */
   readonly note?: (text: string) => void;
-  /** Groups of addresses of NFS servers; those of a group belong to one server. */
+  /** Groups of addresses of NFS servers. The addresses of a group belong to one server. */
   readonly sameServers?: readonly (readonly string[])[];
-  /** Of a host of NFS; without it what the machine resolves. */
+  /** Resolves the host of an NFS server. Without it, the machine's resolver is used. */
   readonly resolve?: NfsMounterPorts['resolve'];
-  /** The mounts of this machine; without it /proc/self/mountinfo. */
+  /** Returns the mounts of this machine. Without it, /proc/self/mountinfo is read. */
   readonly entries?: NfsMounterPorts['entries'];
 }
 
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 /** ELIBACC: the kernel has no table for the character set. */
 const lacksUtf8 = /mount error\(79\)/u;
-/** The kernel's mount of a share whose ids are mapped lies beside the target. */
+/** The suffix of the kernel's mount, beside the target, if the ids of a share are mapped. */
 const rawMountSuffix = '_mapfs';
 
-/** Mounts shares of NFS and SMB by mount(8), and maps ids of NFS by bindfs or mapfs. Needs root. */
+/** Mounts shares of NFS and SMB with mount(8), and maps ids of NFS with bindfs or mapfs. Needs root. */
 export class ShareMounter implements Mounter {
   readonly #searchPath: string;
   readonly #mapfsPath: string | undefined;
@@ -75,8 +75,9 @@ export class ShareMounter implements Mounter {
     const kernelPath = path + rawMountSuffix;
     await recreateEmptyDirectory(kernelPath);
     await this.#nfs.mount(order, kernelPath, deadline);
-    // The helper finds files by path: in the place of a folder others can put a link to a file of this
-    // machine there. Links that an app follows itself are resolved in its own mount.
+    // The id mapper opens files by path. Other clients of the share can replace a directory by a symbolic
+    // link to a file of this machine. So the kernel's mount does not follow links. Apps still follow links,
+    // which are resolved in their own mount.
     await this.#nfs.remount(kernelPath, order, 'nosymfollow', deadline);
     await this.#mapIds(order, order.ids, path, deadline);
   }
@@ -86,7 +87,7 @@ export class ShareMounter implements Mounter {
     const kernelPath = path + rawMountSuffix;
     const roots = [path, kernelPath].map(rootPathOf);
     const entries = (await mountEntries()).filter((entry) => [path, kernelPath].includes(entry.target));
-    // a driver that was killed may have left programs that mount yet
+    // a killed driver may have left programs that still mount
     if (entries.length === 0)
       await killProcessesByArgument([...mountPrograms, ...idMapperPrograms], [path, kernelPath, ...roots]);
     for (const root of roots) {
@@ -157,7 +158,7 @@ export class ShareMounter implements Mounter {
     for (let before = await mounts(); before > 0; before = await mounts()) {
       const plain = await this.#umount(path, [], signal);
       if ((await mounts()) < before) continue;
-      // force frees processes that wait for a server, and fails the writes of those that do not
+      // `umount -f` frees processes that wait for a server, but fails the writes of processes that do not
       const isInUse =
         plain.stderr.includes('busy') && (await this.#isResponsive(path, this.#stepDeadline(signal)));
       if (!isInUse) {
@@ -173,7 +174,7 @@ export class ShareMounter implements Mounter {
     }
   }
 
-  /** With what the kernel mounted below it. */
+  /** Unmounts the root of a server, with the mounts that the kernel added below it. */
   async #detachRoot(path: string): Promise<void> {
     const isMounted = async (): Promise<boolean> => (await mountTargets()).includes(path);
     if (!(await isMounted())) return;
@@ -185,7 +186,7 @@ export class ShareMounter implements Mounter {
       );
   }
 
-  /** Neither asks the server for the path nor tells it by umount.nfs, which waits for one that is gone. */
+  /** Runs umount without access to the path and without umount.nfs, which would wait for a dead server. */
   #umount(path: string, how: readonly string[], signal: AbortSignal): Promise<ProgramResult> {
     return this.#run('umount', ['-i', '-c', ...how, '--', path], this.#stepDeadline(signal));
   }
@@ -194,7 +195,7 @@ export class ShareMounter implements Mounter {
     return AbortSignal.any([signal, AbortSignal.timeout(this.#unmountSeconds * 1000)]);
   }
 
-  /** statfs(2) is not answered from a cache. */
+  /** Returns true if the server responds. statfs(2) is not answered from a cache. */
   async #isResponsive(path: string, signal: AbortSignal): Promise<boolean> {
     return (await this.#run('stat', ['-f', '--', path], signal)).exitCode === 0;
   }
@@ -216,12 +217,17 @@ async function mountEntries(): Promise<readonly MountEntry[]> {
 const mountTargets = async (): Promise<readonly string[]> =>
   (await mountEntries()).map(({ target }) => target);
 
-/** As mountinfo has it. Only the folder above is looked at, since a look at a dead mount may not end. */
+/**
+ * Returns the path as mountinfo has it. Accesses only the parent directory, because access to a dead mount
+ * may hang.
+ */
 async function resolvedPath(target: string): Promise<string> {
   return join(await realpath(dirname(target)), basename(target));
 }
 
-/** A target that nobody but root can replace while root mounts there, and that is free. */
+/**
+ * Returns the path of a free target. Rejects if others than root could replace it while root mounts there.
+ */
 async function checkTarget(target: string): Promise<string> {
   const path = await resolvedPath(target);
   const folder = dirname(path);
@@ -242,7 +248,10 @@ async function checkTarget(target: string): Promise<string> {
   return path;
 }
 
-/** An empty folder that an unmount left is made anew; a link, or what is not empty, is another user's. */
+/**
+ * Creates an empty directory, replacing an empty one that an unmount left. Rejects if there is a link or a
+ * directory with content, which may belong to another user.
+ */
 async function recreateEmptyDirectory(path: string): Promise<void> {
   try {
     await rmdir(path).catch(noop('ENOENT'));

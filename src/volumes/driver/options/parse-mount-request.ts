@@ -12,28 +12,30 @@ import {
 import { nfsShare, smbShare } from '../../options/share.ts';
 import type { MountSpec, NfsMountSpec, SmbFlag, SmbMountSpec } from '../mount/mount-order.ts';
 
-/** A user whose ids a directory has. */
+/** The credentials of a user whose ids are in a directory. */
 export interface DirectoryLogin {
   readonly username: string;
   readonly password: string;
 }
 
-/** What options ask for. Passwords may be references to secrets yet. */
+/** The mount that options specify. Passwords may still be references to secrets. */
 export interface ParsedMount {
   readonly order: MountSpec;
-  /** NFS: by whose ids files are owned. */
+  /** NFS only: the user whose ids the files on the server have. */
   readonly login?: DirectoryLogin;
 }
 
 export type ParsedMountRequest = ParsedMount | { readonly fault: string };
 
-/** Settings of the operator for all SMB mounts. */
+/** The operator's settings for all SMB mounts. */
 export interface OperatorFlags {
   readonly noserverino: boolean;
   readonly nodfs: boolean;
 }
 
-/** What a driver knows an option to be; what it ignores is of the broker, or without effect today. */
+/**
+ * The types of the options that a driver knows. `ignored` ones are for the broker, or have no effect today.
+ */
 type OptionTypes = Readonly<Record<string, OptionType | 'ignored'>>;
 
 const nfsOptions: OptionTypes = {
@@ -79,8 +81,8 @@ const smbOptions: OptionTypes = {
 };
 
 /**
- * Parses options of Create. Keys that begin with an underscore are the cell's, and are left out. Faults are
- * in the old drivers' words.
+ * Parses the options of Create. Skips keys that begin with an underscore, which belong to the cell. Errors
+ * have the texts of the old drivers.
  */
 export function parseMountRequest(
   protocol: 'nfs' | 'smb',
@@ -142,7 +144,7 @@ const smbVersions: Readonly<Record<string, NonNullable<SmbMountSpec['version']>>
 };
 
 function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFlags): ParsedMountRequest {
-  // an empty domain is none
+  // an empty domain means no domain
   const { domain, ...others } = options;
   const read = new Values(domain === '' ? others : options, smbOptions);
   read.require('source');
@@ -172,14 +174,14 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFl
   return { order };
 }
 
-/** A member of an object where it has a value. */
+/** Returns an object with the member, or an empty one if the value is undefined. */
 function given<K extends string, V>(key: K, value: V | undefined): Partial<Record<K, V>> {
   const member: Partial<Record<K, V>> = {};
   if (value !== undefined) member[key] = value;
   return member;
 }
 
-/** Options by the types that a driver knows, with what is wrong with them. */
+/** Parses options by the types that a driver knows, and collects the errors. */
 class Values {
   readonly #values = new Map<string, OptionValue>();
   readonly #given: ReadonlySet<string>;
@@ -250,6 +252,6 @@ class Values {
   }
 }
 
-/** A name that came from outside, so that it fits into one line. */
+/** Returns an untrusted name in a form that fits into one line. */
 const shown = (name: string): string =>
   name === '' ? '""' : name.slice(0, 64).replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?');

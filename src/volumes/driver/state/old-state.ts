@@ -1,9 +1,12 @@
 import { readOwnFile } from '../../../platform/read-file.ts';
 
-/** Where the old drivers kept their volumes, in the mount folder. */
+/** The file in the mount directory in which the old drivers kept their volumes. */
 export const oldStateFile = 'driver-state.json';
 
-/** How often each volume of an old driver was mounted, by name; empty where there is no such file. */
+/**
+ * Returns how often an old driver has mounted each volume, by name. Returns an empty map if there is no such
+ * file.
+ */
 export async function readLegacyMountCounts(path: string): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const [name, volume] of Object.entries(parse((await readOwnFile(path)) ?? '{}'))) {
@@ -14,7 +17,10 @@ export async function readLegacyMountCounts(path: string): Promise<ReadonlyMap<s
   return counts;
 }
 
-/** What is no JSON names no volume: mounts are adopted all the same, each as mounted once. */
+/**
+ * Parses the file. Text that is not JSON names no volume: its mounts are still adopted, each with a count of
+ * 1.
+ */
 function parse(text: string): object {
   try {
     const value: unknown = JSON.parse(text);

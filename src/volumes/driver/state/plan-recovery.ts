@@ -2,40 +2,41 @@ import type { VolumeName } from '../volumes/volume-name.ts';
 import { parseVolumeName } from '../volumes/volume-name.ts';
 import type { Phase, VolumeRecord } from './volume-record.ts';
 
-/** What a driver finds when it starts. */
+/** The records and mounts that a driver finds when it starts. */
 export interface DriverInventory {
   readonly records: readonly VolumeRecord[];
-  /** Entries of the mount folder that have a mount or a part of one. */
+  /** The entries of the mount directory that have a mount or a part of one. */
   readonly mounted: readonly string[];
   /**
-   * Records may be missing: the driver never ran here, or some could not be read. Mounts without a record are
-   * then somebody's; else they are nobody's.
+   * Records may be missing: the driver never ran here, or some records could not be read. Then unknown mounts
+   * are adopted, because a container may use them. Otherwise unknown mounts are unmounted.
    */
   readonly recordsMayBeIncomplete: boolean;
-  /** How often mounts of the old driver were counted, by name. */
+  /** How often the old driver has mounted each volume, by name. */
   readonly oldCounts: ReadonlyMap<string, number>;
   readonly bootId: string;
 }
 
 export interface RecoveryPlan {
-  /** Volumes as they are from now on. */
+  /** The volumes after the recovery. */
   readonly volumes: readonly VolumeRecord[];
   /**
-   * Those of them whose mount, or a part of one, has to go: it was begun or ended when the driver was killed.
+   * The volumes whose mount, or a part of one, must be removed: the driver was killed while it mounted or
+   * unmounted them.
    */
   readonly undo: readonly VolumeName[];
-  /** Volumes that a former start of the machine mounted: nobody uses them, and nobody will remove them. */
+  /**
+   * Volumes that were mounted before the machine restarted. No container uses them, and no client will remove
+   * them.
+   */
   readonly forget: readonly VolumeName[];
-  /** Records of mounts that had none. */
+  /** New records for mounts without a record. */
   readonly adopt: readonly VolumeRecord[];
-  /** Entries of the mount folder to unmount. */
+  /** Entries of the mount directory to unmount. */
   readonly unknownMounts: readonly string[];
 }
 
-/**
- * Decides what becomes of volumes and mounts when the driver starts. Mounts that should be there, and are
- * not, are for the watchdog.
- */
+/** Decides what happens to volumes and mounts when the driver starts. The watchdog repairs missing mounts. */
 export function planRecovery(found: DriverInventory): RecoveryPlan {
   const plan = { volumes: [], undo: [], forget: [], adopt: [], unknownMounts: [] } as {
     volumes: VolumeRecord[];

@@ -9,16 +9,19 @@ import { parseRecord, recordText } from './volume-record.ts';
 
 const suffix = '.json';
 
-/** What was found in the folder of records. */
+/** The content of the directory of records. */
 export interface LoadedState {
   readonly records: readonly VolumeRecord[];
-  /** No driver of ours ever kept records here. */
+  /** True if no such driver ever kept records here. */
   readonly isFirstStart: boolean;
-  /** Files that are no records, which are set aside as `<name>.unreadable`. */
+  /** Files that are not valid records. They are renamed to `<name>.unreadable`. */
   readonly unreadable: readonly string[];
 }
 
-/** Records of volumes, a file each, in a folder that only this user enters (ensurePrivateDirectory). */
+/**
+ * Stores the records of volumes, one file each, in a directory that only this user can enter
+ * (ensurePrivateDirectory).
+ */
 export class StateStore {
   readonly #folder: string;
   readonly #marker: string;
@@ -28,17 +31,22 @@ export class StateStore {
     this.#marker = join(folder, 'README');
   }
 
-  /** Written to the disk when it returns; a crash leaves the former record or this one. */
+  /**
+   * Writes a record. It is durable when this returns; a crash leaves either the previous record or this one.
+   */
   put(record: VolumeRecord): void {
     replaceFile(this.#pathOf(record.name), recordText(record));
   }
 
-  /** Not brought to the disk: one that a power cut brings back is of a former start of the machine. */
+  /**
+   * Deletes a record without fsync. If a power cut restores the record, its boot id is that of an earlier
+   * start of the machine.
+   */
   async delete(name: VolumeName): Promise<void> {
     await rm(this.#pathOf(name), { force: true });
   }
 
-  /** All mounts that are there have their records from now on. */
+  /** Records that from now on every mount has a record. */
   markInitialised(): void {
     replaceFile(this.#marker, 'records of volumes, a file each\n');
   }
@@ -48,7 +56,7 @@ export class StateStore {
     const unreadable: string[] = [];
     for (const file of await readdir(this.#folder)) {
       const path = join(this.#folder, file);
-      // what a killed write left
+      // removes a temporary file of a killed write
       if (file.endsWith('.new')) await rm(path);
       if (!file.endsWith(suffix)) continue;
       const record = parseRecord((await readOwnFile(path)) ?? '');
@@ -62,7 +70,7 @@ export class StateStore {
   }
 
   #pathOf(name: VolumeName): string {
-    // a name may be as long as a file's, and a draft of the file has a longer one
+    // hashes the name: it may be as long as a file name can be, and the temporary file needs a longer one
     return join(this.#folder, `${createHash('sha256').update(name).digest('hex')}${suffix}`);
   }
 }

@@ -2,39 +2,40 @@ import type { VolumeName } from '../volumes/volume-name.ts';
 import { parseVolumeName } from '../volumes/volume-name.ts';
 
 /**
- * How far a volume is. `mounting` and `unmounting` are written before the work begins: after a kill -9 there
- * may be a mount then, or a part of one.
+ * The phase of a volume. `mounting` and `unmounting` are written before the work begins: after a kill -9
+ * there may be a mount, or a part of one.
  */
 export type Phase = 'created' | 'mounting' | 'mounted' | 'unmounting';
 
 const phases: readonly string[] = ['created', 'mounting', 'mounted', 'unmounting'] satisfies Phase[];
 
-/** What is kept of a volume on disk. It holds no secret. */
+/** The stored record of a volume. It contains no secret. */
 export interface VolumeRecord {
   readonly name: VolumeName;
   readonly phase: Phase;
-  /** Options of Create, without secrets. */
+  /** The options of Create, without secrets. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** Options had secrets, which are not in `options`: only another Create brings them again. */
+  /** True if the options had secrets, which are not in `options`. Only another Create provides them again. */
   readonly lacksSecrets: boolean;
-  /** Mounts that were asked for without an id, as volman does. */
+  /** The number of mounts without an id; volman sends none. */
   readonly count: number;
-  /** Mount ids of Docker. */
+  /** The mount ids of Docker. */
   readonly ids: readonly string[];
   /**
-   * Docker mounts it: it stays after its last unmount, until Remove. volman never removes what it created.
+   * True for a volume that Docker mounts: it survives its last unmount until Remove. volman never calls
+   * Remove, so its volumes are deleted at the last unmount.
    */
   readonly isKept: boolean;
-  /** The start of the kernel that has the mount. */
+  /** The boot id of the kernel that has the mount. */
   readonly bootId: string;
 }
 
 const version = 1;
 
-/** The text of a record's file. */
+/** Returns the text of a record's file. */
 export const recordText = (record: VolumeRecord): string => `${JSON.stringify({ version, ...record })}\n`;
 
-/** Parses the text of a record's file; undefined where it is none. */
+/** Parses the text of a record's file. Returns undefined if it is not a valid record. */
 export function parseRecord(text: string): VolumeRecord | undefined {
   const value = parseObject(text);
   const { phase, options, lacksSecrets, count, ids, isKept, bootId } = value;

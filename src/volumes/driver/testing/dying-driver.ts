@@ -1,5 +1,5 @@
-// Runs a driver with the given words that kills itself (-9) at step DIE_AT of what it does to disk and
-// mounts.
+// Runs a driver with the given arguments that kills itself (-9) at step DIE_AT of its writes to the disk and
+// its mounts.
 import { bindMounter } from '../mount/bind-mounter.ts';
 import type { Mounter } from '../mount/mounter.ts';
 import { parseDriverConfig } from '../config.ts';

@@ -3,14 +3,14 @@ import { MountError } from '../mount/mount-error.ts';
 import type { MountSpec } from '../mount/mount-order.ts';
 import type { MountHealth, Mounter } from '../mount/mounter.ts';
 
-/** A mounter whose mounts are entries of a map, and whose servers do what a test says. */
+/** A mounter whose mounts are entries of a map. A test controls how its servers behave. */
 export interface MemoryMounter extends Mounter {
   readonly mounts: Map<string, MountSpec>;
-  /** Of targets; those not in it answer. */
+  /** The health by target. Targets that are not in the map are healthy. */
   readonly health: Map<string, MountHealth>;
   /** Every call, as `mount <target>`. */
   readonly calls: string[];
-  /** Runs in a mount before there is one: may reject, or wait for the deadline. */
+  /** Runs in each mount before the mount exists. It may reject, or wait for the deadline. */
   before: (order: MountSpec, target: string, signal: AbortSignal) => Promise<void>;
   beforeUnmount: (target: string, signal: AbortSignal) => Promise<void>;
 }
@@ -43,7 +43,7 @@ export function memoryMounter(): MemoryMounter {
   return mounter;
 }
 
-/** What a server does that never answers. */
+/** Behaves as a server that never responds: rejects at the deadline. */
 export async function untilDeadline(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) await once(signal, 'abort');
   throw new MountError('TIMED_OUT', 'the server did not answer in time');

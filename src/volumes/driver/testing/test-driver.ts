@@ -10,7 +10,7 @@ import { startDriver } from '../start-driver.ts';
 import type { MemoryMounter } from './memory-mounter.ts';
 import { memoryMounter } from './memory-mounter.ts';
 
-/** An answer of the protocol. */
+/** A response of the protocol. */
 export interface DriverAnswer {
   readonly Err: string;
   readonly Mountpoint?: string;
@@ -35,7 +35,7 @@ export const callerOf =
     return (await response.json()) as DriverAnswer;
   };
 
-/** What `Err` says to a developer. */
+/** Returns the text for developers in `Err`. */
 export const safeDescription = ({ Err }: DriverAnswer): string =>
   (JSON.parse(Err) as { SafeDescription: string }).SafeDescription;
 
@@ -46,14 +46,14 @@ export interface TestDriver {
   readonly log: string[];
 }
 
-/** A folder for a driver, which goes after the test. */
+/** Creates a directory for a driver, which is removed after the test. */
 export async function driverFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'volume-driver-'));
   t.after(() => rm(folder, { recursive: true }));
   return folder;
 }
 
-/** The configuration of a driver in a folder, on free ports, without a watchdog. */
+/** Returns the configuration of a driver in a directory, on free ports, without a watchdog. */
 export const configIn = (folder: string, words: readonly string[] = []): DriverConfig =>
   parseDriverConfig([
     ...(words.includes('-name') ? [] : ['-name', 'nfsv3driver']),
@@ -62,7 +62,7 @@ export const configIn = (folder: string, words: readonly string[] = []): DriverC
     ...words,
   ]);
 
-/** A driver in this process whose mounts are in memory; it stops after the test. */
+/** Starts a driver in this process with its mounts in memory. It stops after the test. */
 export async function testDriver(
   t: TestContext,
   options: { folder?: string; words?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
@@ -74,6 +74,6 @@ export async function testDriver(
   return { running, call: callerOf(running.address), mounter, log };
 }
 
-/** Options that each driver takes. */
+/** Options that are valid for each driver. */
 export const nfsOptions = { source: 'nfs://server/export' };
 export const smbOptions = { source: '//server/share', username: 'user', password: 'open sesame' };

@@ -10,11 +10,14 @@ import { driverFolder, safeDescription, testDriver } from './test-driver.ts';
 
 /** The app that volumes are signed for. */
 export const appGuid = '3f1a7f4e-0000-4000-8000-000000000001';
-/** A driver that knows the broker's key, and reads secrets below `<folder>/secrets`. */
+/** A driver with the broker's public key, which reads secrets below `<folder>/secrets`. */
 export interface TrustingDriver extends TestDriver {
   readonly folder: string;
   readonly pair: SigningPair;
-  /** Mounts options under the id that the broker signed for them; `Err` is the developer's text, or ''. */
+  /**
+   * Mounts options under the id that the broker signed for them. Returns the developer's text of `Err`, or
+   * ''.
+   */
   readonly mount: (options: Record<string, unknown>, signed?: Record<string, unknown>) => Promise<string>;
 }
 

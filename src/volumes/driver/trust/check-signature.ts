@@ -4,23 +4,25 @@ import type { CreateOptions } from '../volumes/volume.ts';
 import type { VolumeName } from '../volumes/volume-name.ts';
 import { volumeIdIn } from '../volumes/volume-name.ts';
 
-/** Whose volumes are mounted: `off` all, `log` all, with a line for each that is not signed. */
+/**
+ * The policy for signatures. `require` mounts only signed volumes; `off` and `log` mount all, and `log` logs
+ * those that are not signed.
+ */
 export interface SignaturePolicy {
   readonly mode: 'off' | 'log' | 'require';
   readonly keys: PublicKeys;
 }
 
 /**
- * Whether the broker signed a volume; else why it counts as not signed. `otherWorkload`: what the cell says
- * the mount is for, where that does not show the app of the binding.
+ * The result of a check: the volume is signed, or the reason why it counts as not signed. `otherWorkload` is
+ * the cell's workload guid, if it does not show the app of the binding.
  */
 export type SignatureCheck =
   | { readonly isSigned: true; readonly otherWorkload: string | undefined }
   | { readonly isSigned: false; readonly why: string };
 
 /**
- * Holds a volume against the broker's signature in its name, and the cell's workload against the app of the
- * binding.
+ * Verifies the signature in a volume's name, and compares the cell's workload with the app of the binding.
  */
 export function checkSignature(name: VolumeName, options: CreateOptions, keys: PublicKeys): SignatureCheck {
   const signed = verifyVolumeId(volumeIdIn(name), options, keys);
@@ -29,9 +31,9 @@ export function checkSignature(name: VolumeName, options: CreateOptions, keys: P
 }
 
 /**
- * Cloud Controller gives an app's guid to its first web process alone: other processes, tasks, and web
- * processes after a rolling deployment have guids of their own. So another guid does not show another app,
- * and refuses nothing.
+ * Returns the workload guid if it does not begin with the guid of the app. Cloud Controller gives the guid of
+ * an app only to its first web process: other processes, tasks, and web processes after a rolling deployment
+ * have other guids. So another guid does not prove another app, and no mount is rejected for it.
  */
 function workloadMismatch(guid: unknown, appGuid: string): string | undefined {
   if (guid === undefined) return undefined;

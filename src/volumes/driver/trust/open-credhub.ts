@@ -10,9 +10,9 @@ import type { CredhubPlace } from './read-secret.ts';
 const known: readonly string[] = [...credhubSettingNames, 'prefix'];
 
 /**
- * A client of the CredHub that the file of `-credhub` names, JSON as docs/volume-driver.md shows it. CredHub
- * need not be there yet. The file has a secret: it must be this user's, and other users' rights are taken
- * from it.
+ * Returns a client of the CredHub that the file of `-credhub` names. The file is JSON, as
+ * docs/volume-driver.md shows it. CredHub may still be unreachable. The file contains a secret: it must
+ * belong to this user, and is made unreadable for others.
  */
 export async function openCredhub(path: string): Promise<CredhubPlace> {
   const faults: string[] = [];
@@ -50,7 +50,7 @@ async function textOf(path: string): Promise<string> {
   throw configError(path, ['there is no such file']);
 }
 
-/** The parser's own error would quote the text, which has a secret. */
+/** Parses the text. The parser's own error would quote the text, which contains a secret. */
 function parseMap(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -7,9 +7,9 @@ import { formatSecretReference, isBelowPrefix } from '../../signature/secret-ref
 import type { DriverLog } from '../driver-log.ts';
 import { MountError } from '../mount/mount-error.ts';
 
-/** Where secrets of signed volumes may be; a store without a prefix is not read. */
+/** The stores that may contain secrets of signed volumes. A store without a prefix is not read. */
 export interface SecretSources {
-  /** A folder that only this user writes, with files of this user. */
+  /** A directory to which only this user can write, with files of this user. */
   readonly filePrefix: string | undefined;
   readonly credhub: CredhubPlace | undefined;
 }
@@ -22,16 +22,19 @@ export interface CredhubPlace {
 
 export interface ReadSecretPorts {
   readonly places: SecretSources;
-  /** Gets why CredHub cannot be read, which is for the operator alone. */
+  /** Gets the reason why CredHub cannot be read, which only the operator may see. */
   readonly log: DriverLog;
-  /** Ends the wait for CredHub. */
+  /** Aborts the wait for CredHub. */
   readonly signal: AbortSignal;
 }
 
-/** Milliseconds in which a busy CredHub is asked again: a cell does not wait long for a mount. */
+/** Milliseconds of retries while CredHub is busy. A cell does not wait long for a mount. */
 const retryMs = 5_000;
 
-/** Reads the secret that a signed volume refers to. Rejects with MountError, which does not have it. */
+/**
+ * Reads the secret that a signed volume refers to. Rejects with MountError, which does not contain the
+ * secret.
+ */
 export async function readSecret(reference: SecretReference, ports: ReadSecretPorts): Promise<string> {
   return reference.store === 'credhub'
     ? readFromCredhub(reference, ports)
@@ -57,7 +60,7 @@ async function readFromCredhub(
       reference,
       "CredHub has no such credential, or the driver's client may not read it",
     );
-  // those of the other types are objects
+  // credentials of other types are objects
   if (typeof value !== 'string') throw secretUnavailable(reference, 'its type must be password or value');
   return value;
 }
@@ -67,7 +70,7 @@ async function readFromFile(reference: SecretReference, prefix: string | undefin
   if (prefix === undefined || !isBelowPrefix(reference, prefix))
     throw fail('it is not in the place that the driver reads (-secretFiles)');
   try {
-    // a link in a folder on the way could lead to any file of root
+    // a link in one of the directories of the path could lead to any file of root
     if ((await realpath(reference.name)) !== reference.name) throw fail('its path has a link');
     const text = await readOwnFile(reference.name);
     if (text === undefined) throw fail('there is no such file on the cell');
@@ -88,7 +91,7 @@ const secretUnavailable = (reference: SecretReference, why: string, cause?: unkn
     { cause },
   );
 
-/** What the work resolves with, or a rejection as soon as the signal is aborted. */
+/** Returns the result of the work. Rejects as soon as the signal is aborted. */
 async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(new Error('it did not answer in time'));

@@ -6,13 +6,13 @@ import type { VolumeMounts } from './volume-mounts.ts';
 import type { VolumeName } from './volume-name.ts';
 
 const atOnce = 16;
-/** Milliseconds between two tries of one volume. */
+/** Milliseconds between two attempts for one volume. */
 const pauseMs = 500;
 
 /**
- * Unmounts all volumes, and mounts nothing more. Tries again until the deadline what could not be unmounted.
- * Resolves then at the latest, with what is still mounted in words, or ''. What is left then the next start of
- * the driver unmounts.
+ * Unmounts all volumes and accepts no more mounts. Retries failed unmounts until the deadline. Returns a text
+ * that lists the volumes that are still mounted, or '', at the deadline at the latest. The next start of the
+ * driver unmounts the remaining ones.
  */
 export async function drain(mounts: VolumeMounts): Promise<string> {
   const { log, deadlines } = mounts.ports;
@@ -30,7 +30,10 @@ export async function drain(mounts: VolumeMounts): Promise<string> {
   return names.length === 0 ? '' : `${names.length} volumes are still mounted: ${names.join(', ')}`;
 }
 
-/** False where it is left: at the deadline, or when only its record or its folder could not be removed. */
+/**
+ * Returns false if the volume is still mounted at the deadline, or if only its record or directory could not
+ * be removed.
+ */
 async function isUnmountedBy(late: AbortSignal, mounts: VolumeMounts, name: VolumeName): Promise<boolean> {
   for (;;) {
     try {

@@ -1,5 +1,6 @@
 /**
- * Runs `work` for each item, for at most so many at once. Rejects with the first error, when all have ended.
+ * Runs `work` for each item, with at most `most` at once. When all have ended, rejects with the first error,
+ * if any.
  */
 export async function forEachLimit<T>(
   most: number,

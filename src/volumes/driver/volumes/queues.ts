@@ -1,8 +1,8 @@
-/** Runs what is asked of one name one after the other, and of different names at once. */
+/** Runs the work for one name in order, one at a time. Work for different names runs concurrently. */
 export class KeyedQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Resolves or rejects as `work` does, when all that was asked of that name before has ended. */
+  /** Runs `work` after all earlier work for that name has ended. Resolves or rejects as `work` does. */
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name) ?? Promise.resolve();
     const done = before.then(work, work);

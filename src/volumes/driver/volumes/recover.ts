@@ -6,12 +6,13 @@ import { forEachLimit } from './for-each-at-most.ts';
 import { mountCount } from './volume.ts';
 import type { VolumeMounts } from './volume-mounts.ts';
 
-/** Unmounts at once; each is a process. */
+/** The number of concurrent unmounts. Each one is a process. */
 const concurrency = 16;
 
 /**
- * Makes the volumes and mounts of an earlier life the driver's own. Resolves when each volume has what it is
- * in memory; `done` resolves when the mounts that have to go are gone: requests for their volumes wait.
+ * Recovers the volumes and mounts of an earlier driver process. Resolves when all volumes are in memory.
+ * `done` resolves when the mounts that must be removed are unmounted; requests for their volumes wait for
+ * that.
  */
 export async function recover(mounts: VolumeMounts): Promise<{ readonly done: Promise<void> }> {
   const { store, mounter, mountDir, bootId, log } = mounts.ports;

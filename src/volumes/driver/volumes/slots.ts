@@ -1,4 +1,4 @@
-/** Lets so many pieces of work run at once; the others wait in their order. */
+/** Limits the number of concurrent work items. The others wait in order. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +7,7 @@ export class Slots {
     this.#free = most;
   }
 
-  /** Resolves or rejects as `work` does. */
+  /** Runs `work` when a slot is free. Resolves or rejects as `work` does. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free -= 1;
     else await new Promise<void>((resolve) => void this.#waiting.push(resolve));

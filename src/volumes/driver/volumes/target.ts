@@ -2,15 +2,15 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { MountError } from '../mount/mount-error.ts';
 
 /**
- * Makes the empty folder that a share is mounted at. What is there must be an empty folder, too: `rmdir`
- * looks at the entry only, and not at a mount on it.
+ * Creates the empty directory at which a share is mounted. An existing entry must be an empty directory:
+ * `rmdir` checks only the entry, and not a mount on it.
  */
 export async function createMountPoint(target: string): Promise<void> {
   await removeMountPoint(target);
   await mkdir(target, { mode: 0o700 });
 }
 
-/** Removes it after the unmount, if it is there. MountError BUSY if it is not empty. */
+/** Removes the directory after the unmount, if it exists. Throws MountError BUSY if it is not empty. */
 export async function removeMountPoint(target: string): Promise<void> {
   try {
     await rmdir(target);

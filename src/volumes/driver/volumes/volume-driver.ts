@@ -8,7 +8,7 @@ import type { VolumeMounts } from './volume-mounts.ts';
 import type { VolumeName } from './volume-name.ts';
 import { parseVolumeName } from './volume-name.ts';
 
-/** What every answer of the protocol has. */
+/** The member of every response of the protocol. */
 export interface PluginResponse {
   readonly Err: string;
 }
@@ -17,14 +17,14 @@ export interface MountAnswer extends PluginResponse {
   readonly Mountpoint: string;
 }
 
-/** A volume as the protocol shows it. */
+/** A volume in a response of the protocol. */
 export interface VolumeInfo {
   readonly Name: string;
   readonly Mountpoint: string;
   readonly MountCount: number;
 }
 
-/** A body of the protocol, from outside. */
+/** A request body of the protocol, which is untrusted. */
 export interface VolumeRequest {
   readonly Name?: unknown;
   readonly ID?: unknown;
@@ -57,7 +57,10 @@ export class VolumeDriver {
     });
   }
 
-  /** `gone`: whoever asked has gone. A mount that ends after that is undone. */
+  /**
+   * Mounts a volume. `clientClosed` is aborted if the client disconnects; a mount that completes after that
+   * is rolled back.
+   */
   async mount({ Name, ID }: VolumeRequest, clientClosed: AbortSignal): Promise<MountAnswer> {
     const parsed = parseVolumeName(Name);
     if ('fault' in parsed) return notMountedError(parsed.fault);
@@ -73,7 +76,8 @@ export class VolumeDriver {
         const asked = { ...next, record: { ...next.record, isKept } };
         const held = (record: VolumeRecord): VolumeRecord => addMount(record, id);
         if (!(await this.#isHealthy(asked))) return this.#mounts.mount(asked, clientClosed, held);
-        // a password is not covered by the signature
+        // nothing is mounted and only the options change, so verify them here; a changed password is
+        // accepted, because the signature does not cover it
         this.#mounts.ports.verifyOptions(name, asked.options ?? asked.record.options);
         this.#mounts.put({ ...asked, record: held(asked.record) });
       });
@@ -92,7 +96,7 @@ export class VolumeDriver {
       const isLeft = volume.record.phase === 'unmounting';
       const record = removeMount(volume.record, id) ?? (isLeft ? volume.record : undefined);
       if (record === undefined) {
-        // Docker asks again when it got no answer
+        // Docker repeats the request if it got no response
         if (id !== undefined) return ok;
         // volman has no other verb for a volume whose mount failed
         if (!volume.record.isKept) await this.#mounts.forget(name);
@@ -151,7 +155,7 @@ export class VolumeDriver {
     return health === 'answers';
   }
 
-  /** Runs a verb on a volume; resolves with `Err`, in which what developers may read is JSON. */
+  /** Runs a verb on a volume. Returns `Err`, which is JSON if developers may read it. */
   async #runVerb(verb: string, volume: VolumeName, work: () => Promise<void> | void): Promise<string> {
     const { log } = this.#mounts.ports;
     try {
@@ -187,13 +191,13 @@ export class VolumeDriver {
   }
 }
 
-/** The volume with the options of the last Create. */
+/** Returns the volume with the options of the last Create. */
 function withNextOptions({ record, options, nextOptions }: Volume): Volume {
   if (nextOptions === undefined) return { record, options };
   return { record: { ...record, ...withoutPassword(nextOptions) }, options: nextOptions };
 }
 
-/** A reference to a password is none. */
+/** Splits off the password. A reference to a password is not secret, so it stays. */
 function withoutPassword(options: CreateOptions): Pick<VolumeRecord, 'options' | 'lacksSecrets'> {
   const { password, ...others } = options;
   const isReference = typeof password === 'string' && parseSecretReference(password) !== undefined;

@@ -16,30 +16,31 @@ export interface VolumeMountsPorts {
   readonly mounter: Mounter;
   readonly store: StateStore;
   /**
-   * What to mount; rejects with MountError where options are wrong, not signed, or a secret cannot be had.
+   * Returns the mount that options specify. Rejects with MountError if the options are invalid or not signed,
+   * or a secret cannot be read.
    */
   readonly resolveOrder: (
     name: VolumeName,
     options: CreateOptions,
     signal: AbortSignal,
   ) => Promise<MountSpec>;
-  /** Throws MountError where options are not signed as they have to be. */
+  /** Throws MountError if the options lack a required signature. */
   readonly verifyOptions: (name: VolumeName, options: CreateOptions) => void;
   readonly mountDir: string;
-  /** Of the kernel that runs. */
+  /** The boot id of the running kernel. */
   readonly bootId: string;
   readonly deadlines: Deadlines;
   readonly log: DriverLog;
   readonly metrics: DriverMetrics;
-  /** Milliseconds of a clock that only goes forward. */
+  /** Returns the milliseconds of a monotonic clock. */
   readonly clock: () => number;
 }
 
 const slowMountMs = 8000;
 
 /**
- * The volumes of one driver and their mounts. What may leave a mount behind is written to the disk before it
- * is done. Changes of one volume are made in its queue, one after the other.
+ * The volumes of one driver and their mounts. The record is written before each step that may leave a mount
+ * behind. Changes of one volume run in its queue, one at a time.
  */
 export class VolumeMounts {
   readonly ports: VolumeMountsPorts;
@@ -52,12 +53,12 @@ export class VolumeMounts {
     this.ports = ports;
   }
 
-  /** No share is mounted from now on. */
+  /** Rejects all mounts from now on. */
   close(): void {
     this.#isClosed = true;
   }
 
-  /** Ends the programs that run; the next start of the driver finishes what they did. */
+  /** Aborts the running programs. The next start of the driver finishes or undoes their work. */
   stop(): void {
     this.close();
     this.#stopping.abort();
@@ -84,7 +85,9 @@ export class VolumeMounts {
     this.#volumes.set(volume.record.name, volume);
   }
 
-  /** A record that was read from the disk, or is there after a restart only. */
+  /**
+   * Loads a record into memory without writing it. It was read from the disk, or only the restart changed it.
+   */
   load(record: VolumeRecord): void {
     this.#volumes.set(record.name, { record, options: record.lacksSecrets ? undefined : record.options });
   }
@@ -100,8 +103,8 @@ export class VolumeMounts {
   }
 
   /**
-   * Mounts the volume in place of what is mounted there; `then` says what its record is afterwards. Where it
-   * rejects no mount is left, or the phase is `unmounting`.
+   * Mounts the volume, replacing an existing mount. `afterwards` returns the final record. On failure, either
+   * nothing is mounted or the phase is `unmounting`.
    */
   async mount(
     volume: Volume,
@@ -131,7 +134,7 @@ export class VolumeMounts {
       log.info('mount-duration-too-high', { volume: name, seconds: Math.round(took / 1000) });
   }
 
-  /** Mounts the volume's share at another place and unmounts it: rejects while its server does not answer. */
+  /** Mounts the share of a volume at another path and unmounts it. Rejects if its server does not respond. */
   async probeByMounting(volume: Volume, target: string): Promise<void> {
     const deadline = this.#mountDeadline();
     const order = await this.#resolveMount(volume, deadline);
@@ -142,7 +145,9 @@ export class VolumeMounts {
     }
   }
 
-  /** Afterwards the volume is created with the holders that `volume` has, or forgotten. */
+  /**
+   * Unmounts a volume. Then keeps it, in phase `created` and with the mount count of `volume`, or forgets it.
+   */
   async unmount(volume: Volume, then: 'keep' | 'forget' = 'keep'): Promise<void> {
     const { metrics, clock } = this.ports;
     const { name } = volume.record;
@@ -160,14 +165,14 @@ export class VolumeMounts {
   }
 
   /**
-   * A disk that is full keeps no share mounted: the next start mounts again then, and volman's purge
-   * unmounts.
+   * Records the phase `unmounting`. If the record cannot be written (disk full), unmounts anyway: the next
+   * start of the driver may mount again, and then volman's purge unmounts.
    */
   #beginUnmount(volume: Volume): void {
     const { name, phase } = volume.record;
     const unmounting: Volume = { ...volume, record: { ...volume.record, phase: 'unmounting' } };
     this.#volumes.set(name, unmounting);
-    // a record that says `mounting` leads to the same
+    // recovery treats a record in phase `mounting` in the same way
     if (phase === 'mounting' || phase === 'unmounting') return;
     try {
       this.ports.store.put(unmounting.record);
@@ -201,7 +206,7 @@ export class VolumeMounts {
     return this.ports.resolveOrder(record.name, options, signal);
   }
 
-  /** What a failed mount left goes; where it does not, the watchdog tries again. */
+  /** Removes what a failed mount left. If that fails, the watchdog tries again. */
   async #cleanUpFailedMount(volume: Volume): Promise<void> {
     try {
       await this.unmount(volume);

@@ -8,18 +8,21 @@ import { mountCount, serverOf } from './volume.ts';
 import type { VolumeMounts } from './volume-mounts.ts';
 import type { VolumeName } from './volume-name.ts';
 
-/** Mounts of one server that are looked at at once. */
+/** The number of mounts of one server that are checked concurrently. */
 const atOnceOfServer = 2;
-/** Mounts that are looked at at once, of servers that answer, and beside them of those that do not. */
+/**
+ * The number of mounts that are checked concurrently: once for servers that respond, once for those that do
+ * not.
+ */
 const atOnce = 16;
 
 /**
- * Probes the mount of each volume that is in use, and mounts again what is gone or dead; unmounts what an
- * unmount left. A mount whose server does not answer stays: its users go on when the server comes back.
- * Containers that run keep a dead mount; only those that start later have the new one.
+ * Probes the mount of each volume in use, and mounts again if it is missing or dead. Finishes interrupted
+ * unmounts. Does not touch mounts of unresponsive servers, because they work again when the server returns.
+ * Running containers keep a dead mount; only containers that start later use the new one.
  *
- * Each server has a queue of its own. A server whose mounts could not be made again is silent until one of them
- * answers, and silent servers wait for each other only.
+ * Each server has its own queue. A server counts as silent if its mounts could not be made again, until one
+ * of them responds. Silent servers wait only for each other.
  */
 export class Watchdog {
   readonly #mounts: VolumeMounts;
@@ -27,7 +30,7 @@ export class Watchdog {
   readonly #silent = new Set<string>();
   readonly #ofAnswering = new Slots(atOnce);
   readonly #ofSilent = new Slots(atOnce);
-  /** As mounts in use were found the last time. */
+  /** The health of the mounts in use at the last check. */
   readonly #health = new Map<VolumeName, MountHealth>();
   #isStopped = false;
 
@@ -35,7 +38,7 @@ export class Watchdog {
     this.#mounts = mounts;
   }
 
-  /** Begins to look at the mounts of each server for which the look before has ended. */
+  /** Starts to check the mounts of each server whose previous check has ended. */
   look(): void {
     const servers = Map.groupBy(this.#mounts.all(), serverOf);
     for (const server of this.#silent) if (!servers.has(server)) this.#silent.delete(server);
@@ -48,7 +51,7 @@ export class Watchdog {
     }
   }
 
-  /** Resolves when nothing is looked at any more. */
+  /** Resolves when no check is running. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all(this.#looks.values());
@@ -70,7 +73,7 @@ export class Watchdog {
     });
   }
 
-  /** Whether its mount answers, or was made again. */
+  /** Returns true if the mount is healthy or was made again. */
   async #isGood(volume: Volume): Promise<boolean> {
     const { name, phase } = volume.record;
     if (phase === 'unmounting') await finishUnmount(this.#mounts, volume);
@@ -108,15 +111,18 @@ async function healthOf(mounts: VolumeMounts, { record }: Volume): Promise<Mount
   return health;
 }
 
-/** False for a volume that was changed meanwhile, or that has no options to mount it by. */
+/**
+ * Mounts a volume again. Returns false if the volume has changed in the meantime, or has no options to mount
+ * with.
+ */
 async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountHealth): Promise<boolean> {
   const { log, metrics, mountDir } = mounts.ports;
   const { name } = volume.record;
   if (mounts.get(name) !== volume || volume.options === undefined) return false;
   log.info('mount-broken', { volume: name, health });
   if (health === 'stale') {
-    // a server that is silent for a while has its mount when it speaks again; a forced unmount fails its
-    // users
+    // do not unmount before the server is known to work: the mount of a temporarily silent server recovers,
+    // and a forced unmount fails running I/O
     const probeTarget = createHash('sha256').update(name).digest('hex').slice(0, 32);
     await mounts.probeByMounting(volume, join(mountDir, `.trial-${probeTarget}`));
   }
@@ -132,7 +138,7 @@ async function replaceMount(mounts: VolumeMounts, volume: Volume, health: MountH
   });
 }
 
-/** A volume object is another one after each change. */
+/** Runs work if the volume is unchanged. Each change makes a new volume object. */
 async function ifStillCurrent(
   mounts: VolumeMounts,
   volume: Volume,
@@ -146,7 +152,7 @@ async function ifStillCurrent(
   });
 }
 
-/** Looks now, and each `every` milliseconds; returns how to stop. */
+/** Starts a check now and every `every` milliseconds. Returns a function that stops the watchdog. */
 export function startWatchdog(mounts: VolumeMounts, every: number): () => Promise<void> {
   if (every === 0) return () => Promise.resolve();
   const watchdog = new Watchdog(mounts);

@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { PublicKeys, SigningKey } from '../signature-keys.ts';
 import { readPublicKeys, readSigningKey } from '../signature-keys.ts';
 
-/** A key pair, as texts and as broker and driver read them. */
+/** A key pair, as PEM and in the parsed forms of broker and driver. */
 export interface SigningPair {
   readonly privatePem: string;
   readonly publicPem: string;

@@ -10,23 +10,25 @@ export interface SmallVolume {
   options: unknown;
 }
 
-/** A volume driver that mounts nothing, or what its hooks mount, and counts as the Go drivers do. */
+/** A volume driver that mounts nothing, or only with its hooks. It counts mounts as the Go drivers do. */
 export interface SmallDriver {
   readonly url: string;
   readonly volumes: Map<string, SmallVolume>;
   /** Route and name of each request. */
   readonly requests: string[];
-  /** In place of the answer: a text is sent as it is; null sends none; undefined answers. */
+  /**
+   * Replaces the response: a string is sent unchanged, null sends none, undefined means the normal response.
+   */
   instead: (route: string, response: ServerResponse) => string | null | undefined;
-  /** Resolves with the mount point, at the first mount. */
+  /** Called for the first mount. Returns the mount point. */
   mount: (name: string) => Promise<string>;
-  /** At the last unmount. */
+  /** Called for the last unmount. */
   unmount: (name: string) => Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface SmallDriverOptions {
-  /** In place of a free port of the loopback. */
+  /** The path of a socket, instead of a free loopback port. */
   readonly socketPath?: string;
   readonly tls?: ServerOptions;
 }
@@ -78,13 +80,13 @@ export async function smallDriver({ socketPath, tls }: SmallDriverOptions = {}):
 
   const unknown = (name: string): object => ({ Err: `Volume '${name}' not found` });
 
-  /** Null without volumes, as Go writes it. */
+  /** Returns the list of volumes. It is null without volumes, as in Go. */
   function listed(): object[] | null {
     const entries = [...volumes].map(([Name, { count }]) => ({ Name, MountCount: count }));
     return entries.length === 0 ? null : entries;
   }
 
-  /** A failed mount is counted, as by the released Go drivers. */
+  /** Counts a failed mount, too, as the released Go drivers do. */
   async function mount(name: string, volume: SmallVolume): Promise<object> {
     volume.count += 1;
     try {

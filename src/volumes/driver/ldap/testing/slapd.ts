@@ -12,13 +12,13 @@ import { closedPort } from '../../../../kubernetes/testing/closed-port.ts';
 
 const program = '/usr/sbin/slapd';
 
-/** Why there can be no server here; false where there can. */
+/** The reason why slapd is not available, or false. */
 export const noSlapd: string | false = !existsSync(program) && "needs an LDAP server: Debian's package slapd";
 
 export interface Slapd {
   readonly port: number;
   readonly tlsPort: number;
-  /** Of the certificate of the TLS port. */
+  /** The CA of the certificate of the TLS port. */
   readonly ca: string;
   signal(name: NodeJS.Signals): void;
   stop(): Promise<void>;
@@ -28,8 +28,8 @@ export const base = 'ou=people,dc=example';
 export const service = { dn: 'cn=service,dc=example', password: 'service-password' };
 
 /**
- * An OpenLDAP server on loopback, with these entries below `base` in LDIF and a service account that reads
- * them.
+ * Starts an OpenLDAP server on loopback, with these LDIF entries below `base` and a service account that can
+ * read them.
  */
 export async function startSlapd(entries: string): Promise<Slapd> {
   const folder = await mkdtemp(join(tmpdir(), 'slapd-'));
@@ -78,7 +78,7 @@ ou: people
 
 `;
 
-/** Of Microsoft's schema only what users need. */
+/** Only the part of Microsoft's schema that users need. */
 const configuration = (folder: string): string => `
 ${['core', 'cosine', 'nis'].map((name) => `include /etc/ldap/schema/${name}.schema`).join('\n')}
 objectclass ( 1.2.840.113556.1.5.9 NAME 'user' SUP top STRUCTURAL MUST cn MAY ( uidNumber $ gidNumber $ userPassword ) )

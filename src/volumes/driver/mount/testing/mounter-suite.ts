@@ -4,26 +4,26 @@ import { test } from 'node:test';
 import type { MountSpec } from '../mount-order.ts';
 import type { Mounter } from '../mounter.ts';
 
-/** A Mounter, shares for it, and a way to use what it mounts, which may be in another kernel. */
+/** A Mounter, shares for it, and functions that use its mounts, which may be in another kernel. */
 export interface MounterSubject {
   readonly mounter: Mounter;
-  /** Of root's alone; the suite makes its targets there. */
+  /** A directory that only root can enter. The suite creates its targets in it. */
   readonly folder: string;
-  /** A share that can be written. */
+  /** A writable share. */
   readonly order: MountSpec;
-  /** A share that its server does not have. */
+  /** A share that does not exist on its server. */
   readonly missing: MountSpec;
   readonly makeFolder: (path: string) => Promise<void>;
-  /** What an app does in `folder`; throws where it may not write. */
+  /** Writes a file as an app does. Rejects if the app may not write. */
   readonly write: (folder: string, name: string, text: string) => Promise<void>;
   readonly read: (folder: string, name: string) => Promise<string>;
-  /** Keeps a file of `folder` open until the function that it returns is called. */
+  /** Opens a file of `folder`. Returns a function that closes it. */
   readonly holdOpen: (folder: string, name: string) => Promise<() => Promise<void>>;
 }
 
 const inTime = (): AbortSignal => AbortSignal.timeout(120_000);
 
-/** What every Mounter does; `subject` is asked for when the first test runs. */
+/** Tests any Mounter. `subject` is called when the first test runs. */
 export function mounterSuite(
   name: string,
   subject: () => MounterSubject,
@@ -37,7 +37,7 @@ export function mounterSuite(
 
   test(`${name}: a mounted share answers and is listed, until it is unmounted`, { skip }, async () => {
     const { mounter, order, folder, write, read } = subject();
-    // the kernel writes these characters as octal numbers
+    // mountinfo has these characters as octal numbers
     const path = await target('a b\\040');
     assert.equal(await mounter.probe(path, 30), 'absent');
     await mounter.mount(order, path, inTime());

@@ -1,6 +1,6 @@
 import type { NfsMountSpec, SmbMountSpec } from '../mount-order.ts';
 
-/** Orders without any option. */
+/** Mounts without any option. */
 export const nfs: NfsMountSpec = {
   kind: 'nfs',
   host: 'h',
