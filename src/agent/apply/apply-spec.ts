@@ -44,8 +44,8 @@ export async function applySpec(spec: ApplySpec, options: ApplyOptions): Promise
 
 /**
  * Restores the recorded spec when the agent starts: the links, the directories and the supervisor's
- * processes. Starts none of the processes. Throws if an installed job or package is missing and its blob is
- * missing, too.
+ * processes. Starts none of the processes. Throws if an installed job or package is missing and its blob
+ * cannot replace it.
  */
 export async function restoreSpec(spec: ApplySpec, options: ApplyOptions): Promise<void> {
   if (spec.configurationHash === '') return;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 
-/** Of an entry of the auxiliary vector (getauxval(3)): its value is the size of a page. */
+/** The type of the entry with the page size in the auxiliary vector (AT_PAGESZ, getauxval(3)). */
 const pageSizeType = 6n;
 
 let kilobytes: Promise<number> | undefined;
@@ -16,7 +16,7 @@ export function pageKilobytes(): Promise<number> {
 
 /** Reads the page size in bytes from an auxiliary vector: pairs of 64-bit numbers, type and value (proc(5)). */
 export function parsePageSize(vector: Buffer): number {
-  // both architectures that this product is built for are little-endian
+  // Both architectures that this product is built for are little-endian.
   for (let offset = 0; offset + 16 <= vector.length; offset += 16)
     if (vector.readBigUInt64LE(offset) === pageSizeType) return Number(vector.readBigUInt64LE(offset + 8));
   throw new Error('/proc/self/auxv has no page size');
