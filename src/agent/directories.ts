@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 
-/** Every path of a BOSH VM that the agent uses, below one base directory (bosh-agent: settings/directories). */
+/**
+ * Every path of a BOSH VM that the agent uses, below one base directory (bosh-agent: settings/directories).
+ */
 export interface Directories {
   readonly base: string;
   readonly bosh: string;
