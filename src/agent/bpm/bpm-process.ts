@@ -95,7 +95,7 @@ export class BpmProcess {
   async run(config: BpmProcessConfig): Promise<number> {
     return this.#locked(async (pids) => {
       const logs = await this.#prepare(config, pids);
-      // bpm prints nothing in this case, either.
+      // As bpm does if the process is running already: no message, exit code 0.
       if (logs === undefined) return 0;
       try {
         const held = await this.#spawn(config, { logs, pids, output: ['pipe', 'pipe'] });

@@ -43,9 +43,8 @@ const replyMessages: Readonly<Record<number, string>> = {
 };
 
 /**
- * Connects to a host and port through the proxy. Rejects with an Error that names the proxy, with a system
- * error, or with the reason of `signal` if that aborts before. After the connection is made, `signal` has no
- * effect on it.
+ * Connects to a host and port through the proxy. Rejects with an Error that names the proxy, or with a system
+ * error. `signal` aborts the attempt; it has no effect on the connection after that.
  */
 export async function socks5Connect(
   proxy: Socks5Proxy,

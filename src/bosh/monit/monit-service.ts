@@ -17,8 +17,8 @@ export type MonitSubject =
   | { readonly kind: 'host'; readonly address: string };
 
 /**
- * How often a test must fail within how many of the last cycles: 3 of 3 for `for 3 cycles`, 1 of 1 by
- * default.
+ * How often a test must fail (for a recovery: pass) within how many of the last cycles: 3 of 3 for `for 3
+ * cycles`, 1 of 1 by default.
  */
 export interface MonitRate {
   readonly count: number;

@@ -36,7 +36,7 @@ export interface TemplateRenderer {
   readonly engine: 'ruby' | 'ruby.wasm';
   /** Loads the engine. Without this call the first render does. */
   start(): Promise<void>;
-  /** Begins to load the engine and returns immediately. The first render throws an error of the start. */
+  /** Begins to load the engine and returns immediately. If that fails, the first render throws the error. */
   preload(): void;
   /**
    * Returns the results in the order of the batch. Throws TEMPLATE_INVALID with the job and line of each

@@ -9,8 +9,8 @@ const maxLinks = 40;
  * Resolves all symbolic links of a path, even if the target does not exist yet. Returns the path itself if it
  * is not a link. Use it for files that are replaced as a whole, because a rename over a link would leave the
  * old target unchanged. Returns the path for a cycle of links; reading it will fail. Throws FILE_NOT_TRUSTED
- * for a link that another user created in a directory of a third user, because it could make us read, write
- * or remove a file of that user's choice.
+ * for a link that another user created in a directory that is not theirs, because it could make us read,
+ * write or remove a file of their choice.
  */
 export async function resolveLinks(path: string): Promise<string> {
   let at = path;

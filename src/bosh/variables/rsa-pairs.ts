@@ -11,8 +11,8 @@ export const certificateBits: readonly number[] = [2048, 3072, 4096];
 export const defaultCertificateBits = 3072;
 
 /**
- * One per processor of a small machine. Generation uses the same thread pool as file access, so file access
- * waits for it.
+ * One per processor of a small machine. Generation shares its threads with file access, so each can delay the
+ * other.
  */
 const concurrency = 2;
 

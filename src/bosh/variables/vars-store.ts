@@ -24,15 +24,15 @@ export interface VarsStoreOptions {
   readonly generate: GenerateValue;
   /** Called with the definitions that will be generated, as far as they are known in advance. */
   readonly prepare?: (definitions: readonly VariableDefinition[]) => void;
-  /** Values that `find` returns if they are not in the store. */
+  /** The operator's values. `find` prefers them to the values of the store. */
   readonly operatorValues: ReadonlyMap<string, YamlNode>;
 }
 
 /**
- * The file of `--vars-store`, in the format of the bosh CLI (bosh-cli: cmd/opts/vars_fs_store.go). An
- * existing value never changes. A missing value with a type is generated and written, atomically and with
- * mode 0600, before it is used. A file that others can read or write gets mode 0600 when it is read. Throws
- * FILE_NOT_TRUSTED if it belongs to another user, and VARS_STORE_INVALID if it cannot be used.
+ * The file of `--vars-store`, which the bosh CLI also reads and writes (bosh-cli: cmd/opts/vars_fs_store.go).
+ * An existing value never changes. A missing value with a type is generated and written, atomically and with
+ * mode 0600, before it is used. If other users have permissions on the file, these are removed when it is
+ * read. Throws FILE_NOT_TRUSTED if it belongs to another user, and VARS_STORE_INVALID if it cannot be used.
  */
 export class VarsStore implements VariableSource {
   readonly #options: VarsStoreOptions;
