@@ -24,7 +24,7 @@ export interface AgentOptions {
   readonly ports: AgentPorts;
 }
 
-/** The agent of one VM, from its start to its end. */
+/** The agent of one VM. */
 export class Agent {
   readonly #services: AgentServices;
   readonly #bus: BusServer;
@@ -51,8 +51,8 @@ export class Agent {
   }
 
   /**
-   * Reads the settings, restores what the last apply left, listens, and then starts the jobs in the background.
-   * Rejects where the settings cannot be used or the address is taken.
+   * Prepares the directories, reads the settings, restores the last applied spec, listens, and then starts
+   * the jobs in the background. Rejects if the settings cannot be used or if the address is taken.
    */
   static async start(options: AgentOptions): Promise<Agent> {
     const { directories, ports } = options;
@@ -78,12 +78,15 @@ export class Agent {
     return new Agent(services, { bus, endCommands, isRestored });
   }
 
-  /** The port that the bus listens on. */
+  /** The port on which the bus listens. */
   get port(): number {
     return this.#bus.port;
   }
 
-  /** Stops listening and supervising and cancels what can be cancelled. Jobs live on, for the next agent to take over. */
+  /**
+   * Stops listening and supervising, and cancels the tasks that can be cancelled. Jobs keep running, and the
+   * next agent takes them over.
+   */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#services.tasks.cancelAll();
@@ -98,7 +101,7 @@ export class Agent {
     try {
       await jobStart.startAfterRestart(this.#closing.signal);
     } catch (error) {
-      // the bus goes on: a caller can still see the state, apply and start
+      // The bus keeps running, so that a caller can still see the state, apply a spec and start jobs.
       this.#services.supervisor.hold('disk', errorText(error));
       log.error(`jobs could not be resumed: ${errorText(error)}`);
     }
@@ -135,7 +138,7 @@ function invalid(cause: string): ProductError {
   return new ProductError('AGENT_SETTINGS_INVALID', `the settings ${cause}`);
 }
 
-// an agent whose jobs are gone still has to answer, so that the VM can be applied to or deleted
+// The agent keeps serving even if the restore fails, so that the director can apply a spec or delete the VM.
 async function restore(services: AgentServices): Promise<boolean> {
   try {
     await restoreSpec(await services.specFile.read(), services);

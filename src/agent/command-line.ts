@@ -8,9 +8,9 @@ export interface CommandLine {
 }
 
 /**
- * Reads upstream's flags (bosh-agent: app/options.go): `-b` base directory, `-C` agent.json, `-v`. `-P` and `-M`
- * name the platform and the job supervisor there; here both are the agent itself, and their values are not used.
- * Throws a TypeError of node:util for anything else.
+ * Reads upstream's flags (bosh-agent: app/options.go): `-b` base directory, `-C` agent.json, `-v`. In
+ * upstream, `-P` and `-M` name the platform and the job supervisor. This agent is both, so it ignores their
+ * values. Throws a TypeError of node:util for any other argument.
  */
 export function parseCommandLine(args: readonly string[]): CommandLine {
   const { values } = parseArgs({

@@ -32,7 +32,7 @@ const host = '127.0.0.1';
 
 type AgentBuild = (outFile: string) => Promise<string>;
 
-/** As the embedded cluster runs it, and as our stemcells do. */
+/** The builds of the agent: for the embedded cluster and for our stemcells. */
 const builds: Readonly<Record<string, AgentBuild>> = {
   'a bundle on Node': async (outFile) => {
     await build({
@@ -51,7 +51,7 @@ const builds: Readonly<Record<string, AgentBuild>> = {
   },
 };
 
-/** A VM pod: namespaces of its own, the CPI's entry script as pid 1, the bundled agent. */
+/** A VM pod: its own namespaces, the CPI's entry script as pid 1, and the bundled agent. */
 class Container {
   readonly #work: string;
   readonly #ca: string;
@@ -62,7 +62,7 @@ class Container {
     this.#ca = ca;
   }
 
-  /** `buildAgent` makes the agent, and resolves with the words that start it. */
+  /** `buildAgent` builds the agent and returns the arguments that start it. */
   static async create(buildAgent: AgentBuild): Promise<Container> {
     const work = await mkdtemp(join(tmpdir(), 'agent-'));
     for (const name of ['root', 'volume/store', 'state/bosh/bin'])
@@ -88,7 +88,7 @@ class Container {
     return new Container(work, authority.ca);
   }
 
-  /** A file of the persistent disk. */
+  /** Returns the path of a file on the persistent disk. */
   diskFile(name: string): string {
     return join(this.#work, 'volume/store', name);
   }
@@ -109,7 +109,7 @@ class Container {
     return new AgentClient({ host, port: Number(port), ca: this.#ca, authorization });
   }
 
-  /** Ends every process of the container without a word. */
+  /** Kills every process of the container without a warning. */
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

@@ -13,7 +13,7 @@ import { helloJob } from './testing/hello-job.ts';
 import { pidOf, reaches, specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
 
-/** The agent as the process that it is on a VM. */
+/** The agent as a process of its own, as on a VM. */
 class AgentProcess {
   readonly child: ChildProcess;
   readonly client: AgentClient;
@@ -62,7 +62,7 @@ test('killed anywhere in an apply, the VM is the old spec or the new one, and th
   await agent.client.task('apply', await specWith(agent.client, jobWith(vm, '0')));
   for (let round = 1; round <= 6; round++) {
     const spec = await specWith(agent.client, jobWith(vm, String(round)));
-    // the answer may be lost together with the agent
+    // The agent may die before it sends the response.
     const answer = agent.client.call('apply', spec).catch((error: unknown) => error);
     await systemClock.sleep(round * 4);
     await agent.end('SIGKILL');

@@ -1,16 +1,18 @@
 import { join } from 'node:path';
 
-/** Every path of a BOSH VM that the agent uses, below one base directory (bosh-agent: settings/directories). */
+/**
+ * Every path of a BOSH VM that the agent uses, below one base directory (bosh-agent: settings/directories).
+ */
 export interface Directories {
   readonly base: string;
   readonly bosh: string;
   readonly monit: string;
   readonly monitJobs: string;
-  /** What the programs of services print. */
+  /** The output of the programs of services. */
   readonly monitLog: string;
   /** The socket of the `monit` command. */
   readonly monitSocket: string;
-  /** The embedded node's program for bin/bpm of job bpm; on other VMs there is none. */
+  /** The embedded node's program that replaces bin/bpm of the job bpm. Other VMs do not have it. */
   readonly bpmStandIn: string;
   readonly jobs: string;
   readonly packages: string;
@@ -28,11 +30,11 @@ export interface Directories {
   readonly log: string;
   readonly run: string;
   readonly agentLog: string;
-  /** The homes of the accounts that `bosh ssh` has made. */
+  /** The home directories of the accounts that `bosh ssh` has created. */
   readonly sshHomes: string;
 }
 
-/** The paths below `base`, which is `/var/vcap` on a VM. */
+/** Returns the paths below `base`, which is `/var/vcap` on a VM. */
 export function directoriesOf(base: string): Directories {
   const data = join(base, 'data');
   const bosh = join(base, 'bosh');

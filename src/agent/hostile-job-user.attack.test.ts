@@ -26,14 +26,14 @@ const job = {
 interface Scene {
   readonly vm: TestVm;
   readonly client: AgentClient;
-  /** Runs a script as vcap, in the base folder. */
+  /** Runs a script as vcap in the base directory. */
   readonly attack: (script: string) => Promise<number | null>;
   readonly path: (name: string) => string;
 }
 
 /**
- * A VM whose folders are as the kubelet makes an emptyDir: writable for everybody. `before` runs as vcap before the
- * agent's first start.
+ * A VM whose directories have the mode of an emptyDir of the kubelet: writable for all users. `before` runs
+ * as vcap before the agent's first start.
  */
 async function scene(t: TestContext, before?: string): Promise<Scene> {
   const vm = await TestVm.create(identitiesWithVcap);
@@ -67,7 +67,7 @@ test('a job user moves what root runs or trusts aside and puts its own in the pl
     if ((await attack(`: > ${name}.new`)) === 0) moved.push(`beside ${name}`);
   }
   assert.deepEqual(moved, []);
-  // and what a job needs stays
+  // The job can still write to the directories that it needs.
   for (const name of ['data/web', 'sys/log/web', 'sys/run/web']) {
     assert.equal(await attack(`: > ${name}/own && ls data/jobs/web sys/log packages`), 0, name);
     const { uid, gid, mode } = await lstat(path(name === 'data/web' ? name : `data/${name}`));
@@ -99,7 +99,7 @@ for (const [what, script] of [
 test('the log of a script is a second name of a file of root', options, async (t) => {
   const { client, path } = await applied(t);
   await writeFile(path('bosh/canary'), 'as it was');
-  // a job user may make this one where the kernel does not protect hard links
+  // A job user can create this link if the kernel does not protect hard links.
   await link(path('bosh/canary'), path('data/sys/log/web/drain.stderr.log'));
   await assert.rejects(client.task('drain', 'shutdown', {}), /drain scripts failed/);
   assert.equal(await readFile(path('bosh/canary'), 'utf8'), 'as it was');
@@ -138,7 +138,7 @@ test('a job that owns its own folder makes its packages a link to links of root'
   const folder = `data/jobs/web/${version}`;
   await mkdir(path('bosh/links'));
   await symlink('canary', path('bosh/links/kept'));
-  // as a pre-start script does that gives its job to the user of the job
+  // Some pre-start scripts make the job's user the owner of the job's directory.
   await chown(path(folder), hostileUser.uid, hostileUser.gid);
   assert.equal(
     await attack(`mv ${folder}/packages ${folder}/aside && ln -s "$BASE/bosh/links" ${folder}/packages`),

@@ -13,7 +13,7 @@ export interface JobStartOptions {
 
 const pollMilliseconds = 500;
 
-/** Starts jobs, and only with the disk in place that was mounted last. */
+/** Starts jobs, but only if the disk that was mounted last is mounted again. */
 export class JobStarter {
   readonly #options: JobStartOptions;
 
@@ -21,13 +21,13 @@ export class JobStarter {
     this.#options = options;
   }
 
-  /** The action `start`. */
+  /** Does the work of the action `start`. */
   async start(): Promise<void> {
     await this.assertDisksMounted();
     await this.#options.supervisor.start();
   }
 
-  /** Throws AGENT_DISK_FAILED while the VM's disk is not where it was. */
+  /** Throws AGENT_DISK_FAILED while the VM's disk is not mounted where it was. */
   async assertDisksMounted(): Promise<void> {
     const problem = await this.#options.disks.restore();
     this.#options.supervisor.hold('disk', problem);
@@ -36,8 +36,8 @@ export class JobStarter {
   }
 
   /**
-   * Goes on after a restart: waits for the disk, as long as it takes, then runs the jobs unless they were stopped.
-   * Ends when `signal` aborts.
+   * After a restart: waits for the disk without a timeout, then starts the jobs unless `stop` was called.
+   * Returns when `signal` aborts.
    */
   async startAfterRestart(signal: AbortSignal): Promise<void> {
     const { disks, supervisor, clock, log } = this.#options;

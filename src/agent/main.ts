@@ -12,19 +12,19 @@ import { systemPrograms } from './process/system-programs.ts';
 import { ownAddress } from './spec/own-address.ts';
 import { loadIdentities } from './user/identities.ts';
 
-/** As package.json has it, which a VM does not have. */
+/** The version in package.json, which is not part of a VM. */
 const version = '0.1.0';
 const log = lineLog(
   (line) => process.stdout.write(line),
   () => systemClock.now(),
 );
 
-// jobs and bus matter more than a log that nobody reads any more
+// A log whose reader has closed the pipe must not end the agent.
 process.stdout.on('error', (error) => {
   if (errorCode(error) !== 'EPIPE') throw error;
 });
 
-/** `monit SOCKET WORDS`: what the script at /var/vcap/bosh/bin/monit runs. */
+/** `monit SOCKET ARGS`: the script /var/vcap/bosh/bin/monit runs this. */
 async function monit([socket = '', ...words]: readonly string[]): Promise<void> {
   const { code, output, error } = await callAgent(socket, words);
   process.stdout.write(output);
@@ -32,7 +32,7 @@ async function monit([socket = '', ...words]: readonly string[]): Promise<void> 
   process.exitCode = code;
 }
 
-/** `bpm BASE WORDS`: what the stand-in for bpm runs (image-skeleton.ts). */
+/** `bpm BASE ARGS`: the replacement of bpm runs this (image-skeleton.ts). */
 async function bpm([base = '', ...words]: readonly string[]): Promise<void> {
   const { runBpm } = await import('./bpm/run-command.ts');
   process.umask(0o022);

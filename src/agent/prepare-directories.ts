@@ -10,13 +10,13 @@ import type { Identities } from './user/identities.ts';
 import { vcapGroup } from './user/vcap-group.ts';
 
 /**
- * Makes the folders of a VM, root's with the modes of a BOSH VM whatever they were, so that no job user can move aside
- * what root runs; and clears what only a running agent uses: temporary files and half-done compilations of an
- * earlier life. The store is a mount point or nothing: it is not made here.
+ * Creates the VM's directories, owned by root with the modes of a BOSH VM, and corrects existing ones.
+ * Otherwise a job user could replace programs that root runs. Also removes temporary files and unfinished
+ * compilations of earlier runs. The store is a mount point, so it is not created here.
  */
 export async function prepareDirectories(directories: Directories, identities: Identities): Promise<void> {
   const group = vcapGroup(identities);
-  // without its group job users come in as others
+  // Without the group vcap, job users need the permissions for others.
   const vcap = group === undefined ? 0o755 : 0o750;
   const modes: readonly (readonly [path: string, mode: number, group?: number | undefined])[] = [
     [directories.base, 0o755],
@@ -65,7 +65,7 @@ async function makeRootDirectory(path: string, mode: number, group: number | und
   }
 }
 
-/** Removes the files and links of writes that a kill interrupted before their rename. */
+/** Removes the files and links of writes that a crash interrupted before their rename. */
 async function removeTemporaryFiles(path: string): Promise<void> {
   for (const name of await readdir(path)) {
     if (isTemporaryName(name)) await rm(join(path, name), { force: true });

@@ -57,7 +57,8 @@ test('after a restart every job of the last apply runs again, and waits for its 
   const before = await pidOf(vm, 'hello');
   await vm.stop();
 
-  // what a container's restart does: processes and mounts gone, the attachment not back yet
+  // As after a restart of the container: processes and mounts have ended, and the disk is not attached again
+  // yet.
   process.kill(before, 'SIGKILL');
   await vm.mounts.unmount(vm.directories.store);
   vm.mounts.removeVolume(disk);

@@ -19,7 +19,7 @@ import type { Identities } from './user/identities.ts';
 import { SshAccounts } from './user/ssh-accounts.ts';
 import { readVitals } from './vitals/vitals.ts';
 
-/** What the agent touches of the machine. */
+/** The parts of the machine that the agent uses. */
 export interface AgentPorts {
   readonly clock: Clock;
   readonly log: Log;
@@ -32,7 +32,7 @@ export interface AgentPorts {
   readonly ownAddress: () => Promise<string>;
 }
 
-/** Everything that the actions work with. */
+/** All services that the actions use. */
 export interface AgentServices extends AgentPorts {
   readonly directories: Directories;
   readonly settings: Settings;
@@ -47,7 +47,7 @@ export interface AgentServices extends AgentPorts {
   readonly vitals: () => Promise<Record<string, unknown>>;
 }
 
-/** Wires the services of one VM; nothing is read or written yet. */
+/** Creates the services of one VM. Reads and writes nothing. */
 export function agentServices(
   settings: Settings,
   directories: Directories,

@@ -24,7 +24,7 @@ import { start } from './start.ts';
 import { stop } from './stop.ts';
 import { unmountDisk } from './unmount-disk.ts';
 
-/** Every method of the bus by name; any other name is an `unknown message`. */
+/** Returns every method of the bus by its name. The bus rejects any other name as an `unknown message`. */
 export function actionTable(services: AgentServices): ReadonlyMap<string, Action> {
   const { tasks, clock, disks, supervisor, jobStart } = services;
   return new Map([

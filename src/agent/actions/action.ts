@@ -1,9 +1,12 @@
 /** One method of the bus. */
 export interface Action {
-  /** A synchronous action answers with its value, an asynchronous one with a task. */
+  /** A synchronous action responds with its value, an asynchronous one with a task. */
   readonly mode: 'synchronous' | 'asynchronous';
-  /** Whether cancel_task may end it; `signal` then aborts. */
+  /** True if cancel_task may end the action. `signal` then aborts. */
   readonly cancellable?: boolean;
-  /** `list` is the request's arguments, unchecked; what it throws is the caller's exception. */
+  /**
+   * Runs the method. `list` has the request's arguments, unchecked. An error becomes the exception of the
+   * response.
+   */
   run(list: readonly unknown[], signal: AbortSignal): Promise<unknown>;
 }

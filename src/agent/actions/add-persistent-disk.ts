@@ -2,7 +2,7 @@ import type { PersistentDisks } from '../disk/persistent-disks.ts';
 import type { Action } from './action.ts';
 import { stringArg } from './arguments.ts';
 
-/** `add_persistent_disk [cid, hint]` -> `{}`: keeps where the CPI attached a disk. */
+/** `add_persistent_disk [cid, hint]` -> `{}`: records where the CPI attached a disk. */
 export function addPersistentDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',

@@ -2,14 +2,17 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isObject } from '../settings/json.ts';
 import type { JsonObject } from '../settings/json.ts';
 
-/** The text at a position of an argument list; AGENT_ARGUMENT_INVALID where there is none. */
+/**
+ * Returns the non-empty string at a position of an argument list. Throws AGENT_ARGUMENT_INVALID if there is
+ * none.
+ */
 export function stringArg(list: readonly unknown[], position: number, name: string): string {
   const value = list[position];
   if (typeof value === 'string' && value !== '') return value;
   throw invalid(position, name, 'a text');
 }
 
-/** The object at a position of an argument list; AGENT_ARGUMENT_INVALID where there is none. */
+/** Returns the object at a position of an argument list. Throws AGENT_ARGUMENT_INVALID if there is none. */
 export function objectArgument(list: readonly unknown[], position: number, name: string): JsonObject {
   const value = list[position];
   if (isObject(value)) return value;

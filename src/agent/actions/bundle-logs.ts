@@ -10,9 +10,9 @@ import type { Action } from './action.ts';
 import { objectArgument, stringArg } from './arguments.ts';
 
 /**
- * `bundle_logs [{owning_user, log_type, filters}]` -> `{logs_tar_path, sha512}`: a tar.gz in the VM that the
- * account of a `bosh ssh` session copies, and remove_file removes (bosh-agent: agent/action/bundle_logs.go).
- * It is that account's alone, or root's without an owning_user.
+ * `bundle_logs [{owning_user, log_type, filters}]` -> `{logs_tar_path, sha512}`: writes a tar.gz in the VM.
+ * The account of a `bosh ssh` session copies it, and remove_file removes it (bosh-agent:
+ * agent/action/bundle_logs.go). Only that account can read the file, or only root if there is no owning_user.
  */
 export function bundleLogs(options: {
   readonly directories: Directories;
@@ -39,7 +39,7 @@ export function bundleLogs(options: {
   };
 }
 
-/** True for a path that {@link bundleLogs} makes. */
+/** Returns true for a path that {@link bundleLogs} creates. */
 export function isBundlePath(path: string, { temporary }: Directories): boolean {
   const prefix = join(temporary, 'bundled-logs-');
   return (
@@ -48,7 +48,7 @@ export function isBundlePath(path: string, { temporary }: Directories): boolean 
   );
 }
 
-/** Removes what {@link bundleLogs} made for an account and nobody removed. */
+/** Removes the files that {@link bundleLogs} created for an account and that have not been removed. */
 export async function removeBundlesOf({ userId }: SshAccount, directories: Directories): Promise<void> {
   for (const name of await readdir(directories.temporary)) {
     const path = join(directories.temporary, name);

@@ -2,7 +2,10 @@ import type { TaskQueue } from '../task/task-queue.ts';
 import type { Action } from './action.ts';
 import { stringArg } from './arguments.ts';
 
-/** `cancel_task [id]` -> `"canceled"`; scripts of the task get SIGTERM. Drain and compile_package can be cancelled. */
+/**
+ * `cancel_task [id]` -> `"canceled"`: sends SIGTERM to the scripts of the task. Only a task whose action is
+ * `cancellable` can be cancelled.
+ */
 export function cancelTask(tasks: TaskQueue): Action {
   return {
     mode: 'synchronous',

@@ -14,7 +14,10 @@ export interface DrainOptions extends ScriptPorts {
   readonly log: Log;
 }
 
-/** `drain ["shutdown"|"update", new spec?]` -> 0 once every job's drain script has run and its wait is over. */
+/**
+ * `drain ["shutdown"|"update", new spec?]` -> 0 when the drain script of every job has run and its wait is
+ * over.
+ */
 export function drain(options: DrainOptions): Action {
   return {
     mode: 'asynchronous',

@@ -47,7 +47,7 @@ function processStatus(
   { definition, name, state, live, trouble: diagnostics }: ProcessStatus,
   now: number,
 ): Record<string, unknown> {
-  // not of upstream: what the deployer tells where an instance does not come up
+  // Upstream has no such fields. The deployer prints them if an instance does not come up.
   const more =
     diagnostics === undefined
       ? {}

@@ -4,7 +4,7 @@ import type { TaskOutcome, TaskQueue } from '../task/task-queue.ts';
 import type { Action } from './action.ts';
 import { stringArg } from './arguments.ts';
 
-// a caller that asks is held this long, so that it learns of the end at once and not at its next poll
+// Long poll: get_task waits this long for the task, so that the caller learns of its end at once.
 const longPollMs = 200;
 
 /** `get_task [id]` -> the running task, its value, or its exception. */

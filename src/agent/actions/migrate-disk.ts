@@ -1,7 +1,10 @@
 import type { PersistentDisks } from '../disk/persistent-disks.ts';
 import type { Action } from './action.ts';
 
-/** `migrate_disk []` -> `{}`: what is on /var/vcap/store is copied to the disk beside it, which takes its place. */
+/**
+ * `migrate_disk []` -> `{}`: copies the content of /var/vcap/store to the disk on store_migration_target, and
+ * mounts that disk on /var/vcap/store instead.
+ */
 export function migrateDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',

@@ -4,7 +4,7 @@ import { parseApplySpec } from '../spec/apply-spec.ts';
 import type { Action } from './action.ts';
 import { objectArgument } from './arguments.ts';
 
-/** `prepare [spec]` -> `"prepared"`: installs a spec's jobs and packages beside those in use. */
+/** `prepare [spec]` -> `"prepared"`: installs the jobs and packages of a spec beside those in use. */
 export function prepare(options: InstallOptions): Action {
   return {
     mode: 'asynchronous',

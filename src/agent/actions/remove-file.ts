@@ -6,9 +6,9 @@ import { stringArg } from './arguments.ts';
 import { isBundlePath } from './bundle-logs.ts';
 
 /**
- * `remove_file [path]` -> path, also of a file that is gone. Unlike upstream's agent
- * (agent/action/remove_file.go), which removes anything, it removes what bundle_logs has made; the folder of
- * that is root's.
+ * `remove_file [path]` -> path, even if the file does not exist. Upstream's agent
+ * (agent/action/remove_file.go) removes any file. This one removes only files that bundle_logs created; their
+ * directory belongs to root.
  */
 export function removeFile(directories: Directories): Action {
   return {

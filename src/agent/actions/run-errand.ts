@@ -15,8 +15,8 @@ export interface RunErrandOptions extends ScriptPorts {
 }
 
 /**
- * `run_errand [job?]` -> `{exit_code, stdout, stderr}` of the job's bin/run, of the first job where none is
- * named; of each output the end (bosh-agent: agent/action/run_errand.go).
+ * `run_errand [job?]` -> `{exit_code, stdout, stderr}` of the job's bin/run, by default of the first job.
+ * Both outputs are cut to their last part (bosh-agent: agent/action/run_errand.go).
  */
 export function runErrand(options: RunErrandOptions): Action {
   return {

@@ -12,11 +12,11 @@ export interface RunScriptOptions extends RunScriptsPorts {
   readonly jobStart: JobStarter;
 }
 
-// the names that a director and create-env ask for; anything else could name a file outside `bin`
+// The names that a director and create-env use. Any other name could lead to a file outside `bin`.
 const scripts = new Set(['pre-start', 'post-start', 'pre-stop', 'post-stop', 'post-deploy']);
 const needsStore = new Set(['pre-start', 'post-start']);
 
-/** `run_script [name, {env}]` -> `{}` once the script of every job that has it has succeeded. */
+/** `run_script [name, {env}]` -> `{}` when the script has succeeded for every job that has it. */
 export function runScript(options: RunScriptOptions): Action {
   return {
     mode: 'asynchronous',

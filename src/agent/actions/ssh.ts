@@ -12,14 +12,14 @@ export interface SshOptions {
   readonly directories: Directories;
   readonly settings: Settings;
   readonly sshAccounts: SshAccounts;
-  /** The VM's own address, for dynamic networks. */
+  /** Returns the VM's own address, for dynamic networks. */
   readonly ownAddress: () => Promise<string>;
 }
 
 /**
  * `ssh ["setup", {user, public_key}]` -> `{command, status, ip, host_public_key}`, and `ssh ["cleanup",
- * {user_regex}]` -> `{command, status}` (bosh-agent: agent/action/ssh.go). Unlike upstream's agent, which
- * takes any name and any expression, it takes accounts of `bosh ssh` alone.
+ * {user_regex}]` -> `{command, status}` (bosh-agent: agent/action/ssh.go). Upstream's agent accepts any name
+ * and any expression. This one accepts only accounts of `bosh ssh`.
  */
 export function ssh(options: SshOptions): Action {
   return {
@@ -40,7 +40,7 @@ async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress
     throw invalid('the user is not bosh_ with lower-case letters and digits, 32 characters at most');
   const publicKey = typeof given === 'string' ? given.trim() : '';
   if (!isPublicKey(publicKey)) throw invalid('the public_key is not one key of RSA, Ed25519 or ECDSA');
-  // before anything is changed, as upstream's agent does
+  // Read the host key before anything is changed, as upstream's agent does.
   const hostKey = await sshAccounts.hostKey();
   if (hostKey === undefined) {
     throw new ProductError(
@@ -62,12 +62,15 @@ async function cleanUp(parameters: JsonObject, { sshAccounts, directories }: Ssh
   if (prefix === undefined) {
     throw invalid('the user_regex is not ^bosh_ with lower-case letters and digits behind it');
   }
-  // a client that was killed had no time for remove_file
+  // A client that was killed could not call remove_file.
   for (const account of await sshAccounts.removeMatching(prefix)) await removeBundlesOf(account, directories);
   return { command: 'cleanup', status: 'success' };
 }
 
-/** Of a network that is a default, else of any (bosh-agent: settings/settings.go, DefaultIP). */
+/**
+ * Returns the address on a default network, otherwise on any network (bosh-agent: settings/settings.go,
+ * DefaultIP).
+ */
 function defaultAddress({ networks }: Settings): string | undefined {
   const all = [...networks.values()].filter(({ type }) => type !== 'vip');
   return (all.find(({ isDefault }) => isDefault) ?? all[0])?.ip;

@@ -1,7 +1,7 @@
 import type { JobStarter } from '../job-start.ts';
 import type { Action } from './action.ts';
 
-/** `start []` -> `"started"`: the jobs are being started, get_state tells how it goes. */
+/** `start []` -> `"started"`: begins to start the jobs. get_state shows the progress. */
 export function start(jobStart: JobStarter): Action {
   return {
     mode: 'synchronous',

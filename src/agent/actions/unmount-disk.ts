@@ -2,7 +2,7 @@ import type { PersistentDisks } from '../disk/persistent-disks.ts';
 import type { Action } from './action.ts';
 import { stringArg } from './arguments.ts';
 
-/** `unmount_disk [cid]` -> `{message}`; a disk in use is an error that names who uses it. */
+/** `unmount_disk [cid]` -> `{message}`. If the disk is in use, the error names the processes. */
 export function unmountDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',

@@ -20,10 +20,10 @@ export interface ApplyOptions extends InstallOptions {
 }
 
 /**
- * Makes a spec the VM's state: installs it, checks that its jobs can be supervised, makes it the one in use, and
- * writes bosh/spec.json as the last step that matters. Killed before that, the VM is still what the old spec says
- * (the next start of the agent restores its links) and the call can be repeated. A spec without a
- * configuration_hash is only recorded (bosh-agent: agent/action/apply.go).
+ * Makes a spec the VM's state: installs it, checks that its jobs can be supervised, makes it the one in use,
+ * and then writes bosh/spec.json. If the agent dies before that write, the old spec stays in effect (the next
+ * start of the agent restores its links), and the call can be repeated. A spec without a configuration_hash
+ * is only recorded (bosh-agent: agent/action/apply.go).
  */
 export async function applySpec(spec: ApplySpec, options: ApplyOptions): Promise<void> {
   if (spec.configurationHash === '') return options.specFile.write(spec);
@@ -38,13 +38,14 @@ export async function applySpec(spec: ApplySpec, options: ApplyOptions): Promise
   const bundles = bundlesOf(spec, directories);
   await collectBundles(directories.dataJobs, bundles.jobs);
   await collectBundles(directories.dataPackages, bundles.packages);
-  // rendered templates hold secrets; what is installed does not need the archive any more
+  // Rendered templates contain secrets, and the installed jobs no longer need the archive.
   if (spec.renderedTemplates !== undefined) await options.blobs.remove(spec.renderedTemplates.blobId);
 }
 
 /**
- * Restores the recorded spec when the agent starts: links, folders and the supervisor's processes, none of them
- * started. Throws where an installed job or package is gone.
+ * Restores the recorded spec when the agent starts: the links, the directories and the supervisor's
+ * processes. Starts none of the processes. Throws if an installed job or package is missing and its blob
+ * cannot replace it.
  */
 export async function restoreSpec(spec: ApplySpec, options: ApplyOptions): Promise<void> {
   if (spec.configurationHash === '') return;

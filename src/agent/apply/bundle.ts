@@ -5,7 +5,10 @@ import { removeTree } from '../file/directory-handle.ts';
 import { errorCode } from '../file/error-code.ts';
 import { readLinkIfPresent, replaceLink } from '../file/symbolic-link.ts';
 
-/** One version of a job or package: where it is installed and the link that makes it the one in use. */
+/**
+ * One version of a job or package: the directory where it is installed, and the link that makes it the one in
+ * use.
+ */
 export interface Bundle {
   readonly name: string;
   readonly installPath: string;
@@ -15,8 +18,8 @@ export interface Bundle {
 const partialPrefix = '.partial-';
 
 /**
- * The bundle of a version (bosh-agent: agent/applier/bundlecollection). `identity` is whatever makes the content
- * unique; the folder is named by its digest.
+ * Returns the bundle of a version (bosh-agent: agent/applier/bundlecollection). `identity` must be unique for
+ * the content; the directory is named by its digest.
  */
 export function bundleOf(
   name: string,
@@ -27,7 +30,7 @@ export function bundleOf(
   return { name, installPath: join(folders.install, name, hash), linkPath: join(folders.link, name) };
 }
 
-/** True when the bundle is there; it is there only whole. */
+/** Returns true if the bundle exists. A bundle exists only as a whole. */
 export async function isInstalled(bundle: Bundle): Promise<boolean> {
   try {
     return (await lstat(bundle.installPath)).isDirectory();
@@ -37,7 +40,10 @@ export async function isInstalled(bundle: Bundle): Promise<boolean> {
   }
 }
 
-/** Installs a bundle unless it is there: `fill` gets an empty folder, which becomes the bundle in one step. */
+/**
+ * Installs a bundle unless it exists. `populate` gets an empty directory, which becomes the bundle in one
+ * step.
+ */
 export async function installBundle(
   bundle: Bundle,
   populate: (directory: string) => Promise<void>,
@@ -55,7 +61,10 @@ export async function installBundle(
   }
 }
 
-/** Makes exactly these bundles the ones in use in a folder of links. */
+/**
+ * Makes exactly these bundles the ones in use: creates their links and removes all other links of the
+ * directory.
+ */
 export async function linkBundles(linkFolder: string, bundles: readonly Bundle[]): Promise<void> {
   for (const bundle of bundles) await replaceLink(bundle.installPath, bundle.linkPath);
   const kept = new Set(bundles.map((bundle) => bundle.name));
@@ -65,7 +74,9 @@ export async function linkBundles(linkFolder: string, bundles: readonly Bundle[]
   }
 }
 
-/** Removes every installed version below `installFolder` that is not among `bundles`, and half-made ones. */
+/**
+ * Removes every installed version below `installFolder` that is not in `bundles`, and all incomplete ones.
+ */
 export async function collectBundles(installFolder: string, bundles: readonly Bundle[]): Promise<void> {
   const kept = new Set(bundles.map((bundle) => bundle.installPath));
   for (const name of await readdir(installFolder)) {

@@ -13,8 +13,8 @@ import { makeJobDirectories } from './job-directories.ts';
 import { bundlesOf } from './spec-bundles.ts';
 
 /**
- * Makes an installed spec the one in use: links, folders, monit files and instance files. Idempotent: a start of
- * the agent repeats it for the recorded spec, which undoes an apply that was cut off half-way.
+ * Makes an installed spec the one in use: links, directories, monit files and instance files. Idempotent: a
+ * start of the agent repeats it for the recorded spec, which undoes an interrupted apply.
  */
 export async function enableSpec(
   spec: ApplySpec,
@@ -33,14 +33,15 @@ export async function enableSpec(
   await writeInstanceFiles(spec, directories);
 }
 
-// jobs/<job>/packages/<package>, for jobs that look there (bosh-agent: rendered_job_applier.go, applyPackages)
+// Links jobs/<job>/packages/<package>, for jobs that use these paths (bosh-agent: rendered_job_applier.go,
+// applyPackages).
 async function linkJobPackages(
   jobPath: string,
   packages: ReturnType<typeof bundlesOf>['packages'],
 ): Promise<void> {
   await using job = await DirectoryHandle.open(jobPath);
   await job.makeDirectory('packages', 0o755);
-  // some releases give the folder of their job to the job's user
+  // Some releases make the job's user the owner of the job's directory.
   await using folder = await job.directory('packages');
   const { descriptorPath } = folder;
   await linkBundles(

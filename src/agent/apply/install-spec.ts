@@ -11,13 +11,13 @@ export interface InstallOptions {
   readonly blobs: BlobStore;
   readonly directories: Directories;
   readonly identities: Identities;
-  /** How many archives are unpacked at a time. */
+  /** How many archives are unpacked at the same time. */
   readonly parallel: number;
 }
 
 /**
- * Puts every job and package of a spec on the disk, without making it the one in use (action `prepare`).
- * What is installed already is left; digests are verified before anything is unpacked.
+ * Installs every job and package of a spec on the disk, without making the spec the one in use (action
+ * `prepare`). Does not touch bundles that are installed already. Verifies digests before it unpacks anything.
  */
 export async function installSpec(spec: ApplySpec, options: InstallOptions): Promise<void> {
   const work = [
@@ -27,12 +27,12 @@ export async function installSpec(spec: ApplySpec, options: InstallOptions): Pro
   const workers = Array.from({ length: options.parallel }, async () => {
     for (let next = work.shift(); next !== undefined; next = work.shift()) await next();
   });
-  // every worker ends before an error is told: nothing may still write while the next call begins
+  // Wait for all workers before throwing, so that nothing writes during the next call.
   const results = await Promise.allSettled(workers);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-/** Installs one compiled package unless it is there. */
+/** Installs one compiled package unless it is installed. */
 export async function installPackage(
   spec: PackageSpec,
   options: Pick<InstallOptions, 'blobs' | 'directories'>,

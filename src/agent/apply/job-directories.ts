@@ -4,9 +4,9 @@ import { vcapGroup } from '../user/vcap-group.ts';
 import type { Identities } from '../user/identities.ts';
 
 /**
- * Makes the folders that a job finds: sys/log/<job>, sys/run/<job> and data/<job>, root:vcap, mode 0770
- * (bosh-agent: agent/applier/models/job.go). Folders that exist are left as they are; a link in the place of one is
- * AGENT_PATH_UNSAFE.
+ * Creates the directories of a job: sys/log/<job>, sys/run/<job> and data/<job>, root:vcap, mode 0770
+ * (bosh-agent: agent/applier/models/job.go). Leaves existing directories as they are. Throws
+ * AGENT_PATH_UNSAFE if one of them is a link.
  */
 export async function makeJobDirectories(
   job: string,

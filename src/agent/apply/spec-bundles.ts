@@ -4,21 +4,21 @@ import { bundleOf } from './bundle.ts';
 import type { Bundle } from './bundle.ts';
 
 /**
- * The bundle of a job: its version and the digest of the rendered archive make it unique, since the same job
- * version is rendered with other properties each time.
+ * Returns the bundle of a job. Its version and the digest of the rendered archive identify it, because the
+ * same job version can be rendered with other properties.
  */
 export function jobBundle(job: JobSpec, spec: ApplySpec, directories: Directories): Bundle {
   const identity = `${job.version}-${spec.renderedTemplates?.digest ?? ''}`;
   return bundleOf(job.name, identity, { install: directories.dataJobs, link: directories.jobs });
 }
 
-/** The bundle of a compiled package. */
+/** Returns the bundle of a compiled package. */
 export function packageBundle(spec: PackageSpec, directories: Directories): Bundle {
   const identity = `${spec.version}-${spec.digest}`;
   return bundleOf(spec.name, identity, { install: directories.dataPackages, link: directories.packages });
 }
 
-/** All bundles of a spec. */
+/** Returns all bundles of a spec. */
 export function bundlesOf(
   spec: ApplySpec,
   directories: Directories,

@@ -12,12 +12,12 @@ import { writing } from '../../platform/write-file.ts';
 
 const partialPrefix = '.partial-';
 
-/** True for an id that is one harmless file name; a leading dot is reserved for uploads under way. */
+/** Returns true if the id is a safe file name. A leading dot is reserved for unfinished uploads. */
 export function isBlobId(id: string): boolean {
   return /^[A-Za-z0-9_][A-Za-z0-9._-]{0,254}$/.test(id);
 }
 
-/** The VM's own blobstore: one file per blob in data/blobs, mode 0600, always whole. */
+/** The VM's own blobstore: one file per blob in data/blobs, mode 0600. A file there is always complete. */
 export class BlobStore {
   readonly #directory: string;
 
@@ -25,7 +25,7 @@ export class BlobStore {
     this.#directory = directory;
   }
 
-  /** Makes the folder and removes what uploads of an earlier life left. */
+  /** Creates the directory and removes unfinished uploads of earlier runs. */
   async prepare(): Promise<void> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#directory)) {
@@ -33,14 +33,14 @@ export class BlobStore {
     }
   }
 
-  /** Stores a blob; a broken stream leaves nothing, an existing blob is replaced in one step. */
+  /** Stores a blob. Leaves nothing if the stream fails, and replaces an existing blob in one step. */
   async write(id: string, content: Readable): Promise<void> {
     await this.#place(id, (partial) =>
       writing(partial, () => pipeline(content, createWriteStream(partial, { flags: 'wx', mode: 0o600 }))),
     );
   }
 
-  /** Stores what `fill` writes to the path that it is given (which does not exist yet), under a new id. */
+  /** Stores the file that `fill` writes under a new id. The path that `fill` gets does not exist yet. */
   async create(
     fill: (path: string) => Promise<void>,
   ): Promise<{ readonly id: string; readonly path: string }> {
@@ -49,7 +49,7 @@ export class BlobStore {
     return { id, path: this.#path(id) };
   }
 
-  /** The path of a blob and its size in bytes, or undefined where there is none. */
+  /** Returns the path of a blob and its size in bytes, or undefined if there is no such blob. */
   async find(id: string): Promise<{ readonly path: string; readonly size: number } | undefined> {
     if (!isBlobId(id)) return undefined;
     try {
@@ -61,7 +61,10 @@ export class BlobStore {
     }
   }
 
-  /** The path of a blob whose content matches every digest in `digest`; `what` names it in errors. */
+  /**
+   * Returns the path of a blob whose content matches every digest in `digest`. Throws AGENT_BLOB_INVALID if
+   * the blob is missing or does not match; `what` names it in the error.
+   */
   async verified(id: string, digest: string, what: string): Promise<string> {
     const blob = await this.find(id);
     if (blob === undefined) {
@@ -74,7 +77,7 @@ export class BlobStore {
     return blob.path;
   }
 
-  /** Removes a blob, if it is there. */
+  /** Removes a blob if it exists. */
   async remove(id: string): Promise<void> {
     if (isBlobId(id)) await rm(this.#path(id), { force: true });
   }

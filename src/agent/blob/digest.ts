@@ -6,8 +6,8 @@ import type { DigestAlgorithm } from '../../bosh/digest/digest.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
 /**
- * Reads a file once and throws AGENT_BLOB_INVALID unless it matches every digest of the text (`;` joins several), not
- * the strongest only: what the caller gave is what has to hold. `what` names the file in the error.
+ * Reads a file once and throws AGENT_BLOB_INVALID unless it matches every digest in `digest` (several are
+ * joined by `;`). It does not check only the strongest one. `what` names the file in the error.
  */
 export async function verifyDigests(path: string, digest: string, what: string): Promise<void> {
   const digests = parseDigests(digest);
@@ -25,14 +25,14 @@ export async function verifyDigests(path: string, digest: string, what: string):
   }
 }
 
-/** The bare sha1 of a file, as upstream's agent answers for the blobs that it makes. */
+/** Returns the bare SHA-1 of a file, as upstream's agent does for the blobs that it creates. */
 export async function sha1OfFile(path: string): Promise<string> {
   const sha1 = (await digestFile(path, ['sha1'])).get('sha1');
   if (sha1 === undefined) throw new Error('no sha1 was computed');
   return sha1;
 }
 
-/** A file's SHA-512 with its prefix, as bundle_logs answers it. */
+/** Returns the SHA-512 of a file with its prefix, as in the response of bundle_logs. */
 export async function sha512OfFile(path: string): Promise<string> {
   return `sha512:${(await digestFile(path, ['sha512'])).get('sha512')}`;
 }

@@ -3,40 +3,40 @@ import type { Field } from '../../bosh/yaml/field.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 
-/** What `bpm.yml` says of one process (bpm-release: docs/config.md). */
+/** The configuration of one process in `bpm.yml` (bpm-release: docs/config.md). */
 export interface BpmProcessConfig {
   readonly name: PathSegment;
   readonly executable: string;
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly workdir: string | undefined;
-  /** Runs as root before the process. */
+  /** A hook that runs as root before the process. */
   readonly preStart: string | undefined;
   readonly memoryBytes: number | undefined;
   readonly openFiles: number | undefined;
   readonly coreFileBytes: number | undefined;
   readonly ephemeralDisk: boolean;
   readonly persistentDisk: boolean;
-  /** `additional_volumes` but those that are to be mounted only. */
+  /** The paths of `additional_volumes`, without those that are only mounted (`mount_only`). */
   readonly volumes: readonly string[];
-  /** Runs as root. */
+  /** True if the process runs as root. */
   readonly isPrivileged: boolean;
   readonly shutdownSignal: 'SIGTERM' | 'SIGINT';
-  /** What is asked for and has no effect without a container. */
+  /** Configured options that have no effect without a container. */
   readonly unsupported: readonly string[];
 }
 
-/** Paths that `additional_volumes` are judged by. */
+/** The paths that decide which `additional_volumes` are allowed. */
 export interface VolumePolicy {
   /** `/var/vcap` */
   readonly base: string;
-  /** The job's own folders in data and store, which are no additional volumes. */
+  /** The job's own directories in data and store, which cannot be additional volumes. */
   readonly own: readonly string[];
 }
 
 /**
- * Reads the `bpm.yml` of a job; `file` is for messages. Keys that bpm does not know are skipped, as it does.
- * AGENT_BPM_CONFIG_INVALID with a line for each fault.
+ * Reads the `bpm.yml` of a job; `file` names it in messages. Ignores keys that bpm does not know, as bpm
+ * does. Throws AGENT_BPM_CONFIG_INVALID with one line for each error.
  */
 export function parseBpmConfig(
   text: string,
@@ -56,7 +56,7 @@ export function parseBpmConfig(
   return processes;
 }
 
-/** Why a path cannot be an additional volume; undefined where it can. */
+/** Returns why a path cannot be an additional volume, or undefined if it can. */
 export function validateVolumePath(path: string, { base, own }: VolumePolicy): string | undefined {
   if (path.includes('//') || /(^|\/)\.\.?(\/|$)/.test(path) || path.endsWith('/')) {
     return `the path of a volume must be canonical, and '${path}' is not`;
@@ -65,7 +65,7 @@ export function validateVolumePath(path: string, { base, own }: VolumePolicy): s
   return path.startsWith(`${base}/`) ? undefined : `'${path}' is not below ${base}`;
 }
 
-/** The names by which a shell passes variables on. */
+/** Returns true for names of variables that a shell passes on to its programs. */
 export const isVariableName = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name);
 
 function parseProcess(field: Field, bounds: VolumePolicy): BpmProcessConfig {
@@ -83,7 +83,7 @@ function parseProcess(field: Field, bounds: VolumePolicy): BpmProcessConfig {
     arguments: field
       .get('args')
       .items()
-      // bpm leaves out an item without a value; an empty text is an empty argument
+      // bpm leaves out an item without a value. An empty string is an empty argument.
       .flatMap((item) => item.text() ?? [])
       .map((text) => plainText(field.get('args'), text)),
     environment: parseEnvironment(field.get('env')),
@@ -123,7 +123,7 @@ function parseEnvironment(field: Field): Readonly<Record<string, string>> {
   );
 }
 
-// no program can get it: what the kernel takes ends at a NUL
+// The kernel ends arguments and variables at a NUL, so no program can get text after it.
 function plainText(field: Field, text: string): string {
   if (text.includes('\0')) field.problem('has a NUL');
   return text;
@@ -139,7 +139,7 @@ function notNegative(field: Field): number | undefined {
 
 const exponents: Readonly<Record<string, number>> = { B: 0, K: 1, M: 2, G: 3, T: 4, P: 5, E: 6 };
 
-// as bytefmt of bpm reads it: 512M, 1.5G, 1GiB
+// Reads a size as bytefmt of bpm does: 512M, 1.5G, 1GiB.
 function parseBytes(field: Field): number | undefined {
   const text = field.text();
   if (text === undefined) return undefined;

@@ -27,7 +27,7 @@ import type { JobUser, ProcessLogs } from './prepare-folders.ts';
 import { resourceLimits } from './resource-limits.ts';
 import { withFileLock } from './with-lock.ts';
 
-/** What a command of bpm touches of the machine. */
+/** The parts of the machine that a bpm command uses. */
 export interface BpmPorts {
   readonly directories: Directories;
   readonly identities: Identities;
@@ -39,7 +39,7 @@ export interface BpmPorts {
   readonly version: string;
 }
 
-/** As bpm shows them: a process that ended by itself has failed. */
+/** The states that bpm shows. A process that ended by itself has failed. */
 export type BpmStatus =
   | { readonly kind: 'running'; readonly live: LiveProcess }
   | { readonly kind: 'failed' | 'stopped'; readonly live?: undefined };
@@ -50,7 +50,7 @@ const shutdownMilliseconds = 15_000;
 const quitMilliseconds = 2000;
 const killMilliseconds = 5000;
 
-/** One process of a job in bpm's form, which runs as vcap without a container. */
+/** One process of a job with a bpm.yml. It runs as vcap, without a container. */
 export class BpmProcess {
   readonly #name: ProcessName;
   readonly #ports: BpmPorts;
@@ -72,7 +72,8 @@ export class BpmProcess {
   }
 
   /**
-   * Starts it unless it runs; killed at any moment it leaves nothing running that its pid file does not name.
+   * Starts the process unless it is running. Crash-safe: never leaves a process running that is not in the
+   * pid file.
    */
   async start(config: BpmProcessConfig): Promise<void> {
     await this.#locked(async (pids) => {
@@ -89,12 +90,12 @@ export class BpmProcess {
   }
 
   /**
-   * Runs it to its end, prints what it prints, and returns its exit code, 128 and the signal after a signal.
+   * Runs the process to its end and copies its output. Returns its exit code, or 128 plus the signal number.
    */
   async run(config: BpmProcessConfig): Promise<number> {
     return this.#locked(async (pids) => {
       const logs = await this.#prepare(config, pids);
-      // as with bpm, which says no more of it
+      // As bpm does if the process is running already: no message, exit code 0.
       if (logs === undefined) return 0;
       try {
         const held = await this.#spawn(config, { logs, pids, output: ['pipe', 'pipe'] });
@@ -115,8 +116,8 @@ export class BpmProcess {
   }
 
   /**
-   * Stops it: its signal, after 15 seconds SIGQUIT, 2 seconds later SIGKILL, and that also for what it leaves
-   * in its session. `configured` reads its part of bpm.yml, which a process that does not run needs not have.
+   * Stops the process: sends its shutdown signal, SIGQUIT after 15 seconds, and SIGKILL 2 seconds later. Then
+   * kills the remaining processes of its session. `loadConfig` is called only if the process has a pid file.
    */
   async stop(loadConfig: () => Promise<BpmProcessConfig>): Promise<void> {
     await this.#locked(async (pids) => {
@@ -136,7 +137,10 @@ export class BpmProcess {
     return join(this.#ports.directories.run, 'bpm', this.#name.job, this.#pidName);
   }
 
-  /** Has all ready that it needs and opens its logs; undefined where it runs. */
+  /**
+   * Prepares everything that the process needs and opens its logs. Returns undefined if the process is
+   * running.
+   */
   async #prepare(config: BpmProcessConfig, pids: DirectoryHandle): Promise<ProcessLogs | undefined> {
     const { directories, identities } = this.#ports;
     if ((await this.status()).kind === 'running') return undefined;
@@ -146,7 +150,7 @@ export class BpmProcess {
     return prepareFolders(this.#name, config, directories, jobUser(identities));
   }
 
-  /** Runs its hook, and starts what waits for its go. */
+  /** Runs the pre_start hook and starts the process, which waits for `release`. */
   async #spawn(
     config: BpmProcessConfig,
     run: {
@@ -225,14 +229,14 @@ export class BpmProcess {
     throw failed(`${this.what} (pid ${live.pid}) lives on after SIGKILL`);
   }
 
-  /** Ends what a process that has ended left in its session, and removes its pid file. */
+  /** Kills the remaining processes in the session of an ended process, and removes its pid file. */
   async #cleanUp(pids: DirectoryHandle): Promise<void> {
     const pid = await readPidFile(pids, this.#pidName);
-    // a number that is used again is another process's
+    // If a process has this pid, the pid has been reused by another process.
     const isEnded = pid !== undefined && (await this.#ports.table.find(pid)) === undefined;
     if (isEnded) await this.#endSession(pid);
     await pids.remove(this.#pidName);
-    // a killed command may have left a part of its pid file
+    // An interrupted command may have left a temporary pid file.
     for (const name of await pids.names())
       if (isTemporaryName(name.toString(), this.#pidName)) await pids.remove(name);
   }
@@ -253,7 +257,7 @@ export class BpmProcess {
     }
   }
 
-  /** One command at a time for each process, as with bpm. */
+  /** Runs one command at a time for each process, as bpm does. */
   async #locked<T>(work: (pids: DirectoryHandle) => Promise<T>): Promise<T> {
     const name = parsePathSegment(`${this.#name.job}.${this.#name.process}`);
     if (name === undefined) throw failed(`the name ${this.what} is too long`);
@@ -264,7 +268,7 @@ export class BpmProcess {
   }
 }
 
-/** vcap; undefined where there is one user id for all. */
+/** Returns the ids of vcap, or undefined if the VM has only one user id. */
 function jobUser(identities: Identities): JobUser | undefined {
   const userId = identities.userId('vcap');
   const groupId = userId === undefined ? undefined : identities.primaryGroupId(userId);
@@ -277,7 +281,7 @@ function jobUser(identities: Identities): JobUser | undefined {
   );
 }
 
-/** The pid of a pid file; undefined where there is none. */
+/** Returns the pid in a pid file, or undefined if there is none. */
 async function readPidFile(folder: DirectoryHandle, name: string): Promise<number | undefined> {
   try {
     await using file = await folder.file(name, 'read');
@@ -294,7 +298,7 @@ async function closeLogs({ stdout, stderr }: ProcessLogs): Promise<void> {
   await stderr.close();
 }
 
-/** Lets a program begin and waits for its end; signals that end this one are passed on to it. */
+/** Releases a gated program and waits for its end. Forwards SIGINT and SIGTERM to it. */
 async function waitForExit(held: HeldProgram): Promise<number> {
   const { child } = held;
   const ended = once(child, 'exit');

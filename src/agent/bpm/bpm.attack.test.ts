@@ -18,12 +18,12 @@ const config = `processes:
 
 async function opened(t: Parameters<typeof BpmScene.open>[0]): Promise<{
   readonly scene: BpmScene;
-  /** Runs a script as vcap, in the base folder. */
+  /** Runs a script as vcap in the base directory. */
   readonly attack: (script: string) => Promise<void>;
 }> {
   const scene = await BpmScene.open(t);
   await scene.addJob('web', config);
-  // as the agent makes the folder of every job
+  // The agent creates a directory for every job in the same way.
   await scene.addJob('bpm', 'processes: []\n');
   await mkdir(scene.path('bosh/secret'), { mode: 0o700 });
   await writeFile(scene.path('bosh/canary'), 'alive', { mode: 0o600 });
@@ -73,7 +73,7 @@ test(
     const victim = spawn('sleep', ['1000'], { detached: true });
     t.after(() => victim.kill());
     const pid = String(victim.pid);
-    // what root wrote in a folder of the job's, moved: it is still root's
+    // A file that root wrote in a directory of the job still belongs to root after vcap moves it.
     await writeFile(scene.path('data/sys/run/web/root.pid'), `${pid}\n`);
     await attack('mkdir data/sys/run/bpm/web && mv data/sys/run/web/root.pid data/sys/run/bpm/web/web.pid');
     assert.deepEqual(await scene.bpm('stop', 'web'), { code: 0, output: '', error: '' });

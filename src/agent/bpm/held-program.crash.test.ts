@@ -11,7 +11,7 @@ import { eventually } from '../testing/eventually.ts';
 
 const module = JSON.stringify(join(import.meta.dirname, 'held-program.ts'));
 
-/** Starts `touch DIRECTORY/ran` and prints its pid; then, where asked to, lets it go. */
+/** Starts `touch DIRECTORY/ran`, prints its pid, and releases it if the arguments say so. */
 const caller = `
 const { startGated } = await import(${module});
 const directory = process.argv[1];

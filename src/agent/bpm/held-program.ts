@@ -8,11 +8,11 @@ export interface HeldProgramRequest {
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly directory: string;
-  /** This program's own ids where absent. */
+  /** The program's user; by default the user of this process. */
   readonly owner: { readonly userId: number; readonly groupId: number } | undefined;
   /** Arguments of prlimit(1). */
   readonly limits: readonly string[];
-  /** Whether set-user-id programs may give it more rights. */
+  /** True if set-user-ID programs may give the program more privileges. */
   readonly allowSetuid: boolean;
   /** Descriptors, or `pipe`. */
   readonly output: readonly [stdout: number | 'pipe', stderr: number | 'pipe'];
@@ -20,19 +20,20 @@ export interface HeldProgramRequest {
 
 export interface HeldProgram {
   readonly child: ChildProcess;
-  /** Of the program: what waits in its place becomes it. */
+  /** The pid of the program. The shell that waits for `release` has the same pid, because it calls exec. */
   readonly pid: number;
-  /** Lets it begin. */
+  /** Lets the program begin. */
   release(): Promise<void>;
 }
 
-// a caller that is killed before it says go leaves nothing behind: the other end is closed then; the folder
-// is entered as the program's user, who may have put a link in its place
+// If the caller dies before it calls `release`, the pipe closes, and the shell exits without starting the
+// program. `cd` runs as the program's user, because that user may have replaced the directory with a link.
 const waitScript = 'cd -- "$1" || exit 1; unset OLDPWD; shift; read -r _ <&3 || exit 1; exec 3<&-; exec "$@"';
 
 /**
- * Starts a program in a session of its own that waits until it is told to go, so that its pid is on the disk
- * before it does anything. Everything here runs as the program's own user already, with its environment.
+ * Starts a program in a session of its own. The program waits for `release`, so that its pid is on the disk
+ * before it does anything. The shell that waits already runs as the program's user, with the program's
+ * environment.
  */
 export async function startGated(request: HeldProgramRequest): Promise<HeldProgram> {
   const { owner, output, allowSetuid } = request;
@@ -53,7 +54,7 @@ export async function startGated(request: HeldProgramRequest): Promise<HeldProgr
   const { pid } = child;
   const gate = child.stdio[3];
   if (pid === undefined || !isWritable(gate)) throw new Error('a program was started without its pipe');
-  // it may be killed while it waits; then its pid is not there, which a look at it tells
+  // The waiting shell may be killed. Callers notice that, because no process has its pid.
   gate.on('error', () => undefined);
   return {
     child,

@@ -3,7 +3,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 
-/** Which process of which job. */
+/** The names of a job and of one of its processes. */
 export interface ProcessName {
   readonly job: PathSegment;
   readonly process: PathSegment;
@@ -23,7 +23,7 @@ export type BpmCommand =
 
 const containerOnlyCommands = ['logs', 'shell', 'trace'];
 
-/** Reads the arguments of `bpm`; AGENT_BPM_FAILED says what is wrong with them. */
+/** Reads the arguments of `bpm`. Throws AGENT_BPM_FAILED if they are wrong. */
 export function parseCommand(list: readonly string[]): BpmCommand {
   const { values, positionals } = parse(list);
   const [name, job] = positionals;
@@ -73,7 +73,7 @@ function parse(list: readonly string[]) {
 
 function processName(job: string | undefined, process: string): ProcessName {
   if (job === undefined) throw failed('must specify a job');
-  // bpm's flags take -p=NAME, too
+  // bpm also accepts -p=NAME.
   const name = process.replace(/^=/, '');
   return { job: pathSegment(job), process: pathSegment(name === '' ? job : name) };
 }

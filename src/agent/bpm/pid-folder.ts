@@ -7,13 +7,13 @@ import { DirectoryHandle } from '../file/directory-handle.ts';
 import { withFileLock } from './with-lock.ts';
 
 const safeMode = 0o755;
-// the locks of processes have a point in their names
+// The lock of a process has a dot in its name, so this name cannot collide with one.
 const lockName = 'folders';
 
 /**
- * Opens sys/run/bpm/JOB, made where it is not there. Only root can write there, so that its pid files may
- * name any process; what vcap can have put there, while that folder was one as the agent makes for every job,
- * is removed.
+ * Opens sys/run/bpm/JOB and creates it if it does not exist. Only root can write there, because bpm kills the
+ * processes that its pid files name. Removes files that vcap could have created while sys/run/bpm was an
+ * ordinary directory of a job.
  */
 export async function openPidFolder(
   job: PathSegment,
@@ -36,7 +36,8 @@ async function takeOwnership(
   await withFileLock(name, ports, async () => {
     if (isSafe(await run.kindOf('bpm'))) return;
     await using bpm = await run.directory('bpm');
-    // another mode until it is empty: killed before, the next one begins again
+    // The mode differs from `safeMode` until the directory is empty. After a crash the next command begins
+    // again.
     await bpm.giveToRoot(undefined, 0o700);
     for (const entry of await bpm.names()) await bpm.remove(entry);
     await bpm.giveToRoot(undefined, safeMode);

@@ -8,7 +8,7 @@ import { realFolder } from '../file/real-folder.ts';
 import type { BpmProcessConfig } from './bpm-config.ts';
 import type { ProcessName } from './parse-command.ts';
 
-/** Whom folders and processes are given to. */
+/** The user that owns a job's directories and runs its processes. */
 export interface JobUser {
   readonly userId: number;
   readonly groupId: number;
@@ -21,9 +21,9 @@ export interface ProcessLogs {
 }
 
 /**
- * Makes the folders that a process of bpm finds and gives them to its user (bpm-release:
- * src/bpm/runc/adapter), and opens its logs. Job users can write in most of these places: no link is
- * followed. `user` is undefined where all is one user's.
+ * Creates the directories of a bpm process, makes its user their owner (bpm-release: src/bpm/runc/adapter),
+ * and opens its logs. Job users can write to most of these directories, so no link is followed. `user` is
+ * undefined if the VM has only one user id.
  */
 export async function prepareFolders(
   { job, process }: ProcessName,
@@ -60,7 +60,10 @@ export async function prepareFolders(
   }
 }
 
-/** A folder that is there is closed to others, as bpm does; what is no folder is only given away. */
+/**
+ * Prepares an additional volume. An existing directory gets mode 0700, as with bpm. A file only changes its
+ * owner.
+ */
 async function prepareVolume(path: string, user: JobUser | undefined): Promise<void> {
   try {
     await using folder = await openOrCreate(path, 0o700);
@@ -72,7 +75,7 @@ async function prepareVolume(path: string, user: JobUser | undefined): Promise<v
   }
 }
 
-/** Opens a folder; one that is not there gets this mode, and folders above it can be entered by all. */
+/** Opens a directory. A missing one is created with `mode`, and its missing parents with mode 0755. */
 async function openOrCreate(path: string, mode: number): Promise<DirectoryHandle> {
   try {
     return await DirectoryHandle.open(path);

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import type { BpmProcessConfig } from './bpm-config.ts';
 
-// what bpm's own script sets (bpm-release: jobs/bpm/templates/bpm)
+// The limit that bpm's own script sets (bpm-release: jobs/bpm/templates/bpm).
 const usualOpenFiles = 524_288;
 
 /**
- * Arguments of prlimit(1) for a process. None is above what this one may have itself: in a pod nobody can
- * raise it. Memory limits what a process can write to (RLIMIT_DATA), since runtimes reserve far more
- * addresses than they use.
+ * Returns the arguments of prlimit(1) for a process. No limit is above the hard limit of this process,
+ * because in a pod no process can raise it. The memory limit applies to writable memory (RLIMIT_DATA), since
+ * runtimes reserve far more address space than they use.
  */
 export async function resourceLimits(config: BpmProcessConfig): Promise<readonly string[]> {
   const own = await readFile('/proc/self/limits', 'utf8');
@@ -22,7 +22,7 @@ export async function resourceLimits(config: BpmProcessConfig): Promise<readonly
   ];
 }
 
-/** The hard limit of that name in /proc/self/limits; Infinity where there is none. */
+/** Returns the hard limit of that name in /proc/self/limits, or Infinity if there is none. */
 export function hardLimitOf(limits: string, name: string): number {
   const line = limits.split('\n').find((text) => text.startsWith(name)) ?? '';
   const [, hard = ''] = line.slice(name.length).trim().split(/\s+/);

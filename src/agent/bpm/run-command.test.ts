@@ -144,7 +144,7 @@ test(
       async () => (await scene.read('sys/log/server/deaf.stdout.log')) === 'ready\nready\n' || undefined,
     );
     const next = Number(await scene.read('sys/run/bpm/server/deaf.pid'));
-    // its 15 seconds are over at the second look
+    // The 15 seconds are over at the second check.
     let passed = 0;
     scene.clock = {
       now: () => systemClock.now() + passed,
@@ -247,7 +247,7 @@ const ready = (scene: BpmScene, name: string): Promise<true> =>
     async () => (await scene.read(`sys/log/server/${name}.stdout.log`)).includes('ready') || undefined,
   );
 
-/** The pids of a session. */
+/** Returns the pids of a session. */
 async function inSession(id: number): Promise<readonly number[]> {
   return (await procProcessTable.list()).flatMap(({ pid, sessionId }) => (sessionId === id ? [pid] : []));
 }

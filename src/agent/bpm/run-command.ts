@@ -21,7 +21,7 @@ const helpText = `bpm of the embedded node: runs processes of jobs in bpm's form
 `;
 const configLimit = 1024 ** 2;
 
-/** Does what the arguments of `bpm` say, as bpm does; returns the exit code. */
+/** Runs the bpm command of these arguments. Returns the exit code. */
 export async function runBpm(list: readonly string[], ports: BpmPorts): Promise<number> {
   try {
     const command = parseCommand(list);
@@ -93,7 +93,7 @@ async function requireConfig(name: ProcessName, ports: BpmPorts): Promise<BpmPro
   return found;
 }
 
-/** The processes of a job; undefined where it has no bpm.yml. */
+/** Returns the processes of a job, or undefined if the job has no bpm.yml. */
 async function readConfig(
   job: PathSegment,
   ports: BpmPorts,
@@ -119,7 +119,7 @@ function volumePolicy(job: PathSegment, { directories }: BpmPorts): VolumePolicy
 
 const volumeOptions = new Set(['writable', 'mount_only', 'allow_executions', 'shared']);
 
-/** The configuration of a process with what the flags of `bpm run` add. */
+/** Returns the configuration of a process with the volumes and variables of `bpm run` added. */
 function withFlags(
   config: BpmProcessConfig,
   { volumes, variables }: Extract<BpmCommand, { kind: 'run' }>,
@@ -148,7 +148,7 @@ function withFlags(
   };
 }
 
-/** Every process of every job in bpm's form, in columns. */
+/** Returns a table with every bpm process of every job. */
 async function listText(ports: BpmPorts): Promise<string> {
   const rows: (readonly [string, string, string])[] = [['Name', 'Pid', 'Status']];
   for (const name of (await readdir(ports.directories.jobs)).toSorted()) {

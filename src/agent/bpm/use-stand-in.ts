@@ -5,8 +5,9 @@ import { isThere } from '../file/is-there.ts';
 import { replaceLink } from '../file/symbolic-link.ts';
 
 /**
- * Has `bin/bpm` of an installed job bpm be the stand-in, where this VM's image has one: the embedded node's,
- * whose kernel refuses containers in a pod. Elsewhere bpm stays as its release made it. Idempotent.
+ * Links `bin/bpm` of an installed job bpm to the replacement, if the VM's image has one. The image of the
+ * embedded node has one, because that node's kernel does not allow containers in a pod. Otherwise bpm stays
+ * as its release installed it. Idempotent.
  */
 export async function linkBpmReplacement(job: Bundle, directories: Directories): Promise<void> {
   if (job.name !== 'bpm' || !(await isThere(directories.bpmStandIn))) return;

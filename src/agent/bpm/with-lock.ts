@@ -7,7 +7,8 @@ import type { Directories } from '../directories.ts';
 const pollMilliseconds = 50;
 
 /**
- * Does something while no other command of bpm that takes the lock of this name does. The kernel keeps it.
+ * Runs `work` while no other bpm command holds the lock of this name. The kernel releases the lock if the
+ * process dies.
  */
 export async function withFileLock<T>(
   name: PathSegment,

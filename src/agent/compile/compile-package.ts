@@ -15,16 +15,17 @@ import type { PackagingPorts } from './run-packaging.ts';
 export interface CompilationRequest {
   /** Name, version, and blob and digest of the source. */
   readonly source: PackageSpec;
-  /** The compiled packages that it needs, all of them. */
+  /** All compiled packages that the package needs. */
   readonly dependencies: readonly PackageSpec[];
-  /** What the VM runs now; its packages stay. */
+  /** The spec in use. Its packages stay. */
   readonly applied: ApplySpec;
 }
 
 /**
- * Compiles a package as a BOSH VM does (bosh-agent: agent/compiler/concrete_compiler.go): dependencies first, the
- * source in data/compile/<package>, `bash -x packaging`, the result as a blob. Answers the blob's id and its bare
- * sha1. However it ends, /var/vcap/packages is again what the applied spec says.
+ * Compiles a package as a BOSH VM does (bosh-agent: agent/compiler/concrete_compiler.go): installs the
+ * dependencies, unpacks the source in data/compile/<package>, runs `bash -x packaging`, and stores the result
+ * as a blob. Returns the blob's id and its bare SHA-1. Even after a failure, /var/vcap/packages has the
+ * packages of the applied spec again.
  */
 export async function compilePackage(
   ports: PackagingPorts & { readonly blobs: BlobStore },

@@ -15,9 +15,9 @@ import { outputTail } from '../file/output-tail.ts';
 export interface PackagingRequest {
   readonly name: string;
   readonly version: string;
-  /** The unpacked source, where the script runs. */
+  /** The directory of the unpacked source, in which the script runs. */
   readonly source: string;
-  /** Where the script installs to. */
+  /** The directory into which the script installs. */
   readonly target: string;
 }
 
@@ -29,8 +29,9 @@ export interface PackagingPorts {
 }
 
 /**
- * Runs `bash -x packaging` in the unpacked source (bosh-agent: agent/compiler/compiler_unix.go); a package without
- * that script installs nothing. AGENT_COMPILATION_FAILED tells the exit and the ends of stdout and stderr.
+ * Runs `bash -x packaging` in the unpacked source (bosh-agent: agent/compiler/compiler_unix.go). A package
+ * without that script installs nothing. Throws AGENT_COMPILATION_FAILED with the exit status and the ends of
+ * stdout and stderr.
  */
 export async function runPackaging(
   ports: PackagingPorts,
@@ -82,7 +83,7 @@ async function packagingFailed(
 ): Promise<ProductError> {
   const stdout = await outputTail(paths.stdout);
   const stderr = await outputTail(paths.stderr);
-  // the first line is what the agent's log keeps, so output begins on the next one
+  // The agent's log keeps only the first line, so the output begins on the next one.
   return new ProductError(
     'AGENT_COMPILATION_FAILED',
     `Compiling package ${request.name}/${request.version}: Command ${describeExit(exit)};\n` +

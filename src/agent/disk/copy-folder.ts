@@ -15,10 +15,11 @@ interface Ended {
 }
 
 /**
- * Copies all that is in a folder into another, owners, modes, times, links and holes included, and resolves when it is on
- * the disk (bosh-agent: platform/linux_platform.go copies with two tars as well, because times and owners survive).
- * Rejects with AGENT_DISK_FAILED; the source is only read. Links that are in the target already are replaced, not
- * followed. Until all is there only root comes into the target: a job user could put a link in the unpacker's way.
+ * Copies the content of a directory into another with owners, modes, times, links and holes, and resolves
+ * when the copy is on the disk. (bosh-agent: platform/linux_platform.go copies with two tars as well, because
+ * times and owners survive.) Rejects with AGENT_DISK_FAILED. Only reads the source. Replaces links in the
+ * target and does not follow them. Restricts the target to root during the copy, so that job users cannot
+ * plant links for tar to follow.
  */
 export async function copyFolder(source: string, target: string): Promise<void> {
   await restrictToRoot(source, target);
@@ -28,7 +29,7 @@ export async function copyFolder(source: string, target: string): Promise<void> 
   });
   const unpack = spawn('tar', ['-C', target, '--numeric-owner', '-xpf', '-'], {
     env: environment,
-    // Bun, which our executable runs on, cannot give one program's stream to another
+    // Our executable runs on Bun, which cannot pass one program's stream to another.
     stdio: ['pipe', 'ignore', 'pipe'],
   });
   const [broken, packed, unpacked] = await Promise.all([
@@ -42,7 +43,7 @@ export async function copyFolder(source: string, target: string): Promise<void> 
   for (const { code, stderr } of [unpacked, packed]) {
     if (code !== 0) throw failed(source, target, stderr);
   }
-  // the unpacker has seen the archive's end, and need not read the padding behind it
+  // tar may stop to read before the padding at the end of the archive, so a closed pipe is not an error.
   if (broken !== undefined && !sigpipeStatus.has(broken.code ?? '')) {
     throw failed(source, target, broken.message);
   }

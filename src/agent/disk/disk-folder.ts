@@ -3,16 +3,17 @@ import { basename, dirname, join } from 'node:path';
 import { errorCode } from '../file/error-code.ts';
 import { realFolder } from '../file/real-folder.ts';
 
-/** What a disk's path leads to. */
+/** The result of looking up the directory of a disk. */
 export type DiskFolder =
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'missing' }
-  /** A link, a file or anything else where the disk's folder has to be. */
+  /** A link, a file or anything else instead of the disk's directory. */
   | { readonly kind: 'other'; readonly found: string };
 
 /**
- * Looks up the folder of a disk by its hint, `<root of the disk>/store`. What is on a disk was written by the root of
- * another VM, so of links only those before its root count.
+ * Looks up the directory of a disk by its hint, `<root of the disk>/store`. The content of a disk is
+ * untrusted, because root of another VM may have written it. So links are followed only up to the disk's
+ * root.
  */
 export async function resolveDiskDirectory(hint: string): Promise<DiskFolder> {
   const root = await realFolder(dirname(hint));

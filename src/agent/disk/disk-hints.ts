@@ -7,8 +7,8 @@ import type { JsonObject } from '../settings/json.ts';
 import type { Settings } from '../settings/settings.ts';
 
 /**
- * The hints that add_persistent_disk brought, in bosh/persistent_disk_hints.json: upstream's DiskSettings by disk
- * cid, in the field names of its Go struct (bosh-agent: settings/settings.go, settings/service.go).
+ * The hints from add_persistent_disk, in bosh/persistent_disk_hints.json: upstream's DiskSettings by disk
+ * cid, with the field names of its Go struct (bosh-agent: settings/settings.go, settings/service.go).
  */
 export class DiskHints {
   readonly #path: string;
@@ -19,7 +19,7 @@ export class DiskHints {
     this.#settings = settings;
   }
 
-  /** The path of every known disk by cid: those of the settings, and over them those that were added. */
+  /** Returns the path of every known disk by cid. An added hint overrides the one in the settings. */
   async paths(): Promise<ReadonlyMap<string, string>> {
     const paths = new Map<string, string>();
     for (const [cid, hint] of this.#settings.persistentDisks) paths.set(cid, pathOf(hint));
@@ -30,7 +30,7 @@ export class DiskHints {
     return paths;
   }
 
-  /** Records a disk; a hint without an absolute path is AGENT_ARGUMENT_INVALID. Idempotent. */
+  /** Records a disk. Throws AGENT_ARGUMENT_INVALID if the hint has no absolute path. Idempotent. */
   async add(cid: string, hint: unknown): Promise<void> {
     const path = pathOf(hint);
     if (!path.startsWith('/')) {
@@ -39,7 +39,7 @@ export class DiskHints {
     await this.#write({ ...(await this.#read()), [cid]: diskSettings(cid, hint, this.#settings) });
   }
 
-  /** Forgets a disk. Idempotent. */
+  /** Removes the record of a disk. Idempotent. */
   async remove(cid: string): Promise<void> {
     const hints = await this.#read();
     if (!(cid in hints)) return;

@@ -2,25 +2,31 @@
 export interface Mount {
   /** `major:minor` of the file system. */
   readonly device: string;
-  /** The folder of that file system that is mounted. */
+  /** The directory of that file system that is mounted. */
   readonly root: string;
   readonly mountPoint: string;
-  /** Of this mount, whatever its file system is. */
+  /** True if this mount is read-only, whether or not its file system is. */
   readonly isReadOnly: boolean;
 }
 
 /** The mounts of the agent's own mount namespace. */
 export interface MountTable {
   list(): Promise<readonly Mount[]>;
-  /** Mounts a folder on another, which is made where it is not there. */
+  /** Mounts a directory on another, which is created if it does not exist. */
   bind(source: string, target: string): Promise<void>;
-  /** Unmounts, plainly: `busy` where something still uses it. */
+  /** Unmounts without force or lazy unmount. Returns `busy` if the mount is in use. */
   unmount(target: string): Promise<'unmounted' | 'busy'>;
-  /** Forbids or allows writing through this mount alone; `busy` where a file is open for writing. */
+  /**
+   * Makes this mount, and no other mount of the file system, read-only or writable. Returns `busy` if a file
+   * is open for writing.
+   */
   setReadOnly(target: string, isReadOnly: boolean): Promise<'done' | 'busy'>;
 }
 
-/** Reads /proc/self/mountinfo (proc_pid_mountinfo(5)), fields 3 to 6; blanks in paths are octal there. */
+/**
+ * Reads fields 3 to 6 of /proc/self/mountinfo (proc_pid_mountinfo(5)). Blanks in paths are octal escapes
+ * there.
+ */
 export function parseMountinfo(text: string): readonly Mount[] {
   return text
     .split('\n')
@@ -34,12 +40,15 @@ export function parseMountinfo(text: string): readonly Mount[] {
     }));
 }
 
-/** What is mounted at exactly this path, the topmost if several are. */
+/** Returns the mount at exactly this path, the topmost one if there are several. */
 export function mountAt(mounts: readonly Mount[], path: string): Mount | undefined {
   return mounts.findLast((mount) => mount.mountPoint === path);
 }
 
-/** Which folder of which file system a path (without symbolic links) is: what a bind mount of it would show. */
+/**
+ * Returns the file system and the directory of it that a path without symbolic links leads to. A bind mount
+ * of the path has the same two values.
+ */
 export function locateOnFilesystem(
   mounts: readonly Mount[],
   path: string,
@@ -56,7 +65,7 @@ export function locateOnFilesystem(
   return { device: best.device, root: root === '' ? '/' : root };
 }
 
-/** True when both show the same folder of the same file system. */
+/** Returns true if both show the same directory of the same file system. */
 export function isSameMountRoot(
   left: Pick<Mount, 'device' | 'root'> | undefined,
   right: Pick<Mount, 'device' | 'root'> | undefined,

@@ -76,7 +76,7 @@ test('hints are kept in the form of upstream, and read from the settings too', a
   assert.deepEqual([...(await hints.paths()).keys()], ['old']);
 });
 
-/** Says its paths, and while it does so a second time something happens. */
+/** Returns its paths, but calls `meanwhile` first at the second call. */
 class SlowHints extends DiskHints {
   meanwhile: () => void = () => {};
   #asked = 0;

@@ -16,16 +16,17 @@ export interface PersistentDisksOptions {
   readonly hints: DiskHints;
   readonly mounts: MountTable;
   readonly table: ProcessTable;
-  /** Copies all that is in a folder into another and resolves when it is on the disk. */
+  /** Copies the content of a directory into another. Resolves when the copy is on the disk. */
   readonly copy: (source: string, target: string) => Promise<void>;
   readonly log: Log;
 }
 
 /**
- * The persistent disks of the VM. A disk's hint is a folder inside its volume, so a volume that is not attached is
- * a path that is not there, and that is an error: the agent never makes it. The disk on /var/vcap/store is noted in
- * bosh/managed_disk_settings.json, its bare cid (bosh-agent: platform/linux_platform.go); a disk on
- * store_migration_target is not, so that a restart never shows the new, still empty disk to the jobs.
+ * The persistent disks of the VM. A disk's hint is a directory inside its volume. So if the path does not
+ * exist, the volume is not attached; that is an error, and the agent never creates the path. Only the disk on
+ * /var/vcap/store is recorded, by its bare cid in bosh/managed_disk_settings.json (bosh-agent:
+ * platform/linux_platform.go). A disk on store_migration_target is not recorded, so that a restart never
+ * shows the new, still empty disk to the jobs.
  */
 export class PersistentDisks {
   readonly #options: PersistentDisksOptions;
@@ -41,7 +42,7 @@ export class PersistentDisks {
     await this.#options.hints.add(cid, hint);
   }
 
-  /** Forgets a disk; one that is mounted is refused. */
+  /** Removes the record of a disk. Throws DISK_BUSY if the disk is mounted. */
   async remove(cid: string): Promise<void> {
     if ((await this.list()).includes(cid)) {
       throw new ProductError('DISK_BUSY', `disk '${cid}' is still mounted: unmount it before it is removed`);
@@ -49,7 +50,10 @@ export class PersistentDisks {
     await this.#options.hints.remove(cid);
   }
 
-  /** Mounts a disk on the store, or beside it while another disk is there. Idempotent. */
+  /**
+   * Mounts a disk on /var/vcap/store, or on store_migration_target while another disk is on the store.
+   * Idempotent.
+   */
   async mount(cid: string): Promise<void> {
     const { directories, mounts, log } = this.#options;
     const path = await this.#pathOf(cid);
@@ -70,7 +74,7 @@ export class PersistentDisks {
     log.info(`disk ${cid}: mounted on ${target}`);
   }
 
-  /** Unmounts a disk wherever the agent mounted it; answers upstream's sentence. Idempotent. */
+  /** Unmounts a disk from all places where the agent mounted it. Returns upstream's message. Idempotent. */
   async unmount(cid: string): Promise<string> {
     const targets = await this.#mountPointsOf(cid);
     for (const target of targets) await this.#unmountTarget(cid, target);
@@ -81,10 +85,11 @@ export class PersistentDisks {
   }
 
   /**
-   * Copies the disk on the store to the one beside it, which then takes its place (bosh-agent: MigratePersistentDisk).
-   * Nothing can write meanwhile. The new disk counts from the moment that it is noted, which is after the copy is on
-   * the disk: ended before that, the store is the old disk, whole; after it, a restart mounts the new one. DISK_BUSY,
-   * and the old disk on the store, while something there is in use.
+   * Copies the disk on the store to the one on store_migration_target, and then mounts that one on the store
+   * instead (bosh-agent: MigratePersistentDisk). The store is read-only during the copy. The write of
+   * managed_disk_settings.json commits the migration, after the copy is on the disk: if the agent dies before
+   * it, the store is the old, complete disk; if it dies later, a restart mounts the new one. Throws
+   * DISK_BUSY, with the old disk still on the store, if something uses the store.
    */
   async migrate(): Promise<void> {
     const { directories, copy, mounts, log } = this.#options;
@@ -99,13 +104,13 @@ export class PersistentDisks {
       throw error;
     }
     await writeDurableFile(this.#managedPath, to);
-    // whoever still looks at it there sees the same disk
+    // The result does not matter: a process that still uses this mount sees the same disk.
     await mounts.unmount(storeMigrationTarget);
     await this.#bind(await this.#pathOf(to), store);
     log.info(`disk ${from}: migrated to disk ${to}`);
   }
 
-  /** The cids of the disks that are mounted. */
+  /** Returns the cids of the disks that are mounted. */
   async list(): Promise<readonly string[]> {
     const mounted: string[] = [];
     for (const cid of (await this.#options.hints.paths()).keys()) {
@@ -115,8 +120,9 @@ export class PersistentDisks {
   }
 
   /**
-   * Puts the disk that was on the store back there after a restart. Answers why that cannot be done, as long as it
-   * cannot: no job may start on an empty store. A noted disk that is no longer among the hints is forgotten.
+   * Mounts the disk that was on the store there again after a restart. Returns the reason as long as that is
+   * not possible, because no job may start on an empty store. Removes the record of a disk that has no hint
+   * any more.
    */
   async restore(): Promise<string | undefined> {
     const cid = await this.#managed();
@@ -129,7 +135,8 @@ export class PersistentDisks {
     try {
       const { store, storeMigrationTarget } = this.#options.directories;
       const targets = await this.#mountPointsOf(cid);
-      // a migration that was killed leaves the former disk read-only, and the new one beside the store, too
+      // A migration that was killed leaves the previous disk read-only, and the new one still mounted on
+      // store_migration_target.
       if (targets.includes(store)) await this.#setReadOnly(cid, false);
       else await this.mount(cid);
       if (targets.includes(storeMigrationTarget)) await this.#unmountTarget(cid, storeMigrationTarget);
@@ -180,19 +187,19 @@ export class PersistentDisks {
     );
   }
 
-  /** The mount points of ours that show this disk now. */
+  /** Returns the agent's mount points that show this disk now. */
   async #mountPointsOf(cid: string): Promise<readonly string[]> {
     const { directories, hints, mounts } = this.#options;
     const hint = (await hints.paths()).get(cid);
     const folder = hint === undefined ? undefined : await resolveDiskDirectory(hint);
     const path = folder?.kind === 'folder' ? folder.path : undefined;
-    // after the path is there: what leads to it is in the table then
+    // Read the table after the path exists: only then does it have the mount that leads to the path.
     const table = await mounts.list();
     const volume = path === undefined ? undefined : locateOnFilesystem(table, path);
     const isManaged = (await this.#managed()) === cid;
     const shows = (target: string, mount: Mount | undefined): boolean => {
       if (mount === undefined) return false;
-      // with the attachment gone only the note says whose mount the store is
+      // If the disk is no longer attached, only the record says which disk is mounted on the store.
       return volume === undefined
         ? isManaged && target === directories.store
         : isSameMountRoot(volume, mount);
@@ -206,7 +213,8 @@ export class PersistentDisks {
     await this.#options.mounts.bind(path, target);
     const table = await this.#options.mounts.list();
     if (isSameMountRoot(locateOnFilesystem(table, path), mountAt(table, target))) return;
-    // a link that came after the check: what the kernel mounted tells
+    // A link that was created after the check may have led the mount elsewhere. The mount table shows what
+    // the kernel mounted.
     if (mountAt(table, target) !== undefined) await this.#options.mounts.unmount(target);
     throw new ProductError(
       'AGENT_DISK_FAILED',

@@ -8,13 +8,14 @@ import { parseMountinfo, locateOnFilesystem } from './mount-table.ts';
 import type { Mount, MountTable } from './mount-table.ts';
 
 const run = promisify(execFile);
-// the shims first, which the entry of the VM's pod writes: where nothing may be mounted they make links instead
+// The shims come first. The entry of the VM's pod writes them; if the pod may not mount, they create links
+// instead.
 const searchPath = '/var/lib/bosh-kubernetes/shims:/usr/sbin:/usr/bin:/sbin:/bin';
 const environment = { PATH: searchPath, LC_ALL: 'C' };
 
 /**
- * The kernel's mounts, through mount(8) and umount(8). At the paths of `linkable` a link counts as a mount of what it
- * leads to: in a container that may not mount, the shims make one.
+ * The kernel's mounts, through mount(8) and umount(8). A link at a path of `linkTargets` counts as a mount of
+ * the directory that it leads to, because the shims create such links in a container that may not mount.
  */
 export const systemMountTable = (linkTargets: readonly string[]): MountTable => ({
   async list() {
@@ -51,7 +52,7 @@ export const systemMountTable = (linkTargets: readonly string[]): MountTable => 
   },
 
   async setReadOnly(target, isReadOnly) {
-    // a link in place of a mount cannot be closed to writers
+    // A link that replaces a mount cannot be made read-only.
     if (await isLink(target)) return 'done';
     try {
       await run('mount', ['-o', `remount,bind,${isReadOnly ? 'ro' : 'rw'}`, '--', target], {
@@ -73,7 +74,9 @@ async function mountFromLink(mounts: readonly Mount[], path: string): Promise<Mo
   return volume === undefined ? undefined : { ...volume, mountPoint: path, isReadOnly: false };
 }
 
-/** A link to a disk that was pulled away; nothing could be made or mounted there. */
+/**
+ * Removes a link to a disk that has been detached. Otherwise no directory could be created or mounted there.
+ */
 async function removeDeadLink(path: string): Promise<void> {
   if ((await isLink(path)) && (await realFolder(path)) === undefined) await rm(path);
 }

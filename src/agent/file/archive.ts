@@ -19,10 +19,11 @@ interface Entry {
 }
 
 /**
- * Extracts a tar archive, gzipped or plain, into an existing empty directory; with `folder`, only what lies
- * in that top-level folder, without it. Owners are not taken from the archive. Paths that leave the directory,
- * devices and named pipes are refused. Symbolic links are made last and may point anywhere (packages link to
- * other packages by absolute path), so that no file is ever written through one. An archive beyond archiveLimits is refused.
+ * Extracts a tar archive, gzipped or plain, into an existing empty directory. With `folder`, extracts only
+ * the content of that top-level directory, without its name. Does not restore owners. Rejects paths that
+ * leave the directory, devices, named pipes, and archives beyond archiveLimits. Creates symbolic links last,
+ * so that no file is ever written through one. They may point anywhere, because packages link to other
+ * packages by absolute path.
  */
 export async function extractArchive(archive: string, directory: string, folder?: string): Promise<void> {
   const links: { path: string; target: string }[] = [];

@@ -8,18 +8,18 @@ import { createArchive } from './archive.ts';
 import { DirectoryHandle, removeTree } from './directory-handle.ts';
 import { errorCode } from './error-code.ts';
 
-// job users make folders in the log folder; each level that is walked is an open descriptor
+// Job users create directories in the log directory, and each level of the walk needs an open descriptor.
 const depthLimit = 32;
 
 export interface LogSelection {
   readonly folders: readonly { readonly path: string; readonly prefix: string }[];
-  /** Globs below each folder. */
+  /** Globs relative to each directory. */
   readonly filters: readonly string[];
 }
 
 /**
- * What `job`, `agent`, `system`, or several of them joined by commas, and a list of filters stand for
- * (bosh-agent: agent/logstarprovider); without filters every file.
+ * Reads the log types `job`, `agent` and `system`, joined by commas, and a list of filters (bosh-agent:
+ * agent/logstarprovider). Without filters, every file is selected.
  */
 export function parseLogSelection(types: string, filters: unknown, directories: Directories): LogSelection {
   return {
@@ -54,8 +54,8 @@ function parseFilters(argument: unknown): readonly string[] {
 }
 
 /**
- * Packs the selected files into a tar.gz at `archive`, which must not exist. Job users write to the log
- * folder: no link is followed, and what is not a plain file of one name is left out.
+ * Packs the selected files into a tar.gz at `archive`, which must not exist. Job users can write to the log
+ * directory: links are not followed, and only plain files with a link count of 1 are packed.
  */
 export async function collectLogs(
   { folders, filters }: LogSelection,
@@ -83,7 +83,10 @@ interface Copying {
   bytesLeft: number;
 }
 
-/** Copies the matching files of a folder, which is `below` in the log folder, to `prefix` in the target. */
+/**
+ * Copies the matching files of a directory to `prefix` in the target. `below` is the directory's path in the
+ * log directory.
+ */
 async function copyMatching(
   folder: DirectoryHandle,
   { below, prefix }: { readonly below: string; readonly prefix: string },
@@ -92,7 +95,7 @@ async function copyMatching(
 ): Promise<void> {
   for (const name of await folder.names()) {
     const text = name.toString();
-    // a name that is no UTF-8 could come out as another file's
+    // Skip names that are not valid UTF-8: after decoding they could collide with another file's name.
     if (!Buffer.from(text).equals(name)) continue;
     const path = join(below, text);
     const kind = await unlessOther(folder.kindOf(name));
@@ -116,7 +119,7 @@ async function copyMatching(
   }
 }
 
-/** Undefined for what went away, or became something else, since it was listed. */
+/** Returns undefined if the entry was deleted or changed its type after it was listed. */
 async function unlessOther<T>(opening: Promise<T>): Promise<T | undefined> {
   try {
     return await opening;

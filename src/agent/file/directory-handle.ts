@@ -8,20 +8,21 @@ import { errorCode } from './error-code.ts';
 
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const fileFlags = { read: O_RDONLY, append: O_WRONLY | O_APPEND | O_CREAT };
-// what open(2) says of a link, a pipe, a socket or a directory where a plain file was expected
+// The errors of open(2) for a link, a pipe, a socket or a directory instead of a plain file.
 const otherKinds = new Set(['ELOOP', 'ENXIO', 'EISDIR', 'ENOTDIR', 'ENODEV']);
 const linkLimit = 40;
 
-/** An entry by its name; a name that is no UTF-8 comes as a Buffer. */
+/** The name of an entry. A name that is not valid UTF-8 is a Buffer. */
 type EntryName = string | Buffer;
 
 /**
- * A directory that is held open. Its methods name one entry each and follow no link, so whatever another user does
- * with the names on the way meanwhile, they work in this very directory. (Node has no openat; a path below
- * /proc/self/fd/N is the same.) What is not of the expected kind is AGENT_PATH_UNSAFE; ENOENT is passed on.
+ * An open directory. Each method names one entry and follows no link, so all of them apply to this directory,
+ * even if another user renames or replaces its parents. (Node has no openat; a path below /proc/self/fd/N has
+ * the same effect.) The methods throw AGENT_PATH_UNSAFE if an entry has an unexpected type, and pass ENOENT
+ * on.
  */
 export class DirectoryHandle {
-  /** Where it was when it was opened; for messages. */
+  /** The path when the directory was opened, for messages. */
   readonly path: string;
   readonly #handle: FileHandle;
   readonly #isOnlyRoots: boolean;
@@ -33,8 +34,8 @@ export class DirectoryHandle {
   }
 
   /**
-   * Opens a directory by its absolute path, component by component. A link is followed only where none but root can
-   * have made it: /var/vcap/sys, /var/run.
+   * Opens a directory by its absolute path, component by component. Follows a link only if no user but root
+   * can have created it, as with /var/vcap/sys and /var/run.
    */
   static async open(path: string): Promise<DirectoryHandle> {
     let rest = componentsOf(path);
@@ -57,18 +58,22 @@ export class DirectoryHandle {
     }
   }
 
-  /** A path of this directory that stays true while the handle is open, whatever becomes of the names above. */
+  /** A path of this directory that is valid while the handle is open, even if its parents are renamed. */
   get descriptorPath(): string {
     return `/proc/self/fd/${this.#handle.fd}`;
   }
 
-  /** True where none but root (or the agent's own user) can have put this entry here, nor changed the way to it. */
+  /**
+   * Returns true if only root (or the agent's own user) can have put this entry here or can have changed the
+   * path to it.
+   */
   async isOnlyRoots(entry: Stats): Promise<boolean> {
     if (!this.#isOnlyRoots) return false;
     const own = await this.#handle.stat();
     if (!isRoots(own)) return false;
     if ((own.mode & 0o022) === 0) return true;
-    // /tmp: others cannot replace an entry, and of what is root's they could move in all but a directory
+    // A sticky directory as /tmp: others cannot replace an entry of root, but they can move files of root
+    // there or hard-link them, so only directories are trusted.
     return (own.mode & 0o1000) !== 0 && isRoots(entry) && entry.isDirectory();
   }
 
@@ -87,7 +92,7 @@ export class DirectoryHandle {
     }
   }
 
-  /** Makes a directory in this one and answers whether it was not there. */
+  /** Creates a directory in this one. Returns false if the entry exists already. */
   async makeDirectory(name: string, mode: number): Promise<boolean> {
     try {
       await mkdir(this.#pathOf(name), { mode });
@@ -98,9 +103,12 @@ export class DirectoryHandle {
     }
   }
 
-  /** Opens a plain file, to append made where it is not there. A file with a second name elsewhere is refused. */
+  /**
+   * Opens a plain file. With `append`, creates it if it does not exist. Throws AGENT_PATH_UNSAFE if the file
+   * has a second hard link.
+   */
   async file(name: EntryName, use: keyof typeof fileFlags, mode = 0o640): Promise<FileHandle> {
-    // opening a pipe does not wait for its other end
+    // O_NONBLOCK: opening a pipe must not wait for its other end.
     const file = await this.#open(name, fileFlags[use] | O_NONBLOCK, mode);
     const stats = await file.stat();
     const problem = !stats.isFile()
@@ -113,17 +121,20 @@ export class DirectoryHandle {
     throw unsafe(resolve(this.path, name.toString()), problem);
   }
 
-  /** The names of all entries. */
+  /** Returns the names of all entries. */
   names(): Promise<readonly Buffer[]> {
     return readdir(this.descriptorPath, { encoding: 'buffer' });
   }
 
-  /** What an entry is now; opening it decides. */
+  /**
+   * Returns the stats of an entry. They may change before the entry is opened, so opening it decides about
+   * its type.
+   */
   kindOf(name: EntryName): Promise<Stats> {
     return lstat(this.#pathOf(name));
   }
 
-  /** Removes an entry, with all below it where it is a directory; nothing where there is none. */
+  /** Removes an entry, with all its content if it is a directory. Does nothing if there is no such entry. */
   async remove(name: EntryName): Promise<void> {
     const path = this.#pathOf(name);
     try {
@@ -141,14 +152,17 @@ export class DirectoryHandle {
     await rmdir(path);
   }
 
-  /** Gives the directory itself to root and this group, with this mode; only what differs is changed. */
+  /**
+   * Makes root the owner of the directory itself, and sets this group and mode. Changes only values that
+   * differ.
+   */
   async giveToRoot(group: number | undefined, mode: number): Promise<void> {
     await this.give(process.geteuid?.() === 0 ? 0 : undefined, group, mode);
   }
 
   /**
-   * Gives the directory itself a user, a group and a mode, where they are named; only what differs is
-   * changed.
+   * Sets the owner, group and mode of the directory itself if they are given. Changes only values that
+   * differ.
    */
   async give(userId: number | undefined, groupId: number | undefined, mode?: number): Promise<void> {
     const stats = await this.#handle.stat();
@@ -185,7 +199,7 @@ export class DirectoryHandle {
     try {
       target = await readlink(path);
     } catch (error) {
-      // EINVAL: no link; without an entry at all, opening it tells so
+      // EINVAL: it is not a link. ENOENT: opening the entry will report it.
       if (errorCode(error) === 'EINVAL' || errorCode(error) === 'ENOENT') return undefined;
       throw error;
     }
@@ -202,13 +216,16 @@ export class DirectoryHandle {
   }
 }
 
-/** Opens a plain file by its absolute path, each step as {@link DirectoryHandle} does. */
+/** Opens a plain file by its absolute path, each component as {@link DirectoryHandle} does. */
 export async function openPlainFile(path: string, use: keyof typeof fileFlags): Promise<FileHandle> {
   await using directory = await DirectoryHandle.open(dirname(path));
   return await directory.file(basename(path), use);
 }
 
-/** Removes what is at an absolute path, with all below it, following no link; nothing where there is nothing. */
+/**
+ * Removes the entry at an absolute path with all its content. Follows no link. Does nothing if there is no
+ * such entry.
+ */
 export async function removeTree(path: string): Promise<void> {
   try {
     await using directory = await DirectoryHandle.open(dirname(path));

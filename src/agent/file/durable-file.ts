@@ -4,18 +4,21 @@ import { dirname } from 'node:path';
 import { errorCode } from './error-code.ts';
 import { withPath } from '../../platform/write-file.ts';
 
-/** Returns a name beside `path` for what is written before it takes that path. */
+/** Returns a name beside `path` for a new entry that will be renamed to `path`. */
 export const temporaryPathFor = (path: string): string => `${path}.${randomUUID()}.tmp`;
 
-/** True for a name as {@link temporaryPathFor} makes them: of the file `name` if it is given, else of any file. */
+/**
+ * Returns true for names that {@link temporaryPathFor} makes: for the file `name`, or for any file if `name`
+ * is absent.
+ */
 export function isTemporaryName(entry: string, name?: string): boolean {
   const match = /^(.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/s.exec(entry);
   return match !== null && (name === undefined || match[1] === name);
 }
 
 /**
- * Replaces a file so that after a crash either the old or the new content is there, whole.
- * `mode` is the file's mode (0600 unless told).
+ * Replaces a file so that after a crash either the old or the new content is there, complete. `mode` is the
+ * file's mode, 0600 by default.
  */
 export async function writeDurableFile(path: string, content: string, mode = 0o600): Promise<void> {
   const temporary = temporaryPathFor(path);
@@ -46,7 +49,7 @@ export async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** The text of a file, or undefined where there is none. */
+/** Returns the text of a file, or undefined if the file does not exist. */
 export async function readFileIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { errorCode } from './error-code.ts';
 
-/** Whether there is an entry at a path, a link that leads nowhere included. */
+/** Returns true if there is an entry at a path, even a dangling link. */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await lstat(path);

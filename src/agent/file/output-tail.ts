@@ -2,7 +2,7 @@ import { openPlainFile } from './directory-handle.ts';
 
 const limit = 10 * 1024;
 
-/** The end of a program's output file, at most 10 KiB, and whether something before it was left out. */
+/** Returns the end of a program's output file, at most 10 KiB, and if the file was longer. */
 export async function outputTail(
   path: string,
 ): Promise<{ readonly text: string; readonly isTruncated: boolean }> {

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { errorCode } from './error-code.ts';
 
-/** The folder that a path leads to, without symbolic links; undefined where there is none. */
+/** Resolves all symbolic links of a path. Returns undefined if the path is not a directory. */
 export async function realFolder(path: string): Promise<string | undefined> {
   try {
     const real = await realpath(path);

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { temporaryPathFor } from './durable-file.ts';
 import { errorCode } from './error-code.ts';
 
-/** Makes `path` a symbolic link to `target`, replacing another link in one step. Idempotent. */
+/** Makes `path` a symbolic link to `target`, and replaces another link in one step. Idempotent. */
 export async function replaceLink(target: string, path: string): Promise<void> {
   if ((await readLinkIfPresent(path)) === target) return;
   await mkdir(dirname(path), { recursive: true });
@@ -17,7 +17,7 @@ export async function replaceLink(target: string, path: string): Promise<void> {
   }
 }
 
-/** What a symbolic link says, or undefined where there is none (nothing there, or no link). */
+/** Returns the target of a symbolic link, or undefined if there is no entry or if it is not a link. */
 export async function readLinkIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readlink(path);

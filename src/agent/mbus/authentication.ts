@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** A check of the Authorization header that takes the same time for every wrong value. */
+/** Returns a check of the Authorization header that takes the same time for every wrong value. */
 export function basicAuthentication(user: string, password: string): (header: string | undefined) => boolean {
   const expected = digestOf(`${user}:${password}`);
   return (header) => {

@@ -5,8 +5,9 @@ import { isBlobId } from '../blob/blob-store.ts';
 import type { BlobStore } from '../blob/blob-store.ts';
 
 /**
- * GET and PUT of `/blobs/<anything>/<id>`: only the last path element counts (bosh-agent: mbus/https_handler.go).
- * PUT answers 201, GET 200 or 404, anything else 404; an id that is no plain file name is refused.
+ * Serves GET and PUT of `/blobs/<anything>/<id>`. Only the last path element is used (bosh-agent:
+ * mbus/https_handler.go). PUT responds with 201, or 400 if the id is not a safe file name. GET responds with
+ * 200 or 404, any other method with 404.
  */
 export async function serveBlob(
   blobs: BlobStore,

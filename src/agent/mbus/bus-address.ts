@@ -11,10 +11,10 @@ export interface BusAddress {
 }
 
 /**
- * Where the bus listens and who may call. The host is the VM's own address, the first manual network's ip, even
- * where the URL says 0.0.0.0: pods of the embedded node share the machine's network. Without a manual network that
- * means the loopback address that such a pod has (`machine`), or the URL's host. Throws AGENT_SETTINGS_INVALID for
- * anything but https with user, password and port.
+ * Returns the address of the bus and its credentials. The host is the VM's own address, the IP of the first
+ * manual network, even if the URL has 0.0.0.0, because pods of the embedded node share the host's network.
+ * Without a manual network the host is `machine` if that is a loopback address of this VM only, otherwise the
+ * URL's host. Throws AGENT_SETTINGS_INVALID unless the URL is https with user and password.
  */
 export function busAddressOf(settings: Settings, machine: string): BusAddress {
   const { url, user, password } = parseBus(settings.mbus);
@@ -34,13 +34,16 @@ function manualAddress(settings: Settings): string | undefined {
   return undefined;
 }
 
-/** 127.0.0.1 and what Debian gives a host name, 127.0.1.1, are no address of one VM alone. */
+/**
+ * Returns `machine` if the URL has 0.0.0.0 and `machine` is a loopback address of one VM. 127.0.0.1 and
+ * Debian's 127.0.1.1 do not identify a VM.
+ */
 function isSharedHost(url: URL, machine: string): string | undefined {
   const isOfOneVm = machine.startsWith('127.') && machine !== '127.0.0.1' && machine !== '127.0.1.1';
   return url.hostname === '0.0.0.0' && isOfOneVm ? machine : undefined;
 }
 
-// an error must not quote the URL: it holds the password
+// An error must not quote the URL, because it contains the password.
 function parseBus(text: string): SecretUrl {
   const parsed = parseSecretUrl(text);
   if (parsed === undefined) throw invalid('the mbus URL cannot be read');

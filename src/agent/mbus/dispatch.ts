@@ -22,10 +22,10 @@ export interface DispatchOptions {
   readonly log: Log;
 }
 
-// a task that ends within this time is done at the caller's first poll, which saves upstream's CLI a second
+// Wait briefly, so that short tasks are finished at the caller's first poll. The bosh CLI polls every second.
 const inlineTaskMs = 30;
 
-/** Reads a request's body; undefined when it is not a JSON object with a method. */
+/** Reads a request's body. Returns undefined if it is not a JSON object with a method. */
 export function parseRequest(body: string): AgentRequest | undefined {
   let value: unknown;
   try {
@@ -40,8 +40,8 @@ export function parseRequest(body: string): AgentRequest | undefined {
 }
 
 /**
- * Answers one request: a synchronous action's value, or the id of the task that an asynchronous one became
- * (bosh-agent: agent/action_dispatcher.go). Whatever an action throws is an `exception`, never a rejection.
+ * Runs one request. Returns a synchronous action's value, or the id of the task of an asynchronous action
+ * (bosh-agent: agent/action_dispatcher.go). Returns an action's error as `exception`; never rejects.
  */
 export async function dispatch(request: AgentRequest, options: DispatchOptions): Promise<AgentResponse> {
   const action = options.actions.get(request.method);

@@ -14,7 +14,7 @@ import type { DispatchOptions } from './dispatch.ts';
 
 export interface BusOptions extends DispatchOptions {
   readonly address: BusAddress;
-  /** PEM texts. */
+  /** PEM. */
   readonly certificate: { readonly certificate: string; readonly privateKey: string };
   readonly blobs: BlobStore;
 }
@@ -28,8 +28,8 @@ export interface BusServer {
 const bodyLimit = 32 * 1024 * 1024;
 
 /**
- * Serves the agent's HTTPS bus (bosh-agent: mbus/https_handler.go): `POST /agent` and `/blobs/`, Basic
- * authentication on everything. Resolves when it listens; rejects when the address cannot be used.
+ * Serves the agent's HTTPS bus (bosh-agent: mbus/https_handler.go): `POST /agent` and `/blobs/`. All requests
+ * need Basic authentication. Resolves when it listens. Rejects if the address cannot be used.
  */
 export async function serveBus(options: BusOptions): Promise<BusServer> {
   const { address, log } = options;
@@ -37,14 +37,14 @@ export async function serveBus(options: BusOptions): Promise<BusServer> {
   await listen(server, address);
   const { port } = server.address() as AddressInfo;
   const servers = [server];
-  // a port that is forwarded to a pod ends at its loopback
+  // A forwarded port connects to the pod's loopback address, so listen there as well.
   if (isVmAddress(address.host)) {
     const local = newServer(options);
     try {
       await listen(local, { host: '127.0.0.1', port });
       servers.push(local);
     } catch (error) {
-      // the VM can do without
+      // This is not fatal: the VM works without it.
       log.error(`mbus: nothing comes by a forwarded port: ${errorText(error)}`);
     }
   }
@@ -63,13 +63,14 @@ function newServer(options: BusOptions): Server {
       );
     },
   );
-  // uploads may be large and slow; idle connections still end
+  // Uploads may be large and slow. Idle connections still time out.
   server.requestTimeout = 0;
   return server;
 }
 
 /**
- * One of this VM alone: pods of the embedded cluster, whose addresses are loopback ones, share the machine's.
+ * Returns true for an address that only this VM has. VMs of the embedded cluster share the host's network and
+ * get addresses of 127.0.0.0/8.
  */
 function isVmAddress(host: string): boolean {
   return isIPv4(host) && host !== '0.0.0.0' && !host.startsWith('127.');
@@ -112,7 +113,7 @@ function unauthorized(request: IncomingMessage, response: ServerResponse): void 
 function internalError(log: Log, request: IncomingMessage, response: ServerResponse, error: unknown): void {
   log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorText(error)}`);
   if (response.headersSent) response.destroy();
-  // the deployer shows the text of this one, which no second try helps
+  // The deployer prints this message. A retry would not help against a full disk.
   else if (roomStep(error) !== undefined)
     response.writeHead(507, { connection: 'close' }).end(errorText(error));
   else response.writeHead(500, { connection: 'close' }).end();

@@ -4,17 +4,19 @@ import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
 import type { ProcessIdentity } from '../process/process-table.ts';
 import { isObject } from '../settings/json.ts';
 
-/** What is kept of a process over a restart of the agent. */
+/** The record of a service that survives a restart of the agent. */
 export interface SupervisionRecord {
   /** The process that was accepted last. */
   readonly known?: ProcessIdentity | undefined;
-  /** The mark of its start program, and so of all that this began. */
+  /** The mark of its start program, which all its descendants have. */
   readonly mark?: string | undefined;
-  /** True where the monit command stopped or unmonitored it. */
+  /** True if the monit command stopped or unmonitored the service. */
   readonly isLeftAlone?: boolean | undefined;
 }
 
-/** Which process each name was last, in monit/processes.json, so that a restarted agent knows them again. */
+/**
+ * The records of all services in monit/processes.json, so that a restarted agent recognises their processes.
+ */
 export class SupervisionStateFile {
   readonly #path: string;
   readonly #records = new Map<string, SupervisionRecord>();
@@ -24,7 +26,9 @@ export class SupervisionStateFile {
     this.#path = join(directories.monit, 'processes.json');
   }
 
-  /** Reads the file of an earlier life; one that cannot be read counts as none, pidfiles tell the rest. */
+  /**
+   * Reads the file of an earlier run. Ignores a file that is not valid JSON, since the pidfiles are enough.
+   */
   async load(): Promise<void> {
     for (const [name, value] of Object.entries(parse(await readFileIfPresent(this.#path)))) {
       this.#records.set(name, recordOf(value));
@@ -35,7 +39,7 @@ export class SupervisionStateFile {
     return this.#records.get(name) ?? {};
   }
 
-  /** Keeps the record of a process; writes are one after the other. */
+  /** Stores the record of a service. Writes happen one after another. */
   async set(name: string, record: SupervisionRecord): Promise<void> {
     this.#records.set(name, record);
     const write = async (): Promise<void> =>

@@ -33,17 +33,18 @@ export interface JobSupervisorOptions {
   readonly log: Log;
 }
 
-/** A service as get_state and the monit command tell it. */
+/** A service in the form of get_state and the monit command. */
 export interface ProcessStatus {
   readonly definition: MonitService;
   readonly name: string;
   readonly state: ProcessState;
   readonly problems: readonly ServiceProblem[];
-  /** What `monit` was asked for and is not done yet. */
+  /** The action of the `monit` command that is not done yet. */
   readonly pending: ServiceAction | undefined;
   readonly live: LiveProcess | undefined;
   /**
-   * Of a service that is not up: why, how its start program ended, and the last lines that its programs printed.
+   * Only for a service that is not up: the problem, the exit of its last start program, and the last lines of
+   * its programs' output.
    */
   readonly trouble:
     | {
@@ -54,19 +55,19 @@ export interface ProcessStatus {
     | undefined;
 }
 
-/** What becomes of an action that the monit command asks for. */
+/** The immediate result of an action of the monit command. */
 export type ActionAnswer = 'accepted' | 'busy' | 'unknown';
 
 /**
- * Supervises the services of all jobs, as monit does on a stemcell. The file monit/stopped says that `stop`
- * was the last word; without it a restart of the agent or of the VM runs every job again.
+ * Supervises the services of all jobs, as monit does on a stemcell. The file monit/stopped exists if the last
+ * action was `stop`. Without it, a restart of the agent or of the VM starts every job again.
  */
 export class JobSupervisor {
   readonly #stoppedPath: string;
   readonly #identityFile: SupervisionStateFile;
   readonly #output: ProgramOutput;
   readonly #ports: SupervisionPorts;
-  /** In the order of the monit files. */
+  /** The services in the order of the monit files. */
   #services: readonly SupervisedService[] = [];
   #chains: readonly DependencyGroup[] = [];
   readonly #problems = new Map<'spec' | 'disk', string>();
@@ -91,12 +92,12 @@ export class JobSupervisor {
     };
   }
 
-  /** Reads what an earlier life of the agent knew. */
+  /** Reads the records of an earlier run of the agent. */
   async prepare(): Promise<void> {
     await this.#identityFile.load();
   }
 
-  /** Takes these services over without starting any; a living one that is not among them is stopped first. */
+  /** Replaces the services and starts none. First stops the running services that are not in the new list. */
   async load(definitions: readonly MonitService[]): Promise<void> {
     await this.unmonitor();
     const kept = new Set(definitions.map((definition) => definition.name));
@@ -122,15 +123,15 @@ export class JobSupervisor {
     );
   }
 
-  /** Says what keeps jobs from running now, or that it no longer does; with a problem the state is `failing`. */
+  /** Sets or clears a blocker. While one is set, jobs do not start and the state is `failing`. */
   hold(what: 'spec' | 'disk', problem: string | undefined): void {
     if (problem === undefined) this.#problems.delete(what);
     else this.#problems.set(what, problem);
   }
 
   /**
-   * Starts every service and watches it; answers at once, `state` says how it goes. Throws while something
-   * holds.
+   * Starts every service and monitors it. Returns before they are up; `state` shows the progress. Throws
+   * AGENT_JOB_FAILED while a blocker is set.
    */
   async start(): Promise<void> {
     for (const problem of this.#problems.values()) {
@@ -140,23 +141,23 @@ export class JobSupervisor {
     for (const chain of this.#chains) chain.start();
   }
 
-  /** Goes on after a restart of the agent: starts every service unless `stop` was the last word. */
+  /** After a restart of the agent: starts every service unless the last action was `stop`. */
   async resume(): Promise<void> {
     if (!(await this.#isStopped())) for (const chain of this.#chains) chain.resume();
   }
 
-  /** Stops every service and waits until they are gone; the decision is recorded first. */
+  /** Stops every service and waits until all have ended. Records the decision first. */
   async stop(): Promise<void> {
     await writeDurableFile(this.#stoppedPath, '');
     await allSettledOrThrow(this.#chains.map((chain) => chain.stop()));
   }
 
-  /** Ends watching every service and leaves it as it is, before drain scripts run. */
+  /** Stops monitoring every service, before drain scripts run. Does not change the services. */
   async unmonitor(): Promise<void> {
     await Promise.all(this.#chains.map((chain) => chain.unmonitor()));
   }
 
-  /** Has an action of the monit command done; answers before it is done. */
+  /** Queues an action of the monit command. Returns before it is done. */
   request(name: string, action: ServiceAction): ActionAnswer {
     for (const chain of this.#chains) {
       const service = chain.services.find(({ definition }) => definition.name === name);
@@ -165,7 +166,7 @@ export class JobSupervisor {
     return 'unknown';
   }
 
-  /** Has all rules count anew. */
+  /** Resets the counters of all rules. */
   reload(): void {
     for (const service of this.#services) {
       service.restarts.reset();
@@ -182,7 +183,7 @@ export class JobSupervisor {
     );
   }
 
-  /** Every service, in the order of the monit files. */
+  /** Returns every service, in the order of the monit files. */
   processes(): Promise<readonly ProcessStatus[]> {
     return Promise.all(
       this.#services.map(async (service) => ({
@@ -208,7 +209,7 @@ export class JobSupervisor {
   }
 }
 
-/** Waits for all, then throws what went wrong first. */
+/** Waits for all, then throws the first error. */
 async function allSettledOrThrow(work: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
 }

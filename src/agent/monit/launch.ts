@@ -4,13 +4,14 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { Programs, StartedProgram } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
 
-// monit clears the environment and the file mode mask of what it starts (monit: src/env.c, src/util.h)
+// monit clears the environment and sets the umask of the programs that it starts (monit: src/env.c,
+// src/util.h).
 const monitPath = '/bin:/usr/bin:/sbin:/usr/sbin';
 const monitUmask = 0o077;
 
 /**
- * Starts a program of a monit file as monit does, except that its output goes to the descriptor `output`. `event`
- * is the value of MONIT_EVENT; `mark` marks the processes that a start program begins.
+ * Starts a program of a monit file as monit does, except that its output goes to the descriptor `output`.
+ * `event` is the value of MONIT_EVENT. `mark` is the launch mark of a start program and its descendants.
  */
 export function launchProgram(
   ports: {
@@ -46,9 +47,10 @@ export function launchProgram(
 }
 
 /**
- * The ids that a program asks for; a user without a group gets the group of its own (a user without an entry the group
- * of the same number), and not root's. AGENT_OWNER_UNAVAILABLE, naming job and reason, where a name is unknown or the
- * kernel would refuse the id. Called at apply, so that it is told before anything changed.
+ * Returns the user and group ids of a program. A user without a group gets its primary group (a user without
+ * an entry in passwd the group with the same number), not root's group. Throws AGENT_OWNER_UNAVAILABLE with
+ * job and reason if a name is unknown or if the kernel would reject the id. Called at apply as well, so that
+ * the error comes before anything has changed.
  */
 export function resolveOwner(
   program: MonitProgram,
@@ -75,7 +77,7 @@ export function resolveOwner(
   };
 }
 
-// starting a program as a user or group leaves it no supplementary group (libuv: uv_spawn)
+// A program that starts with a user or group has no supplementary groups (libuv: uv_spawn).
 function ownGroupOf(userId: number | undefined, identities: Identities): number | undefined {
   return userId === undefined ? undefined : (identities.primaryGroupId(userId) ?? userId);
 }

@@ -2,9 +2,9 @@ import type { ProcessTable } from '../process/process-table.ts';
 import type { KnownProcess, PidFileResult } from './pid-file.ts';
 
 /**
- * The process that a `matching` means: of those whose command line matches the one known from before, else
- * one that the start program began, else the first. Any user can begin such a process, so the agent signals
- * it only where it bears the mark.
+ * Finds the process of a `matching` check. Of the processes whose command line matches, returns the known
+ * one, otherwise one with a launch mark of the service, otherwise the first. Any user can start a matching
+ * process, so the agent signals it only if it has the launch mark.
  */
 export async function findByCommandLine(
   pattern: string,

@@ -6,18 +6,18 @@ import type { Directories } from '../directories.ts';
 import { jobBundle } from '../apply/spec-bundles.ts';
 import type { ApplySpec } from '../spec/apply-spec.ts';
 
-/** A monit file of a job and what it declares. */
+/** A monit file of a job and its services. */
 export interface MonitFile {
-  /** The name that it gets in monit/job: `NNNN_<job>.monitrc`. */
+  /** Its name in monit/job: `NNNN_<job>.monitrc`. */
   readonly name: string;
   readonly text: string;
   readonly services: readonly MonitService[];
 }
 
 /**
- * Reads and parses the monit files of every installed job of a spec: `monit` and `*.monit`, numbered from the
- * last job on as upstream does (bosh-agent: concrete_applier.go, ConfigureJobs). Anything that cannot be
- * supervised is an error that names job, line and clause.
+ * Reads and parses the monit files of every installed job of a spec: `monit` and `*.monit`. Numbers them from
+ * the last job on, as upstream does (bosh-agent: concrete_applier.go, ConfigureJobs). If a clause cannot be
+ * supervised, the error names job, line and clause.
  */
 export async function readMonitFiles(
   spec: ApplySpec,

@@ -29,14 +29,14 @@ import type { SupervisionPorts } from './supervision-ports.ts';
 import { systemProbes } from './system-probes.ts';
 
 interface Scene {
-  /** sys/run/job: root's, writable for the job user's group. */
+  /** sys/run/job: it belongs to root, and the job user's group can write to it. */
   readonly run: string;
   readonly pidFile: string;
-  /** A process of root that is none of the job. */
+  /** A process of root that does not belong to the job. */
   readonly victim: ChildProcess;
   readonly variables: Readonly<Record<string, string>>;
   readonly supervise: (start: string, user?: string, path?: string) => WatchedService;
-  /** The same process as an agent supervises it that has been started again and knows no process. */
+  /** Supervises the same process with a restarted agent, which does not know it. */
   readonly superviseAgain: (process: WatchedService) => WatchedService;
 }
 
@@ -113,7 +113,7 @@ test(...title("a job user's pidfile names PID 1 and the agent itself"), async (t
     await asHostileUser(`echo ${pid} > "$PIDFILE"`, here.variables);
     named.push(await process.find());
   }
-  // before anything could stop what it names
+  // Remove the pidfile first, so that nothing can stop the process that it names.
   await rm(here.pidFile);
   assert.deepEqual(named, [undefined, undefined]);
 });
@@ -129,7 +129,7 @@ test(
     process.watch();
     await eventually('a start', async () => (process.state === 'failing' ? true : undefined));
     await process.unwatch();
-    // a process that began after the start program: another job's, a session's
+    // A process that started after the start program, of another job or of a session.
     const victim = spawn('sleep', ['1000'], { stdio: 'ignore', detached: true });
     await once(victim, 'spawn');
     t.after(() => victim.kill('SIGKILL'));
@@ -179,7 +179,7 @@ test(...title('the folder of the pidfile is a link, and the pidfile has a second
     {},
   );
   assert.equal(await deep.find(), undefined);
-  // where the kernel does not protect hard links a job user can make this one
+  // A job user can create this link if the kernel does not protect hard links.
   await link(join(elsewhere, 'root.pid'), here.pidFile);
   await assertSpared(process, here);
 });
@@ -191,7 +191,7 @@ test(...title('what the start program began counts, in any session and as any us
     'setpriv --reuid 54321 --regid 54321 --clear-groups sh -c \'echo $$ > "$0"; exec setsid sleep 1000\' "$P" & exit 0',
     'setsid setpriv --reuid 54321 --regid 54321 --clear-groups sleep 1000 & echo $! > "$P"',
     'sleep 1000 & echo $! > "$P"; chown 54321 "$P"',
-    // a daemon with an environment of its own, whose parents have ended
+    // A daemon with its own environment whose parents have ended.
     'env -i setsid sh -c \'sh -c "echo \\$\\$ > $0; exec setsid sleep 1000" & exit 0\' "$P"',
   ]) {
     const here = await scene(t);

@@ -5,19 +5,19 @@ import { DirectoryHandle } from '../file/directory-handle.ts';
 import { errorCode } from '../file/error-code.ts';
 import type { LiveProcess, ProcessIdentity, ProcessTable } from '../process/process-table.ts';
 
-// a pidfile is written after its process began; this covers the clock's granularity
+// A pidfile is written after its process started. The slack allows for the granularity of the clock.
 const slackMilliseconds = 2000;
 const readLimit = 64;
 
-/** What is known of a process beside its pidfile. */
+/** The facts about a process that do not come from its pidfile. */
 export interface KnownProcess {
   /** The process that was accepted before. */
   readonly known?: ProcessIdentity | undefined;
-  /** The marks of the start programs that begin it. */
+  /** The marks of the start programs that start it. */
   readonly marks?: readonly string[];
 }
 
-/** The living process that a pidfile means, or why there is none. */
+/** The running process of a pidfile, or why there is none. */
 export type PidFileResult =
   | { readonly live: LiveProcess; readonly problem?: undefined }
   | { readonly live?: undefined; readonly problem: string };
@@ -25,14 +25,14 @@ export type PidFileResult =
 interface PidFile {
   readonly text: string;
   readonly stats: Stats;
-  /** None but root can have written and placed it. */
+  /** True if only root can have written the file and put it there. */
   readonly isOnlyRoots: boolean;
 }
 
 /**
- * Reads a pidfile, which often lies where job users write, so what it says is a claim: the agent would kill the process
- * that it names. A number used again by another process does not count. The process must be the one known from
- * before, or have begun before the file was written and be one that the file's writer may speak for ({@link isTrustworthy}).
+ * Reads a pidfile. Job users can often write to its directory, and the agent kills the process that it names.
+ * So a pid is accepted only if it has not been reused, and if the process is the known one, or started before
+ * the file was written and passes {@link isTrustworthy}.
  */
 export async function findByPidFile(
   path: string,
@@ -60,9 +60,10 @@ export async function findByPidFile(
 }
 
 /**
- * A file that only root can have placed may name any process. Elsewhere a job user may have put it: it may name a
- * process that the start program began, and its owner one that he could signal himself. Root's ownership says nothing
- * there, since a job user can move a log of root that he writes through an inherited descriptor.
+ * A pidfile that only root can have put there may name any process. Any other one may have been put there by
+ * a job user. It may name a process that the start program started, or a process that the file's owner could
+ * signal. If root owns such a file, that proves nothing: a job user can move a log of root into place and
+ * write to it through an inherited descriptor.
  */
 function isTrustworthy(file: PidFile, live: LiveProcess, marks: readonly string[]): boolean {
   if (file.isOnlyRoots) return true;
@@ -85,7 +86,7 @@ async function readPidFile(path: string): Promise<PidFile | string> {
   }
 }
 
-// what is longer than the limit is no number, either; pid 1 reaps for all jobs and is none of them
+// A text beyond the limit is not a valid number, either. Pid 1 reaps for all jobs and belongs to none.
 function parsePid(text: string): number | undefined {
   const match = /^\s*([1-9][0-9]{0,9})\s*$/.exec(text);
   return match === null || match[1] === '1' ? undefined : Number(match[1]);

@@ -1,6 +1,6 @@
 import type { ProcessIdentity, ProcessUsage } from '../process/process-table.ts';
 
-/** What a process and all below it use at one moment. */
+/** The resources that a process and its descendants use at one moment. */
 export interface ProcessSample {
   readonly at: number;
   readonly parentPid: number;
@@ -12,7 +12,7 @@ export interface ProcessSample {
   readonly cpuSeconds: ReadonlyMap<string, number>;
 }
 
-/** The sample of a process among all; undefined where it does not live any more. */
+/** Takes the sample of one process out of all processes. Returns undefined if it is no longer running. */
 export function sampleTree(
   process: ProcessIdentity,
   usages: readonly ProcessUsage[],
@@ -35,8 +35,8 @@ export function sampleTree(
 }
 
 /**
- * The share of all processors that a process, or it and all below it, used between two samples, in percent;
- * undefined where there is no time between them.
+ * Returns the share of all processors that a process, or it and its descendants, used between two samples, in
+ * percent. Returns undefined if both samples have the same time.
  */
 export function cpuPercent(
   former: ProcessSample,

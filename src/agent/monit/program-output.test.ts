@@ -21,7 +21,7 @@ test('a large file begins anew, and who writes to it goes on there', async (t) =
   await output.rotate('a/b');
   output.with('a/b', (descriptor) => assert.ok(descriptor !== undefined));
   assert.equal((await stat(path)).mode & 0o777, 0o600);
-  // a daemon that inherited it
+  // A daemon that inherited the descriptor.
   const daemon = await open(path, 'a');
   t.after(() => daemon.close());
   await daemon.write('before\n');

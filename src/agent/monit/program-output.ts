@@ -9,8 +9,8 @@ const sizeLimit = 1024 ** 2;
 const tailLines = 10;
 
 /**
- * Keeps what the programs of services print, where monit throws it away: a file for each service in a folder
- * that only root enters. A process that such a program leaves behind goes on writing there.
+ * Keeps the output of the programs of services, which monit discards: one file per service, in a directory
+ * that only root can enter. A process that such a program leaves behind keeps writing there.
  */
 export class ProgramOutput {
   readonly #folder: string;
@@ -26,7 +26,8 @@ export class ProgramOutput {
   }
 
   /**
-   * Runs `start` with a descriptor to print to; without one where the disk is full, as a job matters more.
+   * Calls `start` with a descriptor for the output. Calls it without one if the file cannot be opened, for
+   * example on a full disk, because the job is more important.
    */
   with<T>(name: string, start: (descriptor: number | undefined) => T): T {
     const descriptor = this.#open(name);
@@ -37,7 +38,7 @@ export class ProgramOutput {
     }
   }
 
-  /** Begins anew with what is larger than 1 MiB, and keeps that as `.1`. What writes to it goes on. */
+  /** Copies a file that is larger than 1 MiB to `.1` and truncates it. Its writers keep their descriptors. */
   async rotate(name: string): Promise<void> {
     const path = this.pathOf(name);
     try {
@@ -45,13 +46,13 @@ export class ProgramOutput {
       await copyFile(path, `${path}.1`);
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return;
-      // what cannot be kept must not fill the disk further
+      // If the copy fails, the file is still truncated, so that it does not fill the disk.
       this.#log.error(`the output of '${name}' is not kept: ${errorText(error)}`);
     }
     await truncate(path);
   }
 
-  /** The last lines; empty where nothing was printed. */
+  /** Returns the last lines, or an empty text if nothing was printed. */
   async tail(name: string): Promise<string> {
     try {
       const { text } = await outputTail(this.pathOf(name));

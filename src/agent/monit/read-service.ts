@@ -5,10 +5,13 @@ import { findByPidFile } from './pid-file.ts';
 import type { KnownProcess, PidFileResult } from './pid-file.ts';
 import type { Probes } from './probes.ts';
 
-/** Whether a service is up: a process lives, a file is there. A host always counts as up; its rules say more. */
+/**
+ * The result of a check: a service is up if its process runs or its file exists. A host always counts as up;
+ * only its rules check it.
+ */
 export type ServiceReading = PidFileResult | { readonly live?: undefined; readonly problem?: undefined };
 
-/** Looks whether a service is up: it is if there is no problem. */
+/** Checks if a service is up: it is up if the result has no problem. */
 export async function readService(
   subject: MonitSubject,
   { table, probes }: { readonly table: ProcessTable; readonly probes: Probes },

@@ -11,12 +11,12 @@ export class RestartCount {
     this.#limits = limits;
   }
 
-  /** Notes a restart; of several in one cycle one counts, as monit makes no more. */
+  /** Records a restart. Several restarts in one cycle count as one, because monit restarts once per cycle. */
   recordRestart(): void {
     this.#isRestarted = true;
   }
 
-  /** Begins the next cycle and answers the actions of the limits that are reached. */
+  /** Begins the next cycle and returns the actions of the limits that are reached. */
   nextCycle(): readonly MonitAction[] {
     if (this.#limits.length === 0) return [];
     if (this.#isRestarted) this.#restarts++;

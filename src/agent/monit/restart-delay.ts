@@ -1,9 +1,9 @@
 const longestMilliseconds = 10_000;
 
 /**
- * How long to wait before the next start of a process that has been started `restarts` times without staying up
- * for half a minute: none, then 1, 2, 4, 8 and at most 10 s. monit tries at every cycle, 10 s in stemcells, and
- * never gives up; neither does this.
+ * Returns how long to wait, in milliseconds, before the next start of a process that has been started
+ * `restarts` times without staying up for half a minute: 0, then 1, 2, 4, 8 and at most 10 s. monit tries in
+ * every cycle, every 10 s on stemcells, and never gives up. This supervisor never gives up, either.
  */
 export function restartDelay(restarts: number): number {
   if (restarts === 0) return 0;

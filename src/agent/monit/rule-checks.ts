@@ -17,7 +17,7 @@ export interface RuleCheckPorts {
   readonly log: Log;
 }
 
-/** What monit calls a failed rule (monit: src/event.c, Event_Table). */
+/** monit's names of failed rules (monit: src/event.c, Event_Table). */
 export type RuleProblem =
   | 'Checksum changed'
   | 'Connection failed'
@@ -29,11 +29,11 @@ export type RuleProblem =
 interface RuleEntry {
   readonly rule: MonitRule;
   readonly state: RuleState;
-  /** What a test for changes saw last. */
+  /** The last value, for a test for changes. */
   lastValue: string | undefined;
 }
 
-/** The rules of one service, but for `does not exist`, which is about whether there is anything to check. */
+/** The rules of one service except `does not exist`, which decides if there is anything to check. */
 export class RuleChecks {
   readonly #name: string;
   readonly #subject: MonitService['subject'];
@@ -54,7 +54,7 @@ export class RuleChecks {
     return this.#checked.filter(({ state }) => state.isFailed).map(({ rule }) => problemOf(rule.test));
   }
 
-  /** Forgets what was seen, as after a restart. */
+  /** Forgets all earlier values, as after a restart. */
   reset(): void {
     for (const one of this.#checked) {
       one.state.reset();
@@ -64,8 +64,8 @@ export class RuleChecks {
   }
 
   /**
-   * Looks at every rule once and answers the actions that are due. `live` is the process of a check of a
-   * process.
+   * Evaluates every rule once and returns the actions that are due. `live` is the process, if the service is
+   * a process.
    */
   async evaluate(live: LiveProcess | undefined): Promise<readonly MonitAction[]> {
     const sample = await this.#takeSample(live);
@@ -155,7 +155,7 @@ const changeProblems = {
 
 type ResourceTest = Extract<MonitTest, { kind: 'resource' }>;
 
-/** Undefined where there is nothing to measure yet. */
+/** Returns undefined if there is nothing to measure yet. */
 function valueOf(
   { resource, unit }: ResourceTest,
   probes: Probes,
@@ -191,7 +191,8 @@ function valueOf(
   }
 }
 
-// one decimal counts, as with monit; what a division left beside it does not
+// Values are compared with one decimal, as in monit. The small constant compensates for rounding errors of a
+// division.
 const roundToTenth = (value: number): number => Math.floor(value * 10 + 1e-6);
 
 function compare(value: number, { operator, limit }: ResourceTest): boolean {

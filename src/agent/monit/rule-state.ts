@@ -1,15 +1,15 @@
 import type { MonitAction, MonitRate, MonitRule } from '../../bosh/monit/monit-service.ts';
 
-/** What a look at a rule's test says; `changed` and `unchanged` are of tests for changes. */
+/** The result of one test of a rule. `changed` and `unchanged` are results of tests for changes. */
 export type Finding = 'failed' | 'passed' | 'changed' | 'unchanged';
 
 const onceRate: MonitRate = { count: 1, cycles: 1 };
 const maxCycles = 64;
 
-/** How one rule has gone, cycle by cycle (monit: src/event.c, Event_post). */
+/** The history of one rule, cycle by cycle (monit: src/event.c, Event_post). */
 export class RuleState {
   readonly #rule: Pick<MonitRule, 'rate' | 'action' | 'recovery'>;
-  /** Newest first; true for failed. */
+  /** Newest first; true if the test failed. */
   #history: readonly boolean[] = [];
   #state: Finding | undefined;
 
@@ -17,14 +17,15 @@ export class RuleState {
     this.#rule = rule;
   }
 
-  /** True from the moment that its action was due until it has recovered. */
+  /** True from the moment when its action was due until it has recovered. */
   get isFailed(): boolean {
     return this.#state === 'failed' || this.#state === 'changed';
   }
 
   /**
-   * Notes what a cycle found and answers the action that is due now: in each cycle that fails once the rate
-   * is reached, and the one of the recovery once. Nothing passes before something has failed.
+   * Records the finding of a cycle and returns the action that is due. The action is due in each cycle that
+   * fails once the rate is reached; the action of the recovery is due once. Recovery is reported only after a
+   * failure.
    */
   record(finding: Finding): MonitAction | undefined {
     const hasFailed = finding === 'failed' || finding === 'changed';
@@ -45,7 +46,7 @@ export class RuleState {
     return this.#history.slice(0, cycles).filter((one) => one === hasFailed).length >= count;
   }
 
-  /** Forgets all, as after a restart: the cycles count anew. */
+  /** Forgets the history, as after a restart, so that the cycles are counted from 0. */
   reset(): void {
     this.#history = [];
     this.#state = undefined;

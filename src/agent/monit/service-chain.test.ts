@@ -74,7 +74,7 @@ test('the monit command acts on what depends on a service, too, and what it stop
   assert.equal(machine.traced(), 'stop check, stop web');
   assert.equal(states(chain), 'db running, web unmonitored, check unmonitored');
 
-  // an agent that comes back
+  // A restarted agent.
   await chain.unmonitor();
   const next = machine.chain(three);
   next.resume();

@@ -4,15 +4,15 @@ import { describeExit } from '../process/program.ts';
 import type { SupervisedService } from './supervised-service.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
 
-/** What `monit` can be asked to do with a service. */
+/** The actions of the `monit` command. */
 export type ServiceAction = 'start' | 'stop' | 'restart' | 'monitor' | 'unmonitor';
 
 const pollMilliseconds = 1000;
-// what stemcells set (bosh-linux-stemcell-builder: stages/bosh_monit)
+// The cycle of stemcells (bosh-linux-stemcell-builder: stages/bosh_monit).
 const cycleMilliseconds = 10_000;
 
 interface Request {
-  /** Undefined: all of the chain. */
+  /** Undefined for all services of the group. */
   readonly service: SupervisedService | undefined;
   readonly action: ServiceAction;
 }
@@ -23,9 +23,8 @@ interface Loop {
 }
 
 /**
- * Services that depend on each other, in the order in which they start. One thing is done at a time, as by
- * monit: what is asked for, a look whether each is up (every second), its rules (every cycle). Other chains
- * go on meanwhile.
+ * Services that depend on each other, in start order. The group runs one task at a time, as monit does:
+ * requested actions, liveness checks (every second) and rules (every cycle). Groups run in parallel.
  */
 export class DependencyGroup {
   readonly services: readonly SupervisedService[];
@@ -41,14 +40,17 @@ export class DependencyGroup {
     this.#ports = ports;
   }
 
-  /** Starts every service that is not up, and watches all. */
+  /** Starts every service that is not up, and monitors all. */
   start(): void {
     for (const service of this.services) service.monitor();
     this.#requests.push({ service: undefined, action: 'start' });
     this.wake();
   }
 
-  /** Watches again what was watched before the agent ended: what is down is started. */
+  /**
+   * Monitors the services again that were monitored before the agent ended. A service that is down is
+   * started.
+   */
   resume(): void {
     const watched = this.services.filter(
       ({ definition, isLeftAlone }) => definition.mode !== 'manual' && !isLeftAlone,
@@ -57,7 +59,10 @@ export class DependencyGroup {
     this.wake();
   }
 
-  /** Has an action done as soon as what goes on has ended; false where one waits for that service already. */
+  /**
+   * Queues an action, which runs when the current task has ended. Returns false if another action for the
+   * service is queued already or if the group is stopping.
+   */
   request(service: SupervisedService, action: ServiceAction): boolean {
     if (this.#isStopping || this.#requests.some((one) => one.service === service)) return false;
     this.#requests.push({ service, action });
@@ -65,7 +70,7 @@ export class DependencyGroup {
     return true;
   }
 
-  /** The action that waits for a service. */
+  /** Returns the action that is queued for a service. */
   pending(service: SupervisedService): ServiceAction | undefined {
     const waiting =
       this.#requests.find((one) => one.service === service) ??
@@ -73,7 +78,7 @@ export class DependencyGroup {
     return waiting?.action;
   }
 
-  /** Ends watching; the services themselves are left alone. */
+  /** Stops monitoring. Does not change the services. */
   async unmonitor(): Promise<void> {
     this.#requests.length = 0;
     this.#loop?.cancel.abort();
@@ -82,7 +87,7 @@ export class DependencyGroup {
     for (const service of this.services) service.unmonitor();
   }
 
-  /** Stops those services for good, the last to start first; throws what went wrong once all were tried. */
+  /** Stops these services in reverse start order. Tries all of them, then throws the first error. */
   async stop(services = this.services): Promise<void> {
     this.#isStopping = true;
     const failures: unknown[] = [];
@@ -104,7 +109,7 @@ export class DependencyGroup {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    // #loop is set before it can end
+    // Yield, so that #loop is set before this function can end.
     await Promise.resolve();
     while (!signal.aborted) {
       const [request] = this.#requests;
@@ -125,7 +130,7 @@ export class DependencyGroup {
     this.#loop = undefined;
   }
 
-  // a supervisor outlives whatever went wrong; the state says so until the next look succeeds
+  // Errors must not end the supervisor. The state shows them until the next check succeeds.
   async catchErrors(service: SupervisedService, work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -161,7 +166,7 @@ export class DependencyGroup {
       await this.runAction(service, { kind: 'restart' }, signal);
   }
 
-  /** An action may end the watching, and with it what the others are for. */
+  /** An action may unmonitor the service. The remaining actions are skipped then. */
   async #actAll(
     service: SupervisedService,
     actions: readonly MonitAction[],
@@ -177,7 +182,7 @@ export class DependencyGroup {
     this.#nextCycle.set(service, this.#ports.clock.now() + cycleMilliseconds * service.definition.every);
   }
 
-  /** Does what a rule asks for. */
+  /** Runs the action of a rule. */
   async runAction(service: SupervisedService, action: MonitAction, signal: AbortSignal): Promise<void> {
     const { definition } = service;
     if (action.kind === 'alert') return;
@@ -197,8 +202,8 @@ export class DependencyGroup {
   }
 
   /**
-   * Does an action with what it means for services that depend on this one (monit: src/control.c,
-   * control_service).
+   * Applies an action to a service, and what it implies to the services that depend on it (monit:
+   * src/control.c, control_service).
    */
   async applyAction(service: SupervisedService, action: ServiceAction, signal: AbortSignal): Promise<void> {
     const dependants = this.#dependantsOf(service);
@@ -238,10 +243,7 @@ export class DependencyGroup {
     }
   }
 
-  /**
-   * Starts services, and before each what it depends on; one that fails does not keep the next from being
-   * tried.
-   */
+  /** Starts services, and before each its dependencies. If one fails, the next one is still started. */
   async startAll(services: readonly SupervisedService[], signal: AbortSignal): Promise<void> {
     const wanted = new Set(services.flatMap((service) => [...this.#dependenciesOf(service), service]));
     for (const service of wanted) {
@@ -255,7 +257,7 @@ export class DependencyGroup {
     }
   }
 
-  /** All that depend on a service, directly or not, in start order. */
+  /** Returns the services that depend on a service, directly or indirectly, in start order. */
   #dependantsOf({ definition }: SupervisedService): readonly SupervisedService[] {
     const names = new Set([definition.name]);
     const found = this.services.filter((other) => {
@@ -266,7 +268,7 @@ export class DependencyGroup {
     return found;
   }
 
-  /** All that a service depends on, directly or not, in start order. */
+  /** Returns the services that a service depends on, directly or indirectly, in start order. */
   #dependenciesOf({ definition }: SupervisedService): readonly SupervisedService[] {
     const names = new Set(definition.dependsOn);
     const found = this.services.toReversed().filter((other) => {
@@ -278,7 +280,10 @@ export class DependencyGroup {
   }
 }
 
-/** Looked at every second, and not only once in a cycle: a look at a pidfile costs little. */
+/**
+ * Returns true if the service is checked every second and not only once per cycle. A check of a pidfile is
+ * cheap.
+ */
 function isPolledEverySecond({ definition, existence }: SupervisedService): boolean {
   return definition.subject.kind === 'pidfile' && definition.every === 1 && existence === undefined;
 }

@@ -14,13 +14,13 @@ import { TestVm } from '../testing/test-vm.ts';
 interface Scene {
   readonly client: AgentClient;
   readonly pidOf: (name: 'one' | 'two') => Promise<number>;
-  /** How often the start program ran. */
+  /** Returns how often the start program has run. */
   readonly starts: () => Promise<number>;
 }
 
 /**
- * A job whose program begins two daemons of root, the second a while after the first, with pidfiles of root in a folder of a
- * job user. `second` is what the monit file says of the second one beside its pidfile.
+ * A job whose program starts two daemons of root, the second a while after the first, with pidfiles of root
+ * in a directory of a job user. `second` returns the clauses of the second check, besides its pidfile.
  */
 async function scene(t: TestContext, second: (start: string) => string): Promise<Scene> {
   const vm = await TestVm.create();

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { ProgramExit, StartedProgram } from '../process/program.ts';
 
-/** monit looks once a second whether what a start program begins is up. */
+/** monit checks once a second if a start program has brought its service up. */
 const afterExitMilliseconds = 1000;
 
 /** One run of a start program. */
@@ -16,12 +16,14 @@ export class StartRun {
     void program.exit.then((exit) => (this.#end = { exit, at: clock.now() }));
   }
 
-  /** Undefined while it runs. */
+  /** Undefined while the program runs. */
   get exit(): ProgramExit | undefined {
     return this.#end?.exit;
   }
 
-  /** Until when it may still bring up a service that has so long for it. */
+  /**
+   * Returns until when this run may bring up a service with this timeout, in milliseconds since the epoch.
+   */
   deadline(timeoutMilliseconds: number): number {
     const late = this.#startedAt + timeoutMilliseconds;
     return this.#end === undefined ? late : Math.min(late, this.#end.at + afterExitMilliseconds);

@@ -26,7 +26,7 @@ interface Bench {
   readonly pidFile: string;
   readonly folder: string;
   readonly lines: readonly string[];
-  /** Every program that was started, in order. */
+  /** Every program that has been started, in order. */
   readonly started: readonly StartedProgram[];
   readonly supervise: (
     start: string,
@@ -91,9 +91,9 @@ test('a start program that becomes the process itself is not ended by its timeou
   await runs(process);
   const live = await process.find();
   assert.equal(live?.name, 'sleep');
-  // monit's own file mode mask
+  // monit's umask applies.
   assert.equal((await stat(pidFile)).mode & 0o777, 0o600);
-  // started later with the same timeout: when this one's is over, so is the other's
+  // This one starts later with the same timeout. When its timeout has passed, the other's has, too.
   supervise('exec sleep 1000', undefined, 1, 'later').watch();
   await eventually('the later timeout', async () =>
     lines.some((line) => line.includes("'later': did not come up: its start program still runs"))

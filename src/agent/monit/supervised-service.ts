@@ -18,27 +18,26 @@ import { RuleState } from './rule-state.ts';
 import { StartRun } from './start-run.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
 
-/** What monit calls what is wrong with a service (monit: src/event.c, Event_Table). */
+/** monit's names of the problems of a service (monit: src/event.c, Event_Table). */
 export type ServiceProblem = RuleProblem | 'Does not exist' | 'Execution failed';
 
 const pollMilliseconds = 100;
-/** What a stop program has when its process is gone; monit looks for that once a second. */
+/** How long a stop program may still run after its process has ended. monit checks that once a second. */
 const stopProgramMilliseconds = 5000;
 const killWaitMilliseconds = 5000;
 const startGraceMs = 2000;
 const defaultStopSeconds = 30;
-// after this long without an end a process counts as steady and its next restart is immediate again
+// A process that has run this long counts as steady, and its next restart is immediate again.
 const steadyMilliseconds = 30_000;
 
 /**
- * One service of a monit file: how it is, and how it is started and stopped. Who decides that is
- * DependencyGroup.
+ * One service of a monit file: its state, and how it is started and stopped. DependencyGroup decides when.
  */
 export class SupervisedService {
   readonly definition: MonitService;
   readonly checks: RuleChecks;
   readonly restarts: RestartCount;
-  /** Of its own `if does not exist`; without one a service that does not exist is restarted. */
+  /** The state of its own rule `if does not exist`. Without such a rule a missing service is restarted. */
   readonly existence: RuleState | undefined;
   readonly #ports: SupervisionPorts;
   readonly #others: () => readonly SupervisedService[];
@@ -53,7 +52,7 @@ export class SupervisedService {
   #startedAt = 0;
   #nextStartAt = 0;
 
-  /** `others` are those whose start program begins this service, too. */
+  /** `others` returns the services whose start program starts this service as well. */
   constructor(
     definition: MonitService,
     ports: SupervisionPorts,
@@ -74,7 +73,10 @@ export class SupervisedService {
     return this.#isMonitored;
   }
 
-  /** True where `monit stop` or `unmonitor` was the last word: an agent that comes back leaves it so. */
+  /**
+   * True if the last action was `monit stop` or `unmonitor`. A restarted agent does not start the service
+   * then.
+   */
   get isLeftAlone(): boolean {
     return this.#record.isLeftAlone === true;
   }
@@ -89,12 +91,12 @@ export class SupervisedService {
     return [...this.#problems, ...this.checks.problems];
   }
 
-  /** The living process of a check of a process, whether it is watched or not. */
+  /** Returns the running process of a service that is a process, whether it is monitored or not. */
   async find(): Promise<LiveProcess | undefined> {
     return (await this.read()).live;
   }
 
-  /** Looks whether the service is up: it is if there is no problem. */
+  /** Checks if the service is up: it is up if the result has no problem. */
   read(): Promise<ServiceReading> {
     return readService(this.definition.subject, this.#ports, {
       known: this.#record.known,
@@ -102,12 +104,12 @@ export class SupervisedService {
     });
   }
 
-  /** Has it watched from now on. */
+  /** Monitors the service from now on. */
   monitor(): void {
     this.#isMonitored = true;
   }
 
-  /** Ends watching; the service itself is left alone. */
+  /** Stops monitoring. Does not change the service. */
   unmonitor(): void {
     this.#isMonitored = false;
     this.#isSeen = false;
@@ -123,17 +125,17 @@ export class SupervisedService {
     this.existence?.reset();
   }
 
-  /** Keeps over a restart of the agent that it is to be left alone, or that it is not. */
+  /** Records whether the user stopped the service. The record survives a restart of the agent. */
   async setUserStopped(isUserStopped: boolean): Promise<void> {
     if (this.isLeftAlone !== isUserStopped) await this.#remember({ isLeftAlone: isUserStopped || undefined });
   }
 
-  /** False while the pause between two starts lasts. */
+  /** Returns false during the delay between two starts. */
   isStartAllowed(): boolean {
     return this.#ports.clock.now() >= this.#nextStartAt;
   }
 
-  /** Notes that it was found up, as this process where it is one. */
+  /** Records that the service is up, and its process if it has one. */
   async markUp(live: LiveProcess | undefined): Promise<void> {
     const { known } = this.#record;
     const isNew = live !== undefined && (known?.pid !== live.pid || known.startTicks !== live.startTicks);
@@ -148,7 +150,8 @@ export class SupervisedService {
   }
 
   /**
-   * Notes that it was found down; where a start follows that decides how it is, if it was never up before.
+   * Records that the service is down. If it was never up and a start follows, that start decides about its
+   * state.
    */
   async markDown(problem: string, isStarted: boolean): Promise<void> {
     this.#isSeen ||= !isStarted;
@@ -157,16 +160,16 @@ export class SupervisedService {
       const pid = this.#record.known?.pid;
       this.#ports.log.error(`${this.label}: ${pid === undefined ? problem : `pid ${pid} has ended`}`);
     }
-    // its number may come back to the very process that is started next
+    // The pid may be reused by the very process that is started next.
     if (this.#record.known !== undefined) await this.#remember({ known: undefined });
   }
 
-  /** How the last start program that ended did so, where that is known: one may run again meanwhile. */
+  /** The exit of the last start program that ended, if it is known. Another one may be running. */
   get lastExit(): string | undefined {
     return this.#lastExit === undefined ? undefined : describeExit(this.#lastExit);
   }
 
-  /** Notes that an action on it went wrong. */
+  /** Records that an action on the service failed. */
   markFailed(cause: string): void {
     this.#problems.add('Execution failed');
     this.#ports.log.error(`${this.label}: ${cause}`);
@@ -179,13 +182,15 @@ export class SupervisedService {
   }
 
   /**
-   * Runs its start program and waits until it is up or the program's timeout is over; `signal` ends the wait.
+   * Runs the start program and waits until the service is up or the program's timeout has passed. `signal`
+   * ends the wait.
    */
   async start(signal: AbortSignal): Promise<void> {
     const { start, subject } = this.definition;
     if (start === undefined) return this.recordAttempt();
     if (await this.#comesUpByOther(start, signal)) return;
-    // a start program that neither ended nor brought up its process must not do so beside the next one
+    // If the previous start program is still running, kill it: it must not bring up its process beside the
+    // next one.
     this.#starter?.program.signal('SIGKILL');
     this.#ports.log.info(`${this.label}: starting`);
     this.recordAttempt();
@@ -211,26 +216,30 @@ export class SupervisedService {
   }
 
   /**
-   * Stops it: its stop program, then, when the program's timeout is over, SIGKILL for the process. A process
-   * without a stop program gets SIGTERM first. Throws AGENT_JOB_FAILED when it still lives.
+   * Stops the service: runs its stop program, or sends SIGTERM if it has none. Sends SIGKILL to the process
+   * if it is still running after the program's timeout. Throws AGENT_JOB_FAILED if it is still running after
+   * that.
    */
   async stop(): Promise<void> {
     if (isProcess(this.definition)) {
       const live = await this.#findAfterPendingStart();
       if (live !== undefined) await this.#end(live);
     } else await this.#runStopProgram();
-    // what its pidfile names from now on was not started here
+    // A process that the pidfile names from now on was not started here.
     const { known, mark } = this.#record;
     if (known !== undefined || mark !== undefined)
       await this.#remember({ known: undefined, mark: undefined });
   }
 
-  /** Of its own start program and of those that begin it, too. */
+  /** The marks of its own start program and of the other start programs that start it. */
   get #marks(): readonly string[] {
     return [this, ...this.#others()].flatMap((one) => one.#record.mark ?? []);
   }
 
-  /** True where a run of the same start program that another service began brings it up, or where the wait was ended. */
+  /**
+   * Waits for a run of the same start program that another service started. Returns true if that run brings
+   * the service up or if `signal` aborts.
+   */
   async #comesUpByOther(start: MonitProgram, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#ports;
     const runs = this.#others()
@@ -252,10 +261,10 @@ export class SupervisedService {
   }
 
   async #mark(): Promise<string> {
-    // one mark until a stop: what an earlier start began may be slow to write its pidfile
+    // Keep the mark until stop: a process of an earlier start may write its pidfile late.
     const mark = this.#record.mark ?? this.#ports.newMark();
     await this.#remember({ mark }).catch((error: unknown) => {
-      // a full disk must not keep a job from running; only a restart of the agent would miss this
+      // A full disk must not keep a job from running. Only a restarted agent would need the mark.
       this.#ports.log.error(`${this.label}: its start is not recorded: ${errorText(error)}`);
     });
     return mark;
@@ -265,7 +274,7 @@ export class SupervisedService {
     const program = this.#ports.launch(this.definition, start, 'Started', mark);
     const starter = new StartRun(program, this.#ports.clock);
     void program.exit.then((exit) => {
-      // of another one that is killed, how the program itself ended tells more
+      // Ignore the exit of a program that was killed and replaced: the exit of the current one says more.
       if (this.#starter === starter) this.#lastExit = exit;
     });
     this.#starter = starter;
@@ -282,7 +291,7 @@ export class SupervisedService {
     if (await waitUntilGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
       return this.#waitForStopProgram(program);
     if (!isOwn) {
-      // any user can have a process whose command line matches
+      // Any user can have a process whose command line matches.
       const cause = 'its start program did not begin it, so it is not killed';
       throw new ProductError('AGENT_JOB_FAILED', `${this.label} (pid ${live.pid}) did not end: ${cause}`);
     }
@@ -292,7 +301,10 @@ export class SupervisedService {
     throw new ProductError('AGENT_JOB_FAILED', `${this.label} (pid ${live.pid}) lives on after SIGKILL`);
   }
 
-  /** Many a stop program removes the pidfile last: a start beside it would lose the new one. */
+  /**
+   * Waits for the stop program. Many stop programs remove the pidfile at their end, and would remove the
+   * pidfile of a start at the same time.
+   */
   async #waitForStopProgram(program: StartedProgram | undefined): Promise<void> {
     if (program === undefined) return;
     const ended = new AbortController();
@@ -317,8 +329,8 @@ export class SupervisedService {
   }
 
   /**
-   * The living process; a start that was under way, or that outlived its timeout, is ended or waited for
-   * first, so that nothing comes up later.
+   * Returns the running process. First ends or waits for a start that is still running, or that outlived its
+   * timeout, so that nothing comes up later.
    */
   async #findAfterPendingStart(): Promise<LiveProcess | undefined> {
     const live = await this.find();

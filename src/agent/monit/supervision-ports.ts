@@ -3,7 +3,7 @@ import type { StartedProgram } from '../process/program.ts';
 import type { SupervisionRecord } from './identity-file.ts';
 import type { RuleCheckPorts } from './rule-checks.ts';
 
-/** What supervised services touch of the machine. */
+/** The parts of the machine that supervised services use. */
 export interface SupervisionPorts extends RuleCheckPorts {
   /** Starts a program of a service in a session of its own. */
   readonly launch: (
@@ -12,9 +12,9 @@ export interface SupervisionPorts extends RuleCheckPorts {
     event: string,
     mark?: string,
   ) => StartedProgram;
-  /** Keeps what its programs print from growing without end. */
+  /** Limits the size of the output of its programs. */
   readonly rotate: (name: string) => Promise<void>;
   readonly newMark: () => string;
-  /** Keeps what is known of a service over a restart of the agent. */
+  /** Stores the record of a service for a restart of the agent. */
   readonly remember: (name: string, record: SupervisionRecord) => Promise<void>;
 }

@@ -3,7 +3,10 @@ import type { ProcessIdentity, ProcessTable } from './process-table.ts';
 
 const pollMilliseconds = 100;
 
-/** True as soon as that very process is gone, false when it still lives after `milliseconds`. */
+/**
+ * Waits until a process has ended. Returns true when it has, or false if it still runs after `milliseconds`.
+ * Another process with the same pid counts as ended.
+ */
 export async function waitUntilGone(
   ports: { readonly table: ProcessTable; readonly clock: Clock },
   identity: ProcessIdentity,

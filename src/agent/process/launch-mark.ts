@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * A random number that a program gets as the soft limit of its time as a real-time process (RLIMIT_RTTIME, in
- * microseconds: more than 30,000 years). All that it begins inherits the limit, through exec, setsid, an emptied
- * environment and the end of its parents, and only root can change it on a process of root.
+ * Returns a random number that a start program gets as its soft limit RLIMIT_RTTIME (real-time CPU time in
+ * microseconds: more than 30,000 years). Its descendants inherit the limit, even after exec, setsid, a
+ * cleared environment or the end of their parents. Only root can change the limit of a process of root. So
+ * the agent recognises them by it.
  */
 export function newLaunchMark(): string {
   return String(2n ** 60n + (randomBytes(8).readBigUInt64BE() >> 4n));
 }
 
-/** Reads the mark from /proc/<pid>/limits; undefined where the process has none. */
+/** Reads the mark from /proc/<pid>/limits. Returns undefined if the process has none. */
 export function launchMarkOf(limits: string): string | undefined {
   return /^Max realtime timeout +([0-9]+) /m.exec(limits)?.[1];
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { pageKilobytes, parsePageSize } from './page-size.ts';
 
-/** An auxiliary vector with these entries, as the kernel writes it for a program of 64 bits. */
+/** Returns an auxiliary vector with these entries, in the kernel's format for a 64-bit program. */
 const vector = (...entries: readonly (readonly [type: number, value: number])[]): Buffer =>
   Buffer.from(BigUint64Array.from(entries.flat().map(BigInt)).buffer);
 

@@ -13,7 +13,7 @@ const goneCodes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL']);
 /** The process table of /proc. */
 export const procProcessTable: ProcessTable = {
   async find(pid) {
-    // held open it stays the folder of this process, even when its number is used again meanwhile
+    // An open handle to /proc/PID stays bound to this process even if the pid is reused.
     const folder = await ifProcessExists(open(`/proc/${pid}`, 'r'));
     if (folder === undefined) return undefined;
     try {
@@ -117,7 +117,7 @@ const readProcLink = (path: string): Promise<string | undefined> => ifProcessExi
 const listProc = async (path: string): Promise<readonly string[]> =>
   (await ifProcessExists(readdir(path))) ?? [];
 
-// a process may end, or belong to another user, at any moment of the reading
+// A process may end while it is read, or may belong to another user.
 async function ifProcessExists<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

@@ -9,7 +9,7 @@ export interface ProcStat {
   readonly residentPages: number;
 }
 
-/** Reads /proc/<pid>/stat; the name in parentheses may hold anything, even parentheses and spaces. */
+/** Reads /proc/<pid>/stat. The name in parentheses may contain any text, even parentheses and blanks. */
 export function parseProcStat(text: string): ProcStat | undefined {
   const open = text.indexOf('(');
   const close = text.lastIndexOf(')');

@@ -1,16 +1,16 @@
-/** Which process a number meant when it was seen: a pid is used again, a pid with its start time is not. */
+/** Identifies a process. A pid can be reused; a pid together with its start time cannot. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** Start time in clock ticks since the machine's boot (proc(5), stat field 22). */
   readonly startTicks: number;
 }
 
-/** A process that lives (a zombie does not). */
+/** A running process; a zombie is not one. */
 export interface LiveProcess extends ProcessIdentity {
   readonly name: string;
   /** The real and the saved user id: another process of one of them may signal this one (kill(2)). */
   readonly userIds: readonly number[];
-  /** The mark of the program that began it, or what began that; undefined where none had one. */
+  /** The launch mark of the process, inherited from the program that started it. Undefined if it has none. */
   readonly mark: string | undefined;
   /** When it started, in milliseconds since the epoch. */
   readonly startedAt: number;
@@ -19,10 +19,10 @@ export interface LiveProcess extends ProcessIdentity {
   readonly cpuSeconds: number;
 }
 
-/** One process among all. */
+/** One process of the list of all processes. */
 export interface ProcessUsage extends ProcessIdentity {
   readonly parentPid: number;
-  /** The pid of the process that began its session (setsid(2)). */
+  /** The pid of the process that created its session (setsid(2)). */
   readonly sessionId: number;
   readonly memoryKilobytes: number;
   readonly cpuSeconds: number;
@@ -31,15 +31,15 @@ export interface ProcessUsage extends ProcessIdentity {
 /** The processes of this machine. */
 export interface ProcessTable {
   find(pid: number): Promise<LiveProcess | undefined>;
-  /** All that live, this program among them. */
+  /** Returns all running processes, this program included. */
   list(): Promise<readonly ProcessUsage[]>;
   /**
-   * The pids of processes whose command line, its arguments joined by blanks, matches; not this program's
-   * own.
+   * Returns the pids of the processes whose command line, with its arguments joined by blanks, matches. Does
+   * not return this program's own pid.
    */
   matching(pattern: RegExp): Promise<readonly number[]>;
-  /** Sends a signal to one process, if it is still the one meant; answers whether it was. */
+  /** Sends a signal to a process unless its pid has been reused. Returns true if the signal was sent. */
   signal(identity: ProcessIdentity, name: NodeJS.Signals): Promise<boolean>;
-  /** Processes that hold something at or below a directory: what they are and what they hold. */
+  /** Returns the processes that use something at or below a directory, with the path that they use. */
   openHandlesBelow(directory: string): Promise<readonly string[]>;
 }

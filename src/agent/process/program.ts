@@ -1,21 +1,21 @@
-/** What to run. `file` and `arguments` are passed on as they are; no shell splits or expands them. */
+/** A program to run. `file` and `arguments` are passed unchanged; no shell splits or expands them. */
 export interface ProgramRequest {
   readonly file: string;
   readonly arguments: readonly string[];
   /** The whole environment of the program. */
   readonly environment: Readonly<Record<string, string>>;
   readonly directory?: string;
-  /** Open file descriptors; /dev/null where absent. */
+  /** Open file descriptors; /dev/null if absent. */
   readonly stdout?: number;
   readonly stderr?: number;
   readonly userId?: number;
   readonly groupId?: number;
   readonly umask?: number;
-  /** Marks the program and all that it begins (LiveProcess.mark); see newLaunchMark. */
+  /** The launch mark of the program and its descendants (LiveProcess.mark); see newLaunchMark. */
   readonly mark?: string;
 }
 
-/** How a program ended; `failure` says why it could not even begin. */
+/** How a program ended. `failure` is the reason if it could not be started. */
 export interface ProgramExit {
   readonly code: number | undefined;
   readonly signal: string | undefined;
@@ -25,7 +25,7 @@ export interface ProgramExit {
 /** A program that runs in a session of its own, so that it outlives the agent. */
 export interface StartedProgram {
   readonly exit: Promise<ProgramExit>;
-  /** Signals the program and what it left in its process group; does nothing once the program has ended. */
+  /** Sends a signal to the program's process group. Does nothing after the program has ended. */
   signal(name: 'SIGTERM' | 'SIGKILL'): void;
 }
 
@@ -34,7 +34,7 @@ export interface Programs {
   start(request: ProgramRequest): StartedProgram;
 }
 
-/** "exited with 3", "was ended by SIGKILL", or why it did not start. */
+/** Returns "exited with 3", "was ended by SIGKILL", or why the program did not start. */
 export function describeExit(exit: ProgramExit): string {
   if (exit.failure !== undefined) return `could not be started: ${exit.failure}`;
   return exit.signal === undefined ? `exited with ${exit.code}` : `was ended by ${exit.signal}`;

@@ -4,8 +4,8 @@ import type { ProgramExit, ProgramRequest, Programs } from './program.ts';
 const graceMilliseconds = 10_000;
 
 /**
- * Runs a program to its end. When `signal` aborts, its process group gets SIGTERM and, ten seconds later,
- * SIGKILL; the answer still is how it ended.
+ * Runs a program to its end and returns how it ended. When `signal` aborts, its process group gets SIGTERM
+ * and, ten seconds later, SIGKILL.
  */
 export async function runProgram(
   ports: { readonly programs: Programs; readonly clock: Clock },

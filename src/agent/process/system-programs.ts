@@ -3,15 +3,16 @@ import type { ChildProcess } from 'node:child_process';
 import { errorCode, errorText } from '../file/error-code.ts';
 import type { ProgramExit, ProgramRequest, Programs, StartedProgram } from './program.ts';
 
-/** Programs as processes of this machine. */
+/** Starts programs as processes of this machine. */
 export const systemPrograms: Programs = {
   start: (request) => watch(spawnProgram(request)),
 };
 
-// the mask is the whole process's: set around spawn, it would fall on files that other work makes meanwhile
+// The umask belongs to the whole process. If it were set around spawn, it would also apply to files that are
+// created concurrently.
 const umaskScript = 'umask "$1"; shift; exec "$@"';
 
-/** The request's command as one that sets the mask and the mark before it becomes the program. */
+/** Returns a command that sets the umask and the mark and then executes the program. */
 function buildCommand({
   file,
   arguments: list,

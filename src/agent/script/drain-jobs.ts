@@ -13,9 +13,10 @@ import type { PendingScript } from './run-in-parallel.ts';
 const answerLimit = 4096;
 
 /**
- * Runs the drain scripts of all jobs side by side. A script prints the seconds to wait, which are waited here, so
- * that the drain as a whole answers 0. After a negative answer (dynamic drain) the script is asked again once
- * they are over, as often as it answers so. Any other answer, or an exit other than 0, fails the drain.
+ * Runs the drain scripts of all jobs in parallel. A script prints the seconds to wait, and this function
+ * waits, so that the action `drain` returns 0. Dynamic drain: if a script prints a negative number, waits and
+ * runs it again, until it prints another number. Any other output, or an exit status other than 0, fails the
+ * drain.
  */
 export async function drainJobs(
   ports: ScriptPorts & { readonly log: Log },

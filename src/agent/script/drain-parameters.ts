@@ -1,13 +1,13 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { ApplySpec } from '../spec/apply-spec.ts';
 
-/** What a drain script is told (bosh-agent: agent/script/drain/script_params.go). */
+/** The arguments and the environment of a drain script (bosh-agent: agent/script/drain/script_params.go). */
 export interface DrainParameters {
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** The parameters for a drain of type `shutdown` or `update`; `update` needs the new spec. */
+/** Returns the parameters for a drain of type `shutdown` or `update`. `update` needs the new spec. */
 export function drainParameters(
   type: string,
   current: ApplySpec,
@@ -31,7 +31,7 @@ export function drainParameters(
 }
 
 /**
- * What a script is told that is asked again (bosh-agent: agent/script/drain/script_params.go,
+ * Returns the parameters for a script that is run again (bosh-agent: agent/script/drain/script_params.go,
  * NewStatusParams).
  */
 export function dynamicDrainParameters({ environment }: DrainParameters): DrainParameters {

@@ -8,7 +8,7 @@ import { errorCode } from '../file/error-code.ts';
 import type { ProgramExit, Programs } from '../process/program.ts';
 import { runProgram } from '../process/run-program.ts';
 
-// the four system folders, whatever the agent's own PATH is (bosh-agent: agent/script/pathenv)
+// The four system directories, independent of the agent's own PATH (bosh-agent: agent/script/pathenv).
 export const scriptPath = '/usr/sbin:/usr/bin:/sbin:/bin';
 
 export interface ScriptPorts {
@@ -23,12 +23,12 @@ export interface JobScriptRequest {
   readonly name: string;
   readonly arguments?: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Open files for the output instead of the logs. */
+  /** Open files for the output, instead of the log files. */
   readonly stdout?: FileHandle;
   readonly stderr?: FileHandle;
 }
 
-/** True when the job has such a script. */
+/** Returns true if the job has the script. */
 export async function hasScript(job: string, name: string, directories: Directories): Promise<boolean> {
   try {
     return (await stat(scriptFile(job, name, directories))).isFile();
@@ -38,7 +38,7 @@ export async function hasScript(job: string, name: string, directories: Director
   }
 }
 
-/** Runs a job's script; its output is appended to sys/log/<job>/<script>.{stdout,stderr}.log. */
+/** Runs a job's script. Appends its output to sys/log/<job>/<script>.{stdout,stderr}.log. */
 export async function runJobScript(
   ports: ScriptPorts,
   request: JobScriptRequest,
@@ -46,7 +46,7 @@ export async function runJobScript(
 ): Promise<ProgramExit> {
   await using logs = await DirectoryHandle.open(ports.directories.log);
   await logs.makeDirectory(request.job, 0o750);
-  // job users can write here
+  // Job users can write to this directory.
   await using log = await logs.directory(request.job);
   const { name } = request;
   await using stdout =

@@ -2,15 +2,15 @@ import { ProductError } from '../../errors/product-error.ts';
 import { errorText } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 
-/** A script of one job; it throws when it failed. */
+/** The run of a script of one job. It rejects if the script failed. */
 export interface PendingScript {
   readonly job: string;
   readonly run: () => Promise<void>;
 }
 
 /**
- * Runs the scripts of all jobs side by side and waits for every one; AGENT_SCRIPT_FAILED names the jobs that
- * failed in upstream's words (bosh-agent: agent/script/parallel_script.go).
+ * Runs the scripts of all jobs in parallel and waits for all of them. Throws AGENT_SCRIPT_FAILED with the
+ * jobs that failed, in upstream's wording (bosh-agent: agent/script/parallel_script.go).
  */
 export async function runInParallel(
   name: string,

@@ -21,7 +21,7 @@ export interface RunScriptsPorts extends ScriptPorts {
   readonly log: Log;
 }
 
-/** Runs one script of every job that has it, side by side; no job having it is success. */
+/** Runs a script of every job that has it, in parallel. Succeeds if no job has it. */
 export async function runScripts(
   ports: RunScriptsPorts,
   request: ScriptsRequest,

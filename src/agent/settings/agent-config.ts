@@ -2,9 +2,9 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isObject } from './json.ts';
 
 /**
- * The paths of the settings files that agent.json names, in order (bosh-agent:
- * infrastructure/settings_source_factory.go). Only sources of type File are known; another type, or none, is
- * AGENT_SETTINGS_INVALID.
+ * Returns the paths of the settings files in agent.json, in order (bosh-agent:
+ * infrastructure/settings_source_factory.go). Throws AGENT_SETTINGS_INVALID if there is no source or if one
+ * is not of type File.
  */
 export function parseSettingsPaths(text: string, source: string): readonly string[] {
   const sources = sourcesOf(text, source);

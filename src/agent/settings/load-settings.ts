@@ -7,8 +7,8 @@ import { parseSettings } from './settings.ts';
 import type { Settings } from './settings.ts';
 
 /**
- * The settings from the first source of agent.json (`configPath`) that is there; they are kept in
- * bosh/settings.json, mode 0600, which serves when every source is gone (bosh-agent: settings/service.go).
+ * Loads the settings from the first existing source of agent.json (`configPath`), and keeps a copy in
+ * bosh/settings.json, mode 0600. If no source exists, loads that copy (bosh-agent: settings/service.go).
  */
 export async function loadSettings(configPath: string, directories: Directories): Promise<Settings> {
   const config = await readFileIfPresent(configPath);

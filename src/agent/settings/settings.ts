@@ -8,15 +8,15 @@ export interface Network {
   readonly ip: string | undefined;
   readonly netmask: string | undefined;
   readonly gateway: string | undefined;
-  /** Whether it is the default of anything: DNS or the gateway. */
+  /** True if the network is the default for DNS or for the gateway. */
   readonly isDefault: boolean;
 }
 
-/** What the agent reads of its settings (bosh-agent: settings/settings.go). */
+/** The settings that the agent reads (bosh-agent: settings/settings.go). */
 export interface Settings {
   readonly agentId: string;
   readonly vmName: string;
-  /** The bus to serve: `env.bosh.mbus.urls` wins over `mbus`. */
+  /** The URL of the bus: `env.bosh.mbus.urls` overrides `mbus`. */
   readonly mbus: string;
   readonly certificate: { readonly certificate: string; readonly privateKey: string } | undefined;
   readonly networks: ReadonlyMap<string, Network>;
@@ -27,15 +27,15 @@ export interface Settings {
   readonly persistentDiskPartitioner: string;
   /** SSH public keys that may log in as vcap. */
   readonly authorizedKeys: readonly string[];
-  /** How many archives are unpacked at a time. */
+  /** How many archives are unpacked at the same time. */
   readonly parallel: number;
-  /** `env.bosh.blobstores` wins over `blobstore`; undefined where neither is given. */
+  /** `env.bosh.blobstores` overrides `blobstore`. Undefined if neither is present. */
   readonly blobstoreProvider: string | undefined;
-  /** Names of settings that ask for something this agent does not do. */
+  /** Names of settings that have no effect in this agent. */
   readonly ignoredSettings: readonly string[];
 }
 
-/** Reads settings from JSON text; `source` names it in AGENT_SETTINGS_INVALID. */
+/** Parses settings from JSON. `source` names them in AGENT_SETTINGS_INVALID. */
 export function parseSettings(text: string, source: string): Settings {
   const root = parseObject(text, source);
   const env = objectAt(root, 'env');
@@ -64,7 +64,7 @@ function parseObject(text: string, source: string): JsonObject {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // the parser's own message quotes the text, which holds secrets
+    // The parser's own message quotes the text, which contains secrets.
     throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not JSON`, {
       cause: error instanceof SyntaxError ? undefined : error,
     });
@@ -91,7 +91,7 @@ function networksOf(networks: JsonObject): ReadonlyMap<string, Network> {
     return [
       name,
       {
-        // bosh-agent: an absent type is a manual network
+        // In bosh-agent, a network without a type is manual.
         type: textAt(network, 'type') || 'manual',
         ip: textAt(network, 'ip') || undefined,
         netmask: textAt(network, 'netmask') || undefined,

@@ -2,7 +2,7 @@ import { ProductError } from '../../errors/product-error.ts';
 import { isObject } from '../settings/json.ts';
 import type { JsonObject } from '../settings/json.ts';
 
-/** A package as apply and compile_package name it. */
+/** A package in the arguments of apply and compile_package. */
 export interface PackageSpec {
   readonly name: string;
   readonly version: string;
@@ -15,9 +15,11 @@ export interface JobSpec {
   readonly version: string;
 }
 
-/** What the agent reads of an apply spec (bosh-agent: agent/applier/applyspec/v1_apply_spec.go). */
+/**
+ * The fields of an apply spec that the agent reads (bosh-agent: agent/applier/applyspec/v1_apply_spec.go).
+ */
 export interface ApplySpec {
-  /** The spec as it came, which get_state gives back. */
+  /** The unchanged spec, which get_state returns. */
   readonly source: JsonObject;
   readonly deployment: string;
   readonly name: string;
@@ -30,7 +32,7 @@ export interface ApplySpec {
   readonly renderedTemplates: { readonly blobId: string; readonly digest: string } | undefined;
 }
 
-/** Reads an apply spec; AGENT_ARGUMENT_INVALID names what is wrong. */
+/** Parses an apply spec. Throws AGENT_ARGUMENT_INVALID if it is invalid. */
 export function parseApplySpec(source: JsonObject): ApplySpec {
   const jobs = jobsOf(source['job']);
   const renderedTemplates = renderedTemplatesOf(source['rendered_templates_archive']);
@@ -51,14 +53,17 @@ export function parseApplySpec(source: JsonObject): ApplySpec {
   };
 }
 
-/** Reads a map of package name to `{name, version, sha1, blobstore_id}`; `where` names it in errors. */
+/** Parses a map of package name to `{name, version, sha1, blobstore_id}`. `where` names it in errors. */
 export function parsePackages(value: unknown, where: string): readonly PackageSpec[] {
   if (value === undefined || value === null) return [];
   if (!isObject(value)) throw invalid(`${where} is not an object`);
   return Object.entries(value).map(([key, entry]) => packageOf(entry, `${where}.${key}`));
 }
 
-/** A job's or package's name as a single harmless path element; AGENT_ARGUMENT_INVALID otherwise. */
+/**
+ * Returns the name of a job or package if it is a single safe path element. Throws AGENT_ARGUMENT_INVALID
+ * otherwise.
+ */
 export function parsePathElement(value: unknown, where: string): string {
   if (typeof value === 'string' && /^[A-Za-z0-9_][A-Za-z0-9._+-]{0,200}$/.test(value)) return value;
   throw invalid(`${where} is not a name of letters, digits, '.', '_', '+' and '-'`);

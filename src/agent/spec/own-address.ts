@@ -3,8 +3,8 @@ import { hostname, networkInterfaces } from 'node:os';
 import { errorCode } from '../file/error-code.ts';
 
 /**
- * The VM's own IPv4 address: that of its host name (the kubelet writes it to /etc/hosts), else the first one
- * that is not loopback, else an empty text.
+ * Returns the VM's own IPv4 address: the one of its host name (the kubelet writes it to /etc/hosts),
+ * otherwise the first one that is not loopback, otherwise an empty text.
  */
 export async function ownAddress(): Promise<string> {
   const named = await addressOfHostname();

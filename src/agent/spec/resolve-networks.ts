@@ -4,9 +4,9 @@ import type { JsonObject } from '../settings/json.ts';
 import type { Network } from '../settings/settings.ts';
 
 /**
- * Fills ip, netmask and gateway of a spec's dynamic networks (bosh-agent: concrete_v1_service.go,
- * PopulateDHCPNetworks); `ownAddress` is the VM's address where the settings do not name one. A network that the
- * settings lack is AGENT_ARGUMENT_INVALID.
+ * Sets ip, netmask and gateway of a spec's dynamic networks (bosh-agent: concrete_v1_service.go,
+ * PopulateDHCPNetworks). `ownAddress` is the VM's address, for settings without an ip. Throws
+ * AGENT_ARGUMENT_INVALID if the settings do not have a network of the spec.
  */
 export function resolveNetworks(
   source: JsonObject,

@@ -6,7 +6,10 @@ import { isObject } from '../settings/json.ts';
 import { parseApplySpec } from './apply-spec.ts';
 import type { ApplySpec } from './apply-spec.ts';
 
-/** The last spec that was applied whole, in bosh/spec.json (0600: it may hold properties). */
+/**
+ * The last spec that was applied completely, in bosh/spec.json (mode 0600, because it may contain
+ * properties).
+ */
 export class SpecFile {
   readonly #path: string;
 
@@ -14,7 +17,7 @@ export class SpecFile {
     this.#path = join(directories.bosh, 'spec.json');
   }
 
-  /** The spec, an empty one before the first apply. */
+  /** Returns the spec; an empty one before the first apply. */
   async read(): Promise<ApplySpec> {
     const text = await readFileIfPresent(this.#path);
     const source: unknown = text === undefined ? {} : JSON.parse(text);
@@ -22,7 +25,7 @@ export class SpecFile {
     throw new ProductError('AGENT_ARGUMENT_INVALID', `${this.#path} is not a JSON object`);
   }
 
-  /** Records a spec; from here on a restart of the VM runs its jobs. */
+  /** Records a spec. From then on a restart of the VM starts its jobs. */
   async write(spec: ApplySpec): Promise<void> {
     await writeDurableFile(this.#path, JSON.stringify(spec.source));
   }

@@ -6,7 +6,7 @@ export type TaskOutcome =
   | { readonly state: 'done'; readonly value: unknown }
   | { readonly state: 'failed'; readonly error: unknown };
 
-/** One run of an asynchronous action. */
+/** One execution of an asynchronous action. */
 interface Task {
   readonly id: string;
   outcome: TaskOutcome;
@@ -16,13 +16,13 @@ interface Task {
 
 export interface TaskQueueOptions {
   readonly newId: () => string;
-  /** How many finished tasks are remembered; running and waiting ones always are. */
+  /** How many finished tasks are remembered. Running and queued ones always are. */
   readonly remembered?: number;
 }
 
 /**
- * Runs tasks one at a time in the order they came (bosh-agent: agent/task/async_task_service.go).
- * Nothing of it survives the process: after a restart every id is unknown.
+ * Runs tasks one at a time, in order (bosh-agent: agent/task/async_task_service.go). Tasks do not survive the
+ * process: after a restart every id is unknown.
  */
 export class TaskQueue {
   readonly #tasks = new Map<string, Task>();
@@ -35,7 +35,7 @@ export class TaskQueue {
     this.#remembered = options.remembered ?? 100;
   }
 
-  /** Queues `work` and answers its id. */
+  /** Queues `work` and returns the id of its task. */
   add(work: (signal: AbortSignal) => Promise<unknown>, cancellable: boolean): string {
     const cancel = new AbortController();
     const task: Task = {
@@ -52,17 +52,20 @@ export class TaskQueue {
     return task.id;
   }
 
-  /** What became of a task; throws AGENT_TASK_UNKNOWN. */
+  /** Returns the outcome of a task. Throws AGENT_TASK_UNKNOWN. */
   outcome(id: string): TaskOutcome {
     return this.#find(id).outcome;
   }
 
-  /** Resolves when the task has ended; throws AGENT_TASK_UNKNOWN. */
+  /** Resolves when the task has ended. Throws AGENT_TASK_UNKNOWN. */
   finished(id: string): Promise<void> {
     return this.#find(id).finished;
   }
 
-  /** Asks a task to end; throws where its action cannot be cancelled. A finished task is left as it is. */
+  /**
+   * Aborts a task. Throws AGENT_NOT_SUPPORTED if its action cannot be cancelled. Has no effect on a finished
+   * task.
+   */
   cancel(id: string): void {
     const task = this.#find(id);
     if (task.cancel === undefined) {
@@ -71,7 +74,7 @@ export class TaskQueue {
     task.cancel.abort();
   }
 
-  /** Asks every task that can be cancelled to end. */
+  /** Aborts every task that can be cancelled. */
   cancelAll(): void {
     for (const task of this.#tasks.values()) task.cancel?.abort();
   }

@@ -15,7 +15,10 @@ export interface AgentClientOptions {
   readonly authorization: string;
 }
 
-/** Talks to an agent as create-env does: HTTPS with a verified certificate, Basic authentication, get_task polls. */
+/**
+ * A client that works as create-env does: HTTPS with a verified certificate, Basic authentication, get_task
+ * polls.
+ */
 export class AgentClient {
   readonly #options: AgentClientOptions;
 
@@ -38,7 +41,7 @@ export class AgentClient {
     });
   }
 
-  /** The raw answer of one method. */
+  /** Returns the raw response of a method. */
   async call(method: string, ...list: readonly unknown[]): Promise<unknown> {
     const answer = await this.send(
       'POST',
@@ -49,7 +52,7 @@ export class AgentClient {
     return JSON.parse(answer.body.toString('utf8'));
   }
 
-  /** The value of a synchronous method; an exception is thrown with its message. */
+  /** Returns the value of a synchronous method. Throws an exception of the agent with its message. */
   async value(method: string, ...list: readonly unknown[]): Promise<unknown> {
     const answer = await this.call(method, ...list);
     assert.ok(isObject(answer));
@@ -57,7 +60,7 @@ export class AgentClient {
     return answer['value'];
   }
 
-  /** The final value of an asynchronous method. */
+  /** Returns the final value of an asynchronous method. */
   async task(method: string, ...list: readonly unknown[]): Promise<unknown> {
     const begun = await this.value(method, ...list);
     assert.ok(isObject(begun) && typeof begun['agent_task_id'] === 'string', `${method} answered no task`);

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 
-/** A file's text, or the target of a symbolic link. */
+/** The text of a file, or the target of a symbolic link. */
 export type ArchiveEntry = string | { readonly link: string };
 
-/** A gzipped tar archive of these files by path; every file is executable. */
+/** Returns a gzipped tar archive of these files by path. Every file is executable. */
 export async function makeArchive(files: Readonly<Record<string, ArchiveEntry>>): Promise<Buffer> {
   const entries = Object.entries(files).map(([name, entry]) => {
     const mtime = new Date(0);

@@ -20,7 +20,7 @@ export interface BpmAnswer {
   readonly error: string;
 }
 
-/** The folders of a VM with jobs in bpm's form, Needs root. */
+/** The directories of a VM with jobs that use bpm. Needs root. */
 export class BpmScene {
   readonly directories: Directories;
   clock: Clock = systemClock;
@@ -50,7 +50,8 @@ export class BpmScene {
   }
 
   /**
-   * A job with its folders, as the agent makes them, and this bpm.yml; `$BASE` stands for the base folder.
+   * Adds a job with this bpm.yml, and its directories as the agent creates them. `$BASE` stands for the base
+   * directory.
    */
   async addJob(name: string, config: string, programs: Readonly<Record<string, string>> = {}): Promise<void> {
     const job = join(this.directories.jobs, name);
@@ -67,7 +68,7 @@ export class BpmScene {
     }
   }
 
-  /** Runs a command of bpm, in this process. */
+  /** Runs a bpm command in this process. */
   async bpm(...words: readonly string[]): Promise<BpmAnswer> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const printed = Promise.all([text(stdout), text(stderr)]);

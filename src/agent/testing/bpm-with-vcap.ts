@@ -4,7 +4,7 @@ import { runBpm } from '../bpm/run-command.ts';
 import { procProcessTable } from '../process/proc-process-table.ts';
 import { identitiesWithVcap } from './hostile-user.ts';
 
-// `bpm BASE WORDS` on a machine without vcap
+// `bpm BASE ARGS` for a machine without vcap.
 const [base = '', ...words] = process.argv.slice(2);
 process.umask(0o022);
 process.exitCode = await runBpm(words, {

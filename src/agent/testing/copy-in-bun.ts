@@ -1,4 +1,4 @@
-// Run by Bun, on which the agent's executable runs: copies one folder into another and says what came of it.
+// Run by Bun, on which the agent's executable runs: copies a directory into another and prints the result.
 import { text } from 'node:stream/consumers';
 import { copyFolder } from '../disk/copy-folder.ts';
 

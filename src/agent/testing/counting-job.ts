@@ -6,8 +6,8 @@ import { reaches, specWith } from './specs.ts';
 const idle = 'exec sleep 1000';
 
 /**
- * Applies and starts a job that writes a line to /var/vcap/store/lives whenever it starts. Its daemon may be another script for
- * bash, without single quotes.
+ * Applies and starts a job that writes a line to /var/vcap/store/lives at each start. `daemon` may be another
+ * script for bash, without single quotes.
  */
 export async function startCountingJob(client: AgentClient, daemon = idle): Promise<void> {
   const files = helloJob(directoriesOf('/var/vcap'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { systemClock } from '../clock.ts';
 
-/** Asks again until the answer is there; fails when it has not come after a minute. `what` names it. */
+/** Calls `ask` until it returns a value. Fails after a minute. `what` names the value. */
 export async function eventually<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
   const deadline = systemClock.now() + 60_000;
   for (;;) {

@@ -11,15 +11,15 @@ import type { LiveProcess } from '../process/process-table.ts';
 import { ManualClock } from './manual-clock.ts';
 
 /**
- * A machine whose programs are `/start NAME`, `/stop NAME`, `/fail NAME` and any other, which only leaves its
- * trace.
+ * A machine with the programs `/start NAME`, `/stop NAME` and `/fail NAME`. Any other program only adds to
+ * the trace.
  */
 export class FakeMachine {
   readonly clock = new ManualClock();
-  /** What was run, in order: `start web`. */
+  /** The programs that have run, in order: `start web`. */
   readonly trace: string[] = [];
   readonly log: string[] = [];
-  /** By name; a process is matched by the name of its service. */
+  /** The running processes by name. A process is matched by the name of its service. */
   readonly living = new Map<string, LiveProcess>();
   readonly usage = { memoryKilobytes: 1000, cpuSeconds: 0 };
   readonly files = new Map<string, { changedAt: number; checksum: string }>();
@@ -28,7 +28,7 @@ export class FakeMachine {
   readonly #records = new Map<string, SupervisionRecord>();
   #pid = 100;
 
-  /** What was run since it was last asked. */
+  /** Returns the programs that have run since the last call. */
   traced(): string {
     return this.trace.splice(0).join(', ');
   }
@@ -37,7 +37,7 @@ export class FakeMachine {
     this.living.delete(name);
   }
 
-  /** The services of a monit file, as one chain of an agent that has just come up. */
+  /** Returns the services of a monit file, as one dependency group of an agent that has just started. */
   chain(text: string): DependencyGroup {
     const services = sortByDependencies(parseMonit(text, 'job')).map(
       (definition) =>
@@ -98,7 +98,7 @@ export class FakeMachine {
   }
 }
 
-/** A check of a process that is matched by its name, with `/start NAME` and `/stop NAME`. */
+/** Returns a check of a process that is matched by its name, with `/start NAME` and `/stop NAME`. */
 export const matched = (name: string, clauses = ''): string => `check process ${name} matching "^${name}$"
   start program "/start ${name}"
   stop program "/stop ${name}"

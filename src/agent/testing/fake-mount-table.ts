@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { isSameMountRoot, mountAt, locateOnFilesystem } from '../disk/mount-table.ts';
 import type { Mount, MountTable } from '../disk/mount-table.ts';
 
-/** Mounts that are only remembered; each folder added with `addVolume` is a file system of its own. */
+/** Mounts that are only recorded. Each directory from `addVolume` is a file system of its own. */
 export class FakeMountTable implements MountTable {
   readonly #mounts: Mount[] = [{ device: '0:1', root: '/', mountPoint: '/', isReadOnly: false }];
   #devices = 1;

@@ -1,4 +1,7 @@
-/** A VM below TMPDIR, a file system that has no room for the file that is named: prints how its upload by the deployer fails. */
+/**
+ * Prints how an upload of the deployer fails if TMPDIR, which contains the VM, is a file system without room
+ * for the named file.
+ */
 import { createAgentClient } from '../../bosh/agent-client/create-agent-client.ts';
 import { systemClock } from '../clock.ts';
 import { TestVm } from './test-vm.ts';

@@ -1,8 +1,8 @@
 import type { Directories } from '../directories.ts';
 
 /**
- * The rendered templates of a job whose daemon forks twice: its start program ends at once, and the daemon's pid is
- * known from the pidfile only.
+ * Returns the rendered templates of a job whose daemon forks twice: its start program ends immediately, and
+ * only the pidfile has the daemon's pid.
  */
 export function helloJob(directories: Directories): Record<string, string> {
   const { base } = directories;

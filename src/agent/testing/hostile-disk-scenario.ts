@@ -12,7 +12,8 @@ import { systemMountTable } from '../disk/system-mount-table.ts';
 import { procProcessTable as table } from '../process/proc-process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
-// Runs in a mount namespace of its own (hostile-disk.attack.test.ts): every mount here is the kernel's.
+// Runs in its own mount namespace (hostile-disk.attack.test.ts): all mounts here are real mounts of the
+// kernel.
 const base = await mkdtemp(join(tmpdir(), 'agent disks-'));
 const directories = directoriesOf(base);
 const { store, storeMigrationTarget } = directories;
@@ -41,7 +42,7 @@ await writeFile(join(base, 'volumes/disk-file/store'), '');
 await mkdir(join(base, 'volumes/disk-good/store'));
 await mkdir(join(base, 'volumes/disk-raced/store'));
 
-// the former VM left a link: refused on the store, at a restart, and beside the store
+// A link that the previous VM left is rejected on the store, after a restart, and on store_migration_target.
 await assert.rejects(disks.mount('disk-link'), /disk 'disk-link' is refused: its 'store' is a symbolic link/);
 await assert.rejects(disks.mount('disk-file'), /disk 'disk-file' is refused: its 'store' is no folder/);
 const note = join(directories.bosh, 'managed_disk_settings.json');
@@ -55,7 +56,7 @@ await disks.mount('disk-good');
 await assert.rejects(disks.mount('disk-link'), /disk 'disk-link' is refused/);
 assert.equal(await isMounted(storeMigrationTarget), false);
 
-// a writer that puts the link there between the agent's look and the mount
+// A writer that creates the link between the agent's check and the mount.
 const folder = join(base, 'volumes/disk-raced/store');
 const raced = disksWith({
   ...kernel,
@@ -70,7 +71,7 @@ assert.equal(await isMounted(storeMigrationTarget), false);
 await rm(folder);
 await rename(`${folder}.aside`, folder);
 
-// a migration to a disk that has links where the old one has files and folders
+// A migration to a disk that has links at the paths of files and directories of the old one.
 await mkdir(join(store, 'folder'));
 await writeFile(join(store, 'folder/ctl'), 'data');
 await writeFile(join(store, 'file'), 'data');

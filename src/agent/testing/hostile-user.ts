@@ -5,10 +5,10 @@ import type { Identities } from '../user/identities.ts';
 
 const id = 54_321;
 
-/** The job user of a VM, vcap: an id that this machine gives to nobody. */
+/** The job user of a VM, vcap, with an id that no user of this machine has. */
 export const hostileUser = { uid: id, gid: id } as const;
 
-/** Why the attacks cannot be played here, as the reason of a skip. */
+/** The reason to skip if the attacks cannot run here. */
 export const hostileUserIsMissing =
   process.geteuid?.() === 0 && (await loadIdentities()).canActAsUser(id)
     ? false
@@ -25,7 +25,7 @@ export const identitiesWithVcap: Identities = parseIdentities({
 });
 
 /**
- * Runs a shell script as the job user; resolves with its exit code and what it printed. `descriptor` becomes its file
+ * Runs a shell script as the job user. Returns its exit code and output. `descriptor` becomes its file
  * descriptor 3, as one that a job inherits from root.
  */
 export async function asHostileUser(

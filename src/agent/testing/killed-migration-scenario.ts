@@ -11,19 +11,19 @@ import { systemMountTable } from '../disk/system-mount-table.ts';
 import { procProcessTable as table } from '../process/proc-process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
-// Runs in a mount namespace of its own (migration.crash.test.ts): every mount here is the kernel's.
+// Runs in its own mount namespace (migration.crash.test.ts): all mounts here are real mounts of the kernel.
 const settings = parseSettings('{"agent_id":"a","mbus":"https://u:p@127.0.0.1:1"}', 'test');
 const log = { info: (): void => undefined, error: (): void => undefined };
 const cids = ['disk-old', 'disk-new', 'disk-next'] as const;
 const files = ['first', 'second'] as const;
 
-/** The agent's ports, as far as a kill can be told by them. */
+/** The agent's ports at which a kill can happen. */
 interface Ports {
   readonly mounts: MountTable;
   readonly copy: (source: string, target: string) => Promise<void>;
 }
 
-/** A VM with three disks: the first on the store, with data, the second beside it. */
+/** A VM with three disks: the first is on the store and has data, the second is on store_migration_target. */
 class Vm {
   readonly base: string;
   readonly directories: Directories;
@@ -55,7 +55,7 @@ class Vm {
   readonly volume = (cid: string): string => join(this.base, 'volumes', cid);
   readonly hub = (cid: string): string => join(this.base, 'hub', cid);
 
-  /** What a new process of the agent has. */
+  /** Returns the disks of a new agent process. */
   agent(ports: Partial<Ports> = {}): PersistentDisks {
     const { directories } = this;
     const hints = new DiskHints(directories, settings);
@@ -66,7 +66,7 @@ class Vm {
     return readFile(join(this.directories.bosh, 'managed_disk_settings.json'), 'utf8');
   }
 
-  /** The container ends: mounts that the agent made are gone, those of the attachments stay. */
+  /** Ends the container: the agent's mounts end, those of the attachments stay. */
   async endContainer(): Promise<void> {
     const { store, storeMigrationTarget } = this.directories;
     for (const target of [store, storeMigrationTarget])
@@ -85,11 +85,11 @@ type Call = 'setReadOnly' | 'copy' | 'unmount' | 'bind';
 
 interface KillPoint {
   readonly call: Call;
-  /** Which of its calls; the first is 1. */
+  /** Which of the calls; the first is 1. */
   readonly nth: number;
-  /** What of the call was done by then. */
+  /** How much of the call was done before the kill. */
   readonly done: 'nothing' | 'half' | 'all';
-  /** The new disk is the one that counts. */
+  /** True if managed_disk_settings.json has the new disk. */
   readonly isNoted: boolean;
 }
 
@@ -97,14 +97,14 @@ const points: readonly KillPoint[] = [
   { call: 'setReadOnly', nth: 1, done: 'all', isNoted: false },
   { call: 'copy', nth: 1, done: 'half', isNoted: false },
   { call: 'copy', nth: 1, done: 'all', isNoted: false },
-  // the store is free, and the new disk not yet noted
+  // The store is unmounted, and the new disk is not recorded yet.
   { call: 'unmount', nth: 1, done: 'all', isNoted: false },
   { call: 'unmount', nth: 2, done: 'nothing', isNoted: true },
   { call: 'unmount', nth: 2, done: 'all', isNoted: true },
   { call: 'bind', nth: 1, done: 'all', isNoted: true },
 ];
 
-/** Migrates up to a point and goes no further, as a process that is killed there. */
+/** Migrates up to a point and stops there, as a process that is killed. */
 async function migrateUntil(vm: Vm, { call, nth, done }: KillPoint): Promise<void> {
   const killed = Promise.withResolvers<void>();
   let calls = 0;
@@ -134,7 +134,7 @@ async function migrateUntil(vm: Vm, { call, nth, done }: KillPoint): Promise<voi
   await Promise.race([ended, killed.promise]);
 }
 
-/** The store shows all of the data and can be written. */
+/** Asserts that the store has all of the data and is writable. */
 async function assertWhole(folder: string, more: readonly string[] = []): Promise<void> {
   assert.deepEqual((await readdir(folder)).toSorted(), [...files, ...more].toSorted());
   for (const name of files) assert.equal(await readFile(join(folder, name), 'utf8'), name);
@@ -157,7 +157,7 @@ for (const point of points)
     await writeFile(join(store, 'later'), '');
     await assertWhole(join(vm.volume(now), 'store'), ['later']);
 
-    // it goes on, as a deployer or a director has it: with another new disk
+    // Continues as a deployer or a director does: with another new disk.
     const other = point.isNoted ? 'disk-old' : 'disk-new';
     await disks.unmount(other);
     await disks.remove(other);

@@ -6,7 +6,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that stands until a test moves it on; what sleeps then goes on in order. */
+/** A clock that a test advances. Sleepers then continue in order. */
 export class ManualClock implements Clock {
   #now = 0;
   readonly #sleepers = new Set<Sleeper>();
@@ -31,7 +31,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves on by this many seconds. What a sleeper does until it sleeps again must not wait for the machine.
+   * Advances the clock by this many seconds. The work of a sleeper until its next sleep must not wait for the
+   * machine.
    */
   async advance(seconds: number): Promise<void> {
     const end = this.#now + seconds * 1000;

@@ -27,7 +27,7 @@ import { systemMountTable } from '../disk/system-mount-table.ts';
 import { procProcessTable as table } from '../process/proc-process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
-// Runs in a mount namespace of its own (persistent-disks.test.ts): every mount here is the kernel's.
+// Runs in its own mount namespace (persistent-disks.test.ts): all mounts here are real mounts of the kernel.
 const base = await mkdtemp(join(tmpdir(), 'agent migration-'));
 const directories = directoriesOf(base);
 const { store, storeMigrationTarget } = directories;
@@ -63,7 +63,7 @@ const sparse = await open(join(store, 'sparse'), 'w');
 await sparse.truncate(64 * 1024 * 1024);
 await sparse.close();
 
-// in use for writing, then by a directory: the old disk stays on the store, writable
+// In use by a writer, then by a working directory: the old disk stays on the store, writable.
 const writer = await open(join(store, 'a folder', 'log'), 'w');
 const busy = (error: unknown): boolean => isProductError(error, 'DISK_BUSY');
 await assert.rejects(disks.migrate(), busy);
@@ -75,7 +75,7 @@ holder.kill();
 await once(holder, 'exit');
 assert.deepEqual([await noted(), await isReadOnly()], ['disk-old', false]);
 
-// a copy that fails, and one that is killed: the old disk again
+// After a copy that fails, and after one that is killed, the old disk is on the store.
 const failing = newDisks(() => Promise.reject(new Error('disk full')));
 await assert.rejects(failing.migrate(), /disk full/);
 assert.deepEqual([await noted(), await isReadOnly()], ['disk-old', false]);
@@ -99,7 +99,7 @@ assert.equal(await readFile(join(base, 'volumes', 'disk-new', 'store', 'after'),
 assert.equal(await readFile(join(base, 'volumes', 'disk-old', 'store', 'a folder', 'file'), 'utf8'), 'data');
 await disks.remove('disk-old');
 
-// killed after the new disk was noted and before it was mounted
+// Killed after the new disk was recorded and before it was mounted.
 await mounts.unmount(store);
 assert.equal(await newDisks().restore(), undefined);
 assert.equal(await readFile(join(store, 'after'), 'utf8'), 'written');

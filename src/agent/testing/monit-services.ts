@@ -1,6 +1,6 @@
 import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
 
-/** A check of a process that says nothing but what is given. */
+/** Returns a check of a process with only these clauses. */
 export function monitService(parts: Pick<MonitService, 'subject'> & Partial<MonitService>): MonitService {
   return {
     ...{
@@ -17,7 +17,7 @@ export function monitService(parts: Pick<MonitService, 'subject'> & Partial<Moni
   };
 }
 
-/** A shell script as a program. */
+/** Returns a shell script as a program. */
 export function monitScript(script: string, timeoutSeconds = 20, user?: string): MonitProgram {
   return { arguments: ['/bin/bash', '-c', script], timeoutSeconds, user, group: undefined };
 }

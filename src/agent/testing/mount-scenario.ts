@@ -14,7 +14,7 @@ import { systemMountTable } from '../disk/system-mount-table.ts';
 import { procProcessTable as table } from '../process/proc-process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
-// Runs in a mount namespace of its own (persistent-disks.test.ts): every mount here is the kernel's.
+// Runs in its own mount namespace (persistent-disks.test.ts): all mounts here are real mounts of the kernel.
 const base = await mkdtemp(join(tmpdir(), 'agent mounts-'));
 const directories = directoriesOf(base);
 const mounts = systemMountTable([directories.store, directories.storeMigrationTarget]);
@@ -67,7 +67,7 @@ assert.equal(await isMounted(directories.store), true);
 holder.kill();
 await once(holder, 'exit');
 
-// the attachment is gone, the agent's own mount is still the disk
+// The disk is detached, but the agent's mount still shows it.
 assert.equal(await mounts.unmount(entry), 'unmounted');
 assert.deepEqual(await disks.list(), ['disk-1']);
 assert.equal(await newDisks().restore(), undefined);

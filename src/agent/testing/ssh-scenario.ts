@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { isObject } from '../settings/json.ts';
 import { TestVm } from './test-vm.ts';
 
-// Runs with accounts of its own (own-accounts.sh): what useradd and userdel change here is no machine's.
+// Runs with its own accounts (own-accounts.sh), so useradd and userdel do not change the machine's.
 const run = promisify(execFile);
 const key = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDk0bWYzZm9ydGVzdHNvbmx5bm90YXJlYWxrZXkw operator';
 const user = 'bosh_0123456789abcde';
@@ -22,7 +22,7 @@ try {
   const cleanUp = (expression: unknown): Promise<unknown> =>
     client.value('ssh', 'cleanup', { user_regex: expression });
 
-  // what is not the bosh CLI's is refused, and nothing is changed
+  // Names and keys in another form than the bosh CLI's are rejected, and nothing is changed.
   for (const name of ['root', 'vcap', 'bosh_', 'bosh_A', 'bosh_a/../x', '-o', 'bosh_a b', 'bosh_a\nroot', 7])
     await assert.rejects(setUp(name, key), /the user is not bosh_/, String(name));
   for (const given of ['', 'key', `command="x" ${key}`, `${key}\n${key}`, `ssh-rsa ${'A'.repeat(20_000)}`])
@@ -34,7 +34,7 @@ try {
   await rename(pair[1], pair[0]);
   assert.equal(await passwd(), before);
 
-  // upstream's client ends the key with a line feed
+  // Upstream's client ends the key with a line feed.
   const hostKey = (await readFile(pair[0], 'utf8')).trim();
   assert.deepEqual(await setUp(user, `${key}\n`), {
     ...{ command: 'setup', status: 'success', ip: '127.0.0.1', host_public_key: hostKey },
@@ -49,7 +49,7 @@ try {
   assert.deepEqual([(await stat(keys)).uid, (await stat(keys)).mode & 0o7777], [account.uid, 0o600]);
   await assert.rejects(setUp(user, key), /useradd exited with 9: .*already exists/);
 
-  // bundle_logs: for that account alone, without what a job's user links to
+  // bundle_logs: only this account can read the archive, and it has no links of the job's user.
   await mkdir(join(log, 'web'));
   await writeFile(join(log, 'web/web.log'), 'served');
   await symlink('/etc/shadow', join(log, 'web/shadow.log'));
@@ -69,7 +69,7 @@ try {
     );
   assert.deepEqual(await readdir(temporary), [basename(path)]);
 
-  // remove_file: that one, once or twice, and nothing else
+  // remove_file removes only this file, and a second call succeeds.
   for (const other of [
     '/etc/passwd',
     `${path}/../x`,
@@ -80,13 +80,13 @@ try {
   for (let time = 0; time < 2; time += 1) assert.equal(await client.value('remove_file', path), path);
   assert.deepEqual(await readdir(temporary), []);
 
-  // cleanup runs no expression of the peer's, and removes no account that it did not make
+  // cleanup evaluates no expression of a client, and removes no account that it did not create.
   for (const expression of ['.*', '^root', '^bosh_(a+)+$', 'bosh_', '^bosh_.*', '^bosh_a|^root', '', 7])
     await assert.rejects(cleanUp(expression), /the user_regex is not \^bosh_/, String(expression));
   assert.ok((await passwd()).includes(user));
   const other = 'bosh_ff';
   await setUp(other, key);
-  // what the account's user left is removed, not followed
+  // Entries of the account's user are removed, and links are not followed.
   const victim = join(vm.directories.base, 'victim');
   await mkdir(victim);
   await writeFile(join(victim, 'file'), '');

@@ -17,7 +17,7 @@ import { FakeMountTable } from './fake-mount-table.ts';
 
 const host = '127.0.0.1';
 
-/** A VM in a temporary folder: real HTTPS, processes and files; only its mounts are remembered, not made. */
+/** A VM in a temporary directory with real HTTPS, processes and files. Its mounts are only recorded. */
 export class TestVm {
   readonly directories: Directories;
   readonly mounts = new FakeMountTable();
@@ -33,7 +33,7 @@ export class TestVm {
     this.ca = ca;
   }
 
-  /** `bosh`: more of env.bosh. */
+  /** `bosh` is added to env.bosh. */
   static async create(identities?: Identities, bosh: object = {}): Promise<TestVm> {
     const base = await realpath(await mkdtemp(join(tmpdir(), 'agent-')));
     const authority = await createTestAuthority();
@@ -58,12 +58,12 @@ export class TestVm {
     return join(this.directories.bosh, 'warden-cpi-agent-env.json');
   }
 
-  /** The URL that create-env would call, once the agent listens. */
+  /** Returns the URL that create-env would call when the agent listens. */
   get mbusUrl(): string {
     return `https://mbus:${this.password}@${host}:${this.#agent?.port}`;
   }
 
-  /** Starts the agent, as often as the test ended it. */
+  /** Starts the agent; a test may stop and start it several times. */
   async start(): Promise<AgentClient> {
     const write = (text: string): void => void this.lines.push(text);
     this.#agent = await Agent.start({
@@ -83,19 +83,19 @@ export class TestVm {
     return this.client(this.#agent.port);
   }
 
-  /** Ends the agent and leaves its jobs running. */
+  /** Stops the agent and leaves its jobs running. */
   async stop(): Promise<void> {
     await this.#agent?.close();
     this.#agent = undefined;
   }
 
-  /** Ends the agent and its jobs and removes everything. */
+  /** Stops the agent and its jobs, and removes all files. */
   async remove(): Promise<void> {
     await this.stop();
     for await (const name of glob('*/*.pid', { cwd: this.directories.run })) {
       const pid = Number(await readFile(join(this.directories.run, name), 'utf8'));
       const live = await procProcessTable.find(pid);
-      // a job's start program began it
+      // Only kill processes that a job's start program started.
       if (live?.mark !== undefined) await procProcessTable.signal(live, 'SIGKILL');
     }
     await rm(this.directories.base, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { SupervisedService } from '../monit/supervised-service.ts';
 import type { SupervisionPorts } from '../monit/supervision-ports.ts';
 import type { LiveProcess } from '../process/process-table.ts';
 
-/** A service that depends on no other. */
+/** A service without dependencies. */
 export interface WatchedService {
   readonly definition: MonitService;
   readonly state: ProcessState;

@@ -6,9 +6,9 @@ import type { Identities } from './identities.ts';
 const user = 'vcap';
 
 /**
- * Lets these keys log in as vcap (bosh-agent: platform/linux_platform.go, SetupSSH): in its home folder,
- * which is the image's, so that each start of the agent writes them. Answers why it could not; a VM whose
- * jobs run is worth more than a login.
+ * Lets these keys log in as vcap (bosh-agent: platform/linux_platform.go, SetupSSH). vcap's home directory is
+ * part of the image, so each start of the agent writes the keys. Returns an error text instead of throwing: a
+ * failed login setup must not stop the VM's jobs.
  */
 export async function writeAuthorizedKeys(
   keys: readonly string[],
@@ -28,7 +28,10 @@ export async function writeAuthorizedKeys(
   }
 }
 
-/** Lets keys log in as the user of that home, whose folders are the user's: a link there is not followed. */
+/**
+ * Lets keys log in as the user of that home directory. The directories belong to the user, so links there are
+ * not followed.
+ */
 export async function writeKeys(
   keys: readonly string[],
   home: string,

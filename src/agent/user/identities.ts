@@ -1,17 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { readFileIfPresent } from '../file/durable-file.ts';
 
-/** Which users and groups there are, and which of them this process may give files and processes to. */
+/** The users and groups of the machine, and which of them this process can use for files and processes. */
 export interface Identities {
   userId(name: string): number | undefined;
   groupId(name: string): number | undefined;
   homeOf(name: string): string | undefined;
-  /** The group of a user's entry in passwd. */
+  /** Returns the group id in a user's entry in passwd. */
   primaryGroupId(userId: number): number | undefined;
-  /** True where the agent can act as that user or group: it is root and its user namespace maps the id. */
+  /**
+   * Returns true if the agent can act as that user or group: it is root, and its user namespace maps the id.
+   */
   canActAsUser(id: number): boolean;
   canActAsGroup(id: number): boolean;
-  /** True in a user namespace that maps one id only: no file can belong to anyone else. */
+  /** True in a user namespace that maps only one id. No file can belong to another user then. */
   readonly hasSingleId: boolean;
 }
 
@@ -37,7 +39,7 @@ export async function loadIdentities(): Promise<Identities> {
   });
 }
 
-/** The decision behind {@link loadIdentities}, from the texts of the files. */
+/** Parses the texts of the files for {@link loadIdentities}. */
 export function parseIdentities(files: IdentityFiles): Identities {
   const users = idsByName(files.passwd);
   const primaryGroups = primaryGroupsOf(files.passwd);
@@ -85,7 +87,7 @@ function idsByName(text: string): ReadonlyMap<string, number> {
   return ids;
 }
 
-// passwd(5): the third field is the user's id, the fourth that of the group; of two entries the first counts
+// passwd(5): the third field is the user id, the fourth the group id. The first entry of a user id counts.
 function primaryGroupsOf(passwd: string): ReadonlyMap<number, number> {
   const groups = new Map<number, number>();
   for (const line of passwd.split('\n')) {

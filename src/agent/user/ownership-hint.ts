@@ -1,8 +1,8 @@
 import type { Identities } from './identities.ts';
 
 /**
- * Why a script could not give a file to another user, when that is what its stderr shows and this VM has a single
- * user id; the kernel itself only says "Invalid argument".
+ * Explains why a script could not change the owner of a file, if its stderr shows that and this VM has a
+ * single user id. The kernel's own message is only "Invalid argument".
  */
 export function ownershipHint(stderr: string, identities: Identities): string | undefined {
   if (!identities.hasSingleId) return undefined;

@@ -15,9 +15,10 @@ import { scriptPath } from '../script/job-script.ts';
 import { writeKeys } from './authorized-keys.ts';
 import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
 
-// bosh-agent: settings/settings.go; sshd takes members of bosh_sshers alone, sudo those of bosh_sudoers
+// bosh-agent: settings/settings.go. sshd accepts only members of bosh_sshers, sudo only those of
+// bosh_sudoers.
 const groups = 'vcap,admin,bosh_sudoers,bosh_sshers';
-// where upstream's agent reads it (bosh-agent: platform/linux_platform.go, GetHostPublicKey)
+// Upstream's agent reads the same path (bosh-agent: platform/linux_platform.go, GetHostPublicKey).
 const hostKeyPath = '/etc/ssh/ssh_host_rsa_key.pub';
 
 export interface SshAccount {
@@ -33,9 +34,9 @@ export interface SshAccountPorts {
 }
 
 /**
- * The accounts that `bosh ssh` makes for one session each: entries of /etc/passwd with a name of {@link
+ * The accounts that `bosh ssh` creates, one per session: entries of /etc/passwd with a name of {@link
  * isSshUser} and their home in /var/vcap/bosh_ssh. No other account is ever read, changed or removed. A
- * restart of the container brings the image's /etc/passwd back, without them.
+ * restart of the container restores the image's /etc/passwd, without these accounts.
  */
 export class SshAccounts {
   readonly #ports: SshAccountPorts;
@@ -44,14 +45,14 @@ export class SshAccounts {
     this.#ports = ports;
   }
 
-  /** The public key of the VM's sshd; undefined where it has none, and so no sshd either. */
+  /** Returns the public key of the VM's sshd, or undefined if it has none and so no sshd. */
   async hostKey(): Promise<string | undefined> {
     return (await readFileIfPresent(hostKeyPath))?.trim();
   }
 
   /**
-   * Makes an account that one key logs in to. AGENT_ACCOUNT_FAILED where it is there already; half of one is
-   * removed again.
+   * Creates an account with one login key. Throws AGENT_ACCOUNT_FAILED if it exists or cannot be created.
+   * Removes an account that could not be completed.
    */
   async create(name: string, publicKey: string): Promise<void> {
     const { sshHomes, base } = this.#ports.directories;
@@ -80,8 +81,8 @@ export class SshAccounts {
   }
 
   /**
-   * Removes the accounts whose names begin with `prefix`, with their homes. Their processes go on. Resolves
-   * with them.
+   * Removes the accounts whose names begin with `prefix`, with their homes. Does not end their processes.
+   * Returns the removed accounts.
    */
   async removeMatching(prefix: string): Promise<readonly SshAccount[]> {
     const matching = (await this.#list()).filter(({ name }) => name.startsWith(prefix));
@@ -89,7 +90,10 @@ export class SshAccounts {
     return matching;
   }
 
-  /** The home first: with it go the keys, and what a kill leaves is found again by the account. */
+  /**
+   * Removes the home first, because it has the keys. After a crash the account still exists and is removed
+   * next time.
+   */
   async #remove(name: string): Promise<void> {
     await removeTree(join(this.#ports.directories.sshHomes, name));
     await this.#run('userdel', ['-f', name]);

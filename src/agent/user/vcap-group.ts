@@ -3,23 +3,24 @@ import { join } from 'node:path';
 import type { Identities } from './identities.ts';
 
 /**
- * The group that BOSH gives its folders to (bosh-agent: agent/applier/models/job.go), or undefined where there
- * is no such group or this user namespace does not map it; then folders keep the agent's own group.
+ * Returns the group id of BOSH's directories (bosh-agent: agent/applier/models/job.go). Returns undefined if
+ * there is no such group or if this user namespace does not map it. Directories keep the agent's own group
+ * then.
  */
 export function vcapGroup(identities: Identities): number | undefined {
   const id = identities.groupId('vcap');
   return id !== undefined && identities.canActAsUser(0) && identities.canActAsGroup(id) ? id : undefined;
 }
 
-/** Gives one path to root:vcap where that group can be given. */
+/** Changes the owner of a path to root:vcap if that is possible. */
 export async function chownToVcap(path: string, identities: Identities): Promise<void> {
   const group = vcapGroup(identities);
   if (group !== undefined) await lchown(path, 0, group);
 }
 
 /**
- * Rendered job files get the modes of a BOSH VM: folders and `bin/` files 0750, other files 0640, root:vcap
- * (bosh-agent: agent/applier/jobs/owner_fix.go). Links are left alone.
+ * Sets the modes of a BOSH VM on rendered job files: directories and `bin/` files 0750, other files 0640,
+ * root:vcap (bosh-agent: agent/applier/jobs/owner_fix.go). Does not change links.
  */
 export async function fixJobPermissions(directory: string, identities: Identities): Promise<void> {
   const fix = async (path: string, mode: number): Promise<void> => {

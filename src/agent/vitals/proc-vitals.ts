@@ -1,10 +1,10 @@
-/** Use of one kind of memory: kilobytes in use and the share in percent, as texts. */
+/** The use of one kind of memory: kilobytes in use, and the share in percent, as texts. */
 export interface MemoryUse {
   readonly kb: string;
   readonly percent: string;
 }
 
-/** Memory and swap in use, from /proc/meminfo. */
+/** Returns memory and swap in use, from /proc/meminfo. */
 export function memoryUse(text: string): { readonly memory: MemoryUse; readonly swap: MemoryUse } {
   const kilobytes = (name: string): number =>
     Number(new RegExp(`^${name}: +([0-9]+)`, 'm').exec(text)?.[1] ?? 0);
@@ -14,7 +14,7 @@ export function memoryUse(text: string): { readonly memory: MemoryUse; readonly 
   };
 }
 
-/** Shares of processor time since boot in percent with one decimal, from /proc/stat. */
+/** Returns the shares of processor time since boot in percent with one decimal, from /proc/stat. */
 export function cpuShares(text: string): {
   readonly user: string;
   readonly sys: string;

@@ -4,7 +4,10 @@ import { mountAt } from '../disk/mount-table.ts';
 import type { MountTable } from '../disk/mount-table.ts';
 import { cpuShares, memoryUse } from './proc-vitals.ts';
 
-/** The VM's vitals in the shape of `get_state full` (bosh-agent: platform/vitals/vitals.go): numbers are texts. */
+/**
+ * Returns the VM's vitals in the form of `get_state full` (bosh-agent: platform/vitals/vitals.go). Numbers
+ * are texts.
+ */
 export async function readVitals(
   directories: Directories,
   mounts: MountTable,

@@ -13,10 +13,10 @@ import { writing } from '../../platform/write-file.ts';
 
 const attempts = 3;
 const pause = 1000;
-/** Of what an agent says about a blob that it does not take. */
+/** How many characters of the agent's message about a rejected blob an error shows. */
 const longestText = 1000;
 const patience = 120_000;
-/** For a whole blob: 16 GiB in that time are 1.2 MB a second. */
+/** Timeout of a whole blob, in milliseconds. 16 GiB in this time need 1.2 MB/s. */
 const deadline = 4 * 3_600_000;
 
 /** The blobstore that an agent serves beside its methods (bosh-cli: blobstore/, davcli: client/client.go). */
@@ -32,7 +32,7 @@ export class AgentBlobs {
     this.#clock = clock;
   }
 
-  /** Uploads the file under that id; up to three tries. */
+  /** Uploads the file under that id. Makes up to three attempts. */
   async put(id: string, path: string): Promise<void> {
     const { size } = await stat(path).catch((error: unknown) => {
       throw fileNotFound(path, error) ?? error;
@@ -47,7 +47,7 @@ export class AgentBlobs {
     });
   }
 
-  /** Downloads the blob; the file appears whole or not at all. Up to three tries. */
+  /** Downloads the blob. The file appears complete or not at all. Makes up to three attempts. */
   async get(id: string, path: string): Promise<void> {
     removeTemporaryFiles(path);
     await this.#retry(() => this.#download(id, path));
@@ -94,7 +94,10 @@ export class AgentBlobs {
   }
 }
 
-/** Agents look at the last element only; the one before is the davcli's, the first byte of the id's SHA-1. */
+/**
+ * Agents read only the last path element. The element before it is davcli's: the first byte of the id's
+ * SHA-1.
+ */
 function blobPath(id: string): string {
   return `/blobs/${createHash('sha1').update(id).digest('hex').slice(0, 2)}/${encodeURIComponent(id)}`;
 }

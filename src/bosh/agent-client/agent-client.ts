@@ -1,11 +1,11 @@
 type Json = Readonly<Record<string, unknown>>;
 
 export interface AgentClock {
-  /** Resolves after that many milliseconds, or at once when the signal is aborted. */
+  /** Resolves after that many milliseconds, or immediately when the signal is aborted. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** A blob in the agent's blobstore, or a package by it. */
+/** A blob in the agent's blobstore, or a package that is stored as one. */
 export interface BlobReference {
   readonly name: string;
   readonly version: string;
@@ -19,29 +19,29 @@ export interface FailedProcess {
   readonly name: string;
   readonly job: string | undefined;
   readonly state: string;
-  /** Why it is not up. */
+  /** The reason why it is not up. */
   readonly problem: string | undefined;
   /** How its start program ended. */
   readonly lastExit: string | undefined;
-  /** The last lines that its programs printed. */
+  /** The last lines of its programs' output. */
   readonly output: string;
 }
 
 export interface AgentState {
-  /** Whose agent it is: the id that create_vm got. Absent where it does not say. */
+  /** The agent id that create_vm got. Absent if the agent does not report it. */
   readonly agentId?: string;
   readonly jobState: string;
-  /** Those that are not up, where the agent is one of ours and says so. */
+  /** The processes that are not up. Only our own agent reports them. */
   readonly failedProcesses: readonly FailedProcess[];
-  /** By network name; undefined where the agent knows none. */
+  /** The addresses by network name. Undefined if the agent does not know the address. */
   readonly addresses: Readonly<Record<string, string | undefined>>;
 }
 
-/** Where the account of an SSH session is. */
+/** The address and the host key for an SSH session. */
 export interface SshLogin {
   /** An IP address. */
   readonly address: string;
-  /** Of the VM's sshd, as in a line of known_hosts. */
+  /** The public key of the VM's sshd, as in a line of known_hosts. */
   readonly hostKey: string;
 }
 
@@ -53,9 +53,11 @@ export interface LogBundle {
 }
 
 /**
- * The agent's verbs over its HTTPS mbus. Every verb resolves when its task has ended. Rejects with AGENT_UNREACHABLE when
- * nobody answers, DEADLINE when a task does not end (24 h for scripts, drain, stop, compilation and migration, 1 h for the rest), AGENT_UNTRUSTED at once when the certificate or the credentials are refused, AGENT_ERROR when the agent
- * says no. No error holds the credentials.
+ * The agent's methods over its HTTPS mbus. Every method resolves when its task has ended. Rejects with
+ * AGENT_UNREACHABLE if the agent does not respond; DEADLINE if a task does not end (in 24 h for scripts,
+ * drain, stop, compilation and migration, in 1 h for the others); AGENT_UNTRUSTED, without a retry, if the
+ * certificate or the credentials are rejected; AGENT_ERROR if the agent returns an error. No error contains
+ * the credentials.
  */
 export interface AgentClient {
   ping(): Promise<void>;
@@ -63,9 +65,9 @@ export interface AgentClient {
   apply(spec: Json): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** A script that no job has, or an agent that knows no scripts, is fine. */
+  /** Runs a script. Succeeds if no job has the script or if the agent does not know run_script. */
   runScript(name: string): Promise<void>;
-  /** Resolves with the seconds still to wait. */
+  /** Returns the seconds that are still to wait. */
   drain(): Promise<number>;
   compilePackage(
     source: BlobReference,
@@ -77,16 +79,19 @@ export interface AgentClient {
   mountDisk(cid: string): Promise<void>;
   unmountDisk(cid: string): Promise<void>;
   migrateDisk(): Promise<void>;
-  /** Uploads a file into the agent's blobstore; resolves with its blob id. */
+  /** Uploads a file to the agent's blobstore and returns its blob id. */
   putBlob(path: string): Promise<string>;
-  /** Downloads a blob; the file appears whole or not at all. */
+  /** Downloads a blob. The file appears complete or not at all. */
   getBlob(blobstoreId: string, path: string): Promise<void>;
-  /** Makes an account `bosh_…` in the VM that one key logs in to. */
+  /** Creates an account `bosh_…` in the VM with one login key. */
   setUpSsh(user: string, publicKey: string): Promise<SshLogin>;
-  /** Removes that account; one that is not there is fine. */
+  /** Removes that account. Succeeds if it does not exist. */
   cleanUpSsh(user: string): Promise<void>;
-  /** Packs logs for that account to copy; `types` are `job`, `agent`, `system`, without filters all files. */
+  /**
+   * Packs logs so that the account can copy them. `types` are `job`, `agent` and `system`. Without filters
+   * all files are packed.
+   */
   bundleLogs(user: string, types: readonly string[], filters: readonly string[]): Promise<LogBundle>;
-  /** Removes a bundle; one that is not there is fine. */
+  /** Removes a bundle. Succeeds if it does not exist. */
   removeFile(path: string): Promise<void>;
 }

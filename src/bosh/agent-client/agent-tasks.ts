@@ -10,35 +10,41 @@ export interface AgentTasksOptions {
   readonly directorId: string;
   readonly clock: AgentClock;
   readonly signal: AbortSignal | undefined;
-  /** Aborted after that many milliseconds. */
+  /** Returns a signal that is aborted after that many milliseconds. */
   readonly timeout: (milliseconds: number) => AbortSignal;
 }
 
 export interface CallOptions {
-  /** Milliseconds that one answer may take. */
+  /** Milliseconds that one response may take. */
   readonly idleTimeoutMs?: number;
 }
 
 export interface RunOptions extends CallOptions {
-  /** Milliseconds after which a task that has not ended is given up; default `defaultTaskTimeoutMs`. */
+  /** Milliseconds after which a task that has not ended is given up; `defaultTaskTimeoutMs` by default. */
   readonly deadline?: number;
 }
 
-/** bosh-cli waits a second between two polls, and takes 10 failures of transport while it waits for one task. */
+/**
+ * As bosh-cli: at most a second between two polls, and 10 tolerated transport failures while it waits for one
+ * task.
+ */
 const firstPause = 20;
 const longestPause = 1000;
 const toleratedFailures = 10;
 const usualPatience = 45_000;
-/** How often `patience` a whole answer may take: one that never ends comes byte by byte. */
+/**
+ * Total timeout of a response as a multiple of the idle timeout. Guards against responses that arrive byte by
+ * byte.
+ */
 const maxResponseFactor = 4;
-/** Bytes of an answer, and characters of it that an error shows. */
+/** The maximum size of a response in bytes, and how many characters of it an error shows. */
 const longestAnswer = 4 * 1024 * 1024;
 const longestMessage = 4000;
-/** One hour; what runs a release's own programs or moves data has a day (create-agent-client.ts). */
+/** One hour. Tasks that run a release's programs or move data have a day (create-agent-client.ts). */
 const defaultTaskTimeoutMs = 3_600_000;
 
 /**
- * The agent's method calls (bosh-agent: agentclient/http/agent_client.go). An answer that names a task is followed by
+ * The agent's method calls (bosh-agent: agentclient/http/agent_client.go). If a response has a task id, polls
  * get_task until the task has ended.
  */
 export class AgentTasks {
@@ -56,7 +62,7 @@ export class AgentTasks {
     this.#timeout = timeout;
   }
 
-  /** One request, one answer. AGENT_ERROR holds what the agent says. */
+  /** Sends one request and returns the value of the response. AGENT_ERROR contains the agent's message. */
   async call(
     method: string,
     args: readonly unknown[],
@@ -78,7 +84,7 @@ export class AgentTasks {
     });
   }
 
-  /** A call whose result comes from a task. DEADLINE where the task does not end. */
+  /** Calls a method and waits for its task. Rejects with DEADLINE if the task does not end. */
   async runTask(
     method: string,
     args: readonly unknown[],
@@ -105,7 +111,7 @@ export class AgentTasks {
     return value;
   }
 
-  /** A call that only asks: failures of transport are taken ten times, a second apart. */
+  /** Calls a method that only reads. Tolerates ten transport failures and waits a second after each. */
   async callWithRetry(method: string, args: readonly unknown[]): Promise<unknown> {
     for (let failures = 1; ; failures += 1) {
       try {
@@ -155,7 +161,7 @@ export class AgentTasks {
   }
 }
 
-/** The text of a stream; undefined where it has more bytes. */
+/** Reads the text of a stream. Returns undefined if it has more bytes than `limit`. */
 export async function textOf(stream: AsyncIterable<Uint8Array>, limit: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let length = 0;

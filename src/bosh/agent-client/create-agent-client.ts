@@ -9,39 +9,42 @@ import type { Socks5Proxy } from './socks5-connect.ts';
 import { parseLogBundle, parseSshLogin } from './ssh-answers.ts';
 
 export interface AgentClientOptions {
-  /** `https://user:password@host:port`; http to this machine alone. */
+  /** `https://user:password@host:port`. http is allowed only for a loopback address. */
   readonly mbusUrl: string;
-  /** PEM of the CA that signed the agent's certificate; absent: the system's roots. */
+  /** PEM of the CA that signed the agent's certificate. The system's roots by default. */
   readonly ca?: string | undefined;
-  /** `reply_to` of every request. */
+  /** The `reply_to` of every request. */
   readonly directorId: string;
   readonly clock: AgentClock;
-  /** Default crypto.randomUUID; names the blobs that putBlob makes. */
+  /** Makes the ids of the blobs that putBlob creates; crypto.randomUUID by default. */
   readonly uuid?: (() => string) | undefined;
-  /** Ends every wait with INTERRUPTED. */
+  /** Aborts every wait with INTERRUPTED. */
   readonly signal?: AbortSignal | undefined;
-  /** By way of which the agent is reached; absent: directly. */
+  /** The proxy to the agent; without one the connection is direct. */
   readonly proxy?: Socks5Proxy | undefined;
-  /** Bytes of a blob that is downloaded; default archiveLimits.total. */
+  /** The maximum size of a downloaded blob in bytes; archiveLimits.total by default. */
   readonly longestBlob?: number | undefined;
-  /** Default AbortSignal.timeout; ends tasks with DEADLINE. */
+  /** Makes the signals that end tasks with DEADLINE; AbortSignal.timeout by default. */
   readonly timeout?: ((milliseconds: number) => AbortSignal) | undefined;
 }
 
-/** A ping says whether somebody is there now; start makes the agent wait for its supervisor. Milliseconds. */
+/**
+ * Timeouts in milliseconds. `ping` checks if the agent responds now. During `start` the agent waits for its
+ * supervisor.
+ */
 const pingPatience = 5000;
 const startPatience = 600_000;
-/** The agent packs all logs before it answers. */
+/** The agent packs all logs before it responds. */
 const bundlePatience = 600_000;
-/** For scripts of a release, its compilation, and disks that are copied; every other task has an hour. */
+/** For the scripts and the compilation of a release, and for copying disks. Every other task has an hour. */
 const longTaskOptions = { deadline: 24 * 3_600_000 };
 
-/** Each is unmounted in turn; no VM has as many. */
+/** Disks are unmounted one after another. No VM has this many. */
 const maxDisks = 128;
 
 const abortAfter = (milliseconds: number): AbortSignal => AbortSignal.timeout(milliseconds);
 
-/** A client of one agent. INVALID_ARGUMENT when the URL is none; no connection is made yet. */
+/** Creates a client of one agent. Throws INVALID_ARGUMENT if the URL is invalid. Does not connect yet. */
 export function createAgentClient(options: AgentClientOptions): AgentClient {
   const { clock, directorId, signal, uuid = randomUUID, timeout = abortAfter } = options;
   const connection = new MbusConnection(options);
@@ -109,7 +112,10 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
   };
 }
 
-/** Agents that are older than a method get along without it (bosh-agent: agentclient/http/agent_client.go). */
+/**
+ * Ignores a method that an older agent does not know: such agents work without it (bosh-agent:
+ * agentclient/http/agent_client.go).
+ */
 async function ignoreUnknownMethod(call: Promise<void>): Promise<void> {
   try {
     await call;
@@ -158,7 +164,7 @@ const longestName = 200;
 const longestProblem = 1000;
 const longestOutput = 4096;
 
-/** Only the words of those that are not up, and of a hostile agent's no more than a screen holds. */
+/** Reads only failed processes and limits the text, because the agent is untrusted. */
 function parseFailedProcesses(processes: unknown): readonly FailedProcess[] {
   if (!Array.isArray(processes)) return [];
   return processes

@@ -15,7 +15,10 @@ import { startAgent } from './testing/fake-agent.ts';
 
 const timeout = 120_000;
 
-/** An agent in the hands of root of its VM: it answers as `answer` does. `open`: how many answers still go on. */
+/**
+ * Starts an agent that root of its VM controls. `answer` writes its response. `open` counts the unfinished
+ * responses.
+ */
 async function hostile(t: TestContext, answer: (response: ServerResponse) => void) {
   const certificate = await makeServerCertificate();
   const state = { open: 0 };

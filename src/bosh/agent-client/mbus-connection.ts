@@ -11,39 +11,41 @@ import type { SecretUrl } from '../url/parse-secret-url.ts';
 import { socks5Connect, type Socks5Proxy } from './socks5-connect.ts';
 
 export interface MbusOptions {
-  /** `https://user:password@host:port`; http to this machine alone. */
+  /** `https://user:password@host:port`. http is allowed only for a loopback address. */
   readonly mbusUrl: string;
   readonly ca?: string | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** By way of which the agent is reached; absent: directly. */
+  /** The proxy to the agent; without one the connection is direct. */
   readonly proxy?: Socks5Proxy | undefined;
 }
 
 export interface MbusRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** Below the bus's URL, with a leading slash. */
+  /** The path below the bus's URL, with a leading slash. */
   readonly path: string;
   readonly body?: { readonly stream: Readable; readonly length: number } | undefined;
   /** Milliseconds without a byte after which the agent counts as unreachable. */
   readonly patience: number;
-  /** Milliseconds for the whole exchange, however slowly its bytes come. */
+  /** Milliseconds for the whole exchange, even if its bytes arrive slowly. */
   readonly deadline: number;
 }
 
-/** Node's and OpenSSL's words for a certificate that is refused: no later try will go better. */
+/** Codes of Node and OpenSSL for a rejected certificate. A retry would not help. */
 const certificateErrorPattern =
   /^(ERR_TLS_CERT_|CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_CERT_|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_|HOSTNAME_MISMATCH|EE_KEY_|CA_MD_|ERR_SSL_TLSV?1?3?_?ALERT_UNKNOWN_CA)/;
 
-/** Of our agent whose VM has no room: it says where, and no second try helps. */
+/**
+ * Our agent's status for a VM whose disk is full. Its message names the place, and a retry would not help.
+ */
 const noRoom = 507;
 
 /**
- * HTTP requests to one agent, a connection for each. The certificate is always verified. Errors name the agent by
- * address: AGENT_UNTRUSTED for certificate and credentials, AGENT_UNREACHABLE for every other failure of transport,
- * INTERRUPTED once the signal is aborted.
+ * Sends HTTP requests to one agent, each on its own connection. Always verifies the certificate. Errors name
+ * the agent's address: AGENT_UNTRUSTED for a rejected certificate or rejected credentials, AGENT_UNREACHABLE
+ * for every other transport failure, INTERRUPTED once the signal is aborted.
  */
 export class MbusConnection {
-  /** Without credentials. */
+  /** The origin of the mbus URL, without credentials. */
   readonly address: string;
   readonly #options: RequestOptions;
   readonly #ca: string | undefined;
@@ -67,7 +69,10 @@ export class MbusConnection {
     this.#ca = ca;
   }
 
-  /** Sends the request and gives the answer to `read`, whatever its status but 401 and every 5xx except 507. */
+  /**
+   * Sends the request and passes the response to `read`, except for status 401 and every 5xx but 507, which
+   * become errors.
+   */
   async send<T>(request: MbusRequest, read: (answer: IncomingMessage) => Promise<T>): Promise<T> {
     const overdue = new AbortController();
     const timer = setTimeout(() => {
@@ -84,7 +89,7 @@ export class MbusConnection {
       throw this.#describe(overdue.signal.aborted ? overdue.signal.reason : error);
     } finally {
       clearTimeout(timer);
-      // what was not read is not wanted, and may never end
+      // The rest of the response is not needed and may never end.
       answer?.destroy();
     }
   }
@@ -99,7 +104,7 @@ export class MbusConnection {
     const headers = body === undefined ? {} : { 'content-length': body.length };
     const outgoing = send({
       ...this.#options,
-      // by default an environment variable decides
+      // By default an environment variable decides about rejectUnauthorized.
       ...(isSecure ? { secureContext: this.#trust(), rejectUnauthorized: true } : {}),
       method,
       path: `${this.#basePath}${path}`,
@@ -111,12 +116,12 @@ export class MbusConnection {
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${patience / 1000} s`)));
     const answered = responseFor(outgoing);
     if (body === undefined) outgoing.end();
-    // An agent may answer, a 401 for example, before it has read the body; then the answer counts.
+    // The agent may respond before it has read the whole body (for example with 401). That response counts.
     else await Promise.race([pipeline(body.stream, outgoing).catch(() => answered), answered]);
     return answered;
   }
 
-  /** The proxy's part of the way has the patience of the agent's. */
+  /** Returns the option to connect through the proxy. The proxy has the same idle timeout as the agent. */
   #connectViaProxy(
     proxy: Socks5Proxy,
     ended: AbortSignal,
@@ -142,7 +147,7 @@ export class MbusConnection {
     };
   }
 
-  /** Made once: reading the CA is a good part of what a request costs. */
+  /** Creates the context once, because reading the CA is a large part of the cost of a request. */
   #trust(): SecureContext {
     this.#secureContext ??= createSecureContext(this.#ca === undefined ? {} : { ca: this.#ca });
     return this.#secureContext;
@@ -169,7 +174,7 @@ export class MbusConnection {
         { cause: error },
       );
     }
-    // of OpenSSL's words the reason; the others are places in its source
+    // Keep only the reason of OpenSSL's message; its other parts are positions in OpenSSL's source.
     const said = error.message.replace(/^.*:SSL routines:[^:]*:([^:]*):.*$/su, 'no TLS: $1');
     const why = said === '' ? code : said;
     return new ProductError('AGENT_UNREACHABLE', `The agent at ${this.address} cannot be reached: ${why}`, {
@@ -178,7 +183,10 @@ export class MbusConnection {
   }
 }
 
-/** A vars store keeps a certificate whose options have changed. */
+/**
+ * Returns what to do about a rejected certificate. A vars store does not generate a certificate again when
+ * its options change, so the variable must be removed.
+ */
 const certificateStep = (code: string): string =>
   code === 'ERR_TLS_CERT_ALTNAME_INVALID'
     ? "cloud_provider.mbus has to name a host of the certificate's alternative_names; where those are right by now, remove the variable of " +

@@ -7,7 +7,7 @@ import { makeServerCertificate } from '../testing/certificates.ts';
 import { parseAllProxy, socks5Connect } from './socks5-connect.ts';
 import { FakeAgent, startAgent } from './testing/fake-agent.ts';
 
-/** A proxy that knows 10.244.0.6 alone, which is the agent at `port`. */
+/** Starts a proxy that knows only 10.244.0.6, which is the agent at `port`. */
 async function startProxy(t: TestContext, port: number) {
   const asked: string[] = [];
   const proxy = await startTunnel({

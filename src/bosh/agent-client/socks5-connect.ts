@@ -11,9 +11,9 @@ export interface Socks5Proxy {
 export const proxyVariable = 'BOSH_ALL_PROXY';
 
 /**
- * The proxy that BOSH_ALL_PROXY names; undefined where it names none. Of the bosh CLI's forms
- * socks5://HOST:PORT alone is taken: INVALID_ARGUMENT for any other, which is not quoted, since it can hold a
- * password.
+ * Returns the proxy in BOSH_ALL_PROXY, or undefined if the variable is not set. Of the bosh CLI's forms only
+ * socks5://HOST:PORT is supported. Throws INVALID_ARGUMENT for any other form and does not quote it, since it
+ * may contain a password.
  */
 export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined {
   if (text === undefined || text === '') return undefined;
@@ -32,7 +32,7 @@ export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined
   return { host: url.hostname.replace(/^\[|\]$/gu, ''), port: Number(url.port) };
 }
 
-/** Reply codes as an operator reads them (RFC 1928, 6). */
+/** Messages for the reply codes (RFC 1928, 6). */
 const replyMessages: Readonly<Record<number, string>> = {
   1: 'could not connect',
   2: 'refuses that address',
@@ -43,9 +43,8 @@ const replyMessages: Readonly<Record<number, string>> = {
 };
 
 /**
- * A connection to a host and port by way of the proxy. Rejects with an Error that names the proxy, with the
- * system's, or with the reason of `signal` where that aborts before; later it means nothing to the
- * connection.
+ * Connects to a host and port through the proxy. Rejects with an Error that names the proxy, or with a system
+ * error. `signal` aborts the attempt; it has no effect on the connection after that.
  */
 export async function socks5Connect(
   proxy: Socks5Proxy,
@@ -67,7 +66,7 @@ export async function socks5Connect(
       throw new Error(
         `${describeError(proxy)} ${replyMessages[code] ?? `answers code ${code}`}; its log says why`,
       );
-    // the bound address, of which one byte has been read, and its port
+    // Skip the rest of the bound address, of which one byte has been read, and its port.
     await read(socket, (type === 1 ? 4 : type === 4 ? 16 : length + 1) - 1 + 2);
     return socket;
   } catch (error) {
@@ -78,7 +77,7 @@ export async function socks5Connect(
   }
 }
 
-/** An address of IPv6 goes as a name, which proxies read, too. */
+/** Encodes the address. IPv6 addresses are sent as names, which proxies accept as well. */
 function addressBytes(host: string): readonly number[] {
   if (isIPv4(host)) return [1, ...host.split('.').map(Number)];
   const name = Buffer.from(host);

@@ -5,7 +5,8 @@ import type { LogBundle, SshLogin } from './agent-client.ts';
 import type { AgentTasks } from './agent-tasks.ts';
 
 /**
- * What `ssh setup` answers. A VM's root decides it: it becomes an argument of ssh and a line of known_hosts.
+ * Parses the result of `ssh setup`. Root of the VM controls it, and it becomes an argument of ssh and a line
+ * of known_hosts.
  */
 export function parseSshLogin(value: unknown, tasks: AgentTasks): SshLogin {
   const { status, ip, host_public_key: given } = isObject(value) ? value : {};
@@ -16,8 +17,8 @@ export function parseSshLogin(value: unknown, tasks: AgentTasks): SshLogin {
 }
 
 /**
- * What `bundle_logs` answers. The path becomes an argument of scp: no character in it means anything to a
- * shell.
+ * Parses the result of `bundle_logs`. The path becomes an argument of scp, so only characters without a
+ * meaning for a shell are allowed.
  */
 export function parseLogBundle(value: unknown, tasks: AgentTasks): LogBundle {
   const { logs_tar_path: path, sha512: digest } = isObject(value) ? value : {};

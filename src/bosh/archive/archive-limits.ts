@@ -1,26 +1,27 @@
 const mebibyte = 1024 * 1024;
 
 /**
- * What an archive may hold: a few kilobytes of gzip must fill neither a disk nor the memory. All are far
- * above what releases, stemcells and images of the field have.
+ * Limits of an archive, so that a few kilobytes of gzip fill neither a disk nor the memory. All are far above
+ * what published releases, stemcells and images have.
  */
 export const archiveLimits = {
-  /** Bytes of a manifest in it (release.MF, job.MF, stemcell.MF), and of any YAML file that is read whole. */
-  manifest: 4 * mebibyte,
   /**
-   * Bytes that it unpacks to: a heavy stemcell has about 3 GiB, a release with Windows' files in it 9 GiB.
+   * Bytes of a manifest in it (release.MF, job.MF, stemcell.MF), and of any other YAML file that is read at
+   * once.
    */
+  manifest: 4 * mebibyte,
+  /** Unpacked bytes: a heavy stemcell has about 3 GiB, a release with files for Windows 9 GiB. */
   total: 16 * 1024 * mebibyte,
   /**
-   * Bytes that all jobs of a release unpack to together: templates of a few kilobytes. Each may be a link to
-   * one archive.
+   * Unpacked bytes of all jobs of a release together: templates of a few kilobytes. Each job may be a link to
+   * the same archive.
    */
   jobs: 1024 * mebibyte,
-  /** Bytes of all templates that are rendered at once, which are held. */
+  /** Bytes of all templates that are rendered together, because they are in memory. */
   templates: 64 * mebibyte,
-  /** Files, folders and links; the root of a large stemcell has some 200,000. */
+  /** Files, directories and links. The root of a large stemcell has about 200,000. */
   entries: 300_000,
-  /** Characters of all names and link targets together, which are held while it is unpacked. */
+  /** Characters of all names and link targets together, which are in memory while the archive is unpacked. */
   names: 32 * mebibyte,
 } as const;
 
@@ -30,7 +31,7 @@ export type ArchiveLimits = { readonly [Name in keyof typeof archiveLimits]: num
 /** PATH_MAX of Linux. */
 const longestName = 4096;
 
-/** Counts the entries of one archive as they pass. */
+/** Counts the entries of one archive as they are read. */
 export class EntryCounter {
   readonly #limits: ArchiveLimits;
   #entries = 0;
@@ -40,9 +41,9 @@ export class EntryCounter {
     this.#limits = limits;
   }
 
-  /** Why the next entry is not taken, by its name and what it links to; undefined where it is. */
+  /** Returns why the next entry is rejected, by its name and link target, or undefined if it is accepted. */
   add(name: string, target: string): string | undefined {
-    // a pax record may hold any text
+    // A pax record may contain any text.
     if (name.includes('\0') || target.includes('\0')) return 'has a NUL in its name or in what it links to';
     if (name.length > longestName || target.length > longestName)
       return `has a name or a target longer than ${longestName} characters`;
@@ -56,7 +57,7 @@ export class EntryCounter {
   }
 }
 
-/** Counts what several archives unpack to together: one limit for all of them. */
+/** Counts the unpacked bytes of several archives against one common limit. */
 export class ByteBudget {
   readonly limits: ArchiveLimits;
   readonly entries: EntryCounter;
@@ -67,7 +68,10 @@ export class ByteBudget {
     this.entries = new EntryCounter(limits);
   }
 
-  /** Passes bytes on and ends with the error, which is told `more than N bytes`, where there are too many. */
+  /**
+   * Returns a transform that passes bytes on. Beyond the limit it throws the error that `refusal` makes from
+   * `more than N bytes`.
+   */
   limit(
     refusal: (excess: string) => Error,
   ): (source: AsyncIterable<Uint8Array>) => AsyncGenerator<Uint8Array> {
@@ -86,12 +90,15 @@ export class ByteBudget {
   }
 }
 
-/** An entry's name as errors show it. */
+/** Returns an entry's name in a form for error messages. */
 export function printableName(name: string): string {
   return (name.length > 200 ? `${name.slice(0, 200)}…` : name).replaceAll('\0', '\\0');
 }
 
-/** Passes bytes on and ends with the error, which is told `more than N bytes`, where there are too many. */
+/**
+ * Returns a transform that passes bytes on. Beyond the limit it throws the error that `refusal` makes from
+ * `more than N bytes`.
+ */
 export function limitedTo(
   limit: number,
   refusal: (excess: string) => Error,

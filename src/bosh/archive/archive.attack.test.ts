@@ -20,7 +20,7 @@ import { unpackArchive } from './unpack-archive.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** A tar.gz with one file of zeros, of a thousandth of its size. */
+/** Writes a tar.gz with one file of zeros; the archive has about a thousandth of its size. */
 async function writeBomb(path: string, name: string, size: number): Promise<void> {
   function* bytes(): Generator<Buffer> {
     yield header(name, '0', size);
@@ -49,7 +49,10 @@ test('a release of 600 KB whose release.MF has 600 MB is refused before it fills
   assert.ok((await bytesBelow(out)) < mebibyte);
 });
 
-/** A release whose jobs are links to one archive, which holds these files and 20 links to the template `x`. */
+/**
+ * Writes a release whose jobs are links to one archive, which has these files and 20 links to the template
+ * `x`.
+ */
 async function writeLinkedRelease(path: string, jobs: number, pad: number, template: number): Promise<void> {
   const names = Array.from({ length: 20 }, (_, index) => `x${index}`);
   const spec = `name: j\npackages: []\nproperties: {}\ntemplates:\n${names.map((one) => `  ${one}: ${one}\n`).join('')}`;
@@ -103,7 +106,7 @@ test('what all archives of a release hold is counted: bytes, entries and names',
     [{ total: 5000 }, /linked\.tgz' unpacks to more than 5000 bytes/],
     [{ entries: 10 }, /its entry 'jobs\/j9\.tgz' is one too many: an archive has 10 at most/],
     [{ names: 100 }, /its entry 'jobs\/j\d\.tgz' brings all names to more than 100 characters/],
-    // 24 of each job: those of several jobs count together
+    // Each job has 24 entries, and those of several jobs are added up.
     [{ entries: 60 }, /j2\.tgz' was not unpacked: its entry 'templates\/x\d+' is one too many/],
     [{ names: 1000 }, /j\d\.tgz' was not unpacked: its entry '.*' brings all names to more than 1000/],
     [{ manifest: 100 }, /'release\.MF' has \d+ bytes; a manifest has 100 at most/],

@@ -6,15 +6,18 @@ import { ProductError } from '../../errors/product-error.ts';
 const unreadable: readonly unknown[] = ['ENOENT', 'ENOTDIR', 'EACCES', 'EISDIR', 'ELOOP', 'ENXIO'];
 
 export interface OpenOptions {
-  /** The path's last part must not be a symbolic link: others may write to its folder, or made what is in it. */
+  /**
+   * The path's last component must not be a symbolic link: other users may write to its directory, or may
+   * have created its content.
+   */
   readonly noFollow?: boolean;
-  /** The digest by which to know the file, where somebody wrote one down: for the error. */
+  /** The recorded digest of the file, if there is one; it is added to the error. */
   readonly expected?: string | undefined;
 }
 
 /**
- * A regular file opened for reading. FILE_NOT_FOUND names it when it is not there, may not be read, or is a folder, a pipe or a
- * device, of which an open or a read may never end; opening does not wait for one.
+ * Opens a regular file for reading. Throws FILE_NOT_FOUND if the file does not exist, is not readable, or is
+ * a directory, a pipe or a device. Opening does not wait for a pipe or device.
  */
 export async function openForReading(
   path: string,
@@ -38,15 +41,18 @@ export async function openForReading(
   }
 }
 
-/** The bytes of a regular file, which is opened at the first read: a caller that never reads leaves no file open. */
+/**
+ * Streams the bytes of a regular file. Opens it at the first read, so that a caller that never reads leaves
+ * no file open.
+ */
 export async function* readStream(path: string, options: OpenOptions = {}): AsyncGenerator<Uint8Array> {
   await using file = await openForReading(path, options);
   yield* file.createReadStream({ highWaterMark: 1 << 16, autoClose: false }) as AsyncIterable<Uint8Array>;
 }
 
 /**
- * The ProductError for an error of node:fs that means the named file cannot be read; undefined for every other error.
- * `expected`: the digest by which to know the file, where somebody wrote one down.
+ * Returns the ProductError for an error of node:fs that means that the named file cannot be read, and
+ * undefined for every other error. `expected` is the recorded digest of the file, if there is one.
  */
 export function fileNotFound(path: string, error: unknown, expected?: string): ProductError | undefined {
   const code = errorCodeOf(error);

@@ -9,7 +9,7 @@ import type { TarHeader, TarPackController } from 'modern-tar';
 import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
 import { withPath } from '../../platform/write-file.ts';
 
-/** What goes into an archive, in order. `name` is as it shall stand there; folders end in `/`. */
+/** An entry of a new archive. `name` is its name in the archive; directories end in `/`. */
 export type ArchiveEntry = { readonly name: string; readonly mode: number } & (
   | { readonly kind: 'directory' }
   | { readonly kind: 'file'; readonly path: string; readonly size: number }
@@ -19,23 +19,23 @@ export type ArchiveEntry = { readonly name: string; readonly mode: number } & (
 );
 
 export interface PackOptions {
-  /** Mode of the archive; default 0644. */
+  /** Mode of the archive; 0644 by default. */
   readonly mode?: number;
   /**
-   * `gzip` (default), `stored`: a gzip file around what cannot be compressed again, or `none`: a plain tar. Level 4 takes
-   * 60 % of level 6's time for 2 % more bytes (a 100 MB executable).
+   * `gzip` (default); `stored`: a gzip file around content that is compressed already; `none`: a plain tar.
+   * Level 4 takes 60 % of the time of level 6 for 2 % more bytes (a 100 MB executable).
    */
   readonly compression?: 'gzip' | 'stored' | 'none';
-  /** It goes into another archive before anybody relies on it: a power cut may take it. */
+  /** The archive will be copied into another one before it is needed, so it is not synced to the disk. */
   readonly isTemporary?: boolean;
 }
 
-/** Not zero: some tars warn about files of 1970. */
+/** Not zero, because some tars warn about files of 1970. */
 const fixedTime = new Date('2000-01-01T00:00:00Z');
 
 /**
- * Writes a tar.gz whose bytes depend on the entries alone: owner 0, one fixed time, gzip without time. The archive appears
- * whole or not at all.
+ * Writes a tar.gz whose bytes depend only on the entries: owner 0, one fixed time, gzip without time. The
+ * archive appears complete or not at all.
  */
 export async function packArchive(
   entries: readonly ArchiveEntry[],
@@ -57,24 +57,27 @@ export async function packArchive(
   }
 }
 
-/** The bytes of the plain tar with these entries, made as they are read: owner 0, one fixed time. */
+/** Streams a plain tar with these entries: owner 0, one fixed time. */
 export async function* streamTar(entries: readonly ArchiveEntry[]): AsyncGenerator<Uint8Array> {
   const { readable, controller } = createTarPacker();
   const added = addAll(controller, entries);
-  // who reads meets the failure there
+  // The reader of the stream gets the error, so this rejection must not be unhandled.
   added.catch(() => undefined);
   yield* Readable.fromWeb(readable) as AsyncIterable<Uint8Array>;
   await added;
 }
 
-/** The folder's content as entries: sorted, each folder before what is in it, names under `prefix`. */
+/**
+ * Returns the directory's content as entries: sorted, each directory before its content, with names under
+ * `prefix`.
+ */
 export async function entriesOf(directory: string, prefix: string): Promise<readonly ArchiveEntry[]> {
   const names = (await readdir(directory)).toSorted(compareBytes);
   const nested = await Promise.all(names.map((name) => entriesAt(join(directory, name), `${prefix}${name}`)));
   return nested.flat();
 }
 
-/** Orders as strings of bytes, the same on every machine. */
+/** Compares strings by their UTF-8 bytes, so that the order is the same on every machine. */
 export function compareBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -5,7 +5,7 @@ import type { OpenOptions } from './open-for-reading.ts';
 
 const pieceSize = 1 << 16;
 
-/** The bytes of an opened file; undefined where it has more than `limit`, whatever its size says. */
+/** Reads an open file. Returns undefined if it has more than `limit` bytes, whatever its size in stat is. */
 async function readAtMost(file: FileHandle, limit: number): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -19,7 +19,7 @@ async function readAtMost(file: FileHandle, limit: number): Promise<Buffer | und
   }
 }
 
-/** The bytes of a regular file (openForReading); undefined where it has more than `limit`. */
+/** Reads a regular file (openForReading). Returns undefined if it has more than `limit` bytes. */
 export async function readRegularFile(
   path: string,
   limit: number,
@@ -30,8 +30,8 @@ export async function readRegularFile(
 }
 
 /**
- * The bytes of a file that the operator named, which may be a pipe, as a shell's `<(command)` is.
- * FILE_NOT_FOUND; undefined where it has more than `limit`.
+ * Reads a file that the operator named, which may be a pipe (`<(command)` of a shell). Throws FILE_NOT_FOUND.
+ * Returns undefined if it has more than `limit` bytes.
  */
 export async function readOperatorFile(path: string, limit: number): Promise<Buffer | undefined> {
   try {
@@ -44,8 +44,8 @@ export async function readOperatorFile(path: string, limit: number): Promise<Buf
 }
 
 /**
- * While it is not disposed, the first signal ends the process at once: a thread that waits for the writer of
- * a pipe can be woken by nothing else, and what the operator gives is read before anything is changed.
+ * Until it is disposed, the first signal ends the process immediately. Nothing else can interrupt a thread
+ * that waits for the writer of a pipe, and the operator's files are read before anything is changed.
  */
 function endingBySignal(): Disposable {
   const end = (signal: NodeJS.Signals): void => {

@@ -17,11 +17,14 @@ import { withPath } from '../../platform/write-file.ts';
 type Header = Parameters<NonNullable<UnpackOptionsFS['filter']>>[0];
 
 export interface UnpackOptions {
-  /** Only entries for which this is true are written; the name has no leading `./` and no trailing `/`. */
+  /** Writes only entries for which this returns true. The name has no leading `./` and no trailing `/`. */
   readonly only?: (name: string) => boolean;
-  /** Digest text that the bytes which are unpacked have to have: what was verified before may be another file by now. */
+  /**
+   * The expected digest. It is verified again while unpacking, because the file may have changed since the
+   * last check.
+   */
   readonly digest?: string | undefined;
-  /** Shared with other archives; default one of its own with archiveLimits. */
+  /** Shared with other archives; by default the archive has a budget of its own with archiveLimits. */
   readonly budget?: ByteBudget | undefined;
 }
 
@@ -30,10 +33,11 @@ const supportedTypes: readonly (string | undefined)[] = [...links, 'file', 'dire
 const pieceSize = 1 << 18;
 
 /**
- * Unpacks a tar or tar.gz into a folder, which is made when it does not exist. Nothing is written outside of it: absolute
- * names and links, `..` that leaves the folder, writes through links and special files are ARCHIVE_INVALID, naming archive
- * and entry; so is a truncated or corrupt archive, and one beyond the limits. DIGEST_MISMATCH where it has not the digest that
- * it should have, once all is read. Files that were written before the fault stay.
+ * Unpacks a tar or tar.gz into a directory, which is created if it does not exist. Writes nothing outside of
+ * the directory. Throws ARCHIVE_INVALID with archive and entry for absolute names and links, `..` that leaves
+ * the directory, writes through links, special files, a truncated or corrupt archive, and an archive beyond
+ * the limits. Throws DIGEST_MISMATCH after the whole archive has been read, if it does not have the expected
+ * digest. Does not remove files that were written before an error.
  */
 export async function unpackArchive(
   archivePath: string,
@@ -61,12 +65,15 @@ export async function unpackArchive(
   await verify();
 }
 
-/** Entry names come as `./a`, `a/` or `a`. */
+/** Normalises an entry name (`./a`, `a/` or `a`). */
 export function entryName(name: string): string {
   return posix.normalize(name).replace(/^\.\//, '').replace(/\/$/, '');
 }
 
-/** The bytes of the file, and a check of their digest, to be called when they have been taken. */
+/**
+ * Returns the bytes of the file, and a function that checks their digest, to be called after they have been
+ * read.
+ */
 function verifiedBytes(
   archive: string,
   file: FileHandle,
@@ -88,7 +95,7 @@ function verifiedBytes(
   }
   const verify = async (): Promise<void> => {
     if (expected === undefined || hash === undefined) return;
-    // what is behind the end of the gzip belongs to the digest, too
+    // Bytes after the end of the gzip stream are part of the digest.
     for await (const rest of all()) void rest;
     const [wanted, found] = [formatDigest(expected), formatDigest({ ...expected, hex: hash.digest('hex') })];
     if (found !== wanted) throw digestMismatch(archive, found, wanted);
@@ -96,7 +103,7 @@ function verifiedBytes(
   return { bytes: all(), verify };
 }
 
-/** What of an archive is written, entry by entry. */
+/** Decides which entries of an archive are written. */
 class Admission {
   readonly #archive: string;
   readonly #only: UnpackOptions['only'];

@@ -4,7 +4,7 @@ export type DigestAlgorithm = 'sha1' | 'sha256' | 'sha512';
 
 export interface Digest {
   readonly algorithm: DigestAlgorithm;
-  /** Lower case. */
+  /** Lower-case hex digits. */
   readonly hex: string;
 }
 
@@ -12,9 +12,9 @@ const lengths: Readonly<Record<DigestAlgorithm, number>> = { sha1: 40, sha256: 6
 const strongestFirst: readonly DigestAlgorithm[] = ['sha512', 'sha256', 'sha1'];
 
 /**
- * Reads BOSH's digest text: bare hex is SHA-1, `sha256:hex` and `sha512:hex` say so, `;` joins several of one file
- * (bosh-utils: crypto/multiple_digest.go). Throws DIGEST_INVALID; algorithms that this program does not know are refused
- * only when no known one is among them.
+ * Parses BOSH's digest text: bare hex is SHA-1, `sha256:hex` and `sha512:hex` name their algorithm, and `;`
+ * joins several digests of one file (bosh-utils: crypto/multiple_digest.go). Throws DIGEST_INVALID. Unknown
+ * algorithms are an error only if there is no known one.
  */
 export function parseDigests(text: string): readonly [Digest, ...Digest[]] {
   const parts = text.split(';').filter((part) => part !== '');
@@ -28,13 +28,16 @@ export function parseDigests(text: string): readonly [Digest, ...Digest[]] {
   return [first, ...others];
 }
 
-/** The digest of the strongest algorithm: the one that decides (bosh-utils: crypto/multiple_digest.go). */
+/**
+ * Returns the digest of the strongest algorithm, which is the one that must match (bosh-utils:
+ * crypto/multiple_digest.go).
+ */
 export function strongestDigest(digests: readonly [Digest, ...Digest[]]): Digest {
   const rank = ({ algorithm }: Digest): number => strongestFirst.indexOf(algorithm);
   return digests.reduce((best, digest) => (rank(digest) < rank(best) ? digest : best));
 }
 
-/** SHA-1 bare, every other algorithm with its name before a colon. */
+/** Formats a digest: SHA-1 bare, any other algorithm with its name and a colon. */
 export function formatDigest({ algorithm, hex }: Digest): string {
   return algorithm === 'sha1' ? hex : `${algorithm}:${hex}`;
 }

@@ -6,12 +6,12 @@ import { openForReading } from '../archive/open-for-reading.ts';
 import { formatDigest, parseDigests, strongestDigest } from './digest.ts';
 import type { DigestAlgorithm } from './digest.ts';
 
-/** What is read at once; a stream of Node's takes twice the time for 100 MB, most of it for its own pieces. */
+/** Bytes per read. A stream of Node takes twice the time for 100 MB, most of it for its own chunks. */
 const pieceSize = 1 << 20;
 
 /**
- * The file's digest in BOSH's text form (`sha256:<hex>`; SHA-1 bare). Never holds more than two pieces of it; FILE_NOT_FOUND when
- * there is no such file, with the digest that was `expected` of it.
+ * Returns the file's digest in BOSH's text form (`sha256:<hex>`; SHA-1 bare). Never has more than two pieces
+ * of the file in memory. Throws FILE_NOT_FOUND, with the `expected` digest, if the file cannot be read.
  */
 export async function digestOfFile(
   path: string,
@@ -35,9 +35,9 @@ async function addTo(hash: Hash, file: FileHandle): Promise<void> {
 }
 
 /**
- * Resolves when the file has that digest (any form parseDigests reads; of several the strongest decides, as in
- * bosh-utils). Rejects with DIGEST_MISMATCH, naming file, expected and found digest, or FILE_NOT_FOUND, naming
- * file and expected digest.
+ * Resolves if the file has that digest (in any form of parseDigests; of several, the strongest must match, as
+ * in bosh-utils). Rejects with DIGEST_MISMATCH, with file, expected and actual digest, or FILE_NOT_FOUND,
+ * with file and expected digest.
  */
 export async function verifyFile(path: string, digest: string): Promise<void> {
   const expected = strongestDigest(parseDigests(digest));
@@ -47,8 +47,8 @@ export async function verifyFile(path: string, digest: string): Promise<void> {
 }
 
 /**
- * Passes a file's bytes on and ends with DIGEST_MISMATCH where they have not that digest: what was verified is what was read, whatever
- * the path names by then.
+ * Passes a file's bytes on, and throws DIGEST_MISMATCH at the end if they do not have that digest. The bytes
+ * are verified as they are read, so the file cannot be swapped in between.
  */
 export async function* verifyingStream(
   bytes: AsyncIterable<Uint8Array>,
@@ -65,7 +65,7 @@ export async function* verifyingStream(
   if (found !== wanted) throw digestMismatch(path, found, wanted);
 }
 
-/** The error for a file that is not the one with that digest. */
+/** Returns the error for a file with a wrong digest. */
 export function digestMismatch(path: string, found: string, wanted: string): ProductError {
   return new ProductError(
     'DIGEST_MISMATCH',

@@ -5,23 +5,24 @@ export type Properties = Readonly<Record<string, unknown>>;
 
 export interface JobContextOptions {
   readonly job: ReleaseJob;
-  /** Of the job itself; absent: global and group properties count. */
+  /** The job's own properties. If absent, global and group properties are used. */
   readonly jobProperties?: Properties | undefined;
   readonly deployment: string;
-  /** Shown as spec.name; absent for the CPI's own jobs. */
+  /** The value of spec.name; absent for the CPI's own jobs. */
   readonly instanceGroup?: string | undefined;
   readonly globalProperties: Properties;
-  /** Instance group's, or `cloud_provider.properties` for the CPI. */
+  /** The properties of the instance group, or `cloud_provider.properties` for the CPI. */
   readonly groupProperties: Properties;
-  /** The instance's IP; absent when it has none. */
+  /** The instance's IP address; absent if it has none. */
   readonly address?: string | undefined;
-  /** spec.id; random in bosh, so that it is a parameter here. */
+  /** The value of spec.id. It is a parameter because it is random in bosh. */
   readonly id: string;
 }
 
 /**
- * What a job's templates see (bosh-cli: templatescompiler/job_evaluation_context.go). `ip` and `name`, which a director
- * gives, are ours: the bosh CLI has only `address` and `job.name`. Networks are empty as there.
+ * Returns the context of a job's templates (bosh-cli: templatescompiler/job_evaluation_context.go). `ip` and
+ * `name` exist in a director's context, but not in the bosh CLI's, which has only `address` and `job.name`.
+ * `networks` has empty values, as in the bosh CLI.
  */
 export function jobContext(options: JobContextOptions): TemplateContext {
   const { job, address, instanceGroup } = options;

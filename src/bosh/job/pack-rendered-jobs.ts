@@ -3,7 +3,10 @@ import type { ArchiveEntry } from '../archive/pack-archive.ts';
 import { digestOfFile } from '../digest/verify-file.ts';
 import type { RenderedJob } from './render-job.ts';
 
-/** Writes a tar.gz (mode 0600) with a top-level folder per job, as an agent wants it; same content, same bytes. Resolves with its digest, `sha256:<hex>`. */
+/**
+ * Writes a tar.gz (mode 0600) with a top-level directory per job, as agents expect it. The bytes depend only
+ * on the content. Returns its digest, `sha256:<hex>`.
+ */
 export async function packRenderedJobs(jobs: readonly RenderedJob[], outFile: string): Promise<string> {
   const sorted = jobs.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const folders = await Promise.all(
@@ -16,7 +19,10 @@ export async function packRenderedJobs(jobs: readonly RenderedJob[], outFile: st
   return digestOfFile(outFile);
 }
 
-/** The modes here keep others on this machine out; on the VM the agent sets its own. */
+/**
+ * Restores the usual modes. The modes here deny access to other users of this machine; on the VM the agent
+ * sets its own.
+ */
 function withUsualMode(entry: ArchiveEntry): ArchiveEntry {
   if (entry.kind === 'symlink') return entry;
   return { ...entry, mode: (entry.mode & 0o100) === 0 ? 0o644 : 0o755 };

@@ -10,30 +10,33 @@ import { jobContext } from './job-context.ts';
 import type { JobContextOptions, Properties } from './job-context.ts';
 import { writeFile } from '../../platform/write-file.ts';
 
-/** One release job with the properties that the manifest gives it. */
+/** One release job with its properties from the manifest. */
 export interface JobToRender {
   readonly job: ReleaseJob;
-  /** Of the job itself; absent: global and group properties count. */
+  /** The job's own properties. If absent, global and group properties are used. */
   readonly jobProperties?: Properties | undefined;
-  /** Where the manifest has the properties that it sees; errors name it. */
+  /** The position of the properties in the manifest, for errors. */
   readonly propertiesPosition?: string | undefined;
 }
 
 export interface RenderJobsOptions extends Omit<JobContextOptions, 'job' | 'jobProperties'> {
   readonly jobs: readonly JobToRender[];
-  /** Gets `<job>/...` of each job; what such a folder holds is replaced. */
+  /** The directory for `<job>/...` of each job. An existing directory of a job is replaced. */
   readonly directory: string;
   readonly renderer: TemplateRenderer;
 }
 
 export interface RenderedJob {
   readonly name: string;
-  /** `<directory>/<name>`, readable by its owner alone: templates hold secrets. Files of bin/ are executable. */
+  /**
+   * `<directory>/<name>`, readable only by its owner, because templates contain secrets. Files of bin/ are
+   * executable.
+   */
   readonly directory: string;
 }
 
 interface SourceFile {
-  /** In the job's archive. */
+  /** The path in the job's archive. */
   readonly file: string;
   readonly context: TemplateContext;
   readonly destination: string;
@@ -44,8 +47,9 @@ interface SourceFile {
 export type JobTemplate = TemplateToRender & Pick<SourceFile, 'destination' | 'executable'>;
 
 /**
- * Renders all templates and monit files of the jobs in one batch (bosh-cli: templatescompiler/job_renderer.go).
- * TEMPLATE_INVALID with a line for each that fails; nothing is written then.
+ * Renders all templates and monit files of the jobs in one batch (bosh-cli:
+ * templatescompiler/job_renderer.go). Throws TEMPLATE_INVALID with a line for each template that fails, and
+ * writes nothing then.
  */
 export async function renderJobs(options: RenderJobsOptions): Promise<readonly RenderedJob[]> {
   const { jobs, directory, renderer } = options;
@@ -63,13 +67,11 @@ export async function renderJobs(options: RenderJobsOptions): Promise<readonly R
   return rendered;
 }
 
-/**
- * All templates and monit files of the jobs, as renderJobs renders them, each with where that would write it.
- */
+/** Reads all templates and monit files of the jobs, with the path to which renderJobs would write each. */
 export async function readJobTemplates(
   options: Omit<RenderJobsOptions, 'renderer'>,
 ): Promise<readonly JobTemplate[]> {
-  // one file after the other: all that is held counts
+  // Read one file after another, because the limit counts all of them together.
   const sources: JobTemplate[] = [];
   let left: number = archiveLimits.templates;
   for (const one of options.jobs)
@@ -102,7 +104,7 @@ function jobSources(
   ];
 }
 
-/** Undefined for a monit file that is not there. */
+/** Returns undefined for a monit file that does not exist. */
 async function readSource(
   job: ReleaseJob,
   { file, ...rest }: SourceFile,

@@ -10,10 +10,10 @@ export type Operation = { readonly path: string; readonly tokens: readonly PathT
   | { readonly type: 'test'; readonly value: YamlNode | undefined }
 );
 
-/** Why an operation does not fit the document. */
+/** An operation that cannot be applied to the document. */
 export class OperationError extends Error {}
 
-/** The path, or an earlier part of it, leads nowhere. `at` counts tokens. */
+/** The path, or an earlier part of it, does not exist. `at` is the index of its token. */
 class MissingError extends OperationError {
   readonly at: number;
 
@@ -24,8 +24,8 @@ class MissingError extends OperationError {
 }
 
 /**
- * The document after one operation (go-patch: patch/{replace,remove,test}_op.go); the old one is not changed. Throws an
- * OperationError whose message names the part of the path that does not fit.
+ * Returns the document after one operation (go-patch: patch/{replace,remove,test}_op.go). Does not change the
+ * old one. Throws an OperationError that names the part of the path that does not fit.
  */
 export function applyOperation(document: YamlNode, operation: Operation): YamlNode {
   const { tokens } = operation;
@@ -40,7 +40,7 @@ export function applyOperation(document: YamlNode, operation: Operation): YamlNo
   }
 }
 
-/** What is at the path. Throws an OperationError when it leads nowhere. */
+/** Returns the node at the path. Throws an OperationError if the path does not exist. */
 export function find(document: YamlNode, path: string, tokens: readonly PathToken[]): YamlNode | undefined {
   let node: YamlNode | undefined = document;
   for (const [at, token] of tokens.entries()) {
@@ -99,7 +99,9 @@ interface PathStep {
   readonly at: number;
 }
 
-/** The node with the operation applied below it; undefined stands for a part that is not there yet. */
+/**
+ * Returns the node with the operation applied below it. An undefined node is a part that does not exist yet.
+ */
 function change(node: YamlNode | undefined, current: PathStep): YamlNode {
   const { operation, at } = current;
   const token = operation.tokens[at];
@@ -200,7 +202,7 @@ function concreteIndex(
   return result < 0 ? length + result : result;
 }
 
-/** Undefined when nothing matches and nothing has to. */
+/** Returns the index of the matching item, or undefined if there is none and the token is optional. */
 function matchIndex(
   list: ListNode,
   token: PathToken & { kind: 'match' },

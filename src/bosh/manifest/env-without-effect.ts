@@ -1,13 +1,13 @@
 type Env = Readonly<Record<string, unknown>>;
 
-/** What these ask for a pod has not: a disk of its own to format, a swap partition. */
+/** A pod has neither an ephemeral disk to format nor a swap partition. */
 const noEffectInPod = [
   'bosh.swap_size',
   'persistent_disk_fs',
   'persistent_disk_mount_options',
   'persistent_disk_partitioner',
 ];
-/** What upstream's agent does with these is a matter of the image or of a real machine. */
+/** In upstream's agent, these depend on the image or on a real machine. */
 const noEffectWithOurAgent = [
   'bosh.agent.settings.tmpfs',
   'bosh.ipv6',
@@ -20,16 +20,13 @@ const noEffectWithOurAgent = [
 ];
 
 export interface UnusedEnvKey {
-  /** Of the env, with dots: `bosh.swap_size`. */
+  /** The key in the env, with dots: `bosh.swap_size`. */
   readonly key: string;
-  /** Follows the name of the key in a sentence. */
+  /** The predicate of a sentence whose subject is the key. */
   readonly reason: string;
 }
 
-/**
- * The keys of a VM's env (bosh-agent: settings/settings.go) that ask for something that is not done, by
- * name.
- */
+/** Returns the keys of a VM's env (bosh-agent: settings/settings.go) that have no effect, with the reason. */
 export function unsupportedEnvKeys(env: Env): readonly UnusedEnvKey[] {
   const all = [
     ...noEffectWithOurAgent.map((key) => ({

@@ -13,17 +13,18 @@ import { parsePath } from './patch-path.ts';
 export interface InterpolateOptions extends VariableOptions {
   readonly path: string;
   readonly opsFiles?: readonly string[] | undefined;
-  /** `--path`: only the value there, in the language of ops files. */
+  /** `--path`: print only the value at this path, which has the syntax of ops files. */
   readonly valuePath?: string | undefined;
-  /** `--var-errs`: a variable without a value is an error; else it stays as it is written. */
+  /** `--var-errs`: a variable without a value is an error. Without the option it stays unchanged. */
   readonly varErrs?: boolean | undefined;
-  /** `--var-errs-unused`: a value that no variable asked for is an error. */
+  /** `--var-errs-unused`: a value that no variable uses is an error. */
   readonly varErrsUnused?: boolean | undefined;
 }
 
 /**
- * The text that `bosh interpolate` prints (bosh-cli: cmd/interpolate.go), of any YAML document; it holds
- * secrets. Of `valuePath` a text is printed as it is, not as YAML. MANIFEST_INVALID with a line per fault.
+ * Returns the output of `bosh interpolate` (bosh-cli: cmd/interpolate.go) for any YAML document. It contains
+ * secrets. A string at `valuePath` is printed as it is, not as YAML. Throws MANIFEST_INVALID with a line per
+ * error.
  */
 export async function interpolateTemplate(options: InterpolateOptions): Promise<string> {
   const { path, opsFiles, valuePath, varErrs, varErrsUnused } = options;
@@ -53,7 +54,7 @@ function noting(source: VariableSource, used: Set<string>): VariableSource {
   };
 }
 
-/** Undefined for what is not there and marked with `?`. */
+/** Returns the value at the path, or undefined if it does not exist and the path is optional (`?`). */
 function valueAt(node: YamlNode, path: string): YamlNode | undefined {
   const tokens = parseValuePath(path);
   try {

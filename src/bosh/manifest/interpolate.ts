@@ -10,10 +10,11 @@ const reference = /\(\( ?!?([-/.\w\p{L}]+) ?\)\)/gu;
 const onlyReference = /^\(\( ?!?([-/.\w\p{L}]+) ?\)\)$/u;
 
 /**
- * The manifest with every `((variable))` replaced (bosh-cli: director/template/template.go): a value that is nothing but
- * a variable takes over its type, inside of text only texts and whole numbers fit; `((a.b))` is a part of variable `a`.
- * Variables that are defined with a type are made first, in their order; found ones leave `variables`. What
- * does not fit is noted in `problems`, and stays as it is; so is what is missing, unless `missing` is 'keep'.
+ * Returns the manifest with every `((variable))` replaced (bosh-cli: director/template/template.go). If a
+ * value is only a variable, it gets the variable's type. Inside a text only strings and whole numbers are
+ * allowed. `((a.b))` is a part of variable `a`. Variables that are defined with a type are generated first,
+ * in their order. The definitions of resolved variables are removed from `variables`. An error is added to
+ * `problems`, and its value stays unchanged. An unresolved variable is an error unless `missing` is 'keep'.
  */
 export async function interpolate(
   root: YamlNode,
@@ -61,7 +62,7 @@ class Interpolation {
   readonly #source: VariableSource;
   readonly #problems: ConfigErrors;
   readonly #missing: Missing;
-  /** References that found nothing. */
+  /** The number of references that could not be resolved. */
   #unresolvedCount = 0;
   readonly #values = new Map<string, YamlNode | undefined>();
   readonly #inProgress: string[] = [];
@@ -79,7 +80,7 @@ class Interpolation {
     for (const { name, place } of typed) await this.#value(name, place);
   }
 
-  /** Those without a type that nothing refers to. */
+  /** Resolves the definitions without a type to which nothing refers. */
   async lookUpDefined(): Promise<void> {
     for (const { name, place } of this.#definitions) await this.#value(name, place);
   }
@@ -98,7 +99,7 @@ class Interpolation {
     }
   }
 
-  /** The definitions of found variables are no part of the manifest any more. */
+  /** Removes the definitions of resolved variables from the manifest. */
   withoutResolvedDefinitions(root: YamlNode): YamlNode {
     if (root.kind !== 'map') return root;
     const list = lookUp(root, 'variables');
@@ -202,7 +203,10 @@ class Interpolation {
   }
 }
 
-/** A number is a list's index first and a map's key second, as upstream tries them. */
+/**
+ * Returns a part of a value. A number is tried as a list index first and as a map key second, as upstream
+ * does.
+ */
 function getPath(value: YamlNode, parts: readonly string[]): YamlNode | undefined {
   const path = `/${parts.join('/')}`;
   const tokens = parsePath(path);
@@ -218,7 +222,9 @@ function getPath(value: YamlNode, parts: readonly string[]): YamlNode | undefine
   }
 }
 
-/** What is wrong with a value is shown where it is used. */
+/**
+ * Sets the position of a value to the place where it is used, because errors in the value are reported there.
+ */
 function withPosition(node: YamlNode, place: Place): YamlNode {
   switch (node.kind) {
     case 'scalar':

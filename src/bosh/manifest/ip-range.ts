@@ -3,15 +3,15 @@ import { BlockList, isIP } from 'node:net';
 export interface IpRange {
   readonly family: 'ipv4' | 'ipv6';
   readonly prefix: number;
-  /** As create_vm wants it: dotted, or groups of hex digits. */
+  /** The form for create_vm: dotted, or groups of hex digits. */
   readonly netmask: string;
   contains(address: string): boolean;
-  /** First and last address; in IPv4 neither can be a host's. */
+  /** First and last address. In IPv4 neither can be the address of a host. */
   readonly first: string;
   readonly last: string;
 }
 
-/** Reads `10.0.0.0/24` or `fd00::/64`. Undefined when it is none. */
+/** Parses `10.0.0.0/24` or `fd00::/64`. Returns undefined if the text is not a range. */
 export function parseIpRange(text: string): IpRange | undefined {
   const slash = text.indexOf('/');
   const address = text.slice(0, slash);
@@ -36,7 +36,7 @@ export function parseIpRange(text: string): IpRange | undefined {
   };
 }
 
-/** True for two spellings of one address. */
+/** Returns true if both are the same address, even in different spellings. */
 export function isSameAddress(a: string, b: string): boolean {
   const [x, y] = [isIP(a), isIP(b)];
   return x !== 0 && x === y && toNumber(a, x) === toNumber(b, y);

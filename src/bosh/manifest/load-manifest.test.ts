@@ -60,7 +60,7 @@ async function load(
   return loadManifest({ path, variables: { password: 'secret' }, ...options });
 }
 
-/** The faults' lines, with the file's folder cut off. */
+/** Returns the lines of the error, without the file's directory. */
 async function faults(
   t: TestContext,
   text: string,

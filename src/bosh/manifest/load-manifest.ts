@@ -13,24 +13,25 @@ import { withoutCpiCredentials } from './without-cpi-credentials.ts';
 
 export interface LoadManifestOptions extends VariableOptions {
   readonly path: string;
-  /** `-o path`, applied in order before interpolation. */
+  /** `-o path`; applied in order before interpolation. */
   readonly opsFiles?: readonly string[] | undefined;
 }
 
 export interface LoadedManifest {
   readonly manifest: Manifest;
-  /** The interpolated manifest, byte for byte as `bosh interpolate` prints it; holds secrets. */
+  /** The interpolated manifest, byte for byte as `bosh interpolate` prints it. It contains secrets. */
   readonly text: string;
   /** Hex SHA-512 of `text`: `current_manifest_sha` of the state file. */
   readonly sha512: string;
-  /** The same of the manifest without the CPI's credentials (see withoutCpiCredentials). */
+  /** The hex SHA-512 of the manifest without the CPI's credentials (see withoutCpiCredentials). */
   readonly sha512WithoutCredentials: string;
 }
 
 /**
- * Reads, patches, interpolates and checks a create-env manifest. What is wrong is MANIFEST_INVALID with a line per fault,
- * each with file, line, column and key path (an ops file: its operation and path). The vars store is the only thing
- * written, and it is written even when the manifest then turns out to be wrong, as in bosh: its values stay good.
+ * Reads, patches, interpolates and checks a create-env manifest. Throws MANIFEST_INVALID with a line per
+ * error, each with file, line, column and key path (in an ops file: operation and path). Writes nothing but
+ * the vars store. The vars store is written even if the manifest is invalid, as in bosh, because its values
+ * stay usable.
  */
 export async function loadManifest(options: LoadManifestOptions): Promise<LoadedManifest> {
   const problems = new ConfigErrors();

@@ -54,7 +54,7 @@ test('an mbus host that may lead to the VM in another way is fine', async (t) =>
   const several = '  - {name: private, static_ips: [10.0.0.11], default: [dns, gateway]}';
   for (const [mbus, networks] of [
     ['10.0.0.11', fixed],
-    // a network address translation, a proxy, a name
+    // An address behind NAT, a proxy, a name.
     ['192.0.2.1', fixed],
     ['[fd00::1]', fixed],
     ['bosh.example.com', fixed],

@@ -3,8 +3,9 @@ import type { GroupNetwork, Manifest, ManualNetwork } from './manifest.ts';
 import { lostMbusHost } from './mbus-host.ts';
 
 /**
- * What an operator has hardly meant, each with file, line, column and key. No faults: create-env of the bosh CLI takes these
- * manifests (deployment/manifest/validator.go), and where a proxy has the address, or the cloud ignores the gateway, they work.
+ * Returns probable mistakes, each with file, line, column and key. They are not errors: create-env of the
+ * bosh CLI accepts these manifests (deployment/manifest/validator.go), and they work if a proxy has the
+ * address or if the cloud ignores the gateway.
  */
 export function manifestWarnings(manifest: Manifest): readonly string[] {
   const { instanceGroup, networks } = manifest;
@@ -32,7 +33,7 @@ function gatewayWarnings({ at, staticIps }: GroupNetwork, { name, gateway }: Man
     );
 }
 
-/** Other hosts are refused (read-cloud-provider.ts). */
+/** Warns about http to this machine. Any other host is an error (read-cloud-provider.ts). */
 function plainMbusWarnings({ cloudProvider: { mbus, mbusAt } }: Manifest): string[] {
   if (new URL(mbus).protocol === 'https:') return [];
   return [

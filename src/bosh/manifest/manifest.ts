@@ -1,24 +1,27 @@
 import type { PathSegment } from '../../platform/path-segment.ts';
 
-/** Properties as a manifest has them. */
+/** Properties in the form of the manifest. */
 type Properties = Readonly<Record<string, unknown>>;
 
-/** Where an archive comes from. A `file` path is absolute: resolved against the manifest's folder, `~` expanded. */
+/**
+ * The location of an archive. A `file` path is absolute: resolved against the manifest's directory, with `~`
+ * expanded.
+ */
 type ArchiveLocation =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'http'; readonly url: string };
 
 export interface ArchiveReference {
-  /** As the manifest has it. */
+  /** The URL in the manifest. */
   readonly url: string;
   readonly location: ArchiveLocation;
-  /** Digest text, `verifyFile` reads it. Always there for `http`. */
+  /** The digest text, which `verifyFile` accepts. Always present for `http`. */
   readonly digest?: string;
 }
 
 export interface ReleaseReference extends ArchiveReference {
   readonly name: PathSegment;
-  /** File, line, column and key of its name, for what is wrong only in view of the release. */
+  /** File, line, column and key of its name, for errors that are found only when the release is read. */
   readonly at: string;
 }
 
@@ -27,7 +30,7 @@ export interface ResourcePool {
   readonly stemcell: ArchiveReference;
   readonly cloudProperties: Properties;
   readonly env: Properties;
-  /** Keys of the env without effect, each with file, line, column and key, and why. */
+  /** Keys of the env that have no effect, each with file, line, column, key and reason. */
   readonly unusedEnv: readonly string[];
 }
 
@@ -68,9 +71,12 @@ export interface JobReference {
   readonly release: string;
   /** File, line, column and key of its name. */
   readonly at: string;
-  /** Of the properties that it sees: its own, else the group's, else the global ones; its name where there are none. */
+  /**
+   * The position of the properties that apply to the job: its own, otherwise the group's, otherwise the
+   * global ones, otherwise the position of its name.
+   */
   readonly propertiesAt: string;
-  /** Absent when the manifest has no `properties` on this job: then global and group properties count. */
+  /** Absent if the job has no `properties` in the manifest: then global and group properties are used. */
   readonly properties?: Properties;
 }
 
@@ -87,7 +93,7 @@ export interface InstanceGroup {
   readonly jobs: readonly JobReference[];
   readonly networks: readonly GroupNetwork[];
   readonly resourcePool: string;
-  /** The pool it names, or one made from `persistent_disk`; absent when the group has no disk. */
+  /** The disk pool of the group, or one made from `persistent_disk`. Absent if the group has no disk. */
   readonly diskPool?: DiskPool;
   readonly properties: Properties;
 }
@@ -103,14 +109,14 @@ export interface CloudProvider {
   readonly propertiesAt: string;
   /** File, line, column and key of the mbus. */
   readonly mbusAt: string;
-  /** With user and password: a secret. */
+  /** Contains user and password, so it is a secret. */
   readonly mbus: string;
   /** PEM. */
   readonly ca?: string;
   readonly properties: Properties;
 }
 
-/** A create-env manifest whose rules were checked (reference: bosh-cli deployment/manifest, installation/manifest). */
+/** A create-env manifest that has been checked (bosh-cli: deployment/manifest, installation/manifest). */
 export interface Manifest {
   readonly name: string;
   readonly releases: readonly ReleaseReference[];

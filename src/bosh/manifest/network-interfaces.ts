@@ -1,9 +1,12 @@
 import type { GroupNetwork, Manifest, Network } from './manifest.ts';
 
-/** A network as create_vm gets it (reference agent-bootstrap 1.6). */
+/** A network in the arguments of create_vm: type, IP, gateway, netmask, DNS, default and cloud_properties. */
 export type NetworkInterface = Readonly<Record<string, unknown>>;
 
-/** The networks of the manifest's instance group by name, as create_vm gets them (bosh-cli: deployment/manifest/manifest.go). */
+/**
+ * Returns the networks of the manifest's instance group by name, in the form for create_vm (bosh-cli:
+ * deployment/manifest/manifest.go).
+ */
 export function networkInterfaces(manifest: Manifest): Readonly<Record<string, NetworkInterface>> {
   const { networks } = manifest.instanceGroup;
   const only = networks.length === 1;

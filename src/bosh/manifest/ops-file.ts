@@ -9,15 +9,15 @@ import type { Operation } from './apply-operation.ts';
 import { parsePath } from './patch-path.ts';
 import type { PathToken } from './patch-path.ts';
 
-/** An operation and where it is written. */
+/** An operation and its position in the ops file. */
 export interface OperationAtPosition {
   readonly operation: Operation;
   readonly place: Place;
-  /** What its author wants to be said when it does not fit. */
+  /** The author's error message, from the key `error` of the operation. */
   readonly message: string | undefined;
 }
 
-/** Reads an ops file; MANIFEST_INVALID with a line per fault. An empty file has no operations. */
+/** Reads an ops file. Throws MANIFEST_INVALID with a line per error. An empty file has no operations. */
 export async function readOpsFile(path: string): Promise<readonly OperationAtPosition[]> {
   const problems = new ConfigErrors();
   const root = rootField(await readGivenYaml(path), problems);
@@ -26,7 +26,7 @@ export async function readOpsFile(path: string): Promise<readonly OperationAtPos
   return operations;
 }
 
-/** The document at `path` after the operations of all ops files, in order. */
+/** Reads the document at `path` and applies the operations of all ops files, in order. */
 export async function readWithOps(path: string, opsFiles: readonly string[] = []): Promise<YamlNode> {
   const [document, ...operations] = await Promise.all([
     readGivenYaml(path),
@@ -35,7 +35,10 @@ export async function readWithOps(path: string, opsFiles: readonly string[] = []
   return applyOperations(document, operations.flat());
 }
 
-/** The document after all operations, in order. MANIFEST_INVALID names file, line and path of the first that does not fit. */
+/**
+ * Applies all operations in order. Throws MANIFEST_INVALID with file, line and path of the first one that
+ * does not fit.
+ */
 export function applyOperations(document: YamlNode, operations: readonly OperationAtPosition[]): YamlNode {
   return operations.reduce((current, { operation, place, message }) => {
     try {
@@ -85,7 +88,7 @@ function readOperation(field: Field): OperationAtPosition | undefined {
   }
 }
 
-/** To go-patch, and so to the bosh CLI, an explicit null is a missing value. */
+/** Returns the value of an operation. go-patch, and so the bosh CLI, treats an explicit null as missing. */
 function requiredValue(field: Field): YamlNode | undefined {
   const { node } = field.get('value');
   return node?.kind === 'scalar' && node.value === null ? undefined : node;

@@ -15,9 +15,10 @@ export type Modifier = 'prev' | 'next' | 'before' | 'after';
 const modifiers: readonly string[] = ['prev', 'next', 'before', 'after'] satisfies Modifier[];
 
 /**
- * Parses the path of an operation (go-patch: patch/pointer.go): `/key`, `/0`, `/-1`, `/-` after the last, `/name=x` the
- * item of that name, `?` for what may be missing from there on, `:prev :next :before :after`, `~0 ~1 ~7` for `~ / :`.
- * Throws a plain Error whose message says what is wrong. The empty path is the whole document.
+ * Parses the path of an operation (go-patch: patch/pointer.go): `/key`, `/0`, `/-1`, `/-` for the position
+ * after the last item, `/name=x` for the item of that name, `?` for optional parts from there on, `:prev
+ * :next :before :after`, and `~0 ~1 ~7` for `~ / :`. The empty path is the whole document. Throws a plain
+ * Error if the path is invalid.
  */
 export function parsePath(text: string): readonly PathToken[] {
   if (text === '') return [];
@@ -50,7 +51,7 @@ export function parsePath(text: string): readonly PathToken[] {
   });
 }
 
-/** The path up to and with that many tokens, as the operator wrote it. */
+/** Returns the path up to and including that many tokens, as the operator wrote it. */
 export function pathPrefix(text: string, tokens: number): string {
   return text.split('/', tokens + 1).join('/');
 }

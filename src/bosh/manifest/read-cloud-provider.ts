@@ -3,7 +3,10 @@ import type { Field } from '../yaml/field.ts';
 import type { CloudProvider } from './manifest.ts';
 import { firstPresent, readReleaseName } from './read-instance-group.ts';
 
-/** Reads `cloud_provider` (bosh-cli: installation/manifest/{parser,validator}.go). `ssh_tunnel` is never opened, and not read. */
+/**
+ * Reads `cloud_provider` (bosh-cli: installation/manifest/{parser,validator}.go). Ignores `ssh_tunnel`,
+ * because the tunnel is never opened.
+ */
 export function readCloudProvider(field: Field, releases: readonly string[]): CloudProvider {
   if (!field.isPresent) field.problem('must be provided');
   const ca = readCa(field.get('cert').get('ca'));
@@ -33,7 +36,10 @@ function readTemplates(field: Field, releases: readonly string[]): CloudProvider
   });
 }
 
-/** Its text is a secret and is never shown. Without TLS whoever is on the way would read it, and command the VM. */
+/**
+ * Reads the mbus URL. Its text is a secret and is never shown. Requires TLS for other machines: otherwise
+ * anyone on the network path could read it and control the VM.
+ */
 function readMbus(field: Field): string {
   const mbus = field.requiredText();
   if (mbus === '') return mbus;

@@ -2,10 +2,10 @@ import type { Field } from '../yaml/field.ts';
 import type { DiskPool, InstanceGroup, JobReference, Network, ResourcePool } from './manifest.ts';
 import { readGroupNetworks } from './read-networks.ts';
 
-/** What an instance group may refer to. */
+/** The parts of the manifest to which an instance group may refer. */
 export interface GroupContext {
   readonly networks: readonly Network[];
-  /** Of broken networks too, so that one fault is one line. */
+  /** Includes the names of invalid networks, so that one mistake causes one error. */
   readonly networkNames: readonly string[];
   readonly resourcePools: readonly ResourcePool[];
   readonly diskPools: readonly DiskPool[];
@@ -14,7 +14,9 @@ export interface GroupContext {
   readonly globalProperties: Field;
 }
 
-/** Reads the instance group (bosh-cli: deployment/manifest/validator.go). Problems are noted. */
+/**
+ * Reads the instance group (bosh-cli: deployment/manifest/validator.go). Adds problems to the field's list.
+ */
 export function readInstanceGroup(field: Field, around: GroupContext): InstanceGroup {
   const instances = field.get('instances').integer();
   if (instances !== undefined && instances !== 1) field.get('instances').problem('must be 1');
@@ -67,12 +69,12 @@ function readJobs(field: Field, { releaseNames, globalProperties }: GroupContext
   });
 }
 
-/** The first that says something, else the last. */
+/** Returns the first field that is present, otherwise the last one. */
 export function firstPresent(...fields: readonly [Field, ...Field[]]): Field {
   return fields.find(({ isPresent }) => isPresent) ?? fields.at(-1) ?? fields[0];
 }
 
-/** The name of a release that the manifest lists; anything else is noted. */
+/** Returns the name of a release in the manifest. Any other name is added as a problem. */
 export function readReleaseName(field: Field, releases: readonly string[]): string {
   const release = field.requiredText();
   if (release !== '' && !releases.includes(release))

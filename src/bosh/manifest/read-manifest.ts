@@ -12,8 +12,8 @@ import type { ArchiveReference, DiskPool, Manifest, ReleaseReference, ResourcePo
 
 /**
  * Checks an interpolated manifest by the rules of create-env (bosh-cli: deployment/manifest/validator.go,
- * installation/manifest/validator.go, release/set/manifest/validator.go). Problems are noted in the field's list;
- * undefined when there are such that no manifest can be made.
+ * installation/manifest/validator.go, release/set/manifest/validator.go). Adds problems to the field's list.
+ * Returns undefined if there is no usable instance group or resource pool.
  */
 export function readManifest(root: Field, path: string): Manifest | undefined {
   const name = root.get('name').requiredText();
@@ -94,7 +94,7 @@ function readDiskPool(field: Field): DiskPool {
   };
 }
 
-/** `url` and `sha1` of a release or stemcell. */
+/** Reads `url` and `sha1` of a release or stemcell. */
 function readArchive(field: Field, manifestPath: string): ArchiveReference {
   const url = field.get('url').requiredText();
   const sha1 = field.get('sha1');
@@ -139,7 +139,7 @@ function readTags(field: Field): Pick<Manifest, 'tags' | 'tagPlaces'> {
   };
 }
 
-/** `min-max` in milliseconds (bosh-cli: deployment/manifest/watch_time.go). */
+/** Reads `min-max` in milliseconds (bosh-cli: deployment/manifest/watch_time.go). */
 function readWatchTime(field: Field): { readonly start: number; readonly end: number } {
   const text = field.text();
   if (text === undefined) return { start: 0, end: 300_000 };

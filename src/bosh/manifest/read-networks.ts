@@ -3,12 +3,15 @@ import type { Field } from '../yaml/field.ts';
 import { isSameAddress, parseIpRange } from './ip-range.ts';
 import type { GroupNetwork, ManualNetwork, Network } from './manifest.ts';
 
-/** Reads `networks` (bosh-cli: deployment/manifest/validator.go). Problems are noted, a broken network is left out. */
+/**
+ * Reads `networks` (bosh-cli: deployment/manifest/validator.go). Adds problems to the field's list and leaves
+ * out invalid networks.
+ */
 export function readNetworks(networks: Field): readonly Network[] {
   return networks.items().flatMap((field) => readNetwork(field) ?? []);
 }
 
-/** Reads `instance_groups[].networks`, held against the networks that there are. */
+/** Reads `instance_groups[].networks` and checks them against the manifest's networks. */
 export function readGroupNetworks(
   field: Field,
   networks: readonly Network[],

@@ -3,8 +3,9 @@ import { parseYaml } from '../yaml/parse-yaml.ts';
 import { lookUp, type YamlNode } from '../yaml/yaml-node.ts';
 
 /**
- * A manifest without our CPI's credentials in cloud_provider.properties: the VM knows none of them, so that new ones need no new
- * VM. What says where the CPI works stays: server, authority, namespace, context. Another CPI's properties all stay.
+ * Returns a manifest without our CPI's credentials in cloud_provider.properties. The VM does not know them,
+ * so new credentials need no new VM. The properties that say where the CPI works stay: server, authority,
+ * namespace and context. All properties of another CPI stay.
  */
 export function withoutCpiCredentials(manifest: YamlNode): YamlNode {
   return updateIn(manifest, 'cloud_provider', (provider) =>
@@ -24,7 +25,10 @@ function stripKubeconfigCredentials(section: YamlNode): YamlNode {
   return updateIn(rest, 'kubeconfig', (kubeconfig) => omit(mapInText(kubeconfig), ['users']));
 }
 
-/** A kubeconfig may be a mapping or the text of one; what is no YAML is left as it is, for the CPI to refuse. */
+/**
+ * Returns the map of a kubeconfig, which may be a map or a YAML text. A text that is not YAML stays
+ * unchanged; the CPI will reject it.
+ */
 function mapInText(node: YamlNode): YamlNode {
   if (node.kind !== 'scalar' || typeof node.value !== 'string') return node;
   try {

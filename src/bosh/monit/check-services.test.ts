@@ -5,7 +5,7 @@ import { dependencyGroups, sortByDependencies, isBegunBy } from './check-service
 import type { MonitService } from './monit-service.ts';
 import { parseMonit } from './parse-monit.ts';
 
-/** `{ web: 'db, cache' }` */
+/** Returns services from their dependencies: `{ web: 'db, cache' }`. */
 function services(dependencies: Readonly<Record<string, string>>, job = 'job'): readonly MonitService[] {
   const text = Object.entries(dependencies).map(
     ([name, on]) => `check file ${name} path /${name} group vcap ${on === '' ? '' : `depends on ${on}`}`,

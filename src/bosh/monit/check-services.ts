@@ -3,9 +3,9 @@ import { ProductError } from '../../errors/product-error.ts';
 import type { MonitProgram, MonitService } from './monit-service.ts';
 
 /**
- * Checks the services of all jobs of a VM as a whole and answers them in the order in which they start: each
- * behind all that it depends on, otherwise as they were. AGENT_MONIT_INVALID, naming jobs, for a name that is
- * declared twice, a dependency that nobody declares, and a circle.
+ * Checks the services of all jobs of a VM together and returns them in start order: sorted by dependencies,
+ * otherwise in the given order. Throws AGENT_MONIT_INVALID, with the job, for a name that is declared twice,
+ * a dependency that is not declared, and a dependency cycle.
  */
 export function sortByDependencies(services: readonly MonitService[]): readonly MonitService[] {
   const byName = new Map<string, MonitService>();
@@ -44,7 +44,10 @@ function visit(
   known.ordered.add(service);
 }
 
-/** Whether the start program of `other` begins this service, too: the two have the same one, or this one has none. */
+/**
+ * Returns true if the start program of `other` starts this service as well: both have the same one, or this
+ * service has none.
+ */
 export function isBegunBy({ job, name, start }: MonitService, other: MonitService): boolean {
   if (job !== other.job || name === other.name || other.start === undefined) return false;
   return start === undefined || isSameProgram(start, other.start);
@@ -54,7 +57,8 @@ const isSameProgram = (one: MonitProgram, other: MonitProgram): boolean =>
   isDeepStrictEqual({ ...one, timeoutSeconds: 0 }, { ...other, timeoutSeconds: 0 });
 
 /**
- * The services that depend on each other, directly or not, or have the same start program, each group in the given order.
+ * Returns the groups of services that depend on each other, directly or indirectly, or have the same start
+ * program. Each group is in the given order.
  */
 export function dependencyGroups(services: readonly MonitService[]): readonly (readonly MonitService[])[] {
   const groups = new Map<string, string>();

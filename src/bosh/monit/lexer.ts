@@ -1,16 +1,16 @@
-/** A word, a quoted text or one punctuation mark of a monit file, with where it stands (from 1). */
+/** A word, a quoted text or one punctuation mark of a monit file, with its position (from 1). */
 export interface Token {
   readonly kind: 'word' | 'text' | 'mark';
   /** The word, the text between the quotes, or the mark. */
   readonly value: string;
   readonly quote: '"' | "'" | undefined;
-  /** True where a comma stands before it, which only lists of names ask for. */
+  /** True if there is a comma before the token. Only lists of names use this. */
   readonly afterComma: boolean;
   readonly line: number;
   readonly column: number;
 }
 
-/** Where a monit file cannot be read. */
+/** The position and cause of a syntax error in a monit file. */
 export interface LexicalError {
   readonly line: number;
   readonly column: number;
@@ -19,13 +19,13 @@ export interface LexicalError {
 
 type Read = { readonly token: Pick<Token, 'kind' | 'value' | 'quote'>; readonly length: number };
 
-// monit's own sets (monit: src/l.l): white space between tokens, and what a bare word cannot hold
+// monit's own sets (monit: src/l.l): white space between tokens, and the characters that end a bare word.
 const space = /[ \r\t\n;,()]/;
 const wordEndMark = /[!@:{}"';(),%]/;
 const isWordEnd = (character: string): boolean => character <= ' ' || wordEndMark.test(character);
-// one token in monit, and elsewhere a parenthesis is white space
+// This is one token in monit. Parentheses are white space in any other context.
 const loadAverage = /loadavg[ ]*\([ ]*(1|5|15)[ ]*(?:m|min)?[ ]*\)/iy;
-// a mail format is free text in braces, quotes and all
+// A mail format is free text in braces and may contain quotes.
 const mailFormat = /mail-format[ \r\t\n]*\{[^}]*\}/iy;
 
 /** Splits a monit file into tokens. Comments run from a `#` at a token's start to the end of the line. */
@@ -67,7 +67,7 @@ function tokenAt(source: string, index: number): Read | undefined {
   return { token: { kind: 'word', value: source.slice(index, end), quote: undefined }, length: end - index };
 }
 
-/** A word that holds what elsewhere ends one. */
+/** Returns a token that contains characters that would otherwise end a word. */
 function compoundTokenAt(source: string, index: number): Read | undefined {
   const word = (value: string, length: number): Read => ({
     token: { kind: 'word', value, quote: undefined },

@@ -8,15 +8,18 @@ export interface MonitProgram {
   readonly group: string | undefined;
 }
 
-/** What a check looks at. */
+/** The object of a check. */
 export type MonitSubject =
   | { readonly kind: 'pidfile'; readonly path: string }
-  /** The first process whose command line matches. */
+  /** The first process whose command line matches the pattern. */
   | { readonly kind: 'matching'; readonly pattern: string }
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'host'; readonly address: string };
 
-/** How often within how many of the last cycles; 3 of 3 for `for 3 cycles`, 1 of 1 where nothing is said. */
+/**
+ * How often a test must fail (for a recovery: pass) within how many of the last cycles: 3 of 3 for `for 3
+ * cycles`, 1 of 1 by default.
+ */
 export interface MonitRate {
   readonly count: number;
   readonly cycles: number;
@@ -39,7 +42,7 @@ export type MonitTest =
       readonly kind: 'resource';
       readonly resource: MonitResource;
       readonly operator: MonitOperator;
-      /** In kilobytes or percent as `unit` says; a plain number for children and loadavg. */
+      /** In kilobytes or percent according to `unit`; a plain number for children and loadavg. */
       readonly limit: number;
       readonly unit: 'kB' | '%' | '';
     }
@@ -47,7 +50,7 @@ export type MonitTest =
       readonly kind: 'connection';
       /** A TCP port of a host, or a unix socket. */
       readonly target: { readonly host: string; readonly port: number } | { readonly path: string };
-      /** The path that is asked for over HTTP; undefined where a connection is enough. */
+      /** The path of an HTTP request; undefined if a connection is enough. */
       readonly request: string | undefined;
       readonly timeoutSeconds: number;
     }
@@ -74,27 +77,27 @@ export interface MonitRestartLimit {
 export interface MonitService {
   readonly job: string;
   readonly name: string;
-  /** Where its check begins, from 1. */
+  /** The line at which its check begins, from 1. */
   readonly line: number;
   readonly subject: MonitSubject;
   readonly start: MonitProgram | undefined;
   readonly stop: MonitProgram | undefined;
   readonly groups: readonly string[];
-  /** Names of the services that it needs. */
+  /** Names of the services on which it depends. */
   readonly dependsOn: readonly string[];
   readonly mode: 'active' | 'passive' | 'manual';
-  /** It is looked at every so many cycles. */
+  /** The service is checked every so many cycles. */
   readonly every: number;
   readonly rules: readonly MonitRule[];
   readonly restartLimits: readonly MonitRestartLimit[];
 }
 
-/** True where the check is of a process. */
+/** Returns true if the check is of a process. */
 export function isProcess({ subject }: MonitService): boolean {
   return subject.kind === 'pidfile' || subject.kind === 'matching';
 }
 
-/** Every program that a service can run. */
+/** Returns every program that a service can run. */
 export function programsOf({ start, stop, rules, restartLimits }: MonitService): readonly MonitProgram[] {
   const actions = [
     ...rules.flatMap(({ action, recovery }) => [action, recovery?.action]),

@@ -32,7 +32,10 @@ const checks: Readonly<Record<string, string>> = {
   host: 'check host x with address localhost',
 };
 
-/** Monit files with the clause of a row: in a check of each kind that it names, or by itself. */
+/**
+ * Returns monit files with the clause of a row: one in a check of each kind of the row, or one with only the
+ * clause.
+ */
 function filesOf({ clause, kinds }: Row): readonly string[] {
   const start = clause.startsWith('start') ? '' : 'start program "/bin/x"';
   if (kinds.length === 0) return [clause.startsWith('check') ? `${clause} ${start} group vcap` : clause];

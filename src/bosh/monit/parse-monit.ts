@@ -21,10 +21,10 @@ const setStatements = new Set(
 const unknownChecks = new Set(['device', 'filesystem', 'directory', 'fifo', 'status', 'system']);
 
 /**
- * Reads a job's monit file: monit 5.2.5's control file as published releases use it (the table in
- * docs/agent.md). What monit knows and the agent does not is AGENT_NOT_SUPPORTED with job, line and clause;
- * what monit would not read either is AGENT_MONIT_INVALID. Only `set` and `alert` are skipped: they are about
- * monit itself and its mail.
+ * Parses a job's monit file: monit 5.2.5's control file as published releases use it (the table in
+ * docs/agent.md). Throws AGENT_NOT_SUPPORTED, with job, line and clause, for anything that monit supports and
+ * the agent does not, and AGENT_MONIT_INVALID for anything that monit would reject as well. Ignores only
+ * `set` and `alert`, which are about monit itself and its mail.
  */
 export function parseMonit(source: string, job: string): readonly MonitService[] {
   const tokens = tokenize(source);
@@ -49,7 +49,7 @@ export function parseMonit(source: string, job: string): readonly MonitService[]
   return services;
 }
 
-/** A process of a pidfile that nothing begins. */
+/** Returns true for a process with a pidfile that no start program can start. */
 function isStranded({ subject, start }: MonitService, all: readonly MonitService[]): boolean {
   return subject.kind === 'pidfile' && start === undefined && all.every((other) => other.start === undefined);
 }
@@ -65,7 +65,7 @@ function skipSet(reader: TokenReader, start: Token): void {
   while (!startsStatement(reader, reader.peek()));
 }
 
-/** What the clauses of one check have said so far. */
+/** The clauses of one check that have been read so far. */
 interface Clauses {
   start: MonitProgram | undefined;
   stop: MonitProgram | undefined;
@@ -127,7 +127,7 @@ function kindAt(reader: TokenReader, first: Token): CheckKind {
   const token = reader.peekRaw();
   const word = token?.kind === 'word' ? token.value.toLowerCase() : '';
   if (unknownChecks.has(word)) throw reader.unsupported(first);
-  // monit reads `check NAME` as a process, too
+  // monit also reads `check NAME` as a check of a process.
   if (word !== 'process' && word !== 'file' && word !== 'host') return 'process';
   reader.skip();
   return word;
@@ -147,7 +147,7 @@ function pathAt(reader: TokenReader, what: string): string {
   return path;
 }
 
-/** POSIX and JavaScript read it alike. */
+/** Returns true if POSIX and JavaScript interpret the pattern alike. */
 function isPattern(pattern: string): boolean {
   if (/\[\[?[:.=]|\(\?|\\[a-zA-Z0-9]/.test(pattern)) return false;
   try {
@@ -186,7 +186,9 @@ function readClause(
   else throw reader.unsupported(token);
 }
 
-/** `on a, b`: names may be noise words, so only an `on` right here is none. */
+/**
+ * Reads `on a, b`. A service may have a noise word as its name, so only an `on` at this position is skipped.
+ */
 function namesAt(reader: TokenReader): readonly string[] {
   if (reader.is(reader.peekRaw(), 'on')) reader.skip();
   const names = [reader.value('the name of a service')];
@@ -199,7 +201,7 @@ function modeAt(reader: TokenReader, token: Token): MonitService['mode'] {
   throw reader.invalid(token, 'the mode is neither active, passive nor manual');
 }
 
-/** `a@b [but not] on { events } [with mail-format {…}] [with reminder on 5 cycles]`. */
+/** Skips `a@b [but not] on { events } [with mail-format {…}] [with reminder on 5 cycles]`. */
 function skipAlert(reader: TokenReader): void {
   valueAt(reader, 'the mail address');
   if (reader.takeMark('@')) reader.value("the mail address's host");

@@ -1,6 +1,6 @@
 import type { MonitAction, MonitProgram, MonitRate, MonitRule, MonitTest } from './monit-service.ts';
 
-/** A rule in monit's language; parseMonit reads it as the same rule. */
+/** Prints a rule in monit's language. parseMonit reads the result as the same rule. */
 export function printRule({ test, rate, action, recovery }: MonitRule): string {
   const back =
     recovery === undefined
@@ -13,19 +13,19 @@ export function printAction(action: MonitAction): string {
   return action.kind === 'exec' ? `exec ${printProgram(action.program)}` : action.kind;
 }
 
-/** A program with its user and group, without its timeout. */
+/** Prints a program with its user and group, without its timeout. */
 export function printProgram({ arguments: words, user, group }: MonitProgram): string {
   const as = user === undefined ? '' : ` as uid ${printText(user)}`;
   const and = group === undefined ? '' : ` gid ${printText(group)}`;
   return `"${words.map(printArgument).join(' ')}"${as}${and}`;
 }
 
-/** In the quotes that it does not hold. */
+/** Prints a text in the kind of quotes that it does not contain. */
 export function printText(text: string): string {
   return text.includes('"') ? `'${text}'` : `"${text}"`;
 }
 
-// an argument that holds a single quote came bare
+// An argument with a single quote was a bare word in the monit file, so it needs no quotes.
 function printArgument(argument: string): string {
   return /[ \t\r\n]/.test(argument) || argument === '' ? `'${argument}'` : argument;
 }

@@ -7,8 +7,8 @@ import type { TokenReader } from './token-reader.ts';
 const defaultTimeoutSeconds = 30;
 
 /**
- * Reads what follows `start`, `stop` or `exec`: `program "<path> <arguments>"`, then in any order `as uid X
- * and gid Y` and, but for exec, `with timeout N seconds`. `keyword` is the token that errors point at.
+ * Reads the text after `start`, `stop` or `exec`: `program "<path> <arguments>"`, then in any order `as uid X
+ * and gid Y` and, except for exec, `with timeout N seconds`. Errors point at the token `keyword`.
  */
 export function programAt(reader: TokenReader, keyword: Token): MonitProgram {
   reader.accept('=');
@@ -34,7 +34,7 @@ function optionsAt(reader: TokenReader, hasTimeout: boolean): Omit<MonitProgram,
   }
 }
 
-/** Reads what follows `timeout`: `N seconds`. */
+/** Reads the text after `timeout`: `N seconds`. */
 export function secondsAt(reader: TokenReader): number {
   const token = reader.peek();
   const seconds = reader.takeNumber();

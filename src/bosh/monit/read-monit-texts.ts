@@ -4,14 +4,16 @@ import { join } from 'node:path';
 /** A monit file of a job. */
 export interface MonitText {
   /**
-   * What follows the job's name in the name of the installed file: nothing, or `_<name>` of `<name>.monit`.
+   * The suffix after the job's name in the name of the installed file: empty, or `_<name>` for
+   * `<name>.monit`.
    */
   readonly label: string;
   readonly text: string;
 }
 
 /**
- * The monit files in a job's folder: `monit` and `*.monit` (bosh-agent: concrete_applier.go, ConfigureJobs).
+ * Reads the monit files in a job's directory: `monit` and `*.monit` (bosh-agent: concrete_applier.go,
+ * ConfigureJobs).
  */
 export async function readMonitTexts(folder: string): Promise<readonly MonitText[]> {
   const names = (await readdir(folder)).toSorted();

@@ -18,14 +18,14 @@ const largestLimit = 2 ** 31 - 1;
 
 export type CheckKind = 'process' | 'file' | 'host';
 
-/** What an `if` says. */
+/** The content of an `if`. */
 export type RuleClause =
   | { readonly rule: MonitRule; readonly limit?: undefined }
   | { readonly limit: MonitRestartLimit; readonly rule?: undefined };
 
 /**
- * Reads an `if` of a check of this kind; `start` is the `if` itself, which errors point at. `address` is the
- * host that a connection without one goes to.
+ * Reads an `if` of a check of this kind. `start` is the token of the `if`, for errors. `address` is the
+ * default host of connections.
  */
 export function ruleAt(reader: TokenReader, start: Token, kind: CheckKind, address: string): RuleClause {
   reader.expect('if');
@@ -100,7 +100,7 @@ function changeAt(reader: TokenReader, start: Token, kind: CheckKind): MonitTest
   }
   if (kind === 'file') {
     if (reader.accept('timestamp')) return { kind: 'changed', what: 'timestamp' };
-    // which digest tells a change makes no difference
+    // The kind of digest does not matter for detecting a change.
     reader.accept('md5', 'sha1');
     if (reader.accept('checksum')) return { kind: 'changed', what: 'checksum' };
   }
@@ -149,7 +149,7 @@ function limitAt(
   resource: string,
 ): { readonly limit: number; readonly unit: 'kB' | '%' | '' } {
   if (reader.takeMark('%') || reader.accept('percent')) return { limit: number, unit: '%' };
-  // monit keeps one decimal of a load average
+  // monit keeps one decimal of a load average.
   if (!resource.includes('mem')) return { limit: Math.floor(number * 10) / 10, unit: '' };
   const word = reader.peek()?.value.toLowerCase() ?? '';
   const factor = kilobytes.get(word);
@@ -171,7 +171,7 @@ function operatorAt(reader: TokenReader): MonitOperator {
   return operator;
 }
 
-/** `for 3 cycles`, `2 times within 5 cycles`, or nothing. */
+/** Reads `for 3 cycles`, `2 times within 5 cycles`, or nothing. */
 function rateAt(reader: TokenReader): MonitRate {
   const token = reader.peek();
   if (token === undefined || !/^[0-9]/.test(token.value)) return { count: 1, cycles: 1 };
@@ -207,7 +207,7 @@ function actionAt(reader: TokenReader): MonitAction {
   throw reader.invalid(token, 'missing an action: alert, restart, start, stop, exec or unmonitor');
 }
 
-/** A value behind noise words. */
+/** Reads a value and skips noise words before it. */
 export function valueAt(reader: TokenReader, what: string): string {
   reader.peek();
   return reader.value(what);

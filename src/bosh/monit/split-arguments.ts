@@ -1,8 +1,8 @@
 /**
- * Splits the text of a `start program "…"` into arguments by monit's rules (monit: src/l.l, ARGUMENT_COND), not a
- * shell's: white space separates, a single-quoted part is one argument without its quotes, and where a bare word
- * is the longer match from the same place (`'a'b`) the word wins, quotes and all. Nothing is expanded.
- * Answers undefined for a lone single quote.
+ * Splits the text of a `start program "…"` into arguments by monit's rules (monit: src/l.l, ARGUMENT_COND),
+ * not by a shell's. White space separates arguments. A single-quoted part is one argument without its quotes.
+ * If a bare word at the same position is longer (`'a'b`), the word is used, including its quotes. Nothing is
+ * expanded. Returns undefined for an unmatched single quote at the beginning of an argument.
  */
 export function splitArguments(text: string): readonly string[] | undefined {
   const parts: string[] = [];

@@ -1,7 +1,7 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Token } from './lexer.ts';
 
-// words that monit skips wherever they stand (monit: src/l.l)
+// Words that monit skips at any position (monit: src/l.l).
 const noise = new Set(
   'is as are for on only with within without program programs and has using use the sum than usage was times but of does'.split(
     ' ',
@@ -9,7 +9,7 @@ const noise = new Set(
 );
 const largest = 2 ** 31 - 1;
 
-/** Walks the tokens of one monit file; keywords are read in any case, as monit does. */
+/** Reads the tokens of one monit file. Keywords are not case-sensitive, as in monit. */
 export class TokenReader {
   readonly job: string;
   readonly #tokens: readonly Token[];
@@ -22,13 +22,13 @@ export class TokenReader {
     this.#lines = source.split('\n');
   }
 
-  /** The next token that is no noise word, or undefined at the end. */
+  /** Returns the next token that is not a noise word, or undefined at the end. */
   peek(): Token | undefined {
     while (this.#isNoise(this.#tokens[this.#index])) this.#index++;
     return this.#tokens[this.#index];
   }
 
-  /** The very next token, be it a noise word. */
+  /** Returns the next token, even if it is a noise word. */
   peekRaw(): Token | undefined {
     return this.#tokens[this.#index];
   }
@@ -37,14 +37,14 @@ export class TokenReader {
     return token?.kind === 'word' && keywords.includes(token.value.toLowerCase());
   }
 
-  /** Steps over the next token if it is one of these keywords. */
+  /** Skips the next token and returns true if it is one of these keywords. */
   accept(...keywords: readonly string[]): boolean {
     if (!this.is(this.peek(), ...keywords)) return false;
     this.#index++;
     return true;
   }
 
-  /** Steps over the next token if it is this punctuation mark. */
+  /** Skips the next token and returns true if it is this punctuation mark. */
   takeMark(mark: string): boolean {
     const token = this.peek();
     if (token?.kind !== 'mark' || token.value !== mark) return false;
@@ -52,12 +52,12 @@ export class TokenReader {
     return true;
   }
 
-  /** Steps over the next token, whatever it is. */
+  /** Skips the next token. */
   skip(): void {
     this.#index++;
   }
 
-  /** Steps over the next token if it is a double-quoted text, and answers that. */
+  /** Skips the next token and returns it if it is a double-quoted text. */
   takeText(): Token | undefined {
     const token = this.peek();
     if (token?.kind !== 'text' || token.quote !== '"') return undefined;
@@ -65,7 +65,10 @@ export class TokenReader {
     return token;
   }
 
-  /** The value right here, bare or quoted; a name may be a noise word. `what` names it when it is missing. */
+  /**
+   * Returns the value at this position, bare or quoted. A name may be a noise word. `what` names the value in
+   * errors.
+   */
   value(what: string): string {
     const token = this.#tokens[this.#index];
     if (token === undefined || token.kind === 'mark' || token.value === '')
@@ -74,7 +77,7 @@ export class TokenReader {
     return token.value;
   }
 
-  /** Steps over the next token if it is a number, whole or with decimals, and answers that. */
+  /** Skips the next token and returns its value if it is a number, whole or decimal. */
   takeNumber(): number | undefined {
     const token = this.peek();
     if (token?.kind !== 'word' || !/^[0-9]+(\.[0-9]+)?$/.test(token.value)) return undefined;
@@ -83,7 +86,9 @@ export class TokenReader {
     return Number(token.value);
   }
 
-  /** The whole number from `least` on that has to be here. `what` names it. */
+  /**
+   * Returns the next token, which must be a whole number from `least` to `most`. `what` names it in errors.
+   */
   wholeNumber(what: string, least: number, most = largest): number {
     const token = this.peek();
     const number = this.takeNumber();
@@ -92,7 +97,7 @@ export class TokenReader {
     throw this.invalid(token, `${what} is not a whole number ${range}`);
   }
 
-  /** Steps over a keyword that has to be here. */
+  /** Skips the next token, which must be one of these keywords. */
   expect(...keywords: readonly [string, ...string[]]): void {
     if (this.accept(...keywords)) return;
     const token = this.peek();
@@ -100,12 +105,15 @@ export class TokenReader {
     throw this.invalid(token, `${found} where '${keywords[0]}' is expected`);
   }
 
-  /** An error for what monit would not read either. */
+  /** Returns an error for a text that monit would reject as well. */
   invalid(token: Token | undefined, cause: string): ProductError {
     return new ProductError('AGENT_MONIT_INVALID', `${this.#where(token)}: ${cause}`);
   }
 
-  /** An error for what monit knows and the agent does not; without a cause it quotes the clause. */
+  /**
+   * Returns an error for a clause that monit supports and the agent does not. Without a cause it quotes the
+   * clause.
+   */
   unsupported(token: Token, cause?: string): ProductError {
     const clause = this.#lines[token.line - 1]?.slice(token.column - 1).trim() ?? token.value;
     return new ProductError(

@@ -6,7 +6,10 @@ import { test } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { openRelease } from './open-release.ts';
 
-/** Makes a final release in argument 1; kills itself before the rename of that number. */
+/**
+ * Creates a final release in the directory of argument 1, and kills itself before the rename with that
+ * number.
+ */
 const program = `
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

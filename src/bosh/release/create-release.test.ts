@@ -27,7 +27,7 @@ interface ReleaseWorld {
   readonly create: (options?: Partial<CreateReleaseOptions>) => Promise<CreatedRelease>;
 }
 
-/** The fixture with an index of its blobs and a local blobstore. */
+/** Creates the fixture with an index of its blobs and a local blobstore. */
 async function releaseWorld(t: TestContext): Promise<ReleaseWorld> {
   const scratch = await scratchDirectory(t);
   const directory = join(scratch, 'release');
@@ -96,7 +96,7 @@ test('dev and final versions are counted, packed once and noted where the bosh C
 test('a version that was made before is packed again from its manifest, and by another checkout', async (t) => {
   const { scratch, directory, ports, create } = await releaseWorld(t);
   await create({ final: true, version: '4.2' as PathSegment });
-  // another machine: the cache is gone, the blobstore is there; and the sources have changed since
+  // As on another machine: there is no cache, only the blobstore, and the sources have changed.
   await rm(ports.cacheDirectory, { recursive: true });
   await writeFile(join(directory, 'src/app/main.sh'), 'changed\n');
   const manifestPath = join(directory, 'releases/fixture/fixture-4.2.yml');

@@ -29,30 +29,30 @@ import type { ReleaseDescription } from './write-release-archive.ts';
 export interface CreateReleaseOptions {
   /** A BOSH release directory. */
   readonly directory: string;
-  /** Default: of config/final.yml. */
+  /** The name in config/final.yml by default. */
   readonly name?: PathSegment;
-  /** Default: the one after the last. */
+  /** The version after the last one by default. */
   readonly version?: PathSegment;
-  /** A dev version of the time, instead of a count. */
+  /** Uses the time for a dev version, instead of a counter. */
   readonly timestampVersion?: boolean;
   readonly final?: boolean;
-  /** Takes changes that git does not have, and makes the folder of a blobstore outside of the release. */
+  /** Allows uncommitted changes, and creates the directory of a blobstore outside of the release. */
   readonly force?: boolean;
-  /** Path of an archive to write; `((name))` and `((version))` in it are replaced. */
+  /** The path of the archive to write. `((name))` and `((version))` in it are replaced. */
   readonly tarball?: string;
 }
 
 export interface CreateReleasePorts {
-  /** Where archives of parts are kept by their digest; the bosh CLI's is ~/.bosh/cache. */
+  /** The directory with the archives of parts, named by digest; the bosh CLI's is ~/.bosh/cache. */
   readonly cacheDirectory: string;
   readonly readGit: (directory: string) => Promise<GitState>;
-  /** For an entry of an index of versions. */
+  /** Makes the id of an entry in an index of versions. */
   readonly newId: () => string;
   /** Seconds since 1970. */
   readonly now: () => number;
-  /** A sentence that the operator reads. */
+  /** Shows a message to the operator. */
   readonly notice: (line: string) => void;
-  /** Ends the work between two files. */
+  /** Interrupts the work between two files. */
   readonly signal?: AbortSignal;
 }
 
@@ -63,10 +63,10 @@ export interface CreatedRelease extends ReleaseDescription {
 }
 
 /**
- * Packs a release directory as `bosh create-release` does, and notes the version where that does:
- * dev_releases/ and .dev_builds/, or releases/, .final_builds/ and a local blobstore. The version is noted
- * last: what a killed run left is used or replaced by the next. RELEASE_UNCOMMITTED, RELEASE_EXISTS and
- * RELEASE_INVALID come before anything is written.
+ * Packs a release directory as `bosh create-release` does, and records the version in the same files:
+ * dev_releases/ and .dev_builds/, or releases/, .final_builds/ and a local blobstore. The index entry is
+ * written last, so that the next run uses or replaces what an interrupted run left. Throws
+ * RELEASE_UNCOMMITTED, RELEASE_EXISTS and RELEASE_INVALID before anything is written.
  */
 export async function createRelease(options: CreateReleaseOptions, ports: CreateReleasePorts): Promise<CreatedRelease> {
   const { directory } = options;
@@ -88,7 +88,7 @@ export async function createRelease(options: CreateReleaseOptions, ports: Create
   return { ...release, archivePath };
 }
 
-/** What is to be made, with all that can be refused before the sources are read. */
+/** Decides what to create, and makes all checks that are possible before the sources are read. */
 async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePorts) {
   const { directory } = options;
   const git = await ports.readGit(directory);
@@ -110,8 +110,8 @@ async function planRelease(options: CreateReleaseOptions, ports: CreateReleasePo
 }
 
 /**
- * Writes the archive of a version that was made before, from its manifest in dev_releases/ or releases/ and
- * the archives at hand. RELEASE_INVALID names what is not at hand.
+ * Writes the archive of an existing version, from its manifest in dev_releases/ or releases/ and the archives
+ * in the cache or a local blobstore. Throws RELEASE_INVALID with the part whose archive is not available.
  */
 export async function packReleaseManifest(
   { directory, manifestPath, tarball }: { readonly directory: string; readonly manifestPath: string; readonly tarball?: string },
@@ -166,8 +166,9 @@ async function nextVersion(
 }
 
 /**
- * The release's author chose the folder. One outside of the release is usual; the operator is told its path
- * before it is read or written, and it is made there only by --force.
+ * Opens the local blobstore. The release's author chose its directory, which is often outside of the release.
+ * In that case the operator is told the path before it is read or written, and the directory is created only
+ * with --force.
  */
 async function openBlobstore(
   { blobstore }: ReleaseConfig,
@@ -182,7 +183,10 @@ async function openBlobstore(
   return new LocalBlobstore(path, () => notice(`The blobstore of the release is the folder '${path}', outside of it`));
 }
 
-/** What is there of the path has to be a folder: a part that is to be stored would otherwise end with the system's error. */
+/**
+ * Throws if the path, or its nearest existing parent, is not a directory. Otherwise storing a part would fail
+ * with a system error.
+ */
 function requireFolder(path: string): void {
   let at = path;
   while (statSync(at, { throwIfNoEntry: false }) === undefined) at = dirname(at);
@@ -200,7 +204,10 @@ function noFolder(path: string): ProductError {
   );
 }
 
-/** FILE_NOT_FOUND where its folder is missing, as the archive is written last. */
+/**
+ * Returns the path of the archive. Throws FILE_NOT_FOUND if its directory does not exist, because the archive
+ * is written last.
+ */
 function archivePathOf(tarball: string | undefined, name: string, version: string): string | undefined {
   if (tarball === undefined) return undefined;
   const path = tarball.replaceAll('((name))', name).replaceAll('((version))', version);

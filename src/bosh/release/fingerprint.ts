@@ -6,22 +6,23 @@ import { digestOfFile } from '../digest/verify-file.ts';
 /** A file of a job, a package or a license. */
 export interface ReleaseFile {
   readonly path: string;
-  /** Its place in the archive; what fingerprints are sorted by. */
+  /** The name in the archive. Fingerprints are sorted by it. */
   readonly name: string;
-  /** Packaging scripts and licenses count without their mode. */
+  /** True for packaging scripts and licenses: their mode is not part of the fingerprint. */
   readonly ignoreMode?: boolean;
 }
 
 export interface FingerprintOptions {
-  /** Jobs hash what a link points to, packages the link itself. */
+  /** Jobs hash the target of a link, packages the link itself. */
   readonly followLinks: boolean;
   /** Names of the packages that a package depends on. */
   readonly dependencies?: readonly string[];
 }
 
 /**
- * BOSH's fingerprint of a release part: hex SHA-256 over "v2", each file's name, digest and mode, and the dependencies
- * (bosh-cli: release/resource/fingerprint.go). Equal fingerprints mean a director needs no upload.
+ * Returns BOSH's fingerprint of a release part: hex SHA-256 over "v2", each file's name, digest and mode, and
+ * the dependencies (bosh-cli: release/resource/fingerprint.go). A director needs no upload of a part with an
+ * equal fingerprint.
  */
 export async function fingerprint(files: readonly ReleaseFile[], options: FingerprintOptions): Promise<string> {
   const sorted = files.toSorted((a, b) => compareBytes(a.name, b.name));
@@ -38,7 +39,7 @@ async function fingerprintFile(file: ReleaseFile, followLinks: boolean): Promise
   return `${file.name}${digest}${asLink ? 'symlink' : gitMode(stat.mode)}`;
 }
 
-/** As git knows modes: executable or not. */
+/** Returns the mode as git stores it: executable or not. */
 function gitMode(mode: number): string {
   return (mode & 0o111) === 0 ? '100644' : '100755';
 }

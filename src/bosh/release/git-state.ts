@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 
 export interface GitState {
-  /** Short, `non-git` outside of a repository, `empty` in one without a commit. */
+  /** The short hash; `non-git` outside of a repository, `empty` in a repository without a commit. */
   readonly commitHash: string;
-  /** What `git status` says has changed; empty where nothing has. */
+  /** The output of `git status`; empty if nothing has changed. */
   readonly changes: string;
 }
 
 /**
- * What git says of the folder (bosh-cli: releasedir/git_repo.go). RELEASE_INVALID where it has a `.git` that
- * git cannot read.
+ * Returns the git state of the directory (bosh-cli: releasedir/git_repo.go). Throws RELEASE_INVALID if it has
+ * a `.git` that git cannot read.
  */
 export async function readGitState(directory: string): Promise<GitState> {
   const status = await git(directory, ['status', '--porcelain=1']);
@@ -30,7 +30,10 @@ interface GitResult {
   readonly error?: string;
 }
 
-/** Without the program that a repository's own configuration may name to watch files. */
+/**
+ * Runs git. Disables core.fsmonitor, because a repository's configuration may name a program there, which git
+ * would run.
+ */
 function git(directory: string, words: readonly string[]): Promise<GitResult> {
   return new Promise((resolve) => {
     execFile('git', ['-c', 'core.fsmonitor=false', ...words], { cwd: directory, maxBuffer: 64 * 1024 * 1024 }, (error, stdout, stderr) => {

@@ -4,17 +4,18 @@ import { ProductError } from '../../errors/product-error.ts';
 import { compareBytes } from '../archive/pack-archive.ts';
 import { throwIfInterrupted } from './throw-if-interrupted.ts';
 
-/** A pattern of a few hundred characters can stand for more than any memory holds. */
+/** Braces can expand a pattern of a few hundred characters beyond any memory. */
 const mostAlternatives = 10_000;
-/** Of all alternatives together. */
+/** The limit for all alternatives together. */
 const mostCharacters = 1_000_000;
 
 /**
- * The files below `root` (links too, folders not) that a release's `files` pattern names, as sorted paths relative to it.
- * The patterns are upstream's (doublestar 1.x as bosh-cli uses it): `*`, `?`, `[a-z]`, `[^a]`, `{a,b}`, `**` for any
- * number of folders, `\` before a character taken literally; dot files match. What lies behind a linked folder does not
- * belong to a release. Nothing when there is no such folder. Each folder is read once for each part of the pattern at most, whatever
- * the pattern is. INTERRUPTED once the signal is aborted.
+ * Returns the files below `root` (links included, directories not) that match a release's `files` pattern, as
+ * sorted paths relative to `root`. The syntax is upstream's (doublestar 1.x as bosh-cli uses it): `*`, `?`,
+ * `[a-z]`, `[^a]`, `{a,b}`, `**` for any number of directories, `\` for a literal character. Dot files match.
+ * Does not enter linked directories, because their content is not part of a release. Returns nothing if
+ * `root` does not exist. Reads each directory at most once for each part of the pattern. Throws INTERRUPTED
+ * once the signal is aborted.
  */
 export async function globFiles(root: string, pattern: string, signal?: AbortSignal): Promise<readonly string[]> {
   const found = new Set<string>();
@@ -32,19 +33,19 @@ export async function globFiles(root: string, pattern: string, signal?: AbortSig
 
 type Component = { readonly kind: 'any-depth' } | { readonly kind: 'name'; readonly tokens: readonly Token[] };
 
-/** Any number of characters, or whether one is the wanted one. */
+/** Any number of characters, or a test for one character. */
 type Token = 'any' | ((char: string) => boolean);
 
 interface Walk {
   readonly root: string;
   readonly pattern: readonly Component[];
   readonly found: Set<string>;
-  /** Folders with the part of the pattern that was looked for in them. */
+  /** Directories, each with the part of the pattern that has been matched in it. */
   readonly seen: Set<string>;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Several `**` in a row stand for one. */
+/** Replaces consecutive `**` by one. */
 function folded(components: readonly string[]): readonly Component[] {
   return components.filter((part, index) => part !== '**' || components[index - 1] !== '**').map(parseComponent);
 }
@@ -76,7 +77,10 @@ function parseComponent(text: string): Component {
   return { kind: 'name', tokens: parseName(text) };
 }
 
-/** By going back to the last `*` alone: a regular expression takes exponential time for a name with many of them. */
+/**
+ * Matches a name by backtracking only to the last `*`. A regular expression takes exponential time for a
+ * pattern with many of them.
+ */
 function matches(pattern: readonly Token[], name: string): boolean {
   const chars = Array.from(name);
   let at = 0;
@@ -98,7 +102,7 @@ function matches(pattern: readonly Token[], name: string): boolean {
   return pattern.slice(at).every((token) => token === 'any');
 }
 
-/** Of one part of a path. A class that nothing closes is the characters that it is written with. */
+/** Parses one component of a path. An unclosed `[` is a literal character. */
 function parseName(text: string): readonly Token[] {
   const chars = Array.from(text);
   const parsed: Token[] = [];
@@ -134,7 +138,10 @@ const literal =
   (char) =>
     char === wanted;
 
-/** What stands between the brackets: characters and ranges of them, after `^` all others; a backslash has no other meaning. */
+/**
+ * Parses the text between the brackets: characters and ranges, negated by a leading `^`. A backslash makes
+ * the next character literal.
+ */
 function classToken(content: readonly string[]): Token {
   const isNegated = content[0] === '^';
   const ranges: (readonly [number, number])[] = [];
@@ -155,7 +162,10 @@ function classToken(content: readonly string[]): Token {
 
 const codeOf = (char: string): number => char.codePointAt(0) ?? 0;
 
-/** `a{b,c}d` is `abd` and `acd`; alternatives nest and may hold slashes. RELEASE_INVALID if there are too many. */
+/**
+ * Expands `a{b,c}d` to `abd` and `acd`. Alternatives can be nested and can contain slashes. Throws
+ * RELEASE_INVALID if there are too many.
+ */
 export function expandAlternatives(pattern: string): readonly string[] {
   const done: string[] = [];
   const waiting = [pattern];
@@ -175,7 +185,7 @@ export function expandAlternatives(pattern: string): readonly string[] {
   return done;
 }
 
-/** Undefined where nothing is left to unfold. */
+/** Expands the first pair of braces. Returns undefined if there is none. */
 function unfoldFirst(pattern: string): readonly string[] | undefined {
   const open = findUnescaped(pattern, 0, '{');
   if (open === -1) return undefined;

@@ -2,7 +2,7 @@ import { toValue } from '../yaml/yaml-node.ts';
 import type { Field } from '../yaml/field.ts';
 import type { JobSpec } from './release.ts';
 
-/** Reads a job's `spec`, in an archive `job.MF`. Problems are noted on the field's own list. */
+/** Reads a job's `spec`, which is `job.MF` in an archive. Adds problems to the field's list. */
 export function readJobSpec(root: Field): JobSpec {
   const name = root.get('name').requiredSegment();
   const templates = root.get('templates').entries().map(([source, destination]) => ({
@@ -16,7 +16,7 @@ export function readJobSpec(root: Field): JobSpec {
   return { name, templates, packages: root.get('packages').segments(), properties: Object.fromEntries(properties) };
 }
 
-/** Rendered and read files stay inside the job (bosh-cli: templatescompiler/job_renderer.go). */
+/** Checks that a path stays inside the job's directory (bosh-cli: templatescompiler/job_renderer.go). */
 export function localPath(path: string, field: Field): string {
   const leads = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
   if (leads) field.problem(`${JSON.stringify(path)} must be a path inside its folder`);

@@ -10,7 +10,7 @@ import { scratchDirectory } from '../testing/scratch.ts';
 import { createRelease, type CreateReleaseOptions } from './create-release.ts';
 import { packRelease } from './pack-release.ts';
 
-/** A release directory of another author, and a folder of the operator's. */
+/** Creates a release directory of another author and a directory of the operator. */
 async function scene(t: TestContext) {
   const scratch = await scratchDirectory(t);
   const [release, own] = [join(scratch, 'release'), join(scratch, 'own')];

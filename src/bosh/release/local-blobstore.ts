@@ -7,12 +7,12 @@ import { pathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { syncDirectory } from '../../platform/replace-file.ts';
 import { verifyFile } from '../digest/verify-file.ts';
 
-/** The bosh CLI's `local` blobstore: a folder with a file per blob, named by its id. */
+/** The bosh CLI's `local` blobstore: a directory with one file per blob, named by its id. */
 export class LocalBlobstore {
   readonly #directory: string;
   #announce: (() => void) | undefined;
 
-  /** `announce` is called before the folder is read or written for the first time. */
+  /** `announce` is called before the directory is read or written for the first time. */
   constructor(directory: string, announce?: () => void) {
     this.#directory = directory;
     this.#announce = announce;
@@ -25,8 +25,8 @@ export class LocalBlobstore {
   }
 
   /**
-   * Copies the blob to `path`, whole or not at all. FILE_NOT_FOUND, or DIGEST_MISMATCH where it has another
-   * digest.
+   * Copies the blob to `path`, completely or not at all. Throws FILE_NOT_FOUND, or DIGEST_MISMATCH if it has
+   * another digest.
    */
   async get(id: PathSegment, digest: string, path: string): Promise<void> {
     const blob = this.#blob(id);
@@ -34,12 +34,15 @@ export class LocalBlobstore {
     await placeCopy(blob, path);
   }
 
-  /** Whether the blob is there with that digest. */
+  /** Returns true if the blob exists with that digest. */
   has(id: PathSegment, digest: string): Promise<boolean> {
     return hasDigest(this.#blob(id), digest);
   }
 
-  /** Stores the file, by an id that its digest gives: done again it is the same blob. */
+  /**
+   * Stores the file and returns its id, which is made from the digest. So a second call creates the same
+   * blob.
+   */
   async create(path: string, digest: string): Promise<PathSegment> {
     const id = pathSegment(digest.replace(/^.*:/u, ''));
     await placeCopy(path, this.#blob(id));
@@ -47,7 +50,7 @@ export class LocalBlobstore {
   }
 }
 
-/** Copies a file so that `to` has all of it or is not there. Makes the folder. */
+/** Copies a file so that `to` is complete or does not exist. Creates its directory. */
 async function placeCopy(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true });
   removeTemporaryFiles(to);
@@ -57,7 +60,7 @@ async function placeCopy(from: string, to: string): Promise<void> {
   syncDirectory(dirname(to));
 }
 
-/** Whether the file is there with that digest. */
+/** Returns true if the file exists with that digest. */
 export async function hasDigest(path: string, digest: string): Promise<boolean> {
   try {
     await verifyFile(path, digest);

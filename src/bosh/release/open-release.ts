@@ -16,19 +16,23 @@ import type { JobSpec, Release, ReleaseJob, ReleasePackage } from './release.ts'
 
 export interface OpenReleaseOptions {
   readonly archivePath: string;
-  /** Digest text that the archive was found to have: what is unpacked has to have it still. */
+  /** The verified digest of the archive. It is verified again while unpacking. */
   readonly digest?: string | undefined;
-  /** Made when it does not exist; what it holds is replaced. The caller removes it. */
+  /** Created if it does not exist; its content is replaced. The caller removes it. */
   readonly directory: string;
-  /** Folder that `directory` has to lie in, else PATH_OUTSIDE: nothing outside of it is removed. */
+  /**
+   * The directory that must contain `directory`. Otherwise PATH_OUTSIDE is thrown, so that nothing outside of
+   * it is removed.
+   */
   readonly within: string;
-  /** Default archiveLimits; a test may lower them. */
+  /** archiveLimits by default. Tests may lower them. */
   readonly limits?: ArchiveLimits;
 }
 
 /**
- * Unpacks and verifies a release archive (bosh-cli: release/archive_reader.go; the digests inside are verified here and
- * not there). RELEASE_INVALID, ARCHIVE_INVALID or FILE_NOT_FOUND name the archive, the file in it and the digests.
+ * Unpacks and verifies a release archive (bosh-cli: release/archive_reader.go; the bosh CLI does not verify
+ * the digests inside). Throws RELEASE_INVALID, ARCHIVE_INVALID or FILE_NOT_FOUND with the archive, the file
+ * in it and the digests.
  */
 export async function openRelease({
   archivePath,
@@ -42,7 +46,7 @@ export async function openRelease({
   await unpackArchive(archivePath, directory, { digest, budget: new ByteBudget(limits) });
   return within(archivePath, async () => {
     const manifest = await readReleaseManifest(directory);
-    // one after the other: a release of a few kilobytes can name many thousands
+    // One after another, because a release of a few kilobytes can list many thousands.
     const packages: ReleasePackage[] = [];
     for (const part of manifest.packages) packages.push(await openPackage(part, directory));
     const budget = new ByteBudget({ ...limits, total: limits.jobs });
@@ -79,7 +83,7 @@ async function readSpec(path: string): Promise<JobSpec> {
   return spec;
 }
 
-/** Names of packages that nobody brings. */
+/** Throws RELEASE_INVALID if a job or package needs a package that is not in the release. */
 function checkReferences({ packages, jobs }: ReleaseManifest): void {
   const names = new Set(packages.map(({ name }) => name));
   const missing = [
@@ -91,7 +95,7 @@ function checkReferences({ packages, jobs }: ReleaseManifest): void {
   throw new ProductError('RELEASE_INVALID', faults.join('\n'));
 }
 
-/** The archive's own name in front: the unpacked files mean nothing to the operator. */
+/** Adds the archive's name to errors, because the paths of unpacked files mean nothing to the operator. */
 async function within<T>(archivePath: string, action: () => Promise<T>): Promise<T> {
   try {
     return await action();

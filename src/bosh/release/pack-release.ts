@@ -11,9 +11,9 @@ import { writeReleaseArchive } from './write-release-archive.ts';
 export interface PackReleaseOptions {
   /** A BOSH release directory: config/final.yml, jobs/, packages/, src/, blobs/. */
   readonly directory: string;
-  /** Or what makes it of the fingerprints of all jobs, packages and the license. */
+  /** The version, or a function that makes it from the fingerprints of all jobs, packages and the license. */
   readonly version: string | ((fingerprints: readonly string[]) => string);
-  /** Written whole or not at all. */
+  /** The archive appears complete or not at all. */
   readonly outFile: string;
 }
 
@@ -31,13 +31,14 @@ export interface PackedRelease {
 }
 
 /**
- * Makes the archive that `bosh create-release --tarball` makes, with the same fingerprints and without an
- * index; the same input gives the same bytes on the same platform. RELEASE_INVALID names what in the release
- * directory is wrong.
+ * Creates the archive of `bosh create-release --tarball`, with the same fingerprints, but without an index.
+ * The same input gives the same bytes on the same platform. Throws RELEASE_INVALID if the release directory
+ * is invalid.
  */
 export async function packRelease(options: PackReleaseOptions): Promise<PackedRelease> {
   const source = await readReleaseDirectory(options.directory);
-  // Beside the archive and under the same name each time: what a killed run left is replaced by the next.
+  // The staging directory is beside the archive and has a fixed name, so that the next run replaces what an
+  // interrupted run left.
   const staging = join(dirname(options.outFile), `.${basename(options.outFile)}.staging`);
   const within = dirname(options.outFile);
   await removeTree(staging, { within });

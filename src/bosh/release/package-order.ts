@@ -1,7 +1,10 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Release, ReleasePackage } from './release.ts';
 
-/** The packages named and all they depend on, each after its dependencies. RELEASE_INVALID on a missing one or a cycle. */
+/**
+ * Returns the named packages and all their dependencies, each after its own dependencies. Throws
+ * RELEASE_INVALID for a missing package or a cycle.
+ */
 export function packagesInOrder(release: Release, names: readonly string[]): readonly ReleasePackage[] {
   const ordered = new Map<string, ReleasePackage>();
   const visit = (name: string, users: readonly string[]): void => {
@@ -16,7 +19,10 @@ export function packagesInOrder(release: Release, names: readonly string[]): rea
   return [...ordered.values()];
 }
 
-/** What the package depends on, directly or not, each after its dependencies; without itself. */
+/**
+ * Returns the dependencies of the package, direct and indirect, each after its own dependencies. Does not
+ * return the package itself.
+ */
 export function dependenciesOf(release: Release, name: string): readonly ReleasePackage[] {
   return packagesInOrder(release, [name]).filter((one) => one.name !== name);
 }

@@ -10,11 +10,11 @@ import { readYaml } from '../yaml/parse-yaml.ts';
 import { assertInsideRelease } from './release-boundary.ts';
 import type { PartKind, SourcePart } from './release-parts.ts';
 
-/** Where the archive of a part is. */
+/** The location of a part's archive. */
 export interface PartEntry {
-  /** Digest text, by which it is in the cache (~/.bosh/cache). */
+  /** The digest text, which is the archive's name in the cache (~/.bosh/cache). */
   readonly digest: PathSegment;
-  /** Of a final build, its id in the release's blobstore. */
+  /** The id in the release's blobstore, for a final build. */
   readonly blobId: PathSegment | undefined;
 }
 
@@ -23,7 +23,7 @@ type Entries = ReadonlyMap<string, Readonly<Record<string, string>>>;
 const folders: Readonly<Record<PartKind, string>> = { job: 'jobs', package: 'packages', license: 'license' };
 
 /**
- * `.dev_builds` or `.final_builds` of a release directory: the parts that were packed (bosh-cli:
+ * `.dev_builds` or `.final_builds` of a release directory: the index of the packed parts (bosh-cli:
  * releasedir/index/fs_index.go).
  */
 export class PartIndex {
@@ -33,7 +33,7 @@ export class PartIndex {
     this.#directory = directory;
   }
 
-  /** RELEASE_INVALID names the index where it is not what the bosh CLI writes. */
+  /** Returns the entry of a part. Throws RELEASE_INVALID if the index does not have the bosh CLI's format. */
   async find(part: Pick<SourcePart, 'kind' | 'name' | 'fingerprint'>): Promise<PartEntry | undefined> {
     const path = this.#pathOf(part);
     if (!existsSync(path)) return undefined;
@@ -48,7 +48,7 @@ export class PartIndex {
     return entry;
   }
 
-  /** Adds the entry, or replaces that of the same fingerprint. The others stay as they are. */
+  /** Adds the entry, or replaces the one with the same fingerprint. Does not change the others. */
   async set(part: Pick<SourcePart, 'kind' | 'name' | 'fingerprint'>, { digest, blobId }: PartEntry): Promise<void> {
     const path = this.#pathOf(part);
     const blob = blobId === undefined ? {} : { blobstore_id: blobId };
@@ -65,7 +65,10 @@ export class PartIndex {
   }
 }
 
-/** The entries of an index file by their keys, with the texts of each; none where there is no file. */
+/**
+ * Returns the entries of an index file by key, with the strings of each. Returns an empty map if the file
+ * does not exist.
+ */
 export async function readEntries(path: string): Promise<Entries> {
   if (!existsSync(path)) return new Map();
   const problems = new ConfigErrors();
@@ -78,7 +81,7 @@ export async function readEntries(path: string): Promise<Entries> {
   return new Map(entries);
 }
 
-/** The text of an index file, as the bosh CLI sorts it. */
+/** Returns the text of an index file, sorted as the bosh CLI does. */
 export function formatIndex(entries: Entries): string {
   const sorted = [...entries].toSorted(([a], [b]) => compareBytes(a, b));
   return stringify({ builds: Object.fromEntries(sorted), 'format-version': '2' }, { version: '1.1', lineWidth: 0 });

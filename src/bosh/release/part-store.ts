@@ -12,9 +12,9 @@ import type { PackedPart, SourcePart } from './release-parts.ts';
 
 export interface PartStoreOptions {
   readonly directory: string;
-  /** Archives by their digest; the bosh CLI's is ~/.bosh/cache. */
+  /** The directory with archives by digest; the bosh CLI's is ~/.bosh/cache. */
   readonly cacheDirectory: string;
-  /** Of config/final.yml, where it is a local one. */
+  /** The blobstore in config/final.yml, if it is a local one. */
   readonly blobstore: LocalBlobstore | undefined;
 }
 
@@ -25,10 +25,7 @@ interface Archive {
 
 type PartName = Pick<SourcePart, 'kind' | 'name' | 'fingerprint'>;
 
-/**
- * The archives of a release directory's parts. A part that was packed once is not packed again, so its digest
- * stays.
- */
+/** The archives of a release directory's parts. A part is never packed twice, so its digest is stable. */
 export class PartStore {
   readonly #dev: PartIndex;
   readonly #final: PartIndex;
@@ -40,7 +37,7 @@ export class PartStore {
     this.#final = new PartIndex(join(options.directory, '.final_builds'));
   }
 
-  /** The part with its archive, noted in .dev_builds where it had to be packed. */
+  /** Returns the part with its archive. Packs it, and records it in .dev_builds, if necessary. */
   async build(part: SourcePart): Promise<PackedPart> {
     const found = await this.find(part);
     if (found !== undefined) return withArchive(part, found);
@@ -50,8 +47,8 @@ export class PartStore {
   }
 
   /**
-   * The part with its archive in the blobstore, noted in .final_builds. RELEASE_INVALID where an earlier one
-   * is lost.
+   * Returns the part with its archive, stores the archive in the blobstore and records it in .final_builds.
+   * Throws RELEASE_INVALID if the archive of an earlier final build is lost.
    */
   async finalize(part: SourcePart, blobstore: LocalBlobstore): Promise<PackedPart> {
     const entry = await this.#final.find(part);
@@ -65,7 +62,7 @@ export class PartStore {
     return withArchive(part, archive);
   }
 
-  /** An archive that is at hand: in the cache, or in the blobstore and then in the cache. */
+  /** Returns an available archive: from the cache, or from the blobstore, which copies it to the cache. */
   async find(part: PartName): Promise<Archive | undefined> {
     for (const index of [this.#dev, this.#final]) {
       const entry = await index.find(part);
@@ -88,7 +85,7 @@ export class PartStore {
     if (part.content === undefined) throw vendoredPartError(part);
     const { cacheDirectory } = this.#options;
     await mkdir(cacheDirectory, { recursive: true });
-    // the same name each time: what a killed run left is replaced by the next
+    // The name is fixed, so that the next run replaces what an interrupted run left.
     const packed = join(cacheDirectory, `.${part.kind}-${part.fingerprint}.tgz`);
     await packPart(part, part.content, { path: packed, isTemporary: false });
     const digest = pathSegment(await digestOfFile(packed));

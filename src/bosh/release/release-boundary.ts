@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 
 /**
- * RELEASE_INVALID where a link leads a path of a release directory out of it, and out of the git repository
- * that it is in: whose release it is would have a file of the operator's packed, or one written. Of a path
- * that is not there what is there of it counts.
+ * Throws RELEASE_INVALID if a symbolic link in a release directory leads a path out of it and out of its git
+ * repository. Otherwise a malicious release could have the operator's files packed or overwritten. For a path
+ * that does not exist, its nearest existing parent is checked.
  */
 export async function assertInsideRelease(directory: string, path: string): Promise<void> {
   const found = await placeOutside(directory, path);
@@ -18,9 +18,9 @@ export async function assertInsideRelease(directory: string, path: string): Prom
 }
 
 /**
- * Where the path leads to, if that is out of the release and of the git repository that it is in; of a path
- * that is not there what is there of it counts. RELEASE_INVALID for a link on the way that leads to nothing:
- * who makes its target decides what is written.
+ * Returns the real path if it is outside of the release and of its git repository. For a path that does not
+ * exist, its nearest existing parent is checked. Throws RELEASE_INVALID for a dangling link in the path,
+ * because its target decides what is written.
  */
 export async function placeOutside(directory: string, path: string): Promise<string | undefined> {
   const boundary = await releaseRoot(directory);

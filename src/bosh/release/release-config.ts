@@ -4,15 +4,17 @@ import { ConfigErrors, rootField } from '../yaml/field.ts';
 import type { Field } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
 
-/** What config/final.yml and config/private.yml of a release directory say. */
+/** The content of config/final.yml and config/private.yml of a release directory. */
 export interface ReleaseConfig {
   readonly name: string;
   readonly noCompression: boolean;
-  /** Where the archives of final releases and the blobs are; undefined where the release names none. */
+  /** The blobstore of the archives of final releases and of the blobs. Undefined if the release has none. */
   readonly blobstore: { readonly provider: string; readonly localPath: string | undefined } | undefined;
 }
 
-/** Reads it (bosh-cli: releasedir/fs_config.go). RELEASE_INVALID with a line per fault. */
+/**
+ * Reads the configuration (bosh-cli: releasedir/fs_config.go). Throws RELEASE_INVALID with a line per error.
+ */
 export async function readReleaseConfig(directory: string): Promise<ReleaseConfig> {
   const problems = new ConfigErrors();
   const final = await readRoot(join(directory, 'config', 'final.yml'), problems);

@@ -15,7 +15,7 @@ import { assertInsideRelease } from './release-boundary.ts';
 interface SourcePackage {
   readonly name: PathSegment;
   readonly dependencies: readonly string[];
-  /** Of a vendored package (spec.lock), which has no files here. */
+  /** The fingerprint of a vendored package (spec.lock), which has no files here. */
   readonly lockedFingerprint?: string;
   readonly files: readonly ReleaseFile[];
   readonly compress: boolean;
@@ -27,7 +27,7 @@ interface SourceJob {
   readonly files: readonly ReleaseFile[];
 }
 
-/** A release directory as `bosh create-release` sees it. */
+/** The content of a release directory, as `bosh create-release` reads it. */
 export interface ReleaseDirectory {
   readonly name: string;
   readonly jobs: readonly SourceJob[];
@@ -36,12 +36,12 @@ export interface ReleaseDirectory {
 }
 
 /**
- * Reads and checks a release directory (bosh-cli: release/dir_reader.go). RELEASE_INVALID with a line per
- * fault.
+ * Reads and checks a release directory (bosh-cli: release/dir_reader.go). Throws RELEASE_INVALID with a line
+ * per error.
  */
 export async function readReleaseDirectory(directory: string, signal?: AbortSignal): Promise<ReleaseDirectory> {
   const problems = new ConfigErrors();
-  // packages have links as such, and files only below these
+  // Packages contain links as links, and their files are always below these directories.
   for (const root of ['packages', 'src', 'blobs']) await assertInsideRelease(directory, join(directory, root));
   const final = await readRoot(join(directory, 'config', 'final.yml'), problems);
   const name = final.get('name').isPresent ? final.get('name').requiredText() : final.get('final_name').requiredText();
@@ -54,7 +54,7 @@ export async function readReleaseDirectory(directory: string, signal?: AbortSign
   const jobs: SourceJob[] = [];
   for (const path of await folders(join(directory, 'jobs'))) jobs.push(await readJob(path, known, problems));
   const license = await licenseFiles(directory);
-  // of a job and of a license what a link points to is packed
+  // For jobs and licenses the target of a link is packed.
   for (const { path } of [...jobs.flatMap(({ files }) => files), ...license]) await assertInsideRelease(directory, path);
   await checkBlobs(directory, problems);
   problems.throwIfAny('RELEASE_INVALID');
@@ -107,7 +107,7 @@ function readVendoredPackage(lock: Field): SourcePackage {
   };
 }
 
-/** By path in the package; of the same path in src and blobs, src wins. */
+/** Returns the source files by their path in the package. If src and blobs have the same path, src wins. */
 async function packageFiles(
   spec: Field,
   roots: readonly string[],
@@ -152,7 +152,8 @@ async function readJob(path: string, packages: readonly string[], problems: Conf
 }
 
 /**
- * Every blob of config/blobs.yml has to be there and whole; others, built on the spot, are taken as they are.
+ * Checks that every blob of config/blobs.yml exists with its digest. Other files in blobs/ may be built
+ * locally and are accepted.
  */
 async function checkBlobs(directory: string, problems: ConfigErrors): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
@@ -176,7 +177,7 @@ async function readRoot(path: string, problems: ConfigErrors): Promise<Field> {
   return rootField(await readYaml(path, 'RELEASE_INVALID'), problems);
 }
 
-/** Folders in that folder, sorted; none when it is not there. */
+/** Returns the directories in a directory, sorted; none if it does not exist. */
 async function folders(path: string): Promise<readonly string[]> {
   const names = await readdir(path).catch((error: unknown) => {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];

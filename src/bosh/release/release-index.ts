@@ -16,18 +16,24 @@ export class ReleaseIndex {
     this.#newId = newId;
   }
 
-  /** RELEASE_INVALID names the index where it is not what the bosh CLI writes. */
+  /**
+   * Returns true if the version exists. Throws RELEASE_INVALID if the index does not have the bosh CLI's
+   * format.
+   */
   async contains(name: PathSegment, version: string): Promise<boolean> {
     return (await this.#versions(name)).includes(version);
   }
 
-  /** Versions that are none are left out. */
+  /** Returns the highest version. Ignores entries that are not valid versions. */
   async lastVersion(name: PathSegment): Promise<ReleaseVersion | undefined> {
     const versions = (await this.#versions(name)).flatMap((text) => parseReleaseVersion(text) ?? []);
     return versions.toSorted(compareReleaseVersions).at(-1);
   }
 
-  /** Writes the release's manifest, then the index: a run that is killed between the two may be repeated. */
+  /**
+   * Writes the release's manifest and then the index, so that a run that is interrupted between the two can
+   * be repeated.
+   */
   async add(name: PathSegment, version: PathSegment, manifest: string): Promise<void> {
     const path = this.#indexPath(name);
     const entries = new Map(await readEntries(path));

@@ -14,7 +14,7 @@ export interface ReleasePart {
 export interface PackagePart extends ReleasePart {
   readonly dependencies: readonly PathSegment[];
   readonly compiled: boolean;
-  /** Of a compiled package, `os/version` of the stemcell that it was compiled on. */
+  /** `os/version` of the stemcell on which a compiled package was compiled. */
   readonly stemcell: string | undefined;
 }
 
@@ -25,18 +25,18 @@ export interface ReleaseManifest {
   readonly jobs: readonly (ReleasePart & { readonly packages: readonly PathSegment[] })[];
   readonly packages: readonly PackagePart[];
   readonly license: Omit<ReleasePart, 'name'> | undefined;
-  /** Empty where the manifest has none. */
+  /** Empty if the manifest has none. */
   readonly commitHash: string;
   readonly uncommittedChanges: boolean;
   readonly noCompression: boolean;
 }
 
-/** Reads `release.MF` of an unpacked release. RELEASE_INVALID with a line per fault. */
+/** Reads `release.MF` of an unpacked release. Throws RELEASE_INVALID with a line per error. */
 export function readReleaseManifest(directory: string): Promise<ReleaseManifest> {
   return readReleaseManifestFile(join(directory, 'release.MF'));
 }
 
-/** The same of any file with that text, as in `releases/NAME`. */
+/** Reads a release manifest from any file, for example from `releases/NAME`. */
 export async function readReleaseManifestFile(path: string): Promise<ReleaseManifest> {
   const problems = new ConfigErrors();
   const root = rootField(await readYaml(path, 'RELEASE_INVALID'), problems);

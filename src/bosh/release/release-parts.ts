@@ -8,14 +8,14 @@ import type { ReleaseDirectory } from './release-directory.ts';
 
 export type PartKind = 'job' | 'package' | 'license';
 
-/** What a release consists of, before it is packed. */
+/** A part of a release, before it is packed. */
 export interface SourcePart {
   readonly kind: PartKind;
   readonly name: PathSegment;
   readonly fingerprint: string;
-  /** Packages: of a job those that it uses, of a package those that it depends on. */
+  /** Names of packages: for a job those that it uses, for a package its dependencies. */
   readonly references: readonly string[];
-  /** Undefined for a vendored package, whose archive is somewhere already. */
+  /** Undefined for a vendored package, whose archive exists already. */
   readonly content: { readonly files: readonly ReleaseFile[]; readonly compress: boolean } | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface PackedPart extends Omit<SourcePart, 'content'> {
   readonly path: string;
 }
 
-/** All parts with their fingerprints: jobs, packages, the license. */
+/** Returns all parts with their fingerprints: jobs, packages and the license. */
 export async function sourceParts({ jobs, packages, license }: ReleaseDirectory): Promise<readonly SourcePart[]> {
   const parts: SourcePart[] = [];
   for (const { name, files, packages: references } of jobs) {
@@ -48,7 +48,10 @@ export async function sourceParts({ jobs, packages, license }: ReleaseDirectory)
   return parts;
 }
 
-/** Writes the part's archive (bosh-cli: release/resource/archive.go); `isTemporary` as in PackOptions. */
+/**
+ * Writes the part's archive (bosh-cli: release/resource/archive.go). `isTemporary` has the meaning of
+ * PackOptions.
+ */
 export async function packPart(
   { kind }: Pick<SourcePart, 'kind'>,
   { files, compress }: NonNullable<SourcePart['content']>,
@@ -67,7 +70,7 @@ async function fileEntry({ name, path }: ReleaseFile, followLinks: boolean): Pro
   return { kind: 'file', name: `./${name}`, mode, path: target, size: (await lstat(target)).size };
 }
 
-/** Every folder once and before what it holds, as tar writes a staged folder. */
+/** Adds every directory once and before its content, as tar does for a staged directory. */
 function withFolders(entries: readonly ArchiveEntry[]): readonly ArchiveEntry[] {
   const folders = new Set<string>(['./']);
   for (const { name } of entries) {

@@ -57,7 +57,7 @@ test('versions are counted as the bosh CLI counts them', () => {
   assert.equal(next('12', 1700000000), '12+dev.1700000000');
   const final = (last: string): string => formatReleaseVersion(nextFinalVersion(parsed(last)) ?? parsed('0'));
   assert.deepEqual(['1', '1.0.9', '1.2-rc.1', '9+dev.3'].map(final), ['2', '1.0.10', '1.3', '10']);
-  // made by the bosh CLI's library: each comes before the next
+  // Sorted by the bosh CLI's library.
   const ordered = ['0+dev.2', '0+dev.10', '1-alpha', '1-rc.1', '1', '1+dev.1', '1.0.1', '1.a', '2', '10'];
   assert.deepEqual(
     ordered.map(parsed).toSorted(compareReleaseVersions).map(formatReleaseVersion),

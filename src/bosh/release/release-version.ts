@@ -1,5 +1,5 @@
 /**
- * A release's version, `RELEASE[-PRE][+POST]`, segments of dotted numbers and words
+ * A release's version, `RELEASE[-PRE][+POST]`. Each segment consists of numbers and words, separated by dots
  * (cppforlife/go-semi-semantic).
  */
 export interface ReleaseVersion {
@@ -13,7 +13,7 @@ type Segment = readonly Component[];
 
 const pattern = /^([0-9A-Za-z_.]+)(?:-([0-9A-Za-z_.-]+))?(?:\+([0-9A-Za-z_.-]+))?$/u;
 
-/** Undefined for a text that is no version. */
+/** Returns undefined if the text is not a version. */
 export function parseReleaseVersion(text: string): ReleaseVersion | undefined {
   const [, ...parts] = pattern.exec(text) ?? [];
   if (parts.length === 0) return undefined;
@@ -35,7 +35,7 @@ export function formatReleaseVersion({ release, preRelease, postRelease }: Relea
   return `${release.join('.')}${pre}${post}`;
 }
 
-/** For sorting: a pre-release comes before its release, a post-release after it. */
+/** Compares versions for sorting. A pre-release comes before its release, a post-release after it. */
 export function compareReleaseVersions(a: ReleaseVersion, b: ReleaseVersion): number {
   return (
     compareSegments(a.release, b.release) ||
@@ -44,13 +44,13 @@ export function compareReleaseVersions(a: ReleaseVersion, b: ReleaseVersion): nu
   );
 }
 
-/** `missing`: the result where only `a` has none. */
+/** `missing` is the result if only `a` has no segment. */
 function compareOptional(a: Segment | undefined, b: Segment | undefined, missing: 1 | -1): number {
   if (a === undefined || b === undefined) return a === b ? 0 : a === undefined ? missing : -missing;
   return compareSegments(a, b);
 }
 
-/** Zeros at the end count nothing: 1.0 is 1. */
+/** Ignores trailing zeros: 1.0 equals 1. */
 function compareSegments(a: Segment, b: Segment): number {
   for (let index = 0; index < Math.max(a.length, b.length); index += 1) {
     const order = compareComponents(a[index] ?? 0, b[index] ?? 0);
@@ -65,7 +65,9 @@ function compareComponents(a: Component, b: Component): number {
   return a < b ? -1 : 1;
 }
 
-/** The version after the last final one; undefined where that one's release does not end in a number. */
+/**
+ * Returns the version after the last final one, or undefined if its release segment does not end in a number.
+ */
 export function nextFinalVersion(last: ReleaseVersion | undefined): ReleaseVersion | undefined {
   if (last === undefined) return { release: [1], preRelease: undefined, postRelease: undefined };
   const release = incremented(last.release);
@@ -73,8 +75,8 @@ export function nextFinalVersion(last: ReleaseVersion | undefined): ReleaseVersi
 }
 
 /**
- * The version after the last dev or final one, with `seconds` since 1970 instead of a count where given.
- * Undefined where its post-release does not end in a number.
+ * Returns the version after the last dev or final one. With `seconds` (since 1970), these replace the
+ * counter. Returns undefined if the post-release segment does not end in a number.
  */
 export function nextDevVersion(last: ReleaseVersion | undefined, seconds?: number): ReleaseVersion | undefined {
   const { release, preRelease, postRelease } = last ?? { release: [0], preRelease: undefined, postRelease: ['dev', 0] };

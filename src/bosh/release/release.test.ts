@@ -65,7 +65,7 @@ test('package archives hold what the patterns name', async (t) => {
   const release = await openRelease({ archivePath: archive, directory: join(directory, 'out'), within: directory });
   const app = release.packages.find(({ name }) => name === 'app');
   const entries = await unpackTar(gunzipSync(await readFile(app?.archivePath ?? '')));
-  // The list of the archive that bosh create-release made of the same directory.
+  // The list of the archive that bosh create-release made from the same directory.
   assert.deepEqual(entries.map(({ header }) => header.name), [
     './', './app/', './app/.hidden', './app/latest', './app/lib/', './app/lib/deep/', './app/lib/deep/er/',
     './app/lib/deep/er/util.sh', './app/linked', './app/main.sh', './both/', './both/file.txt', './packaging',
@@ -147,7 +147,7 @@ interface Rebuilt {
   readonly keep?: (name: string) => boolean;
 }
 
-/** The archive again, with another release.MF or without some of its files. */
+/** Writes the archive again, with another release.MF or without some of its files. */
 async function rebuild(from: string, to: string, { manifest, keep = () => true }: Rebuilt): Promise<void> {
   const entries = await unpackTar(gunzipSync(await readFile(from)));
   const kept = entries.filter(({ header }) => header.type === 'file' && keep(header.name));
@@ -169,7 +169,7 @@ test('a damaged release names archive, file and digest', async (t) => {
   const open = (): Promise<Release> => openRelease({ archivePath: bad, directory: out, within: directory });
 
   const digest = packed.packages.find(({ name }) => name === 'base')?.digest ?? '';
-  // another package of the fixture has the same bytes, and either may be verified first
+  // Another package of the fixture has the same bytes, and either may be verified first.
   const [before = '', after = ''] = manifest.split('- name: base\n');
   const wrong = `${before}- name: base\n${after.replace(digest, `sha256:${'0'.repeat(64)}`)}`;
   await rebuild(archive, bad, { manifest: wrong });

@@ -1,12 +1,12 @@
 import type { PathSegment } from '../../platform/path-segment.ts';
 
-/** What a job's `job.MF` says, as far as rendering needs it. */
+/** The parts of a job's `job.MF` that rendering needs. */
 export interface JobSpec {
   readonly name: PathSegment;
-  /** Source file under `templates/` and destination under the job's folder. */
+  /** The source file below `templates/`, and the destination below the job's directory. */
   readonly templates: readonly { readonly source: string; readonly destination: string }[];
   readonly packages: readonly PathSegment[];
-  /** By dotted name; `default` is undefined where the spec has none. */
+  /** The properties by dotted name. `default` is undefined if the spec has none. */
   readonly properties: Readonly<Record<string, { readonly default?: unknown }>>;
 }
 
@@ -16,7 +16,7 @@ export interface ReleaseJob {
   /** The unpacked archive: job.MF, monit, templates/. */
   readonly directory: string;
   readonly spec: JobSpec;
-  /** Packages that release.MF names for the job; the spec's where release.MF has none. */
+  /** The packages of the job in release.MF, or in the spec if release.MF has none. */
   readonly packages: readonly PathSegment[];
 }
 
@@ -31,7 +31,7 @@ export interface ReleasePackage {
   readonly compiled: boolean;
 }
 
-/** An opened release: the archives of its jobs are unpacked, and every digest was verified. */
+/** An opened release. The archives of its jobs are unpacked, and every digest has been verified. */
 export interface Release {
   readonly name: PathSegment;
   readonly version: PathSegment;

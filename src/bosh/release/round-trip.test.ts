@@ -16,16 +16,16 @@ import { openRelease } from './open-release.ts';
 interface FileOfPackage {
   readonly path: string;
   readonly mode: number;
-  /** Text, or what a link names. */
+  /** The text, or the target of a link. */
   readonly content: string;
   readonly isLink: boolean;
 }
 
 const name = fc.stringMatching(/^[a-z.+ _é-][a-z0-9.+ _é-]{0,7}$/u).filter((text) => !/^\.{1,2}$/u.test(text));
 const file: fc.Arbitrary<FileOfPackage> = fc.record({
-  // of two depths, so that no file is another's folder
+  // Two depths, so that no file is the directory of another.
   path: fc.oneof(name.map((one) => `p/f-${one}`), fc.tuple(name, name).map(([a, b]) => `p/d-${a}/f-${b}`)),
-  // not 0610, whose archive the bosh CLI refuses to make
+  // Not 0610: the bosh CLI cannot make an archive of such a file.
   mode: fc.constantFrom(0o644, 0o755, 0o600, 0o711),
   content: fc.string({ minLength: 1 }),
   isLink: fc.boolean(),
@@ -69,7 +69,7 @@ async function writeRelease(directory: string, { files, hasDependency, noCompres
   }
 }
 
-/** The fingerprint of what a package's archive unpacks to. */
+/** Returns the fingerprint of the unpacked archive of a package. */
 async function fingerprintOf(archivePath: string, directory: string, dependencies: readonly string[]): Promise<string> {
   await unpackArchive(archivePath, directory);
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });

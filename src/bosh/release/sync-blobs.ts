@@ -11,9 +11,9 @@ import type { LocalBlobstore } from './local-blobstore.ts';
 import { assertInsideRelease } from './release-boundary.ts';
 
 /**
- * Brings what config/blobs.yml names into blobs/, from a local blobstore alone. RELEASE_INVALID names each
- * blob that is missing or not whole, and each file in blobs/ that the index lacks: the bosh CLI would remove
- * it, and it could change a fingerprint.
+ * Copies the blobs of config/blobs.yml to blobs/. Only a local blobstore is supported. Throws RELEASE_INVALID
+ * with each blob that is missing or corrupt, and each file in blobs/ that is not in the index: the bosh CLI
+ * would remove such a file, and it could change a fingerprint.
  */
 export async function syncBlobs(directory: string, blobstore: LocalBlobstore | undefined): Promise<void> {
   const index = join(directory, 'config', 'blobs.yml');
@@ -25,7 +25,7 @@ export async function syncBlobs(directory: string, blobstore: LocalBlobstore | u
   const files = await filesBelow(folder);
   const unwanted = (name: string, what: string): void =>
     problems.add({ file: index, line: 1, column: 1 }, '', `'blobs/${name}' ${what}`);
-  // a link could lead a download out of the folder
+  // Reject links, because a download could be written outside of blobs/.
   for (const { name, isLink } of files) if (isLink) unwanted(name, 'is a symbolic link; put the file in its place');
   for (const [name, blob] of blobs) localPath(name, blob);
   problems.throwIfAny('RELEASE_INVALID');
@@ -52,12 +52,12 @@ async function syncBlob(path: string, blob: Field, blobstore: LocalBlobstore | u
 }
 
 interface FoundFile {
-  /** Relative to the folder. */
+  /** The path relative to the directory. */
   readonly name: string;
   readonly isLink: boolean;
 }
 
-/** None where there is no folder. */
+/** Returns an empty list if the directory does not exist. */
 async function filesBelow(folder: string): Promise<readonly FoundFile[]> {
   if (!existsSync(folder)) return [];
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -10,12 +10,12 @@ export interface ReleaseDescription {
   readonly version: string;
   readonly commitHash: string;
   readonly uncommittedChanges: boolean;
-  /** The archive of the release is then a plain tar. */
+  /** If true, the archive of the release is a plain tar. */
   readonly noCompression: boolean;
   readonly parts: readonly PackedPart[];
 }
 
-/** The text of release.MF, which the release's own file in dev_releases/ or releases/ has too. */
+/** Returns the text of release.MF, which is also written to dev_releases/ or releases/. */
 export function formatReleaseManifest(release: ReleaseDescription): string {
   const ofKind = (wanted: PartKind): readonly PackedPart[] => release.parts.filter(({ kind }) => kind === wanted);
   const common = (part: PackedPart): Readonly<Record<string, unknown>> => ({
@@ -39,7 +39,7 @@ export function formatReleaseManifest(release: ReleaseDescription): string {
   return stringify(content, { version: '1.1', lineWidth: 0, indentSeq: false });
 }
 
-/** Writes the archive whole or not at all (bosh-cli: release/archive_writer.go). */
+/** Writes the archive, completely or not at all (bosh-cli: release/archive_writer.go). */
 export async function writeReleaseArchive(
   release: ReleaseDescription,
   license: readonly ReleaseFile[],
@@ -49,7 +49,10 @@ export async function writeReleaseArchive(
   await packArchive(entries, outFile, { compression: release.noCompression ? 'none' : 'stored' });
 }
 
-/** release.MF first: a director reads it without unpacking the rest. */
+/**
+ * Returns the entries of the archive. release.MF is first, so that a director can read it without unpacking
+ * the rest.
+ */
 async function archiveEntries(
   release: ReleaseDescription,
   license: readonly ReleaseFile[],

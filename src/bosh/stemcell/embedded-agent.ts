@@ -1,10 +1,10 @@
 /**
- * What the cloud_properties of a stemcell say where its agent is ours, which runs jobs without monit; one
- * with upstream's agent has no such key.
+ * The cloud_properties of a stemcell with our agent, which runs jobs without monit. A stemcell with
+ * upstream's agent does not have this key.
  */
 export const embeddedAgentProperties = { agent: 'bosh-kubernetes' } as const;
 
-/** True where the agent of a stemcell is ours. */
+/** Returns true if a stemcell has our agent. */
 export function hasEmbeddedAgent(cloudProperties: Readonly<Record<string, unknown>>): boolean {
   return cloudProperties['agent'] === embeddedAgentProperties.agent;
 }

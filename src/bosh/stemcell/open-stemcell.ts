@@ -12,18 +12,21 @@ import type { Stemcell } from './stemcell.ts';
 
 export interface OpenStemcellOptions {
   readonly archivePath: string;
-  /** Digest text that the archive was found to have: what is unpacked has to have it still. */
+  /** The verified digest of the archive. It is verified again while unpacking. */
   readonly digest?: string | undefined;
-  /** Made when it does not exist; what it holds is replaced. The caller removes it. */
+  /** Created if it does not exist; its content is replaced. The caller removes it. */
   readonly directory: string;
-  /** Folder that `directory` has to lie in, else PATH_OUTSIDE: nothing outside of it is removed. */
+  /**
+   * The directory that must contain `directory`. Otherwise PATH_OUTSIDE is thrown, so that nothing outside of
+   * it is removed.
+   */
   readonly within: string;
 }
 
 /**
- * Unpacks a stemcell archive (bosh-cli: stemcell/reader.go). STEMCELL_INVALID, ARCHIVE_INVALID or FILE_NOT_FOUND name the
- * archive and what is wrong. The image's own sha1 is verified unless the image is empty: a stemcell that was repacked
- * with an empty image keeps the old one.
+ * Unpacks a stemcell archive (bosh-cli: stemcell/reader.go). Throws STEMCELL_INVALID, ARCHIVE_INVALID or
+ * FILE_NOT_FOUND with the archive and the cause. Verifies the image's own sha1 unless the image is empty: a
+ * stemcell that was repacked with an empty image keeps the sha1 of the previous one.
  */
 export async function openStemcell({
   archivePath,

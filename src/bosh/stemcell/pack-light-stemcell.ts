@@ -6,19 +6,22 @@ export interface LightStemcell {
   readonly name: string;
   readonly version: string;
   readonly operatingSystem: string;
-  /** Default `['docker-light']`. */
+  /** `['docker-light']` by default. */
   readonly formats?: readonly string[];
   /** The OCI reference that the node pulls. */
   readonly imageReference: string;
   /** `sha256:<hex>` of the image's manifest. */
   readonly imageDigest?: string;
-  /** Merged over what the fields above give. */
+  /** Overrides the values of the fields above. */
   readonly cloudProperties?: Readonly<Record<string, unknown>>;
 }
 
 const sha1OfNothing = 'da39a3ee5e6b4b0d3255bfef95601890afd80709';
 
-/** Writes a light stemcell archive: stemcell.MF and an empty image. Same input, same bytes. Resolves with its digest. */
+/**
+ * Writes a light stemcell archive: stemcell.MF and an empty image. The same input gives the same bytes.
+ * Returns its digest.
+ */
 export async function packLightStemcell(
   stemcell: LightStemcell,
   outFile: string,

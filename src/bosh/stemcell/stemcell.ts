@@ -2,13 +2,13 @@
 export interface Stemcell {
   readonly name: string;
   readonly version: string;
-  /** 1 when the manifest does not say. */
+  /** 1 if the manifest has none. */
   readonly apiVersion: number;
-  /** Empty when the manifest does not say. */
+  /** Empty if the manifest has none. */
   readonly formats: readonly string[];
   readonly operatingSystem?: string;
-  /** First argument but one of create_stemcell. */
+  /** The second argument of create_stemcell. */
   readonly cloudProperties: Readonly<Record<string, unknown>>;
-  /** First argument of create_stemcell; stemcell.MF lies beside it. */
+  /** The first argument of create_stemcell. stemcell.MF is in the same directory. */
   readonly imagePath: string;
 }

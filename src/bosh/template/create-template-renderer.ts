@@ -11,17 +11,17 @@ import type { TemplateRenderer, TemplateToRender } from './template-renderer.ts'
 
 export interface TemplateRendererOptions {
   /**
-   * An executable, without symbolic links in its path; absent means ruby.wasm, which also steps in where this one does not come
-   * up, or cannot be confined. `findRuby` looks one up.
+   * The path of an executable, without symbolic links. If absent, ruby.wasm is used. ruby.wasm is also used
+   * if this executable does not start or cannot be confined. `findRuby` looks for one.
    */
   readonly rubyPath?: string | undefined;
-  /** Milliseconds that the executable may take until it can render; default a minute. */
+  /** Milliseconds until the executable must be ready to render; a minute by default. */
   readonly startTimeoutMs?: number | undefined;
-  /** Told of one that took longer. */
+  /** Called if the executable was not ready in time. */
   readonly warn?: ((message: string) => void) | undefined;
-  /** Milliseconds that a template may take; default a minute. */
+  /** Milliseconds for one template; a minute by default. */
   readonly templateTimeoutMs?: number | undefined;
-  /** Ends what renders when it is aborted. */
+  /** Aborts rendering. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -31,11 +31,13 @@ interface RubyResult {
 }
 
 /**
- * The native ruby where one is given, else ruby.wasm, in a child process. A release's templates are not trusted with this
- * machine: either runs in namespaces of its own. Where those cannot be had ruby.wasm runs without them, and the native ruby
- * not at all. Cheap: nothing starts before start() or render().
+ * Creates a renderer with the native ruby if a path is given, otherwise with ruby.wasm, in a child process.
+ * Templates of a release are untrusted, so both run in their own namespaces. If namespaces are not available,
+ * native Ruby is not used; ruby.wasm runs without them. Creating a renderer is cheap: it starts no process
+ * before start() or render().
  *
- * Templates that one renderer gets see each other's properties if they try: a renderer is for releases that share them.
+ * Templates in one renderer can read each other's properties, so use a renderer only for releases that may
+ * share them.
  */
 export function createTemplateRenderer(options: TemplateRendererOptions = {}): TemplateRenderer {
   const { rubyPath, startTimeoutMs = 60_000 } = options;
@@ -47,7 +49,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions = {}): T
   return rendererOf([...native, wasm, withLimits(wasmRuby())], options);
 }
 
-/** With the first of them that comes up. */
+/** Creates a renderer with the first of these commands that starts. */
 export function rendererOf(
   commands: readonly RubyCommand[],
   { templateTimeoutMs = 60_000, warn, signal }: Omit<TemplateRendererOptions, 'rubyPath' | 'startPatience'>,
@@ -55,7 +57,7 @@ export function rendererOf(
   return new RubyRenderer(commands, { patience: templateTimeoutMs, warn, signal });
 }
 
-/** The first executable `ruby` of that PATH, if any, by the path of the file itself. */
+/** Returns the first executable `ruby` of that PATH, with its links resolved, or undefined. */
 export async function findRuby(path: string | undefined): Promise<string | undefined> {
   for (const directory of (path ?? '').split(delimiter).filter((one) => one !== '')) {
     const candidate = join(directory, 'ruby');
@@ -66,7 +68,7 @@ export async function findRuby(path: string | undefined): Promise<string | undef
 
 type RubyRendererOptions = Pick<TemplateRendererOptions, 'warn' | 'signal'> & { readonly patience: number };
 
-/** One ruby for all batches; it ends with close(). */
+/** Uses one ruby process for all batches, until close(). */
 class RubyRenderer implements TemplateRenderer {
   readonly #commands: readonly RubyCommand[];
   readonly #patience: number;
@@ -93,7 +95,7 @@ class RubyRenderer implements TemplateRenderer {
   }
 
   preload(): void {
-    // The failure stays in #process, where render() meets it.
+    // The error stays in #process, and render() throws it.
     this.start().catch(() => undefined);
   }
 
@@ -123,7 +125,8 @@ class RubyRenderer implements TemplateRenderer {
   async #ask(ruby: RubyProcess, batch: readonly TemplateToRender[]): Promise<readonly RubyResult[]> {
     try {
       const results: RubyResult[] = [];
-      // each alone: the text of all, which repeats the properties for each, has no limit
+      // Render each template separately: a batch repeats the properties for each template, so its size would
+      // have no limit.
       for (const one of batch) {
         ruby.send(toJson({ templates: [one] }));
         results.push(parseResult(one.name, await ruby.answer(one.name, this.#patience)));

@@ -8,19 +8,22 @@ export interface RubyCommand {
   readonly name: string;
   readonly executable: string;
   readonly arguments: readonly string[];
-  /** Milliseconds until it can render; absent: as long as it takes, for the engine that we bring along. */
+  /**
+   * Milliseconds until it must be ready to render. If absent, there is no limit; this is for the engine that
+   * we ship.
+   */
   readonly startPatience?: number;
 }
 
-/** A command with what it needs to see and to use of the machine. */
+/** A command with the paths and limits that it needs. */
 interface UnconfinedCommand extends RubyCommand {
-  /** Beside the system's programs and libraries. */
+  /** Paths that it can read, besides the system's programs and libraries. */
   readonly readablePaths: readonly string[];
   /** Options of prlimit(1). */
   readonly limits: readonly string[];
 }
 
-/** What a template may use; docs/decisions/0005 tells it. */
+/** The limits of a renderer (docs/decisions/0005). */
 const memoryBytes = 1024 ** 3;
 const cpuSeconds = 600;
 
@@ -29,7 +32,10 @@ const moduleDirectory = fileURLToPath(new URL('.', import.meta.url));
 const script = join(moduleDirectory, 'renderer.rb');
 const disabledFeatures = '--disable=gems,did_you_mean,error_highlight,syntax_suggest,rubyopt';
 
-/** keyctl(KEYCTL_JOIN_SESSION_KEYRING): a key ring of its own in place of the operator's; without one on other processors. */
+/**
+ * keyctl(KEYCTL_JOIN_SESSION_KEYRING): uses a new key ring instead of the operator's. Supports only x86_64
+ * and aarch64.
+ */
 const ownKeyring = `
 begin
   syscall({ "x86_64" => 250, "aarch64" => 219 }.fetch(RUBY_PLATFORM[/\\A[^-]+/]), 1, 0)
@@ -38,7 +44,7 @@ rescue SystemCallError
 end
 `;
 
-/** All that a renderer finds in its environment: the operator's holds secrets. */
+/** The whole environment of a renderer. The operator's environment contains secrets. */
 export const rubyEnvironment = {
   PATH: '/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: '/tmp',
@@ -46,9 +52,10 @@ export const rubyEnvironment = {
 } as const;
 
 /**
- * A ruby that is installed on this machine; `path` without symbolic links. Of one outside of the system's folders templates
- * see its own file, and of `lib` beside its `bin` Ruby's shared library, standard library and gems alone: it may be `~/lib`.
- * Debian's ruby has the gems that root installed in /var/lib/gems.
+ * Returns the command of a ruby on this machine; `path` has no symbolic links. For a ruby outside of the
+ * system's directories, templates can read only the executable and Ruby's own files in `lib` beside its
+ * `bin`: the shared library, the standard library and the gems. They cannot read the rest of `lib`, because
+ * it may be `~/lib`. For Debian's ruby they can also read the gems that root installed in /var/lib/gems.
  */
 export function nativeRuby(path: string): UnconfinedCommand {
   const library = basename(dirname(path)) === 'bin' ? librariesIn(join(dirname(dirname(path)), 'lib')) : [];
@@ -56,8 +63,8 @@ export function nativeRuby(path: string): UnconfinedCommand {
     engine: 'ruby',
     name: path,
     executable: path,
-    // Gems are found when a template requires one. Older rubies warn about features to disable that they have
-    // not.
+    // rubygems is loaded only when a template requires a gem (renderer.rb). Older rubies warn about features
+    // in --disable that they do not have, hence -W0.
     arguments: ['-W0', '-EUTF-8:UTF-8', disabledFeatures, '-e', ownKeyring + readFileSync(script, 'utf8')],
     readablePaths: [path, ...library, ...(path.startsWith('/usr/') ? namesIn('/var/lib', /^gems$/) : [])],
     limits: [`--as=${memoryBytes}`],
@@ -80,9 +87,10 @@ function namesIn(folder: string, pattern: RegExp): readonly string[] {
 }
 
 /**
- * Ruby as WebAssembly in a Node of its own: nothing blocks here, and its 200 MB go when it ends. Without namespaces, too,
- * a template has neither files nor processes nor sockets: WebAssembly reaches what it is given, and ruby-wasm.ts gives it
- * clocks, random numbers and the three standard streams. Node's permission model stands behind that.
+ * Returns the command of Ruby as WebAssembly in a separate Node process, so that nothing blocks this process,
+ * and its 200 MB are freed when it ends. Even without namespaces, templates have neither files nor processes
+ * nor sockets: WebAssembly can use only its imports, and ruby-wasm.ts provides clocks, random numbers and the
+ * three standard streams. Node's permission model is a second barrier.
  */
 export function wasmRuby(): UnconfinedCommand {
   const packages = join(checkout, 'node_modules', '@ruby');
@@ -101,7 +109,7 @@ export function wasmRuby(): UnconfinedCommand {
   };
 }
 
-/** The same with what every machine can limit. */
+/** Returns the command with only the limits that every machine supports. */
 export function withLimits({
   readablePaths: _reads,
   limits: _limits,
@@ -115,15 +123,21 @@ export function withLimits({
   };
 }
 
-/** Above all that systemd gives to users, services and containers (systemd.io: Users, Groups, UIDs and GIDs). */
+/**
+ * Above all user ids that systemd assigns to users, services and containers (systemd.io: Users, Groups, UIDs
+ * and GIDs).
+ */
 const firstUnusedUser = 0x70000000;
 
-/** The same in namespaces of its own (confine.sh). It fails to start where the kernel, or an old util-linux, refuses them. */
+/**
+ * Returns the command in its own namespaces (confine.sh). It fails to start if the kernel, or an old
+ * util-linux, does not allow them.
+ */
 export function withNamespaces({ readablePaths, limits, ...command }: UnconfinedCommand): RubyCommand {
   const isRoot = process.geteuid?.() === 0;
   return {
     ...command,
-    // unshare(1) takes its child along, and setpriv(1) sees to it that unshare goes with this process
+    // unshare(1) kills its child when it ends, and setpriv(1) kills unshare when this process ends.
     executable: 'setpriv',
     arguments: [
       ...['--pdeathsig', 'KILL', 'unshare', ...(isRoot ? [] : ['--user', '--map-root-user'])],

@@ -9,7 +9,7 @@ import { rubyEnvironment } from './ruby-command.ts';
 import type { RubyCommand } from './ruby-command.ts';
 
 const maxStderr = 4096;
-/** Bytes of answers in the life of a process: far more than the jobs of a VM hold. */
+/** Bytes of all responses of one process: far more than the jobs of a VM need. */
 const longestAnswers = 64 * 1024 * 1024;
 
 type RubyChild = ChildProcess & {
@@ -18,7 +18,7 @@ type RubyChild = ChildProcess & {
   readonly stderr: Readable;
 };
 
-/** A running renderer.rb. What it says is another party's: templates may write anything to its output. */
+/** A running renderer.rb. Its output is untrusted, because templates may write anything to it. */
 export class RubyProcess {
   readonly #command: RubyCommand;
   readonly #child: RubyChild;
@@ -27,7 +27,9 @@ export class RubyProcess {
   readonly #signal: AbortSignal | undefined;
   #errorText = '';
 
-  /** Ended when the signal is aborted. RUBY_FAILED when there is nothing to start. */
+  /**
+   * Starts the process, which ends when the signal is aborted. Throws RUBY_FAILED if it cannot be started.
+   */
   constructor(command: RubyCommand, signal: AbortSignal | undefined) {
     this.#command = command;
     this.#signal = signal;
@@ -49,8 +51,8 @@ export class RubyProcess {
   }
 
   /**
-   * Resolves with true once templates can be rendered, and with false when its patience is over: it was ended then.
-   * RUBY_FAILED with ruby's own words when it does not come up.
+   * Waits until templates can be rendered and returns true. Returns false if the start timeout has passed;
+   * the process has been killed then. Throws RUBY_FAILED with ruby's own message if it does not start.
    */
   async waitUntilReady(): Promise<boolean> {
     const failed = once(this.#child, 'error').then(([error]: unknown[]) =>
@@ -66,14 +68,15 @@ export class RubyProcess {
     throw this.#failure(undefined);
   }
 
-  /** Sends a batch: a line for each of its templates is the answer. */
+  /** Sends a batch. The response has a line for each of its templates. */
   send(request: string): void {
     this.#child.stdin.write(`${request}\n`);
   }
 
   /**
-   * The answer for the next template, whose name it is; RUBY_FAILED when the process ends, or takes longer than `patience`
-   * milliseconds; INTERRUPTED when the signal is aborted. What it printed is not told: it came from templates, which may have printed secrets.
+   * Waits for the result of the next template; `name` names it in errors. Throws RUBY_FAILED if the process
+   * ends or takes longer than `patience` milliseconds, and INTERRUPTED if the signal is aborted. Errors do
+   * not contain the output of the process, because templates may have printed secrets.
    */
   async answer(name: string, patience: number): Promise<string> {
     const { engine } = this.#command;
@@ -113,7 +116,10 @@ export class RubyProcess {
     return Promise.race([answer, late]).finally(() => clearTimeout(timer));
   }
 
-  /** What a script in ruby's place has started may hold its output open for ever: nobody waits for the end of that. */
+  /**
+   * Kills the process. Does not wait for its output to close, because a program that runs instead of ruby may
+   * have a child process that keeps the output open.
+   */
   #end(): void {
     this.#child.kill('SIGKILL');
     this.#child.stdout.destroy();
@@ -138,7 +144,8 @@ function spawnRuby(command: RubyCommand): RubyChild {
     const child = spawn(command.executable, command.arguments, {
       stdio: stdioWithoutInheritedFds(['pipe', 'pipe', 'pipe'], empty),
       env: rubyEnvironment,
-      // in a process group of its own: kill(0, ...) reaches a whole group, across namespaces too
+      // The process has its own process group, because kill(0, ...) reaches a whole group, even in other
+      // namespaces.
       detached: true,
     });
     const { stdin, stdout, stderr } = child;
@@ -149,7 +156,7 @@ function spawnRuby(command: RubyCommand): RubyChild {
   }
 }
 
-/** Ends with the stream, when that is destroyed, or after `limit` bytes. */
+/** Yields lines until the stream ends or is destroyed, or until `limit` bytes have been read. */
 async function* linesOf(stream: Readable, limit: number): AsyncGenerator<string, void, undefined> {
   let begun: Buffer[] = [];
   let left = limit;

@@ -4,13 +4,14 @@ import { WASI } from 'node:wasi';
 import { RubyVM } from '@ruby/wasm-wasi';
 
 /**
- * `ruby` in a process of Node: runs the script that is its argument, with stdin and stdout of this process.
- * Started by ruby-command.ts, with V8's baseline compiler alone: the optimizing one would take longer than all templates.
+ * `ruby` in a Node process: runs the script of its argument with the stdin and stdout of this process.
+ * Started by ruby-command.ts with V8's baseline compiler only: the optimizing one would take longer than all
+ * templates.
  *
- * Templates get no JavaScript: each function that ruby's extension `js` calls ends this process. WASI gets no folder, no
- * environment and no socket.
+ * Templates have no access to JavaScript: each function of ruby's extension `js` ends this process. WASI gets
+ * no directory, no environment and no socket.
  */
-// The type library has WebAssembly's types without the object itself.
+// The type library has the types of WebAssembly, but not the object itself.
 const compiler = Reflect.get(globalThis, 'WebAssembly') as {
   compile(bytes: Uint8Array): Promise<WebAssembly.Module>;
 };

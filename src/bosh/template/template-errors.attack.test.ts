@@ -19,7 +19,7 @@ const context: TemplateContext = {
 };
 const template = (text: string): TemplateToRender => ({ name: 'web/templates/t', template: text, context });
 
-/** What a template may do with a secret that ends in an error whose message quotes it. */
+/** Expressions with a secret whose error message quotes it. */
 const expressions: Readonly<Record<string, string>> = {
   "Integer(p('web.password'))": 'ArgumentError',
   "Float(p('web.password'))": 'ArgumentError',

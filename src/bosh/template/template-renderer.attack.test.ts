@@ -43,11 +43,11 @@ const context: TemplateContext = {
   default_properties: {},
 };
 
-/** Number of the session's key ring; Ruby. */
+/** A Ruby expression for the number of the session's key ring. */
 const keyringId =
   '(syscall({ "x86_64" => 250, "aarch64" => 219 }[RUBY_PLATFORM[/^[^-]+/]], 0, -3, 0) rescue "")';
 
-/** As it is outside; empty where there are none. */
+/** Returns the key ring's number outside of the renderer; empty if there are no key rings. */
 const keyrings = (path: string | undefined): string =>
   path === undefined ? '' : execFileSync(path, ['-W0', '-e', `print ${keyringId}`], { encoding: 'utf8' });
 
@@ -61,13 +61,13 @@ async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** In `home`, below the home directory of the user who runs the test. */
+/** Files in `home`, below the home directory of the user who runs the test. */
 interface Target {
   readonly home: string;
   readonly port: number;
 }
 
-/** The same for each of our commands. */
+/** Runs the same tests for each of our commands. */
 function suite(command: RubyCommand): void {
   const renderer = rendererOf([command], {});
   let target: Target;
@@ -99,7 +99,7 @@ function suite(command: RubyCommand): void {
     await rm(target.home, { recursive: true });
   });
 
-  /** What the template found out; a process that ends over it found out nothing. */
+  /** Returns the output of the template. If the process ends instead, the attack has found nothing. */
   async function attack(code: string): Promise<string> {
     try {
       const template = `<%= begin; ${code}; rescue Exception => error; "refused: #{error.class}"; end %>`;
@@ -176,7 +176,7 @@ function suite(command: RubyCommand): void {
     assert.match(await attack('("x" * (2 ** 30)).length'), /^refused/);
   });
 
-  /** What the renderer answers by: STDOUT is not that. */
+  /** The descriptors on which the renderer may send its results; STDOUT is not one of them. */
   const outputs =
     'ObjectSpace.each_object(IO).reject { |io| io.closed? || [0, 2].include?(io.fileno) }.each { |io| io.sync = true }';
 
@@ -258,7 +258,7 @@ function suite(command: RubyCommand): void {
   });
 }
 
-/** Why it does not come up in namespaces here, if so. */
+/** Returns why the command does not start in namespaces on this machine, or false if it does. */
 async function whyNot(command: RubyCommand): Promise<string | false> {
   const renderer = rendererOf([command], {});
   try {
@@ -311,7 +311,7 @@ describe('native ruby', { skip: nativeSkip }, () => {
   test('a template reads the folder `lib` beside a ruby of the home directory', async (t) => {
     const home = await mkdtemp(join(homedir(), '.a-ruby-at-home-'));
     t.after(() => rm(home, { recursive: true }));
-    // a user of its own has to reach its ruby: as root templates run as another
+    // Other users must be able to read its ruby: if the test runs as root, templates run as another user.
     await chmod(home, 0o755);
     const key = join(home, 'lib', 'key');
     const own = join(home, 'lib', 'ruby', '3.0.0', 'own.rb');

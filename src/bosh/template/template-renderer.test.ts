@@ -35,7 +35,7 @@ const template = (text: string, over: Partial<TemplateContext> = {}): TemplateTo
   context: { ...context, ...over },
 });
 
-/** The same for every engine. */
+/** Runs the same tests for every engine. */
 function suite(renderer: TemplateRenderer): void {
   const render = async (text: string, over: Partial<TemplateContext> = {}): Promise<string | undefined> =>
     (await renderer.render([template(text, over)]))[0];
@@ -200,7 +200,7 @@ function suite(renderer: TemplateRenderer): void {
 
   test('libraries that are gems of ruby are there', async () => {
     for (const [library, expression, expected] of [
-      // published templates take it for loaded
+      // Published templates use it without requiring it.
       ['json', 'IPAddr.new("10.1.2.3").to_s', '10.1.2.3'],
       ['base64', 'Base64.strict_encode64("a")', 'YQ=='],
       ['csv', 'CSV.generate_line(["a", "b,c"])', 'a,"b,c"\n'],

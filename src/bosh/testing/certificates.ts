@@ -21,7 +21,7 @@ async function make(options: object, ca?: TestCertificate): Promise<TestCertific
   return (await generate(definition, find)) as TestCertificate;
 }
 
-/** A certificate for 127.0.0.1 and the CA that signed it. */
+/** Creates a certificate for 127.0.0.1 and the CA that signed it. */
 export async function makeServerCertificate(alternativeName = '127.0.0.1'): Promise<TestCertificate> {
   const ca = await make({ is_ca: true, common_name: 'test-ca' });
   return make({ ca: 'ca', common_name: alternativeName, alternative_names: [alternativeName] }, ca);

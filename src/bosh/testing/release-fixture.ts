@@ -1,7 +1,10 @@
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Path, content and mode of what a release directory holds; a content that begins with `->` is a link. */
+/**
+ * Path, content and mode of the files of a release directory. Content that begins with `->` is the target of
+ * a link.
+ */
 const files: readonly (readonly [path: string, content: string, mode?: number])[] = [
   ['LICENSE', 'License text\n'],
   ['NOTICE', 'Notice text\n'],
@@ -44,7 +47,7 @@ const files: readonly (readonly [path: string, content: string, mode?: number])[
   ['jobs/empty/monit', ''],
 ];
 
-/** Writes a release directory with everything that a fingerprint depends on. */
+/** Writes a release directory with all features that a fingerprint depends on. */
 export async function writeReleaseFixture(directory: string): Promise<void> {
   for (const [path, content, mode = 0o644] of files) {
     const target = join(directory, path);
@@ -57,7 +60,7 @@ export async function writeReleaseFixture(directory: string): Promise<void> {
   }
 }
 
-/** What `bosh create-release` (bosh-cli 19ee1a8) says of this directory. */
+/** The fingerprints that `bosh create-release` (bosh-cli 19ee1a8) shows for this directory. */
 export const fixtureFingerprints: Readonly<Record<string, string>> = {
   'job empty': 'b045ad6da3547a32326a16797c4ce2c141df068fc2c682a0031b7539a2123a31',
   'job web': '268e9c33f0dd1b55596b7742db9863f8c593a7843c201e4d7dce6e943e69e004',

@@ -1,18 +1,22 @@
-/** A URL in its parts; only `url` may be shown. */
+/** The parts of a URL. Only `url` may be shown. */
 export interface SecretUrl {
-  /** Without user and password. */
+  /** The URL without user and password. */
   readonly url: URL;
   readonly user: string;
   readonly password: string;
 }
 
-/** How to write a URL that `parseSecretUrl` does not take; it is never quoted, since what it holds in which place is not known. */
+/**
+ * Help for a URL that `parseSecretUrl` rejects. Such a URL is never quoted, because the password may be in
+ * any part of it.
+ */
 export const secretUrlHelp =
   'is not a URL; in user and password % / ? # @ and : have to be written %25 %2F %3F %23 %40 and %3A';
 
 /**
- * Parses a URL that may hold user and password, for all who use one. Undefined where it is none, where its encoding does not fit
- * (`%S3`), and where a password may have been taken for host, port and path (`https://user:12/34@host`): an `@` behind them.
+ * Parses a URL that may contain user and password. Returns undefined if the text is not a URL, if its
+ * encoding is invalid (`%S3`), or if a part of a password may have been parsed as host, port and path, as in
+ * `https://user:12/34@host`, where an `@` follows them.
  */
 export function parseSecretUrl(text: string): SecretUrl | undefined {
   const [, authority = '', rest = ''] = /^[a-z][a-z0-9+.-]*:\/\/([^/\\?#]*)(.*)$/isu.exec(text) ?? [];
@@ -34,7 +38,10 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** The host of a URL is this machine; a name that may lead elsewhere is not taken for it. */
+/**
+ * Returns true if the host of a URL is this machine. Returns false for a name that may resolve to another
+ * one.
+ */
 export function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/u.test(hostname);
 }

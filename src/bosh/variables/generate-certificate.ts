@@ -30,7 +30,10 @@ const usages: ReadonlyMap<string, string> = new Map([
 ]);
 const day = 24 * 60 * 60 * 1000;
 
-/** RSA, because the bosh CLI can only sign with a stored CA key that is RSA in PKCS #1 (bosh-cli: cmd/opts/vars_cert_loader.go). */
+/**
+ * RSA, because the bosh CLI can only sign with a stored CA key that is RSA in PKCS #1 (bosh-cli:
+ * cmd/opts/vars_cert_loader.go).
+ */
 const signatureAlgorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 
 interface CertificateRequest {
@@ -50,15 +53,15 @@ interface Authority {
 }
 
 export interface CertificateSources {
-  /** Gives the variable that `ca` names. */
+  /** Returns the variable in the option `ca`. */
   readonly find: (name: string) => Promise<YamlNode | undefined>;
   readonly pairs: RsaPairs;
   readonly now: Date;
 }
 
 /**
- * A certificate with key and CA as PEM, as config-server makes it (config-server: types/certificate_generator.go):
- * RSA-3072 and a year unless the options say otherwise.
+ * Generates a certificate with key and CA as PEM, as config-server does (config-server:
+ * types/certificate_generator.go). RSA-3072 and one year by default.
  */
 export async function generateCertificate(
   definition: VariableDefinition,

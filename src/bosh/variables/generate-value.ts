@@ -8,7 +8,7 @@ import type { VariableDefinition } from './variable.ts';
 
 export interface GeneratorOptions {
   readonly now: () => Date;
-  /** A cryptographically random whole number below the limit. */
+  /** Returns a cryptographically random whole number below the limit. */
   readonly randomBelow: (limit: number) => number;
   readonly pairs?: RsaPairs;
 }
@@ -18,8 +18,8 @@ const defaultPasswordLength = 20;
 const keyBits = 2048;
 
 /**
- * Makes values of the types that the bosh CLI makes: password, certificate, ssh, rsa (config-server: types/), in the same
- * form. MANIFEST_INVALID for an unknown type or option.
+ * Creates a generator for the types of the bosh CLI: password, certificate, ssh, rsa (config-server: types/),
+ * with values in the same format. The generator throws MANIFEST_INVALID for an unknown type or option.
  */
 export function createValueGenerator(options: GeneratorOptions): GenerateValue {
   const { pairs = new RsaPairs() } = options;
@@ -44,7 +44,10 @@ export function createValueGenerator(options: GeneratorOptions): GenerateValue {
   };
 }
 
-/** The bits of the RSA pairs that values of these definitions will take, as far as their options say. */
+/**
+ * Returns the key lengths of the RSA pairs that these definitions will need, as far as their options show
+ * them.
+ */
 export function expectedBits(definitions: readonly VariableDefinition[]): number[] {
   return definitions.flatMap(({ type, options }) => {
     if (type === 'ssh' || type === 'rsa') return keyBits;
@@ -89,7 +92,7 @@ async function generateSshKey(pairs: RsaPairs): Promise<Readonly<Record<string, 
   };
 }
 
-/** SSH's mpint: a leading one bit would make it negative (RFC 4251, section 5). */
+/** Encodes an mpint of SSH: a leading one bit would make it negative (RFC 4251, section 5). */
 function positive(number: Buffer): Buffer {
   return (number[0] ?? 0) >= 0x80 ? Buffer.concat([Buffer.of(0), number]) : number;
 }

@@ -2,14 +2,15 @@ import { lstat, readlink, realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const maxLinks = 40;
 
 /**
- * The file that a path names, however many symbolic links lie between, also when that file is not there yet; the path itself
- * where it is no link. For files that are replaced as a whole: renamed over a link, the new text would leave the old file
- * behind. Links that go round resolve with the path, and reading it fails. FILE_NOT_TRUSTED for a link that another user put into a
- * folder that is not theirs: it would have us read, write or remove a file of their choice.
+ * Resolves all symbolic links of a path, even if the target does not exist yet. Returns the path itself if it
+ * is not a link. Use it for files that are replaced as a whole, because a rename over a link would leave the
+ * old target unchanged. Returns the path for a cycle of links; reading it will fail. Throws FILE_NOT_TRUSTED
+ * for a link that another user created in a directory that is not theirs, because it could make us read,
+ * write or remove a file of their choice.
  */
 export async function resolveLinks(path: string): Promise<string> {
   let at = path;
@@ -22,7 +23,10 @@ export async function resolveLinks(path: string): Promise<string> {
   return path;
 }
 
-/** As the kernel's protected_symlinks has it for /tmp: followed where it is the user's own, the folder owner's or root's. */
+/**
+ * Throws unless the link belongs to this user, to the owner of its directory or to root. The kernel's
+ * protected_symlinks has a similar rule for /tmp.
+ */
 async function assertTrustedLink(link: string): Promise<void> {
   const [{ uid }, folder] = await Promise.all([lstat(link), stat(dirname(link))]);
   if ([process.geteuid?.(), folder.uid, 0].includes(uid)) return;
@@ -37,7 +41,7 @@ async function readLink(path: string): Promise<string | undefined> {
     return await readlink(path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    // EINVAL: something else than a link
+    // EINVAL: the path is not a link.
     if (['EINVAL', 'ENOENT', 'ENOTDIR', 'ELOOP'].includes(String(code))) return undefined;
     throw error;
   }

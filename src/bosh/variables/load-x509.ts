@@ -3,8 +3,8 @@ import type * as library from '@peculiar/x509';
 export type X509 = typeof library;
 
 /**
- * The certificate library, loaded when a certificate is made. tsyringe, inside of it, insists on these functions of the
- * reflect-metadata package and gets along without data.
+ * Loads the certificate library when a certificate is needed. Its dependency tsyringe requires these
+ * functions of the reflect-metadata package, but works if they return nothing.
  */
 export async function loadX509(): Promise<X509> {
   if (!('getMetadata' in Reflect)) {

@@ -11,24 +11,24 @@ import type { VariableDefinition, VariableSource } from './variable.ts';
 import { VarsStore } from './vars-store.ts';
 
 export interface VariableOptions extends GivenVariables {
-  /** `--vars-store path`: generated values are written there; existing ones never change. */
+  /** `--vars-store path`: generated values are written to this file. Existing values never change. */
   readonly varsStorePath?: string | undefined;
-  /** When generated certificates begin to be valid; default the system's clock. */
+  /** The start of the validity of generated certificates; the system's clock by default. */
   readonly now?: (() => Date) | undefined;
   /**
-   * Told of each value of a variable and each password and key in the manifest, before any of it can be in an
-   * error.
+   * Called with each value of a variable and each password and key in the manifest, before an error can
+   * contain it.
    */
   readonly onSecrets?: ((secrets: readonly string[]) => void) | undefined;
 }
 
 export interface OpenVariables {
   readonly source: VariableSource;
-  /** Of all variables that are given or stored. */
+  /** Returns the names of all variables that are provided or stored. */
   names(): Promise<readonly string[]>;
 }
 
-/** Everything that the operator gives and the vars store keeps, as one source. */
+/** Combines the operator's variables and the vars store into one source. */
 export async function openVariables(options: VariableOptions): Promise<OpenVariables> {
   const given = await loadStaticVariables(options);
   const pairs = new RsaPairs();
@@ -58,14 +58,17 @@ export async function openVariables(options: VariableOptions): Promise<OpenVaria
   return { source, names: async () => [...given.keys(), ...((await store?.names()) ?? [])] };
 }
 
-/** Of a whole file, a kubeconfig for one, also what is in it. */
+/**
+ * Returns the secrets of a variable. If the value is a whole YAML file, for example a kubeconfig, includes
+ * the secrets in it.
+ */
 function secretsOfVariable(name: string, node: YamlNode): string[] {
   const value = toValue(node);
   const inText = typeof value === 'string' && value.includes('\n') ? secretsInFlags(yamlIn(value)) : [];
   return [...variableSecrets({ [name]: value }), ...inText];
 }
 
-/** Undefined for text of another kind. */
+/** Returns undefined if the text is not YAML. */
 function yamlIn(text: string): unknown {
   try {
     return toValue(parseYaml(text, '', 'MANIFEST_INVALID'));

@@ -4,9 +4,9 @@ import { toValue } from '../yaml/yaml-node.ts';
 import type { JsonValue, YamlNode } from '../yaml/yaml-node.ts';
 
 /**
- * The value of `-v name=text`, read as the bosh CLI reads it (bosh-cli: director/template/var_kv.go): YAML 1.1 decides what kind
- * of value it is, and a text stays as typed, less one pair of wrapping quotes. INVALID_ARGUMENT for no value and for one that is
- * no YAML.
+ * Parses the value of `-v name=text` as the bosh CLI does (bosh-cli: director/template/var_kv.go): YAML 1.1
+ * decides the type, and a string stays unchanged, except that one pair of enclosing quotes is removed. Throws
+ * INVALID_ARGUMENT for an empty value and for invalid YAML.
  */
 export function parseVariable(name: string, text: string): JsonValue {
   if (text === '')
@@ -30,7 +30,10 @@ function parseValue(name: string, text: string): YamlNode {
   }
 }
 
-/** A comment, a mark or blanks: the bosh CLI makes nothing of them, and would deploy a password that begins with `#` empty. */
+/**
+ * Returns true for a comment, a document marker or blanks. The bosh CLI parses these as null, so it would
+ * deploy a password that begins with `#` as empty.
+ */
 export function isBlank(node: YamlNode): boolean {
   return node.kind === 'scalar' && node.value === null && node.text === '';
 }

@@ -3,8 +3,8 @@ import type { YamlNode } from '../yaml/yaml-node.ts';
 import type { VariableDefinition } from './variable.ts';
 
 /**
- * The options of a definition as a field; options beyond the known ones are a fault. Throws what `read`
- * notes.
+ * Reads the options of a definition. An unknown option is an error. Throws MANIFEST_INVALID with the problems
+ * that `read` adds.
  */
 export function readOptions<T>(
   definition: VariableDefinition,

@@ -5,7 +5,7 @@ import { fromValue } from '../yaml/yaml-node.ts';
 import { expectedBits } from './generate-value.ts';
 import { type RsaPair, RsaPairs } from './rsa-pairs.ts';
 
-/** Notes what it was asked to make; each is done when the test says so. */
+/** Records what it has been called with. The test resolves each call. */
 function slowMaker() {
   const asked: { bits: number; pair: RsaPair; done: PromiseWithResolvers<RsaPair> }[] = [];
   const make = (bits: number): Promise<RsaPair> => {
@@ -22,7 +22,7 @@ test('what is expected is made two at a time before anybody asks, and given once
   pairs.prepare([3072, 2048, 3072, 3072]);
   assert.deepEqual(bitsAsked(), [3072, 2048]);
   const [first, second] = [pairs.take(3072), pairs.take(3072)];
-  // the second of these was not begun: it is not waited for
+  // The second one has not been started, so it is not waited for.
   assert.deepEqual(bitsAsked(), [3072, 2048, 3072]);
   for (const { done, pair } of asked) done.resolve(pair);
   assert.equal(await first, asked[0]?.pair);

@@ -10,15 +10,18 @@ export interface RsaPair {
 export const certificateBits: readonly number[] = [2048, 3072, 4096];
 export const defaultCertificateBits = 3072;
 
-/** One for each of a small machine's processors; what is made here waits for files, which have the same threads. */
+/**
+ * One per processor of a small machine. Generation shares its threads with file access, so each can delay the
+ * other.
+ */
 const concurrency = 2;
 
 const makePair = (bits: number): Promise<RsaPair> =>
   promisify(generateKeyPair)('rsa', { modulusLength: bits });
 
 /**
- * RSA pairs, each given to one caller. One of 3072 bits takes from a tenth of a second to several: told what will be asked for,
- * it makes two at a time and does not wait for the asking.
+ * Generates RSA key pairs; each is given to one caller. A pair of 3072 bits takes from a tenth of a second to
+ * several seconds. So pairs that are announced with `prepare` are generated in the background, two at a time.
  */
 export class RsaPairs {
   readonly #make: (bits: number) => Promise<RsaPair>;
@@ -29,7 +32,7 @@ export class RsaPairs {
     this.#make = make;
   }
 
-  /** The bits of what will be asked for, in that order. */
+  /** Announces the key lengths that will be taken, in this order. */
   prepare(bits: readonly number[]): void {
     this.#expected.push(...bits);
     this.#begin();
@@ -48,14 +51,14 @@ export class RsaPairs {
       const bits = this.#expected.shift();
       if (bits === undefined) return;
       const pair = this.#make(bits);
-      // whoever takes it meets the failure
+      // `take` throws the error.
       pair.catch(() => undefined);
       this.#begun.push({ bits, pair });
     }
   }
 }
 
-/** In the form that bosh reads back, PKCS #1. */
+/** Returns the key in the format that bosh reads: PKCS #1. */
 export function privateKeyPem(key: KeyObject): string {
   return String(key.export({ type: 'pkcs1', format: 'pem' }));
 }

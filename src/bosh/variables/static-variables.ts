@@ -7,13 +7,13 @@ import { describeKind, describePlace, fromValue, keyText, scalar } from '../yaml
 import type { YamlNode } from '../yaml/yaml-node.ts';
 
 export interface GivenVariables {
-  /** `-v name=value`, values already parsed as YAML. They win over every file. */
+  /** `-v name=value`, already parsed as YAML. They override every file. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
-  /** `--var-file name=path`: the whole file is the value, a text. */
+  /** `--var-file name=path`: the value is the text of the whole file. */
   readonly variableFiles?: Readonly<Record<string, string>> | undefined;
-  /** `-l path`: YAML files of variables; a later file wins. */
+  /** `-l path`: YAML files of variables. A later file overrides an earlier one. */
   readonly varsFiles?: readonly string[] | undefined;
-  /** `--vars-env PREFIX`: PREFIX_name in `environment` sets variable `name`. */
+  /** `--vars-env PREFIX`: PREFIX_name in `environment` sets the variable `name`. */
   readonly varsEnvs?: readonly string[] | undefined;
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
 }
@@ -21,9 +21,10 @@ export interface GivenVariables {
 type Given = readonly (readonly [name: string, value: YamlNode])[];
 
 /**
- * What the operator gives: `--vars-env`, `-l` files in order, `--var-file`, `-v`; the later wins (bosh-cli:
- * cmd/opts/var_flags.go). A name with dots is a part of a variable (director/template/static_vars.go), beside
- * the parts that are already there. MANIFEST_INVALID for a part of what is no map.
+ * Loads the operator's variables: `--vars-env`, `-l` files in order, `--var-file`, `-v`. A later one
+ * overrides an earlier one (bosh-cli: cmd/opts/var_flags.go). A name with dots sets a part of a variable
+ * (director/template/static_vars.go) and keeps the other parts. Throws MANIFEST_INVALID for a part of a value
+ * that is not a map.
  */
 export async function loadStaticVariables(given: GivenVariables): Promise<ReadonlyMap<string, YamlNode>> {
   const values = new Map<string, YamlNode>();
@@ -44,7 +45,7 @@ export async function loadStaticVariables(given: GivenVariables): Promise<Readon
   return values;
 }
 
-/** A whole variable comes before its parts, in whatever order they are given together. */
+/** Sets whole variables before dotted parts, independent of their order. */
 function addAll(values: Map<string, YamlNode>, given: Given): void {
   const split = given.map(([name, value]) => ({ parts: name.split('.'), value }));
   for (const { parts, value } of split.toSorted((one, other) => one.parts.length - other.parts.length)) {
@@ -53,7 +54,7 @@ function addAll(values: Map<string, YamlNode>, given: Given): void {
   }
 }
 
-/** `node`, which the first `depth` of the parts name, with `value` at all of them. */
+/** Returns `node`, which is at the first `depth` parts of the path, with `value` set at the whole path. */
 function setPath(
   node: YamlNode | undefined,
   parts: readonly string[],
@@ -78,8 +79,8 @@ function setPath(
 }
 
 /**
- * YAML decides the kind of each value, as for the bosh CLI (director/template/vars_env_arg.go); a comment is
- * text, as with -v.
+ * Parses variables from the environment. YAML decides the type of each value, as in the bosh CLI
+ * (director/template/vars_env_arg.go). A comment is a string, as with -v.
  */
 function fromEnvironment(prefix: string, environment: Readonly<Record<string, string | undefined>>): Given {
   const start = `${prefix}_`;

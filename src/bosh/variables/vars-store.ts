@@ -10,7 +10,10 @@ import type { MapNode, YamlNode } from '../yaml/yaml-node.ts';
 import { resolveLinks } from './link-target.ts';
 import type { VariableDefinition, VariableSource } from './variable.ts';
 
-/** Makes a value for a definition that has a type; `find` looks up what other variables have, a CA for example. */
+/**
+ * Generates a value for a definition with a type. `find` looks up the values of other variables, for example
+ * a CA.
+ */
 export type GenerateValue = (
   definition: VariableDefinition & { readonly type: string },
   find: (name: string) => Promise<YamlNode | undefined>,
@@ -19,17 +22,17 @@ export type GenerateValue = (
 export interface VarsStoreOptions {
   readonly path: string;
   readonly generate: GenerateValue;
-  /** Told what `generate` will be asked for, as far as it is known before. */
+  /** Called with the definitions that will be generated, as far as they are known in advance. */
   readonly prepare?: (definitions: readonly VariableDefinition[]) => void;
-  /** Where a generator finds values that are not in the store. */
+  /** The operator's values. `find` prefers them to the values of the store. */
   readonly operatorValues: ReadonlyMap<string, YamlNode>;
 }
 
 /**
- * The file of `--vars-store`, the one the bosh CLI reads and writes (bosh-cli: cmd/opts/vars_fs_store.go). A value that is
- * there is never changed; a missing one that has a type is generated and written, atomically and with mode 0600, before
- * it is used. One that others could read or write is narrowed to its owner when it is read, whatever wrote it; FILE_NOT_TRUSTED
- * where it is another user's. VARS_STORE_INVALID names the file.
+ * The file of `--vars-store`, which the bosh CLI also reads and writes (bosh-cli: cmd/opts/vars_fs_store.go).
+ * An existing value never changes. A missing value with a type is generated and written, atomically and with
+ * mode 0600, before it is used. If other users have permissions on the file, these are removed when it is
+ * read. Throws FILE_NOT_TRUSTED if it belongs to another user, and VARS_STORE_INVALID if it cannot be used.
  */
 export class VarsStore implements VariableSource {
   readonly #options: VarsStoreOptions;

@@ -1,8 +1,9 @@
 import { isMap, isScalar, isSeq } from 'yaml';
 
 /**
- * Where scalar keys stand a second time in one map of a document of the library `yaml`, parsed with `uniqueKeys: false`: offsets in
- * the text, in order. The library's own check compares each key with all before it: 20,000 keys take minutes.
+ * Returns the offsets of duplicate scalar keys within a map, in order, for a document of the library `yaml`
+ * that was parsed with `uniqueKeys: false`. The library's own check compares each key with all previous ones:
+ * 20,000 keys take minutes.
  */
 export function duplicateKeys(contents: unknown): readonly number[] {
   const found: number[] = [];

@@ -9,11 +9,11 @@ interface Problem {
   readonly text: string;
 }
 
-/** Collects what is wrong with a file, so that the operator sees all of it at once. */
+/** Collects the errors of a file, so that the operator sees all of them at once. */
 export class ConfigErrors {
   readonly #found: Problem[] = [];
 
-  /** `path` is the key path; empty for the whole file. */
+  /** Adds an error. `path` is the key path; empty for the whole file. */
   add(place: Place, path: string, message: string): void {
     const text = `${describePlace(place)}: ${path === '' ? '' : `${path}: `}${message}`;
     if (!this.#found.some((problem) => problem.text === text)) this.#found.push({ place, text });
@@ -23,7 +23,7 @@ export class ConfigErrors {
     return this.#found.length;
   }
 
-  /** A line per problem, in the order of the file. */
+  /** Throws an error of this code with one line per problem, in the order of the file. */
   throwIfAny(code: ErrorCode): void {
     if (this.#found.length === 0) return;
     const sorted = this.#found.toSorted((a, b) => comparePlaces(a.place, b.place));
@@ -37,8 +37,8 @@ function comparePlaces(a: Place, b: Place): number {
 }
 
 /**
- * A place in a YAML file, whether something is there or not. Reading something of the wrong shape notes a problem and
- * gives a harmless value instead, so that reading goes on to the next problem.
+ * A position in a YAML file, with or without a value. Reading a value of the wrong type adds a problem and
+ * returns a placeholder, so that reading continues to the next problem.
  */
 export class Field {
   readonly path: string;
@@ -53,7 +53,7 @@ export class Field {
     this.#problems = options.problems;
   }
 
-  /** False for nothing at all and for an explicit null, as in BOSH's tools. */
+  /** False if the value is missing or an explicit null, as in BOSH's tools. */
   get isPresent(): boolean {
     return this.node !== undefined && !(this.node.kind === 'scalar' && this.node.value === null);
   }
@@ -62,7 +62,7 @@ export class Field {
     return this.node?.place ?? this.#parent;
   }
 
-  /** File, line, column and key path, as problems begin. */
+  /** File, line, column and key path, which are the beginning of a problem's text. */
   get position(): string {
     return `${describePlace(this.place)}: ${this.path}`;
   }
@@ -76,7 +76,7 @@ export class Field {
     return new Field(lookUp(this.node, key), { path, parent: this.place, problems: this.#problems });
   }
 
-  /** Of a list; nothing when there is none. */
+  /** Returns the items of a list; none if it is missing. */
   items(): readonly Field[] {
     if (!this.isPresent) return [];
     if (this.node?.kind !== 'list') return this.#mismatch('a list', []);
@@ -86,7 +86,7 @@ export class Field {
     );
   }
 
-  /** Of a map, with keys as text; nothing when there is none. */
+  /** Returns the entries of a map, with keys as text; none if it is missing. */
   entries(): readonly (readonly [string, Field])[] {
     if (!this.isPresent) return [];
     if (this.node?.kind !== 'map') return this.#mismatch('a map', []);
@@ -99,14 +99,14 @@ export class Field {
     });
   }
 
-  /** Text, or a number or boolean as it is written. */
+  /** Returns a string, or a number or boolean as it is written. */
   text(): string | undefined {
     if (!this.isPresent) return undefined;
     if (this.node?.kind !== 'scalar') return this.#mismatch('text', undefined);
     return typeof this.node.value === 'string' ? this.node.value : this.node.text;
   }
 
-  /** Text that is not blank; a problem otherwise. */
+  /** Returns a string that is not blank. Adds a problem otherwise. */
   requiredText(): string {
     const text = this.text();
     if (text !== undefined && text.trim() !== '') return text;
@@ -114,7 +114,10 @@ export class Field {
     return '';
   }
 
-  /** Required text that becomes part of a path; a problem where it could lead out of its folder. */
+  /**
+   * Returns a required string that becomes part of a path. Adds a problem if it could lead out of its
+   * directory.
+   */
   requiredSegment(): PathSegment {
     const text = this.requiredText();
     const segment = parsePathSegment(text);
@@ -145,7 +148,7 @@ export class Field {
     return this.items().map((item) => item.requiredSegment());
   }
 
-  /** A map as plain values; empty when there is none. Its keys have to be text at every depth. */
+  /** Returns a map as plain values; empty if it is missing. Its keys must be strings at every depth. */
   properties(): Readonly<Record<string, JsonValue>> {
     if (!this.isPresent) return {};
     if (this.node?.kind !== 'map') return this.#mismatch('a map', {});
@@ -171,10 +174,10 @@ export class Field {
   }
 }
 
-/** In place of a name that was refused: reading goes on to the next problem, and ends with all of them. */
+/** Replaces an invalid name, so that reading continues to the next problem. */
 const placeholderSegment = 'refused' as PathSegment;
 
-/** The whole file as a field. */
+/** Returns the whole file as a field. */
 export function rootField(node: YamlNode, problems: ConfigErrors): Field {
   return new Field(node, { path: '', parent: node.place, problems });
 }

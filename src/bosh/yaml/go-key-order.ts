@@ -2,8 +2,8 @@ import { codePoints } from './go-scalar-style.ts';
 import type { ScalarNode, ScalarValue } from './yaml-node.ts';
 
 /**
- * The order in which go yaml.v2 writes the keys of a map (sorter.go): numbers and booleans by value, then text in
- * natural order, where digits count as numbers and letters come after everything else.
+ * Compares map keys in the order of go yaml.v2 (sorter.go): numbers and booleans by value, then strings in
+ * natural order, in which digits count as numbers and letters come after all other characters.
  */
 export function compareGoKeys({ value: a }: ScalarNode, { value: b }: ScalarNode): number {
   if (typeof a === 'string' && typeof b === 'string') return compareText(codePoints(a), codePoints(b));
@@ -14,7 +14,7 @@ export function compareGoKeys({ value: a }: ScalarNode, { value: b }: ScalarNode
   return x.number < y.number ? -1 : 1;
 }
 
-/** Kinds in the order of Go's reflect.Kind; null is an invalid value there. */
+/** Returns the kind, in the order of Go's reflect.Kind. null is an invalid value there. */
 function rank(value: ScalarValue): { readonly kind: number; readonly number?: number | bigint } {
   if (value === null) return { kind: 0 };
   if (typeof value === 'boolean') return { kind: 1, number: value ? 1 : 0 };
@@ -35,7 +35,7 @@ function compareText(a: readonly string[], b: readonly string[]): number {
   return compareNumbers(a, b, index) || codePoint(x) - codePoint(y);
 }
 
-/** The digits from the first difference on, as numbers; then their count. */
+/** Compares the digits from the first difference on, as numbers, and then their count. */
 function compareNumbers(a: readonly string[], b: readonly string[], start: number): number {
   const prefix = (a[start] === '0' || b[start] === '0') && afterNonZeroDigit(a, start) ? '1' : '';
   const [x, y] = [digitsFrom(a, start), digitsFrom(b, start)];

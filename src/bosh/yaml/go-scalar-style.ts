@@ -1,15 +1,18 @@
 export type ScalarStyle = 'plain' | 'single' | 'double' | 'literal';
 
-/** A longer key, in bytes of UTF-8, needs a `?`. */
+/** The maximum length of a simple key in bytes of UTF-8. A longer key needs a `?`. */
 export const simpleKeyLimit = 128;
 
 export interface ScalarUse {
   readonly key: boolean;
-  /** Unquoted, it would be read as something else than text. */
+  /** True if the text without quotes would be parsed as another type. */
   readonly ambiguous: boolean;
 }
 
-/** How go yaml.v2 quotes a text (encode.go: stringv; emitterc.go: analyze_scalar, select_scalar_style). */
+/**
+ * Returns how go yaml.v2 quotes a text (encode.go: stringv; emitterc.go: analyze_scalar,
+ * select_scalar_style).
+ */
 export function scalarStyle(text: string, { key, ambiguous }: ScalarUse): ScalarStyle {
   const chars = codePoints(text);
   if (text.includes('\n')) return key || !literalAllowed(chars) ? 'double' : 'literal';
@@ -22,7 +25,10 @@ export function isBreak(char: string | undefined): boolean {
   return char === '\n' || char === '\r' || char === '\u0085' || char === '\u2028' || char === '\u2029';
 }
 
-/** What the emitter writes unescaped. Tabs are not among it, and nothing beyond 16 bits. */
+/**
+ * Returns true for code points that the emitter writes unescaped. Tabs and code points beyond 16 bits are
+ * escaped.
+ */
 export function isPrintable(code: number): boolean {
   if (code === 0x0a) return true;
   if (code < 0xa0) return code >= 0x20 && code <= 0x7e;
@@ -80,7 +86,7 @@ function isBlankOrEnd(char: string | undefined): boolean {
   return isBlank(char) || isBreak(char) || char === '\0';
 }
 
-/** The emitter works on code points; what a reader sees as one character does not matter to it. */
+/** Splits a text into code points, because the emitter works on these and not on grapheme clusters. */
 export function codePoints(text: string): readonly string[] {
   return Array.from(text);
 }

@@ -3,13 +3,13 @@ import { codePoints, isBreak, isPrintable, scalarStyle, simpleKeyLimit } from '.
 import type { ScalarStyle } from './go-scalar-style.ts';
 import type { ScalarNode } from './yaml-node.ts';
 
-/** Fits before a colon; anything else needs a `?`. */
+/** Returns true if a key fits before a colon. Any other key needs a `?`. */
 export function isSimpleKey(key: ScalarNode): boolean {
   const text = scalarText(key);
   return !codePoints(text).some(isBreak) && Buffer.byteLength(text) <= simpleKeyLimit;
 }
 
-/** The style that the encoder and the emitter agree on. */
+/** Returns the style that the encoder and the emitter choose. */
 export function styleOf(node: ScalarNode, text: string, key: boolean): ScalarStyle {
   if (typeof node.value !== 'string') return 'plain';
   const { tag } = resolvePlain(text);
@@ -20,7 +20,7 @@ function isBase60(text: string): boolean {
   return /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/.test(text);
 }
 
-/** The text of a scalar as Go prints its value. */
+/** Returns the text of a scalar as Go prints its value. */
 export function scalarText({ value, text }: ScalarNode): string {
   if (value === null) return 'null';
   if (typeof value !== 'number') return String(value);
@@ -28,7 +28,7 @@ export function scalarText({ value, text }: ScalarNode): string {
   return isFloat || !Number.isInteger(value) ? floatText(value) : String(value);
 }
 
-/** Go's strconv.FormatFloat(value, 'g', -1, 64), infinities as YAML has them. */
+/** Formats as Go's strconv.FormatFloat(value, 'g', -1, 64), with YAML's infinities. */
 function floatText(value: number): string {
   if (Number.isNaN(value)) return '.nan';
   if (!Number.isFinite(value)) return value > 0 ? '.inf' : '-.inf';
@@ -62,7 +62,7 @@ const escapes: ReadonlyMap<number, string> = new Map([
   [0x2029, 'P'],
 ]);
 
-/** The character as it stands in double quotes. */
+/** Returns the character in its form within double quotes. */
 export function escapeChar(char: string, always: boolean): string {
   const code = char.codePointAt(0) ?? 0;
   const mustEscape = always || !isPrintable(code) || isBreak(char) || char === '"' || char === '\\';

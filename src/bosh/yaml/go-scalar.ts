@@ -16,7 +16,7 @@ const words: ReadonlyMap<string, GoScalar> = new Map([
   ...named('float', -Infinity, ['-.inf', '-.Inf', '-.INF']),
 ]);
 
-/** Each with the prefix by which BigInt knows it. */
+/** Patterns of integers, each with the prefix that BigInt accepts. */
 const notations: readonly (readonly [RegExp, string])[] = [
   [/^0[xX]([0-9a-fA-F]+)$/, '0x'],
   [/^0[bB]([01]+)$/, '0b'],
@@ -25,8 +25,9 @@ const notations: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * What an unquoted YAML scalar means to BOSH's tools (go yaml.v2: resolve.go): YAML 1.1's words and octal numbers, but
- * neither base 60 numbers nor dates, which stay text. Integers beyond 64 bits are floats there.
+ * Returns the meaning of an unquoted YAML scalar in BOSH's tools (go yaml.v2: resolve.go): YAML 1.1's words
+ * and octal numbers, but neither base 60 numbers nor dates, which stay strings. Integers beyond 64 bits are
+ * floats there.
  */
 export function resolvePlain(text: string): GoScalar {
   const word = words.get(text);
@@ -38,13 +39,16 @@ export function resolvePlain(text: string): GoScalar {
   const integer = parseInteger(digits);
   if (integer !== undefined) return { tag: 'int', value: integer };
   if (/^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/.test(digits)) {
-    // Beyond what 64 bits hold is an error of strconv, and so text.
+    // strconv fails for a number beyond 64 bits, so it is a string.
     return Number.isFinite(Number(digits)) ? { tag: 'float', value: Number(digits) } : plainText(text);
   }
   return plainText(text);
 }
 
-/** An integer of at most 64 bits in any of Go's notations, with a sign of at most 63; undefined for anything else. */
+/**
+ * Parses an integer in any of Go's notations: up to 64 bits without a sign, up to 63 bits with one. Returns
+ * undefined for any other text.
+ */
 function parseInteger(text: string): number | bigint | undefined {
   const unsigned = text.replace(/^[-+]/, '');
   for (const [pattern, prefix] of notations) {
@@ -63,7 +67,7 @@ function dotFloat(text: string): GoScalar | undefined {
   return matches ? { tag: 'float', value: Number(text) } : undefined;
 }
 
-/** Dates as go yaml.v2 knows them: a real day, with or without a time of day. */
+/** Returns true for dates of go yaml.v2: a valid day, with or without a time of day. */
 function isTimestamp(text: string): boolean {
   const match =
     /^(\d{4})-(\d{1,2})-(\d{1,2})(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})([.,]\d+)?(?:Z|[-+]\d\d:\d\d)| (\d{1,2}):(\d{1,2}):(\d{1,2})([.,]\d+)?)?$/.exec(

@@ -7,9 +7,9 @@ const lineWidth = 80;
 const indentation = 2;
 
 /**
- * YAML text byte for byte as go yaml.v2 writes it (sorted keys, its quoting, folding at 80 columns). The bosh CLI hashes
- * such text to tell whether a manifest changed (bosh-cli: deployment/template/deployment_template.go), so that a state
- * file can go from one tool to the other without a redeploy.
+ * Returns YAML text byte for byte as go yaml.v2 writes it (sorted keys, its quoting, folding at 80 columns).
+ * The bosh CLI hashes such text to detect a changed manifest (bosh-cli:
+ * deployment/template/deployment_template.go), so both tools can use the same state file without a redeploy.
  */
 export function toGoYaml(node: YamlNode): string {
   const writer = new GoYamlWriter();
@@ -17,17 +17,17 @@ export function toGoYaml(node: YamlNode): string {
   return writer.finish();
 }
 
-/** Indentation of a block, -2 at the root, and where the node stands in it. */
+/** The indentation of a block, -2 at the root, and the kind of collection that contains the node. */
 interface Position {
   readonly indent: number;
   readonly within: 'root' | 'map' | 'list' | 'key';
 }
 
-/** go yaml.v2's emitter (emitterc.go), as far as block style without anchors, tags and comments needs it. */
+/** go yaml.v2's emitter (emitterc.go), reduced to block style without anchors, tags and comments. */
 class GoYamlWriter {
   readonly #text: string[] = [];
   #column = 0;
-  /** Only spaces, dashes and question marks since the line began. */
+  /** True if the line has only spaces, dashes and question marks so far. */
   #inIndentation = true;
   #afterSpace = true;
 
@@ -79,7 +79,7 @@ class GoYamlWriter {
     const key = within === 'key';
     const text = scalarText(node);
     const style = styleOf(node, text, key);
-    // The emitter raises the indentation for a scalar inside of a collection only.
+    // The emitter increases the indentation of a scalar only inside a collection.
     const indent = outer < 0 ? indentation : outer + indentation;
     switch (style) {
       case 'plain':
@@ -128,7 +128,8 @@ class GoYamlWriter {
     this.#indicator('"', true);
     const chars = codePoints(text);
     let spaces = false;
-    // The emitter asks for a byte order mark at the start of the text instead of at the character; kept for equal bytes.
+    // The emitter checks for a byte order mark at the start of the text instead of at the character. We do
+    // the same, for equal bytes.
     const escapeAll = chars[0] === '\ufeff';
     for (const [index, char] of chars.entries()) {
       if (char === ' ' && !escapeAll) {
@@ -191,7 +192,7 @@ class GoYamlWriter {
   }
 }
 
-/** Whether a line may end at that space: not beside a quote, and not before another space. */
+/** Returns true if a line may end at that space: not beside a quote, and not before another space. */
 function mayEndLine(chars: readonly string[], index: number, quote: '' | "'"): boolean {
   const inside = quote === '' || (index > 0 && index < chars.length - 1);
   return inside && chars[index + 1] !== ' ';

@@ -11,18 +11,21 @@ import { scalar } from './yaml-node.ts';
 import type { MapEntry, Place, ScalarNode, ScalarValue, YamlNode } from './yaml-node.ts';
 import { exceedsYamlLimits, maxNesting, tooDeep, tooLarge } from './yaml-limits.ts';
 
-/** A few aliases of aliases would otherwise unfold to a tree that no memory holds. */
+/**
+ * Limits the expansion of aliases. Nested aliases could otherwise expand to a tree that does not fit into
+ * memory.
+ */
 const maxNodes = 1_000_000;
 
-/** More faults than these help nobody. */
+/** More errors would not help the operator. */
 const maxReportedErrors = 20;
 
-/** Reads a YAML file, which is a regular one; the errors of parseYaml, and FILE_NOT_FOUND. */
+/** Reads a YAML file, which must be a regular file. Throws the errors of parseYaml, and FILE_NOT_FOUND. */
 export async function readYaml(path: string, code: ErrorCode): Promise<YamlNode> {
   return parseBytes(await readRegularFile(path, archiveLimits.manifest), path, code);
 }
 
-/** The same of a file that the operator named, which may be a pipe; MANIFEST_INVALID. */
+/** Reads a YAML file that the operator named, which may be a pipe. Throws MANIFEST_INVALID. */
 export async function readGivenYaml(path: string): Promise<YamlNode> {
   return parseBytes(await readOperatorFile(path, archiveLimits.manifest), path, 'MANIFEST_INVALID');
 }
@@ -33,9 +36,9 @@ function parseBytes(bytes: Buffer | undefined, path: string, code: ErrorCode): Y
 }
 
 /**
- * Parses one YAML document as BOSH's tools do (YAML 1.1: `yes` is true, `0755` is octal, `<<` merges). Throws a
- * ProductError of the given code with a line per fault, each with file, line and column and without the text, which may be a
- * secret. An empty file is null.
+ * Parses one YAML document as BOSH's tools do (YAML 1.1: `yes` is true, `0755` is octal, `<<` merges). Throws
+ * a ProductError of the given code with a line per error, each with file, line and column, but without the
+ * text, which may be a secret. An empty file is null.
  */
 export function parseYaml(
   text: string,
@@ -68,14 +71,15 @@ export function parseYaml(
 }
 
 /**
- * Where the text ends, when that is within a line with content: a block scalar there has no final line break.
+ * Returns the end of the text if its last line has content but no line break. A block scalar at that position
+ * has no final line break.
  */
 function unterminatedEnd(text: string): number | undefined {
   return /\S[^\S\n]*$/.test(text.slice(text.lastIndexOf('\n') + 1)) ? text.length : undefined;
 }
 
 export interface YamlOptions {
-  /** What becomes of an integer of more than 64 bits; as text it has its digits. Default: refused. */
+  /** How to treat an integer of more than 64 bits. As `text` it keeps its digits. `refused` by default. */
   readonly largeNumbers?: 'refused' | 'text';
 }
 
@@ -110,18 +114,18 @@ interface Anchored {
   readonly height: number;
 }
 
-/** One walk over a parsed document. */
+/** Converts one parsed document. */
 class DocumentConverter {
   readonly #file: string;
   readonly #lines: LineCounter;
   readonly #code: ErrorCode;
   readonly #textEnd: number | undefined;
   readonly #largeNumbers: 'refused' | 'text';
-  /** By name, the last one before the place of the walk; undefined while it is walked itself. */
+  /** The last anchored node of each name so far. Undefined while the node itself is being converted. */
   readonly #anchored = new Map<string, Anchored | undefined>();
   #size = 0;
   #depth = 0;
-  /** The greatest depth below the anchor that is walked. */
+  /** The greatest depth below the current anchor. */
   #reached = 0;
 
   constructor({ file, lines, code, textEnd, largeNumbers }: Source) {
@@ -176,7 +180,7 @@ class DocumentConverter {
     return scalar(null, this.#place(0));
   }
 
-  /** The library's own way to find the anchor walks the whole document for each alias. */
+  /** Resolves an alias. The library's own function would search the whole document for each alias. */
   #alias(anchor: string, offset: number | undefined): YamlNode {
     const known = this.#anchored.get(anchor);
     if (known === undefined) throw this.#fault(offset, 'an alias refers to itself or to nothing');
@@ -197,7 +201,7 @@ class DocumentConverter {
     return [...own, ...[...merged.values()].filter(({ key }) => !ownKeys.has(identity(key)))];
   }
 
-  /** The first of several merged maps wins, and own keys win over all. */
+  /** Merges maps. The first of several merged maps wins, and the map's own keys override all of them. */
   #merge(pair: Pair, merged: Map<string, MapEntry>): void {
     const source = this.convert(pair.value);
     for (const map of source.kind === 'list' ? source.items : [source]) {
@@ -228,7 +232,10 @@ class DocumentConverter {
     return { kind: 'scalar', value, text, place };
   }
 
-  /** The library ends every block scalar with a line break, libyaml only one whose last line has it. */
+  /**
+   * Returns the text of a scalar. The library adds a line break to every block scalar, libyaml only if the
+   * last line has one.
+   */
   #scalarText(node: Scalar): string {
     const text = typeof node.value === 'string' ? node.value : (node.source ?? '');
     const isBlock = node.type === 'BLOCK_LITERAL' || node.type === 'BLOCK_FOLDED';
@@ -246,7 +253,10 @@ class DocumentConverter {
   }
 }
 
-/** Quoted and block scalars are text; an explicit tag decides before that. */
+/**
+ * Returns the value of a scalar. An explicit tag decides its type; without one, quoted and block scalars are
+ * strings.
+ */
 function scalarValue(node: Scalar, text: string): ScalarValue {
   const tag = node.tag?.replace('tag:yaml.org,2002:', '');
   if (tag === 'binary') return Buffer.from(text, 'base64').toString('utf8');

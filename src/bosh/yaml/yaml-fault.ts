@@ -27,7 +27,10 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   UNEXPECTED_TOKEN: 'this character has no meaning here; a text that has it has to be in quotes',
 };
 
-/** What is wrong with a text, by the parser's class of it. The parser's own message quotes the text, which may be a secret. */
+/**
+ * Describes a YAML error by the parser's error code. The parser's own message quotes the text, which may be a
+ * secret.
+ */
 export function describeYamlFault({ code }: { readonly code: ErrorCode }): string {
   return sentences[code];
 }

@@ -1,14 +1,15 @@
 import { Lexer } from 'yaml';
 import { archiveLimits } from '../archive/archive-limits.ts';
 
-/** A manifest of 700 KB has about 150,000. */
+/** For comparison: a manifest of 700 KB has about 150,000 tokens. */
 const maxTokens = 1_000_000;
-/** A stack holds no more than some hundreds of a parser's frames with certainty. */
+/** The parser is recursive. Deeper nesting may overflow the stack. */
 export const maxNesting = 200;
 
 /**
- * Why a text is not parsed as YAML; undefined where it can be. The time and stack that the library `yaml` takes for a text are those
- * of its tokens and nesting, which its lexer finds without either.
+ * Returns why a text is not parsed as YAML, or undefined if it can be parsed. The time and stack that the
+ * library `yaml` needs depend on the tokens and the nesting of the text. Its lexer finds these quickly and
+ * without recursion.
  */
 export function exceedsYamlLimits(text: string): string | undefined {
   if (text.length > archiveLimits.manifest) return tooLarge;
@@ -18,7 +19,8 @@ export function exceedsYamlLimits(text: string): string | undefined {
     if (tokens > maxTokens) return `it has more than ${maxTokens} parts`;
     if (token === '[' || token === '{') flow += 1;
     else if (token === ']' || token === '}') flow = Math.max(0, flow - 1);
-    // of a line: maps and lists that begin on lines of their own take as many blanks as they are deep
+    // Counts only within a line: a nested map or list on a line of its own needs as many blanks as it is
+    // deep.
     else if (token === '\n') block = 0;
     else if (flow === 0 && (token === '-' || token === '?' || token === ':')) block += 1;
     if (flow > maxNesting || block > maxNesting) return tooDeep;

@@ -1,17 +1,17 @@
-/** Where something stands. Line and column count from 1. */
+/** A position in a file. Line and column count from 1. */
 export interface Place {
   readonly file: string;
   readonly line: number;
   readonly column: number;
 }
 
-/** A whole number that no `number` holds exactly is a bigint; `toJson` writes its digits. */
+/** A whole number that a `number` cannot represent exactly is a bigint. `toJson` writes all its digits. */
 export type ScalarValue = string | number | bigint | boolean | null;
 
 export interface ScalarNode {
   readonly kind: 'scalar';
   readonly value: ScalarValue;
-  /** As written: `1.10` where the value is 1.1. */
+  /** The text as written: `1.10` for the value 1.1. */
   readonly text: string;
   readonly place: Place;
 }
@@ -34,14 +34,14 @@ export interface ListNode {
 }
 
 /**
- * A YAML value that knows where it came from, whatever file that was: patched and interpolated manifests are made of
- * several. Never changed in place.
+ * A YAML value with its position. Patched and interpolated manifests consist of nodes from several files.
+ * Nodes are never changed in place.
  */
 export type YamlNode = ScalarNode | MapNode | ListNode;
 
 export type JsonValue = ScalarValue | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
-/** The plain value; keys that are no strings become their text. */
+/** Returns the plain value. Keys that are not strings become their text. */
 export function toValue(node: YamlNode): JsonValue {
   switch (node.kind) {
     case 'scalar':
@@ -53,7 +53,7 @@ export function toValue(node: YamlNode): JsonValue {
   }
 }
 
-/** A node for a plain value that has no source of its own; `place` is where it is used. */
+/** Returns a node for a plain value without a source of its own; `place` is the position where it is used. */
 export function fromValue(value: unknown, place: Place): YamlNode {
   if (Array.isArray(value))
     return { kind: 'list', items: value.map((item) => fromValue(item, place)), place };
@@ -77,7 +77,7 @@ export function scalar(value: ScalarValue, place: Place): ScalarNode {
   return { kind: 'scalar', value, text: value === null ? '' : String(value), place };
 }
 
-/** The value under a key, of a map; undefined when it is not there or the node is no map. */
+/** Returns the value of a key in a map. Returns undefined if the key is missing or the node is not a map. */
 export function lookUp(node: YamlNode | undefined, key: string): YamlNode | undefined {
   if (node?.kind !== 'map') return undefined;
   return node.entries.find((entry) => entry.key.value === key)?.value;
@@ -91,7 +91,10 @@ export function describePlace({ file, line, column }: Place): string {
   return `${file}:${line}:${column}`;
 }
 
-/** `a map`, `a list`, `text`, `nothing`, `a number`: for sentences like "expected a map, found …". Never the value. */
+/**
+ * Returns `a map`, `a list`, `text`, `nothing`, `a number` or `true or false`, for messages like "expected a
+ * map, found …". Never returns the value.
+ */
 export function describeKind(node: YamlNode): string {
   if (node.kind !== 'scalar') return `a ${node.kind}`;
   if (node.value === null) return 'nothing';

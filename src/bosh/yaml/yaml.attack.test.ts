@@ -8,7 +8,8 @@ import { parseYaml, readGivenYaml, readYaml } from './parse-yaml.ts';
 
 const parse = (text: string) => parseYaml(text, 'm.yml', 'MANIFEST_INVALID');
 
-// the library compares each key with all before it: 60,000 take it longer than the test's time
+// The library compares each key with all previous ones. For 60,000 keys that takes longer than the test's
+// timeout.
 test(
   'a map of 60,000 keys is read in linear time, and a key that stands twice is found',
   { timeout: 60_000 },
@@ -23,7 +24,7 @@ test(
   },
 );
 
-// the library looks for the anchor of each alias in the whole document
+// The library searches the whole document for the anchor of each alias.
 test('20,000 anchors with an alias of each are read in linear time', { timeout: 60_000 }, () => {
   const pairs = Array.from({ length: 20_000 }, (_, index) => `- &a${index} x\n- *a${index}`);
   const list = parse(pairs.join('\n'));

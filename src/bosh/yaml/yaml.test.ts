@@ -10,7 +10,7 @@ const place = { file: 'f', line: 1, column: 1 };
 const parse = (text: string): ReturnType<typeof parseYaml> => parseYaml(text, 'f.yml', 'MANIFEST_INVALID');
 
 test('scalars mean what they mean to the bosh CLI', () => {
-  // The right side is what `bosh interpolate` (bosh-cli 19ee1a8) printed for the left.
+  // The right side is the output of `bosh interpolate` (bosh-cli 19ee1a8) for the left side.
   const cases: Readonly<Record<string, string>> = {
     yes: 'true',
     N: 'false',
@@ -63,7 +63,7 @@ test('scalars mean what they mean to the bosh CLI', () => {
 
 test('texts are quoted and folded as the bosh CLI does it', () => {
   const words = 'word '.repeat(40);
-  // Printed by `bosh interpolate` (bosh-cli 19ee1a8).
+  // The output of `bosh interpolate` (bosh-cli 19ee1a8).
   const cases: readonly (readonly [unknown, string])[] = [
     [
       { a: `${words}x` },
@@ -92,7 +92,7 @@ test('keys stand in the order of the bosh CLI', () => {
   const node = parse(
     '{b: 1, a10: 1, a9: 1, A: 1, a_b: 1, ab: 1, "1": 1, 2: 1, 1.5: 1, true: 1, false: 1, a09: 1, é: 1, "-": 1}',
   );
-  // Printed by `bosh interpolate` (bosh-cli 19ee1a8).
+  // The output of `bosh interpolate` (bosh-cli 19ee1a8).
   const large =
     '{18446744073709551615: 1, 9223372036854775808: 2, 5: 3, 9007199254740993: 4, 9007199254740992: 5}';
   assert.deepEqual(toGoYaml(parse(large)).match(/\d+(?=:)/g), [
@@ -129,7 +129,7 @@ test('aliases and merge keys are resolved; own keys win', () => {
 });
 
 test('a block scalar ends with a line break only where the text gives one', () => {
-  // By libyaml's scanner, which the bosh CLI has (go yaml.v2, scannerc.go).
+  // The results of libyaml's scanner, which the bosh CLI uses (go yaml.v2, scannerc.go).
   const cases: readonly (readonly [string, unknown])[] = [
     ['x: |\n  foo', { x: 'foo' }],
     ['x: >\n  foo', { x: 'foo' }],

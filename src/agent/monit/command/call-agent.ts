@@ -4,7 +4,7 @@ import { errorCode, errorText } from '../../file/error-code.ts';
 import { isObject } from '../../settings/json.ts';
 import type { CommandResult } from './run-command.ts';
 
-/** Has the agent behind a socket answer a `monit` command. */
+/** Sends the arguments of a `monit` command to the agent's socket and returns the agent's result. */
 export async function callAgent(path: string, words: readonly string[]): Promise<CommandResult> {
   try {
     const socket = connect(path);

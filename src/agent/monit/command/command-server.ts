@@ -12,8 +12,8 @@ const requestLimit = 64 * 1024;
 const idleTimeoutMs = 10_000;
 
 /**
- * Answers `monit` commands on a unix socket: a line of JSON with the words, and one with the result. Only
- * root reaches the folder that the socket is in. Returns what ends it.
+ * Serves `monit` commands on a unix socket: reads a line of JSON with the arguments, and writes one with the
+ * result. Only root can enter the directory of the socket. Returns a function that stops the server.
  */
 export async function serveCommands(
   path: string,
@@ -26,7 +26,7 @@ export async function serveCommands(
     open.add(socket);
     socket.once('close', () => open.delete(socket));
     socket.setTimeout(idleTimeoutMs, () => socket.destroy());
-    // a client that has gone needs no answer
+    // The client has disconnected and needs no response.
     socket.on('error', () => socket.destroy());
     answer(socket, ports).catch((error: unknown) => {
       log.error(`a monit command failed: ${errorText(error)}`);

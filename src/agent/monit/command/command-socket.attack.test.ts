@@ -20,7 +20,7 @@ test(
     await vm.start();
     const { monitSocket, monit, base } = vm.directories;
     const script = ['perl', ...perl.map((word) => `'${word}'`)].join(' ');
-    // root does
+    // As a check of the script: root can do it.
     assert.equal(spawnSync('perl', perl, { env: { ...process.env, SOCKET: monitSocket } }).status, 0);
     const reached = await asHostileUser(script, { SOCKET: monitSocket });
     assert.notEqual(reached.code, 0);

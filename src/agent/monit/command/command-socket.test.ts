@@ -16,7 +16,7 @@ interface Ended {
   readonly error: string;
 }
 
-/** The program that the script at /var/vcap/bosh/bin/monit runs. */
+/** Runs the program that the script /var/vcap/bosh/bin/monit runs. */
 function monit(vm: TestVm, ...words: readonly string[]): Promise<Ended> {
   const main = join(import.meta.dirname, '../../main.ts');
   const list = [main, 'monit', vm.directories.monitSocket, ...words];

@@ -1,4 +1,4 @@
-/** The version that scripts know how to speak to. */
+/** The version that scripts are written for. */
 export const monitVersion = '5.2.5';
 
 export const versionText = `This is Monit version ${monitVersion}

@@ -5,7 +5,7 @@ export type Command =
   | {
       readonly kind: 'action';
       readonly action: ServiceAction;
-      /** What counts where both are given. */
+      /** Takes precedence over `name`. */
       readonly group: string | undefined;
       /** A service or `all`. */
       readonly name: string | undefined;
@@ -13,11 +13,11 @@ export type Command =
   | { readonly kind: 'invalid'; readonly cause: string };
 
 const actions: readonly ServiceAction[] = ['start', 'stop', 'restart', 'monitor', 'unmonitor'];
-// of monit's options these have an argument; what is about its daemon or its control file is without effect
+// These options of monit have an argument. Options about its daemon or its control file have no effect.
 const withArgument = new Set(['c', 'd', 'g', 'l', 'p', 's']);
 const flags = new Set(['i', 'I', 'v']);
 
-/** Reads the words of a `monit` command; options may stand anywhere (monit: src/monitor.c). */
+/** Reads the arguments of a `monit` command. Options may be at any position (monit: src/monitor.c). */
 export function parseCommand(words: readonly string[]): Command {
   const options = readOptions(words);
   if ('kind' in options) return options;
@@ -36,7 +36,7 @@ export function parseCommand(words: readonly string[]): Command {
 
 interface Options {
   readonly group: string | undefined;
-  /** What is no option. */
+  /** The arguments that are not options. */
   readonly values: readonly string[];
 }
 

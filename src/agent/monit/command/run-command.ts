@@ -5,14 +5,14 @@ import { parseCommand } from './parse-command.ts';
 import { statusText, summaryText } from './status-text.ts';
 import type { StatusFacts } from './status-text.ts';
 
-/** What a command says and how it exits. */
+/** The output of a command and its exit code. */
 export interface CommandResult {
   readonly code: number;
   readonly output: string;
   readonly error: string;
 }
 
-/** What the command asks of the agent. */
+/** The parts of the agent that a command uses. */
 export interface CommandPorts {
   readonly processes: () => Promise<readonly ProcessStatus[]>;
   readonly request: (name: string, action: ServiceAction) => ActionAnswer;
@@ -20,7 +20,9 @@ export interface CommandPorts {
   readonly facts: () => Promise<StatusFacts>;
 }
 
-/** Answers the words of a `monit` command as monit 5.2.5 does: actions are accepted, and done afterwards. */
+/**
+ * Runs a `monit` command as monit 5.2.5 does. Actions are only accepted here; the agent does them afterwards.
+ */
 export async function runCommand(words: readonly string[], ports: CommandPorts): Promise<CommandResult> {
   const command = parseCommand(words);
   switch (command.kind) {

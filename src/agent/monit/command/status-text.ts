@@ -5,10 +5,10 @@ import { sampleTree } from '../process-sample.ts';
 import type { ServiceProblem } from '../supervised-service.ts';
 import { monitVersion } from './help-text.ts';
 
-/** What a status shows beside the services. */
+/** The facts that a status shows beside the services. */
 export interface StatusFacts {
   readonly now: number;
-  /** When the agent began. */
+  /** The start of the agent, in milliseconds since the epoch. */
   readonly startedAt: number;
   readonly hostname: string;
   readonly loadAverages: readonly number[];
@@ -17,14 +17,14 @@ export interface StatusFacts {
   readonly usages: readonly ProcessUsage[];
 }
 
-/** What `monit summary` prints (monit: src/http/cervlet.c, status_service_txt). */
+/** Returns the output of `monit summary` (monit: src/http/cervlet.c, status_service_txt). */
 export function summaryText(processes: readonly ProcessStatus[], facts: StatusFacts): string {
   const lines = processes.map((process) => [titleOf(process.definition), wordsOf(process)] as const);
   const all = [...lines, [systemTitle(facts), 'running'] as const];
   return heading(facts) + all.map(([title, words]) => `${title.padEnd(35)} ${words}\n`).join('');
 }
 
-/** What `monit status` prints. */
+/** Returns the output of `monit status`. */
 export function statusText(processes: readonly ProcessStatus[], facts: StatusFacts): string {
   const sections = processes.map((process) =>
     section(titleOf(process.definition), [
@@ -61,7 +61,7 @@ const titleOf = ({ name, subject }: MonitService): string => `${titles[subject.k
 
 const systemTitle = ({ hostname }: StatusFacts): string => `System 'system_${hostname}'`;
 
-/** Which of several is shown, in monit's order. */
+/** If a service has several problems, the first one in this order is shown, as in monit. */
 const problemOrder: readonly ServiceProblem[] = [
   ...(['Checksum changed', 'Connection failed', 'Execution failed', 'Does not exist'] as const),
   ...(['PID changed', 'PPID changed', 'Resource limit matched', 'Timestamp changed'] as const),
@@ -101,7 +101,7 @@ function detailsOf(
     ['memory kilobytes total', String(sample.totalMemoryKilobytes)],
     ['memory percent', percent(sample.memoryKilobytes, memoryKilobytes)],
     ['memory percent total', percent(sample.totalMemoryKilobytes, memoryKilobytes)],
-    // since its start
+    // The average since the start of the process.
     ['cpu percent', percent(used[0] ?? 0, seconds)],
     [
       'cpu percent total',
@@ -113,7 +113,7 @@ function detailsOf(
   ];
 }
 
-/** `1d 2h 3m `, as monit ends it */
+/** Returns `1d 2h 3m `, with a blank at the end as in monit. */
 function durationText(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   const hours = Math.floor(minutes / 60);
@@ -126,7 +126,7 @@ function durationText(milliseconds: number): string {
   return parts.join('');
 }
 
-/** As ctime(3): `Thu Nov  6 15:38:51 2026` */
+/** Formats a time as ctime(3): `Thu Nov  6 15:38:51 2026`. */
 function dateText(milliseconds: number): string {
   const date = new Date(milliseconds);
   const [day = '', month = ''] = date.toDateString().split(' ');

@@ -7,17 +7,20 @@ import { makeServerCertificate, type TestCertificate } from '../../testing/certi
 import type { AgentClient } from '../agent-client.ts';
 import { createAgentClient, type AgentClientOptions } from '../create-agent-client.ts';
 
-/** A request as the agent gets it. */
+/** A request as the agent receives it. */
 export interface Call {
   readonly method: string;
   readonly arguments: readonly unknown[];
   readonly reply_to: string;
 }
 
-/** What a fake agent answers; see FakeAgent. */
+/** Returns the value of a response; see FakeAgent. */
 export type Handler = (call: Call) => unknown;
 
-/** An agent that answers with what `handle` gives; a thrown Error is its exception, 'drop' ends the connection. */
+/**
+ * An agent that responds with the value of `handle`. A thrown Error becomes its exception; 'drop' closes the
+ * connection.
+ */
 export class FakeAgent {
   readonly calls: Call[] = [];
   readonly blobs = new Map<string, Buffer>();
@@ -92,7 +95,7 @@ export class FakeAgent {
   }
 }
 
-/** Answers `handle`, or a ping alone; it ends with the test. */
+/** Starts an agent with `handle`, or one that responds only to ping. It ends with the test. */
 export async function startAgent(t: TestContext, handle?: Handler): Promise<FakeAgent> {
   const agent = new FakeAgent();
   if (handle !== undefined) agent.handle = handle;
@@ -100,7 +103,7 @@ export async function startAgent(t: TestContext, handle?: Handler): Promise<Fake
   return agent;
 }
 
-/** Answers a method with a task, then `running` that many times, then its value. */
+/** Responds with a task, then with `running` that many times, then with the value. */
 export function task(running: number, value: unknown): Handler {
   let left = running;
   return ({ method }) => {

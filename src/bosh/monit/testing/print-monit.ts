@@ -1,7 +1,7 @@
 import type { MonitProgram, MonitService, MonitSubject } from '../monit-service.ts';
 import { printAction, printProgram, printRule, printText } from '../print-rule.ts';
 
-/** Services as a monit file that parseMonit reads as the same. */
+/** Prints services as a monit file. parseMonit reads the result as the same services. */
 export function printMonit(services: readonly MonitService[]): string {
   return services.map(printService).join('\n');
 }
