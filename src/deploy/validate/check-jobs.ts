@@ -2,7 +2,7 @@ import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ReleaseSummary } from '../archive/archive-catalog.ts';
 
-/** Throws MANIFEST_INVALID with one line for each job of the instance group that its release does not have. */
+/** Throws MANIFEST_INVALID with a line for each job of the instance group that its release does not have. */
 export function checkJobs({ instanceGroup }: Manifest, releases: readonly ReleaseSummary[]): void {
   const faults = instanceGroup.jobs.flatMap((job) => missingJob(job, releases) ?? []);
   if (faults.length > 0) throw new ProductError('MANIFEST_INVALID', faults.join('\n'));
