@@ -1,12 +1,12 @@
 // The volume drivers of the real cluster's suite (drivers.ts), on loop devices with ext4. Processes:
 //
 // On each node, in the node's mount namespace (any network), before or after its kubelet:
-// main.ts node --node-id node-1 --zone z1 --directory DIR --sockets SOCKETS --kubelet-root ROOT
+//   main.ts node --node-id node-1 --zone z1 --directory DIR --sockets SOCKETS --kubelet-root ROOT
 // This is one process for all drivers. It registers them in ROOT/plugins_registry (no node-driver-registrar).
 //
 // Once, with the control plane (any mount namespace that sees DIR and /proc of the nodes' processes; network
 // of the API server):
-// main.ts controller --directory DIR --sockets SOCKETS --kubeconfig FILE
+//   main.ts controller --directory DIR --sockets SOCKETS --kubeconfig FILE
 // It serves the controller service of each driver on SOCKETS/<driver>.sock, where <driver> is `loop`, `plain`
 // or `zonal`, and the provisioner of all of them. Without --kubeconfig it serves only the services.
 // The sidecars that sidecarsOf (sidecars.ts) returns for each driver, with --kubeconfig=FILE:
