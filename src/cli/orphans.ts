@@ -137,14 +137,14 @@ function isReleased({ spec, status }: PersistentVolume, { vms, disks }: Namespac
 
 /**
  * Returns as orphans:
- * a VM that create_vm has not finished and that has no metadata;
- * an unclaimed disk that no VM uses;
- * every snapshot, because its mark stays;
- * a copy that a disk names, or that no disk names and that has replaced none, and the helper objects of a
- * copy;
- * a disk that was replaced by a copy;
- * an attachment pod whose VM no longer exists;
- * a volume that outlived the claim of a disk or a VM.
+ * - a VM that create_vm has not finished and that has no metadata;
+ * - an unclaimed disk that no VM uses;
+ * - every snapshot, because its mark stays;
+ * - a copy that a disk names, or that no disk names and that has replaced none, and the helper objects of a
+ *   copy;
+ * - a disk that was replaced by a copy;
+ * - an attachment pod whose VM no longer exists;
+ * - a volume that outlived the claim of a disk or a VM.
  */
 function findOrphans(objects: ClusterObjects): Orphan[] {
   const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));

@@ -4,7 +4,7 @@ import { escapeControls, indentFollowing } from './escape-controls.ts';
 import { formatTable } from './table.ts';
 
 export interface OutputTable {
-  /** What the rows are, for example `jobs`. */
+  /** The name of the rows, for example `jobs`. */
   readonly content: string;
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];

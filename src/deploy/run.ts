@@ -5,10 +5,10 @@ import type { EnvOptions } from './options.ts';
 import type { PendingFile } from './state/pending-file.ts';
 import type { StateFile } from './state/state-file.ts';
 
-/** What a step needs that only talks to the agent. */
+/** The dependencies of a step that only talks to the agent. */
 export type AgentRun = Pick<Run, 'agent' | 'state' | 'clock' | 'signal' | 'commandInVm' | 'warn'>;
 
-/** What every step of a run needs. */
+/** The dependencies of every step of a run. */
 export interface Run {
   readonly cloud: CpiClient;
   readonly agent: AgentClient;

@@ -101,7 +101,7 @@ ip -brief address
 ip route show table all
 cat /proc/sys/net/ipv4/ip_forward`;
 
-/** What jobs such as Garden and bosh-dns create, and a rule that drops packets. */
+/** Rules such as those of Garden and bosh-dns, and a rule that drops packets. */
 const ofJobs = `set -e
 iptables-legacy -t nat -N w--prerouting
 iptables-legacy -t nat -A PREROUTING -j w--prerouting

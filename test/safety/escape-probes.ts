@@ -1,4 +1,4 @@
-/** What a probe needs to know about the machine, as shell variables. */
+/** Facts about the machine that a probe needs, as shell variables. */
 export interface Target {
   /**
    * A read-only directory of the host in the pod, such as `/usr`. For the proof it is a directory of the test

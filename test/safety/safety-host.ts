@@ -12,7 +12,7 @@ import { findHostDevice, type HostDevice } from './host-device.ts';
 export const missing =
   process.getuid?.() === 0 ? undefined : 'needs root: it is about what root of a pod may do';
 
-/** What is removed with the quarry. */
+/** Processes and files that are removed with the quarry. */
 interface Made {
   /** The directory for files that probes create on the host. */
   readonly scratch: string;

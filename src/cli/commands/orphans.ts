@@ -40,7 +40,7 @@ export const orphans: Command = {
 const helper =
   'Helper pod, helper snapshot: of a copy, and they go with it. If its copy is not listed: kubectl delete pod NAME, kubectl delete volumesnapshot NAME';
 
-/** What to do about each kind of orphan. */
+/** Advice for each kind of orphan. */
 const advice: Readonly<Record<Orphan['what'], string>> = {
   VM: 'VM: its create_vm is at work, or was killed. The next create_vm of its deployment that needs its address removes it. If no create_vm is at work and no state file names it: bosh -d DEPLOYMENT delete-vm NAME, or: kubectl delete secret NAME',
   disk: 'Disk: created and then neither attached nor described. If no director and no state file names it: kubectl delete pvc NAME',

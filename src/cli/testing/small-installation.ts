@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 
-/** What `destroy` removes, without a running cluster: one file for each thing. */
+/** An installation for `destroy` without a running cluster: one file for each thing that it removes. */
 export interface SmallInstallation {
   readonly home: string;
   readonly manifestPath: string;

@@ -12,7 +12,7 @@ import type { InstallationDirectory } from './installation-directory.ts';
 import { InstalledPackages, type PackageKey } from './installed-packages.ts';
 import { runPackaging } from './run-packaging.ts';
 
-/** Where packages are installed, and the environment of their packaging scripts. */
+/** The directory for installed packages, and the environment of their packaging scripts. */
 export interface PackageInstallation {
   readonly directory: InstallationDirectory;
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -1,4 +1,4 @@
-/** What a running step can report about itself. */
+/** Lets a running step report about itself. */
 export interface Step {
   /** Ends the step's line with ` Skipped [reason]` instead of ` Finished`. */
   skip(reason: string): void;

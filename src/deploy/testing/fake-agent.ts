@@ -55,7 +55,7 @@ export class FakeAgent {
   readonly calls: { readonly method: string; readonly arguments: Words }[] = [];
   readonly faults: FakeAgentFaults = {};
   readonly blobs = new Map<string, Buffer>();
-  /** What jobs wrote to each disk: one entry for each start. */
+  /** The texts that jobs wrote to each disk, one for each start. */
   readonly contents = new Map<string, readonly string[]>();
   readonly #cloud: string;
   readonly #listener: Server;

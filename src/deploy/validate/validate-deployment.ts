@@ -14,7 +14,7 @@ import type { Stage } from '../stage/stage.ts';
 import { findCpiJob } from './check-cpi-release.ts';
 import { checkJobs } from './check-jobs.ts';
 
-/** What is needed to call the manifest's CPI. */
+/** Everything that is needed to call the manifest's CPI. */
 export interface ValidInstallation extends LoadedManifest {
   readonly releases: readonly ReleaseArchive[];
   readonly cpiJob: { readonly name: PathSegment; readonly release: string };

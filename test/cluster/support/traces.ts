@@ -9,7 +9,7 @@ import type { ClusterNode } from '../node/cluster-node.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
 import type { RealCluster } from '../real-cluster.ts';
 
-/** What pods and volumes have on a node and in the cluster, by kind. */
+/** The traces of pods and volumes on a node and in the cluster, by kind. */
 export type Traces = ReadonlyMap<string, readonly string[]>;
 
 /** Printed on its own line before the results of each kind. */

@@ -6,7 +6,7 @@ import { sectionsOf, valuesOf } from '../../cpi/documented.ts';
 import { anyBytes, anyValue, mutate, mutateBytes } from './mutate.ts';
 import type { Random } from './random.ts';
 
-/** What an input is made of. `call` is a valid request with changed arguments or context. */
+/** The kind of an input. `call` is a valid request with changed arguments or context. */
 type InputKind = 'bytes' | 'json' | 'envelope' | 'call';
 
 export interface Input {

@@ -6,7 +6,7 @@ import type { VolumeStore } from '../volume/volume-store.ts';
 import type { VolumeRecord } from '../volume/volume-record.ts';
 import type { KeyedLock } from '../volume/keyed-lock.ts';
 
-/** What the methods of the controller service need. */
+/** The dependencies of the methods of the controller service. */
 export interface Controller {
   readonly driver: Driver;
   readonly store: VolumeStore;

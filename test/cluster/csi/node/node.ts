@@ -6,7 +6,7 @@ import type { VolumeRecord } from '../volume/volume-record.ts';
 import { isId } from '../volume/volume-store.ts';
 import type { VolumeStore } from '../volume/volume-store.ts';
 
-/** What the methods of the node service need. They run in the mount namespace of the node. */
+/** The dependencies of the methods of the node service. They run in the mount namespace of the node. */
 export interface CsiNode {
   readonly driver: Driver;
   readonly store: VolumeStore;

@@ -24,12 +24,12 @@ interface CsiDriverObject extends KubernetesObject {
 
 /**
  * Returns the objects that a cluster needs for the suite's drivers, in the order of creation:
- * CSIDriver objects;
- * the classes `loop` (the default, binds at once), `loop-wait` (binds when a pod is scheduled),
- * `loop-retain`, `loop-plain` (of a driver that can neither grow volumes nor take snapshots), `loop-zonal`,
- * and `loop-forgetful` (whose volumes lose their content whenever a node stages them);
- * the VolumeAttributesClasses `loop-fast` and `loop-impossible`;
- * the VolumeSnapshotClass `loop` if its kind is installed.
+ * - CSIDriver objects;
+ * - the classes `loop` (the default, binds at once), `loop-wait` (binds when a pod is scheduled),
+ *   `loop-retain`, `loop-plain` (of a driver that can neither grow volumes nor take snapshots), `loop-zonal`,
+ *   and `loop-forgetful` (whose volumes lose their content whenever a node stages them);
+ * - the VolumeAttributesClasses `loop-fast` and `loop-impossible`;
+ * - the VolumeSnapshotClass `loop` if its kind is installed.
  */
 export function storageObjects({ withSnapshots }: { readonly withSnapshots: boolean }): ClusterObject[] {
   return [
