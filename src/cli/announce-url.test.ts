@@ -10,7 +10,10 @@ import { said } from './testing/said.ts';
 const logs = '/the/logs';
 const signal = undefined;
 
-/** Time that passes only where somebody sleeps; `then` is called after each sleep with the milliseconds so far. */
+/**
+ * Returns a clock that advances only by its sleeps. `then` is called after each sleep with the milliseconds
+ * so far.
+ */
 function hastyClock(then: (passed: number) => Promise<void> = async () => {}): Clock {
   let passed = 0;
   return {

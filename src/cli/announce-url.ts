@@ -7,22 +7,28 @@ export interface UrlCheck {
   readonly terminal: Pick<Terminal, 'out' | 'error'>;
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /** Where to look when it does not come: of the embedded cluster. Undefined of another one. */
+  /**
+   * The directory of the VMs' logs on the embedded cluster, for the error message. Undefined for another
+   * cluster.
+   */
   readonly logs: string | undefined;
 }
 
 /**
- * How long what the jobs serve may take once monit says that they run, in milliseconds. After a restart of the cluster no
- * post-start script has waited for it.
+ * Milliseconds that a job may take to open its port after monit reports it as running. After a restart of the
+ * cluster no post-start script has waited for it.
  */
 const embeddedTimeoutMs = 120_000;
-/** What is not there by then may wait for more than this deployment, as for a load balancer that is programmed. */
+/**
+ * The timeout on another cluster, in milliseconds. A port that is not open after it may depend on more than
+ * this deployment, for example on a load balancer that is still being configured.
+ */
 const remoteTimeoutMs = 30_000;
 
 /**
- * Prints a deployment's URL once it takes connections, and resolves with the exit code. On the embedded cluster one that refuses
- * them until the end is not printed, and a failure: who reads the last line would take it for an address that answers. On
- * another cluster it is a warning.
+ * Prints a deployment's URL once it accepts connections, and returns the exit code. On the embedded cluster,
+ * a URL that refuses connections until the timeout is an error and is not printed, because a reader of the
+ * last line would expect it to work. On another cluster it is only a warning.
  */
 export async function announceUrl(
   url: string | undefined,

@@ -24,7 +24,7 @@ interface Outcome {
   readonly said: string;
 }
 
-/** The command line with a home of its own, and a manifest beside that. */
+/** The command line with its own home directory, and a manifest beside it. */
 class Installation {
   readonly home: string;
   readonly #manifest: string;
@@ -63,7 +63,10 @@ class Installation {
     assert.equal(code, 0, said);
   }
 
-  /** Every command that looks at the cluster or changes it, as somebody whose it is not, is refused in one sentence. */
+  /**
+   * Runs every command that reads or changes the cluster as a user who does not own it. Each must fail with
+   * one sentence.
+   */
   async refusesAll(prefix: readonly string[]): Promise<void> {
     const outcomes = [
       [['cluster', 'start'], 'start it as that user [CLUSTER_START]'],
@@ -82,7 +85,7 @@ class Installation {
     }
   }
 
-  /** Owner, mode, size and time of every file. */
+  /** Returns owner, mode, size and time of every file. */
   async listing(): Promise<string[]> {
     const { stdout } = await promisify(execFile)('find', [this.home, '-printf', '%p %U %G %m %s %T@ %C@\\n']);
     return stdout.split('\n').toSorted();
@@ -127,7 +130,8 @@ test(
 );
 
 test("a user is told that the cluster is root's, who made it in the user's folder", { skip }, async (t) => {
-  // root's run would refuse a folder that is the user's from the start: own-folder.ts
+  // The command that root runs would reject a directory that belonged to the user from the start
+  // (own-folder.ts).
   const installation = await Installation.make(t, 0);
   await installation.start([]);
   await installation.run([], ['stop']);

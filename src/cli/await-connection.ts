@@ -2,9 +2,9 @@ import { connect } from 'node:net';
 import { poll, type PollOptions } from '../deploy/poll.ts';
 
 /**
- * Waits until whoever `url` names takes connections, since a process that runs may need a moment until it listens; monit says
- * no more than that it runs. Resolves with false when it still refuses them at the end of the timeout; with true also where the
- * answer is anything else, which is not for this machine to judge (another network, another scheme).
+ * Waits until the host of `url` accepts connections, because monit reports a process as running before it
+ * listens. Returns false if the host still refuses connections after the timeout. Returns true for every
+ * other outcome, because this machine cannot judge it (another network, another scheme).
  */
 export async function awaitConnection(
   url: string,

@@ -9,12 +9,15 @@ const { metadata, scriptsVersion } = objectAnnotations;
 
 export interface VmSummary {
   readonly cid: string;
-  /** `group/index` of its metadata, or `-`. */
+  /** `group/index` from the VM's metadata, or `-`. */
   readonly instance: string;
   readonly phase: string;
   readonly address: string;
   readonly disks: readonly string[];
-  /** Made by an earlier version of the CPI: it keeps the scripts of then until it is recreated. */
+  /**
+   * True if an earlier version of the CPI created the VM. It has the scripts of that version until it is
+   * recreated.
+   */
   readonly outdated: boolean;
 }
 
@@ -22,9 +25,12 @@ export interface DiskSummary {
   readonly cid: string;
   readonly size: string;
   readonly phase: string;
-  /** The VM it is attached to. */
+  /** The VM that the disk is attached to. */
   readonly vm: string | undefined;
-  /** Made, and then neither attached nor described: whoever asked for it may never have heard of it. */
+  /**
+   * True if the disk was created but neither attached nor given metadata. Its creator may never have received
+   * the cid.
+   */
   readonly unclaimed: boolean;
 }
 
@@ -33,9 +39,7 @@ interface Claim extends KubernetesObject {
   status?: { phase?: string };
 }
 
-/**
- * The VMs and disks that the CPI keeps in a namespace, the disks perhaps in one of their own, sorted by cid.
- */
+/** Returns the VMs and disks of the CPI in a namespace, sorted by cid. Disks may have another namespace. */
 export async function listBoshObjects(
   api: KubernetesApi,
   namespace: string,
@@ -67,7 +71,10 @@ export async function listBoshObjects(
   };
 }
 
-/** Under the strategy `recreate` a disk is a volume of the VM's pod, named as its claim. */
+/**
+ * Returns the disks in a VM's pod. With the strategy `recreate` a disk is a volume of the pod, named like its
+ * claim.
+ */
 const disksInPod = (pod: Pod): (readonly [string, string | undefined])[] =>
   (pod.spec.volumes ?? [])
     .filter(({ name, persistentVolumeClaim }) => persistentVolumeClaim?.claimName === name)
@@ -85,7 +92,7 @@ function summarizeVm(pod: Pod, disks: readonly string[]): VmSummary {
   };
 }
 
-/** Of an instance, in a table. */
+/** Length at which an instance name is truncated in a table. */
 const longestName = 200;
 
 function instanceName(text: string | undefined): string {
@@ -96,7 +103,7 @@ function instanceName(text: string | undefined): string {
   return name.length > longestName ? `${name.slice(0, longestName)}…` : name;
 }
 
-/** Who may edit pods may annotate them with anything. */
+/** Returns undefined for invalid JSON: every user who may edit pods can set any annotation. */
 function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);

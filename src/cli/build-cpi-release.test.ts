@@ -23,7 +23,7 @@ interface Checkout {
   readonly build: (options?: Partial<CpiReleaseOptions>) => Promise<CpiRelease>;
 }
 
-/** The release of this repository beside artefacts of a few bytes. */
+/** Creates a copy of this repository's release, with artefacts of a few bytes. */
 async function checkout(t: TestContext): Promise<Checkout> {
   const home = await scratchDirectory(t);
   const root = join(home, 'checkout');
@@ -77,7 +77,7 @@ test("the variables name the archive, which has the job and both artefacts, and 
   await promisify(execFile)('tar', ['-xzf', packed?.archivePath ?? '', '-C', home]);
   assert.equal(await readFile(join(home, 'bosh_kubernetes_cpi/cpi'), 'utf8'), 'executable\n');
 
-  // a later build that has no executable does not take the former one along
+  // A later build without an executable does not include the previous executable.
   await rm(join(root, 'dist/cpi/cpi'));
   const without = await build();
   assert.equal(without.hasExecutable, false);
@@ -101,7 +101,7 @@ test('--url is where the archive will be; no other scheme and no password', asyn
 test("the bosh CLI gives the CPI's release the same fingerprints", { skip: withoutBoshCli() }, async (t) => {
   const { home, root, build } = await checkout(t);
   const made = await build();
-  // so that it packs itself
+  // Remove these archives so that the bosh CLI packs the parts itself.
   await rm(join(root, 'release/.dev_builds'), { recursive: true });
   const options = { cwd: join(root, 'release'), env: { ...process.env, HOME: join(home, 'upstream') } };
   const { stdout } = await promisify(execFile)(boshCli() ?? 'bosh', ['create-release', '--json'], options);

@@ -21,29 +21,29 @@ import { removeTree } from '../platform/remove-tree.ts';
 import { replaceFile } from '../platform/replace-file.ts';
 
 export interface CpiReleaseOptions extends Omit<CreateReleaseOptions, 'directory'> {
-  /** The checkout. */
+  /** The directory of the checkout. */
   readonly root: string;
   /**
-   * Where the archive will be; `((name))` and `((version))` in it are replaced. Default: file:// and its
-   * path.
+   * The URL of the archive, in which `((name))` and `((version))` are replaced. The default is file:// and
+   * the archive's path.
    */
   readonly url?: string;
 }
 
 export interface CpiRelease {
   readonly release: CreatedRelease;
-  /** YAML with the variables of manifests/bosh-deployment/cpi.yml. */
+  /** The variables of manifests/bosh-deployment/cpi.yml, as YAML. */
   readonly variables: string;
-  /** File with that text, beside the archive. */
+  /** The file with `variables`, beside the archive. */
   readonly variablesPath: string;
-  /** False where Bun could not be run to make the executable: the CPI then needs Node. */
+  /** False if the executable could not be built because Bun does not run here. The CPI then needs Node. */
   readonly hasExecutable: boolean;
 }
 
 /**
- * Packs the release directory `release` with the CPI's artefacts of the last build (dist/cpi) among its
- * sources, and the licences of what they hold, as create-release does; `bosh create-release --dir release`
- * then goes on with it. Writes the archive into dist/releases unless told otherwise.
+ * Packs the release directory `release` like create-release. Its sources get the CPI's artefacts of the last
+ * build (dist/cpi) and the licences of what these contain; `bosh create-release --dir release` also works
+ * afterwards. Writes the archive into dist/releases unless the options name another directory.
  */
 export async function buildCpiRelease(
   options: CpiReleaseOptions,
@@ -56,7 +56,7 @@ export async function buildCpiRelease(
     join(root, 'dist', 'cpi'),
     join(directory, 'src', 'bosh_kubernetes_cpi'),
   );
-  // the licence of a release is in these files of its folder
+  // A release's licence is in these files of its directory.
   for (const name of ['LICENSE', 'NOTICE'])
     replaceFile(join(directory, name), readFileSync(join(root, 'dist', 'cpi', name), 'utf8'), 0o644);
   const releases = join(root, 'dist', 'releases');
@@ -74,7 +74,7 @@ export async function buildCpiRelease(
   return { release, variables: variables.join(''), variablesPath, hasExecutable: names.includes('cpi') };
 }
 
-/** The artefacts by link, and nothing else in the folder. */
+/** Links the artefacts into the directory and removes everything else from it. Returns their names. */
 async function placeArtefacts(from: string, to: string): Promise<readonly string[]> {
   const names = ['cpi.cjs', 'cpi'].filter((name) => existsSync(join(from, name)));
   mkdirSync(to, { recursive: true });

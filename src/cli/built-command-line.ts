@@ -1,4 +1,6 @@
 import { join } from 'node:path';
 
-/** The main module of `bosh-kubernetes` as scripts/build.ts leaves it in this checkout. */
+/**
+ * Returns the path of the main module of `bosh-kubernetes`, which scripts/build.ts writes in this checkout.
+ */
 export const mainModulePath = (root: string): string => join(root, 'dist', 'cli', 'main.mjs');

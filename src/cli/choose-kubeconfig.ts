@@ -9,9 +9,9 @@ export interface ChosenKubeconfig {
 }
 
 /**
- * The kubeconfig of a command that reads a cluster: the one that was named; else that of the embedded
- * cluster, where one was made; else the file of `$KUBECONFIG`. INVALID_ARGUMENT where that names several:
- * they are not merged.
+ * Returns the kubeconfig of a command that reads a cluster: the named file, otherwise that of the embedded
+ * cluster if it exists, otherwise the file of `$KUBECONFIG`. Throws INVALID_ARGUMENT if `$KUBECONFIG` names
+ * several files, because they are not merged.
  */
 export function chooseKubeconfig(
   named: string | undefined,
@@ -25,12 +25,15 @@ export function chooseKubeconfig(
   return path === undefined ? embedded : { path, isEmbedded: false };
 }
 
-/** The file of `$KUBECONFIG`; undefined where that names none. INVALID_ARGUMENT where it names several. */
+/**
+ * Returns the file of `$KUBECONFIG`, or undefined if it names none. Throws INVALID_ARGUMENT if it names
+ * several.
+ */
 export function environmentKubeconfig(
   environment: Readonly<Record<string, string | undefined>>,
 ): string | undefined {
   const files = (environment['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
-  // as kubectl, which passes over what is not there
+  // Like kubectl, ignore files that do not exist.
   const present = files.filter((file) => existsSync(file));
   if (present.length > 1)
     throw new ProductError(

@@ -5,13 +5,16 @@ import { isApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import { namespaces } from '../kubernetes/resources.ts';
 
-/** What a kubeconfig alone says of its cluster: no request is made. */
+/** Identifies the cluster of a kubeconfig without a request to it. */
 export function identityOfAccess({ server, ca }: Access, kubeconfig: string): ClusterIdentity {
   const authority = ca === undefined ? {} : { ca_sha256: createHash('sha256').update(ca).digest('hex') };
   return { server, ...authority, kubeconfig };
 }
 
-/** Asks the cluster who it is; its uid stays out where this role may not read kube-system. */
+/**
+ * Identifies the cluster by requests to it. The uid is left out if the role may not read the namespace
+ * kube-system.
+ */
 export async function identifyCluster(
   api: Pick<KubernetesApi, 'get'>,
   access: Access,

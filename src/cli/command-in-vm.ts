@@ -1,6 +1,7 @@
 /**
- * How an operator runs a command in a VM of the cluster that a kubeconfig names, for a shell. Without one,
- * since only the CPI knows cluster and namespace, by the operator's own, with NAMESPACE to be filled in.
+ * Returns a function that formats the command for a program in a VM as text for a shell. Without `kubeconfig`
+ * the command uses the operator's own, and the operator must fill in NAMESPACE, because only the CPI knows
+ * cluster and namespace.
  */
 export function commandInVm(kubeconfig?: string): (vmCid: string, words: readonly string[]) => string {
   const where = kubeconfig === undefined ? ['-n', 'NAMESPACE'] : ['--kubeconfig', kubeconfig];

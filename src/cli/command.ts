@@ -4,7 +4,7 @@ import type { Terminal } from './terminal.ts';
 
 export interface CommandContext {
   readonly installation: Installation;
-  /** Does not show what is in `secrets`. */
+  /** Never shows a value that is in `secrets`. */
   readonly terminal: Terminal;
   readonly secrets: KnownSecrets;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -12,22 +12,19 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/**
- * One sub-command of `bosh-kubernetes`. `run` resolves with the exit code; what it rejects with is printed as
- * an error.
- */
+/** A sub-command of `bosh-kubernetes`. `run` returns the exit code. If it rejects, the error is printed. */
 export interface Command {
   readonly name: string;
-  /** Other names, of the bosh CLI. */
+  /** Alternative names, from the bosh CLI. */
   readonly aliases?: readonly string[];
-  /** What stands behind the name in a usage line. */
+  /** The text after the command's name in a usage line. */
   readonly usage: string;
   readonly summary: string;
-  /** Takes `--json`, which `run` is not told of: the terminal is another one then. */
+  /** True if the command supports `--json`. `run` does not see this flag: it gets another terminal. */
   readonly json?: boolean;
-  /** Usage and summary of each sub-command, where help has a line for each. */
+  /** Usage and summary of each sub-command, if each has its own line in the help. */
   readonly subCommands?: readonly (readonly [usage: string, summary: string])[];
-  /** Usage of each sub-command, for the help of this command alone. */
+  /** Usage of each sub-command, shown only in the help of this command. */
   readonly verbs?: readonly string[];
   run(words: readonly string[], context: CommandContext): Promise<number>;
 }

@@ -22,7 +22,7 @@ import { up } from './commands/up.ts';
 import { volumes } from './commands/volumes.ts';
 import type { Command } from './command.ts';
 
-/** Every sub-command, in the order of the help text. */
+/** All sub-commands, in the order of the help text. */
 export const commands: readonly Command[] = [
   up,
   stop,

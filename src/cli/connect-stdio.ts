@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import type { CommandContext } from './command.ts';
 
-/** Until the other side ends; what it sends goes out as it is. */
+/** Copies stdin to the connection and its data unchanged to stdout, until the other side ends. */
 export async function connectStdio(
   remote: Duplex,
   { signal }: Pick<CommandContext, 'signal'>,

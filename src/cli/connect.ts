@@ -8,23 +8,29 @@ import { loadAccess } from '../kubernetes/load-access.ts';
 import { openTransport } from '../kubernetes/open-transport.ts';
 import { RestApi } from '../kubernetes/rest-api.ts';
 
-/** The embedded cluster's kubeconfig: an administrator's key is in it. */
+/** Returns the path of the embedded cluster's kubeconfig, which contains an administrator's key. */
 export function kubeconfigPath(clusterDirectory: string): string {
   return join(clusterDirectory, 'kubeconfig');
 }
 
 export interface ConnectOptions {
-  /** For proxies and exec plugins; absent: empty, as for the embedded cluster, which needs neither. */
+  /**
+   * Environment for proxies and exec plugins. The default is empty, as for the embedded cluster, which needs
+   * neither.
+   */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Absent: the kubeconfig's current one. */
+  /** The default is the kubeconfig's current context. */
   readonly context?: string | undefined;
-  /** Told what is secret in the file before it is used, and what requests were sent with before a result or an error is there. */
+  /**
+   * Called with the secrets of the file before it is used, and with the credentials of requests before their
+   * result or error is returned.
+   */
   readonly onSecrets: (secrets: readonly string[]) => void;
 }
 
 /**
- * Runs `action` with a connection to the API that a kubeconfig file names, and closes the connection. The file is read as kubectl
- * does: what it names by a relative path is beside it.
+ * Runs `action` with a connection to the API server of a kubeconfig file, and closes the connection. As in
+ * kubectl, relative paths in the file are relative to its directory.
  */
 export async function withKubernetes<T>(
   kubeconfig: string,

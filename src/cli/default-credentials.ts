@@ -1,4 +1,4 @@
-/** Where `up` keeps the secrets that it makes for a manifest, unless --vars-store names another file. */
+/** Returns the file where `up` keeps a manifest's generated secrets if --vars-store is not given. */
 export function defaultVarsStorePath(manifestPath: string): string {
   return manifestPath.replace(/(\.ya?ml)?$/, '-creds.yml');
 }

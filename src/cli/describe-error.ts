@@ -4,8 +4,9 @@ import { roomStep } from '../errors/room-step.ts';
 import { isProductError } from '../errors/product-error.ts';
 
 /**
- * What a failed command prints: the message with its stable code, then the chain of causes, each one step further in.
- * A programmer error shows its stack, so that it can be reported; what the machine lacks is nothing to report.
+ * Returns the text that a failed command prints: the message with its stable code, then the chain of causes
+ * from the outermost to the innermost. A programmer error shows its stack, so that it can be reported; an
+ * error of the machine, such as a full disk, does not.
  */
 export function describeError(error: unknown): string {
   if (isProductError(error)) return [`${error.message} [${error.code}]`, ...causes(error)].join('\n');
@@ -16,7 +17,10 @@ export function describeError(error: unknown): string {
   return String(error);
 }
 
-/** What an operator mends by other credentials or another role, and the code of the rest. */
+/**
+ * Adds the next step for errors that other credentials or another role fix, and the status code for the
+ * others.
+ */
 function describeApiError({ code: status, reason, message }: ApiError): string {
   const said = `Kubernetes answered ${status} ${reason}: ${message}`;
   switch (status) {
@@ -39,7 +43,7 @@ function describeApiError({ code: status, reason, message }: ApiError): string {
 
 const withCode = (text: string, code: ErrorCode): string => `${text} [${code}]`;
 
-/** Room, rights, descriptors, a device that works. */
+/** Errors about space, permissions, file descriptors and devices. */
 const resourceErrorCodes = new Set([
   'ENOSPC',
   'EDQUOT',
@@ -60,7 +64,7 @@ function isResourceError(error: unknown): error is NodeJS.ErrnoException {
   );
 }
 
-/** The message, and what to do about a full file system. */
+/** Returns the message, with the next step if the file system is full. */
 function withStep(error: Error, more = ''): string {
   const step = roomStep(error);
   return step === undefined ? error.message : `${error.message}; ${step}${more}`;

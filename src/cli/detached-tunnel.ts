@@ -15,20 +15,20 @@ import { mainModulePath } from './built-command-line.ts';
 import type { CommandContext } from './command.ts';
 import { recordTunnel, removeTunnelRecord, runningTunnel } from './tunnel-record.ts';
 
-/** Exit code of a tunnel that finds another one of its folder. */
+/** Exit code of a tunnel if another tunnel of the same director runs. */
 const exitAlreadyRunning = 75;
 const startDeadlineMs = 60_000;
 const stopDeadlineMs = 15_000;
 const pauseMs = 50;
-/** A longer log begins again with the next start. */
+/** A longer log is truncated at the next start. */
 const maxLogBytes = 1024 * 1024;
 
 const logPath = (directory: string): string => join(directory, 'tunnel.log');
 
 /**
- * The port of the tunnel that runs in the background for a director's folder; started where none runs. It
- * outlives this process and its terminal. Rejects with TUNNEL_NOT_STARTED, which quotes the end of its log,
- * and FILE_NOT_TRUSTED where others can write in the folder.
+ * Returns the port of the background tunnel of a director's directory. Starts the tunnel if none runs; it
+ * outlives this process and its terminal. Rejects with TUNNEL_NOT_STARTED, which quotes the end of the log,
+ * and with FILE_NOT_TRUSTED if other users can write to the directory.
  */
 export async function ensureDetachedTunnel(
   folder: string,
@@ -67,10 +67,10 @@ async function launch(
   const empty = await open('/dev/null', 'r+');
   try {
     const child = spawn(program, words, {
-      // a session of its own: neither a terminal's Ctrl-C nor its end reach the tunnel
+      // In its own session the tunnel receives neither the terminal's Ctrl-C nor its hangup.
       detached: true,
       cwd: directory,
-      // a descriptor that a shell handed down may be a lock
+      // Do not pass on descriptors that a shell handed down: one may be a lock.
       stdio: stdioWithoutInheritedFds<'ignore' | number>(['ignore', log.fd, log.fd], empty.fd),
       env: { ...environment },
     });
@@ -96,9 +96,9 @@ async function notStarted(directory: string, why: string): Promise<ProductError>
 }
 
 /**
- * Runs `action` as the one tunnel that a folder has in the background: it calls back with its port once it
- * listens. Resolves with the exit code; the kernel keeps the lock, so that of a killed one nothing has to be
- * cleaned up.
+ * Runs `action` as the only background tunnel of a directory. `action` calls back with its port once it
+ * listens. Returns the exit code. Uses a kernel lock, which is released automatically if the process is
+ * killed.
  */
 export async function asDetachedTunnel(
   folder: string,
@@ -123,7 +123,7 @@ async function takeTunnelLock(directory: string, workspace: string): Promise<Fil
   return takeFileLock(join(await ensurePrivateDirectory(workspace, { mayBeLink: true }), 'locks'), name);
 }
 
-/** Ends the tunnel in the background, with all its connections; says so where none runs. */
+/** Stops the background tunnel and all its connections. Prints a message if none runs. */
 export async function stopDetachedTunnel(
   directory: string,
   { terminal }: Pick<CommandContext, 'terminal'>,

@@ -8,21 +8,21 @@ import { kubeconfigPath } from './connect.ts';
 import type { Installation } from './installation.ts';
 
 export interface StartOptions {
-  /** `NAME` or `NAME=ZONE` each. */
+  /** Each is `NAME` or `NAME=ZONE`. */
   readonly simulatedNodes: readonly string[];
   readonly nodes: readonly string[];
 }
 
-/** The embedded cluster of one installation. Every verb is idempotent. */
+/** The embedded cluster of one installation. Every method is idempotent. */
 export interface EmbeddedCluster {
-  /** Resolves when the API answers. */
+  /** Resolves when the API server responds. */
   start(say: (line: string) => void, options?: StartOptions): Promise<void>;
-  /** Resolves with whether it ran, when no process and no mount of it is left. */
+  /** Stops all processes and mounts. Returns true if the cluster was running. */
   stop(): Promise<boolean>;
-  /** Stops it and removes all its data, disks included. */
+  /** Stops the cluster and removes all its data, including disks. */
   destroy(): Promise<void>;
   isRunning(): Promise<boolean>;
-  /** One sentence. */
+  /** Returns one sentence. */
   describe(): Promise<string>;
 }
 

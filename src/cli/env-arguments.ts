@@ -3,7 +3,7 @@ import { parseVariable } from '../bosh/variables/parse-variable.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { expandHome } from './expand-home.ts';
 
-/** The flags of `bosh create-env` and `delete-env` that matter here, parsed. */
+/** The parsed flags of `bosh create-env` and `delete-env` that this program supports. */
 export interface EnvArguments {
   readonly manifestPath: string;
   readonly statePath?: string;
@@ -18,11 +18,11 @@ export interface EnvArguments {
   readonly recreatePersistentDisks: boolean;
   readonly skipDrain: boolean;
   readonly force: boolean;
-  /** Open a tunnel to the VM for the run. */
+  /** Open a tunnel to the VM during the run. */
   readonly tunnel: boolean;
-  /** `destroy` alone asks anything. */
+  /** Only `destroy` asks a question. */
   readonly nonInteractive: boolean;
-  /** These three are of `interpolate`. */
+  /** This option and the next two belong to `interpolate`. */
   readonly valuePath?: string;
   readonly varErrs: boolean;
   readonly varErrsUnused: boolean;
@@ -33,11 +33,11 @@ const inputs =
 export const existing = `MANIFEST [--state FILE] ${inputs}`;
 const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
 const recreating = '[--recreate] [--recreate-persistent-disks]';
-/** Which `main` takes. */
+/** `main` reads this flag. */
 const json = '[--json]';
 const remote = '[--tunnel]';
 
-/** What stands behind the names of the commands that take a manifest. */
+/** Usage after the names of the commands that take a manifest. */
 export const envUsage = {
   up: `${deployment} ${recreating}`,
   'create-env': `${deployment} ${recreating} ${remote} ${json}`,
@@ -50,7 +50,7 @@ export const envUsage = {
 
 export type EnvCommand = keyof typeof envUsage;
 
-/** Flags that every command with a manifest takes. */
+/** Flags of every command with a manifest. */
 export const inputOptions = {
   state: { type: 'string' },
   'vars-store': { type: 'string' },
@@ -72,7 +72,7 @@ const options = {
   'skip-drain': { type: 'boolean' },
   force: { type: 'boolean', short: 'f' },
   'non-interactive': { type: 'boolean', short: 'n' },
-  // output is the same on a terminal and in a pipe
+  // Has no effect: the output is the same on a terminal and in a pipe.
   tty: { type: 'boolean' },
 } as const;
 
@@ -99,7 +99,10 @@ const taken: Readonly<Record<EnvCommand, readonly string[]>> = {
   destroy: [...always, 'state', 'force'],
 };
 
-/** Rejects with INVALID_ARGUMENT, which names it, a flag that is unknown or means nothing to the command, and a missing manifest. */
+/**
+ * Throws INVALID_ARGUMENT for an unknown flag, for a flag that the command does not support, and for a
+ * missing manifest.
+ */
 export function parseEnvArguments(command: EnvCommand, words: readonly string[]): EnvArguments {
   const { values, positionals } = parseWords(command, words);
   const refuse = (what: string): ProductError =>
@@ -134,7 +137,7 @@ export type EnvInputs = Omit<
   | 'varErrsUnused'
 >;
 
-/** A manifest with what is put into it, from the values of `inputOptions`. */
+/** Returns a manifest's path and its variables and ops files, from the values of `inputOptions`. */
 export function readEnvInputs(
   manifestPath: string,
   values: { readonly tunnel?: boolean } & Partial<Record<'state' | 'vars-store', string>> &
@@ -174,12 +177,14 @@ function parseWords(command: EnvCommand, words: readonly string[]) {
   }
 }
 
-/** What node adds is advice to write `--` before the word. */
+/** Removes what Node appends to the message: the advice to write `--` before the argument. */
 export function firstSentence(message: string): string {
   return message.split('. ')[0] ?? message;
 }
 
-/** Of an empty one every environment variable that begins with an underscore would be a variable. */
+/**
+ * Rejects an empty prefix, because it would match every environment variable that begins with an underscore.
+ */
 function nonEmptyPrefix(prefix: string): string {
   if (prefix !== '') return prefix;
   throw new ProductError('INVALID_ARGUMENT', '--vars-env wants the PREFIX of PREFIX_name=value');

@@ -3,7 +3,7 @@ import { systemClock } from '../deploy/clock.ts';
 import type { EnvPorts } from '../deploy/options.ts';
 import type { CommandContext } from './command.ts';
 
-/** The deployer's ports on this process. */
+/** Connects the deployer to this process. */
 export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
   return {
     write: (text) => terminal.out(text),

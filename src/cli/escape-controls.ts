@@ -1,16 +1,16 @@
 import { oneLine } from '../errors/one-line.ts';
 
 /**
- * A text of lines with all control characters but newline and tab as `\u001b`. Messages quote servers, agents and manifests, which
- * are not to move the cursor or rewrite a line.
+ * Escapes all control characters except newline and tab as `\u001b`. Messages quote servers, agents and
+ * manifests, which must not move the cursor or overwrite a line.
  */
 export function escapeControls(text: string): string {
   return text.replaceAll(/[^\n\t]+/gu, oneLine);
 }
 
 /**
- * One message, every following line of it indented: where it quotes others, none of their lines looks like a message of its own.
- * Lines that are indented already stay.
+ * Indents every line of a message except the first, so that a quoted line does not look like a message. Lines
+ * that are already indented stay unchanged.
  */
 export function indentFollowing(message: string): string {
   return message.replaceAll(/\n(?=[^ \t\n])/gu, '\n  ');

@@ -10,7 +10,7 @@ import type { KubernetesApi } from '../kubernetes/api.ts';
 import { namespaces, pods } from '../kubernetes/resources.ts';
 import { findVm } from './find-vm.ts';
 
-/** VM `vm-1` in the namespace `batch`, and a kubeconfig of the namespace `bosh`. */
+/** Returns an API with the VM `vm-1` in the namespace `batch`, and a kubeconfig with the namespace `bosh`. */
 async function makeApi(t: TestContext): Promise<KubernetesApi> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-cli-'));
   t.after(() => rm(directory, { recursive: true, force: true }));

@@ -2,12 +2,12 @@ import { isApiError } from '../kubernetes/api-error.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import { pods } from '../kubernetes/resources.ts';
 
-/** `unknown`: it is in a context of the CPI, which may be another cluster than the one that was looked at. */
+/** `unknown`: the cid has a context prefix, so the VM may be in another cluster than the searched one. */
 export type Finding = 'here' | 'lost' | 'unknown';
 
 /**
- * Looks for a VM's pod in any namespace, since the CPI may have been told another one than the kubeconfig's; in `namespace`
- * where the role sees no more.
+ * Searches a VM's pod in all namespaces, because the CPI may use another one than the kubeconfig's. Searches
+ * only `namespace` if the role may not list all.
  */
 export async function findVm(
   api: Pick<KubernetesApi, 'list'>,
@@ -24,7 +24,7 @@ export async function findVm(
   return context === undefined ? 'lost' : 'unknown';
 }
 
-/** `<context>:<name>` or `<name>`, split at the last colon (docs/cpi.md, contexts). */
+/** Parses `<context>:<name>` or `<name>`, split at the last colon (docs/cpi.md, contexts). */
 export function readCid(cid: string): { readonly context: string | undefined; readonly name: string } {
   const colon = cid.lastIndexOf(':');
   return { context: colon < 0 ? undefined : cid.slice(0, colon), name: cid.slice(colon + 1) };

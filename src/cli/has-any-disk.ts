@@ -6,8 +6,9 @@ import type { PersistentVolumeClaim } from '../kubernetes/volume.ts';
 import { readCid } from './find-vm.ts';
 
 /**
- * Whether one of these disks is in a cluster: in any namespace, since the CPI may have been told one for disks; in the kubeconfig's
- * own where the role sees no more. `unanswered`: disks without a cid, any that may be one of them counts.
+ * Returns true if one of these disks is in the cluster. Searches all namespaces, because the CPI may use one
+ * for disks, or only the kubeconfig's namespace if the role may not list all. `unanswered` are disks without
+ * a cid: every claim that may be one of them counts.
  */
 export async function hasAnyDisk(
   api: KubernetesApi,
@@ -29,7 +30,10 @@ export async function hasAnyDisk(
   );
 }
 
-/** A claim that nobody has claimed yet, of that size, and not from before the request: its times are whole seconds. */
+/**
+ * Returns true for an unclaimed PVC of the right size that was created at or after the request. Creation
+ * times have a resolution of one second.
+ */
 function matchesPendingDisk(
   { metadata, spec }: PersistentVolumeClaim,
   { size, requested_at }: PendingDisk,

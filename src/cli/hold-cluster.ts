@@ -2,7 +2,10 @@ import { checkOwner } from '../cluster/daemon/check-owner.ts';
 import { withInstallationLock } from './hold-lock.ts';
 import type { Installation } from './installation.ts';
 
-/** `withInstallationLock` for a command that starts or stops this installation's cluster. Another user's is refused first: the lock is a file. */
+/**
+ * Calls `withInstallationLock` for a command that starts or stops this installation's cluster. Checks first
+ * that no other user owns the cluster, because the lock is a file.
+ */
 export async function withClusterLock<T>(
   { clusterDirectory, lockPath }: Installation,
   wish: 'start' | 'stop',

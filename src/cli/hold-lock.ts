@@ -6,8 +6,9 @@ import { acquireLock } from '../deploy/lock.ts';
 import { ProductError } from '../errors/product-error.ts';
 
 /**
- * Runs `action` while holding the lock of this installation. Rejects at once with DEPLOYMENT_LOCKED, naming the holder,
- * while another command holds it; a holder that was killed holds nothing. HOME_NOT_WRITABLE where there is no place for it.
+ * Runs `action` with the lock of this installation. Rejects with DEPLOYMENT_LOCKED at once, naming the
+ * process, if another command has the lock; the lock is released if its process dies. Rejects with
+ * HOME_NOT_WRITABLE if the directory cannot be written.
  */
 export async function withInstallationLock<T>(path: string, action: () => Promise<T>): Promise<T> {
   await makeHome(dirname(path));
@@ -19,7 +20,10 @@ export async function withInstallationLock<T>(path: string, action: () => Promis
   }
 }
 
-/** Where the lock of that path is held; who removes all else removes it as the last, still holding the lock. */
+/**
+ * Returns the directory of the lock for that path. `destroy` removes this directory last, while it still has
+ * the lock.
+ */
 export const locksDirectory = (path: string): string => join(dirname(path), 'locks');
 
 async function makeHome(home: string): Promise<void> {
@@ -36,14 +40,17 @@ async function makeHome(home: string): Promise<void> {
   }
 }
 
-/** Node's own recursive mkdir goes round for ever where the system says of a folder that is there that it is not (/proc). */
+/**
+ * Creates the directory and its parents. Node's recursive mkdir loops for ever if the system reports ENOENT
+ * for an existing directory (/proc).
+ */
 async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;
   if (dirname(path) !== path) await makeFolder(dirname(path));
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    // another command was faster
+    // Another command created it in the meantime.
     if (!(await isFolder(path))) throw error;
   }
 }

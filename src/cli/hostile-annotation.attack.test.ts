@@ -45,7 +45,7 @@ test('a pod whose annotation or status holds line ends and tabs adds no line and
   const { vms, disks } = await listBoshObjects({ list } as unknown as KubernetesApi, 'n');
   const printed = report(vms, disks);
   assert.doesNotMatch(printed, /^VM 'vm-real'/mu);
-  // a heading and a row, a heading, and the one sentence that is ours
+  // A heading and a row, another heading, and our own sentence.
   assert.equal(printed.split('\n').filter((line) => line !== '').length, 4);
   assert.doesNotMatch(printed, /[^\P{Cc}\n]|\p{Zl}/u);
 });

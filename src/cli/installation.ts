@@ -1,23 +1,26 @@
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where this installation of bosh-kubernetes and what it keeps are found. All paths are absolute. */
+/** The paths of this installation of bosh-kubernetes and of its data. All paths are absolute. */
 export interface Installation {
-  /** The package's own folder. */
+  /** The package's root directory. */
   readonly root: string;
-  /** The Node that everything of ours runs on. */
+  /** The Node binary that runs all our programs. */
   readonly nodeBinary: string;
-  /** Holds `node` and `agent.cjs` for the VMs of the embedded cluster. */
+  /** Contains `node` and `agent.cjs` for the VMs of the embedded cluster. */
   readonly runtimeDirectory: string;
   /** The embedded cluster's objects, volumes and logs. */
   readonly clusterDirectory: string;
-  /** Installed CPIs and caches of the deployer. */
+  /** The deployer's installed CPIs and caches. */
   readonly workspace: string;
-  /** Held by a command that changes the deployment or the cluster. */
+  /** The lock of commands that change the deployment or the cluster. */
   readonly lockPath: string;
 }
 
-/** `BOSH_KUBERNETES_HOME` moves what is kept out of the package's folder (docs/decisions/0006). */
+/**
+ * Returns the installation's paths. `BOSH_KUBERNETES_HOME` moves the data out of the package's directory
+ * (docs/decisions/0006).
+ */
 export function locateInstallation(environment: Readonly<Record<string, string | undefined>>): Installation {
   const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
   const configured = environment['BOSH_KUBERNETES_HOME'];

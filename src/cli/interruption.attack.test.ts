@@ -9,7 +9,9 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
 
-/** The pipe opened for writing, once somebody reads from it: it waits for what is written then. */
+/**
+ * Returns the pipe opened for writing, once a process reads from it: that process waits for what is written.
+ */
 async function writingEnd(pipe: string): Promise<FileHandle> {
   for (;;) {
     try {
@@ -39,7 +41,7 @@ for (const [what, program] of Object.entries(programs)) {
     const ended = once(child, 'exit');
     child.kill('SIGTERM');
     await ended;
-    // nothing reads any more
+    // Nothing reads from the pipe any more.
     await assert.rejects(held.write('late'), { code: 'EPIPE' });
   });
 }

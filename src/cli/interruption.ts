@@ -1,6 +1,6 @@
 /**
- * One Ctrl-C may arrive twice, from the terminal and from the launcher (bin/bosh-kubernetes.mjs): what comes within these
- * milliseconds of the first signal is taken for that.
+ * One Ctrl-C may arrive twice, from the terminal and from the launcher (bin/bosh-kubernetes.mjs). A signal
+ * within this many milliseconds of the first one is ignored.
  */
 const sameKeystroke = 500;
 
@@ -10,8 +10,9 @@ export interface InterruptionOptions {
 }
 
 /**
- * Aborted by the first SIGINT, SIGTERM or SIGHUP: the command ends at its next safe point. A later SIGINT or SIGTERM ends the
- * process at once, as if nothing were listening, also where a call into the kernel does not return.
+ * Returns a controller that the first SIGINT, SIGTERM or SIGHUP aborts, so that the command ends at its next
+ * safe point. A later SIGINT or SIGTERM ends the process at once, as without a handler, even if a system call
+ * does not return.
  */
 export function interruption({ process, now }: InterruptionOptions): AbortController {
   const interrupted = new AbortController();
@@ -20,7 +21,7 @@ export function interruption({ process, now }: InterruptionOptions): AbortContro
     process.on(signal, () => {
       first ??= now();
       interrupted.abort(new Error(`interrupted by ${signal}`));
-      // a closing terminal sends SIGHUP more than once
+      // A terminal that closes sends SIGHUP more than once.
       if (signal === 'SIGHUP' || now() - first < sameKeystroke) return;
       process.removeAllListeners(signal);
       process.kill(process.pid, signal);

@@ -9,13 +9,13 @@ interface JsonTable {
 
 export interface JsonTerminal {
   readonly terminal: Terminal;
-  /** Writes what was collected, with the outcome as the last line. */
+  /** Writes the collected output, with the result as the last line. */
   finish(exitCode: number): void;
 }
 
 /**
- * What `--json` does: collects the output and writes one object with Tables, Blocks and Lines, as the bosh
- * CLI does (bosh-cli: ui/json_ui.go). Errors are among the lines, on stdout.
+ * Returns the terminal for `--json`. It collects the output and writes one object with Tables, Blocks and
+ * Lines, as the bosh CLI does (bosh-cli: ui/json_ui.go). Errors are among the lines, on stdout.
  */
 export function jsonTerminal(write: (text: string) => void): JsonTerminal {
   const tables: JsonTable[] = [];
@@ -50,7 +50,7 @@ function toJson({ content, header, rows }: OutputTable): JsonTable {
   return { Content: content, Header: named(header), Rows: rows.map(named), Notes: null };
 }
 
-/** `Commit Hash` is `commit_hash`. */
+/** Converts for example `Commit Hash` to `commit_hash`. */
 function keyOf(title: string): string {
   return title.toLowerCase().replaceAll(/[^a-z0-9]+/gu, '_');
 }

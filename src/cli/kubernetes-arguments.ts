@@ -6,11 +6,11 @@ import { expandHome } from './expand-home.ts';
 export const kubernetesUsage = '[--kubeconfig FILE] [--namespace NAME] [--disk-namespace NAME]';
 
 export interface KubernetesArguments {
-  /** Absent: the embedded cluster. */
+  /** The default is the embedded cluster. */
   readonly kubeconfig?: string;
-  /** Absent: the one that the kubeconfig's context names. */
+  /** The default is the namespace of the kubeconfig's context. */
   readonly namespace?: string;
-  /** The CPI's kubernetes.disk_namespace; absent: the same one. */
+  /** The CPI's kubernetes.disk_namespace. The default is `namespace`. */
   readonly 'disk-namespace'?: string;
 }
 
@@ -20,7 +20,9 @@ const flags = {
   'disk-namespace': { type: 'string' },
 } as const;
 
-/** The words after a command that reads a cluster. Throws INVALID_ARGUMENT, which shows the command's usage. */
+/**
+ * Parses the arguments of a command that reads a cluster. Throws INVALID_ARGUMENT with the command's usage.
+ */
 export function parseKubernetesArguments(command: string, words: readonly string[]): KubernetesArguments {
   const { values } = parseOrShow(`${command} ${kubernetesUsage}`, () =>
     parseArgs({ args: [...words], options: flags, strict: true }),
@@ -31,13 +33,13 @@ export function parseKubernetesArguments(command: string, words: readonly string
 export const statusUsage = `[MANIFEST] [--state FILE] ${kubernetesUsage}`;
 
 export interface StatusArguments extends KubernetesArguments {
-  /** Whose recorded VM has to be there. */
+  /** The manifest of the deployment whose recorded VM must exist. */
   readonly manifestPath?: string;
-  /** The same by the deployment's state file. */
+  /** The state file of the deployment whose recorded VM must exist. */
   readonly state?: string;
 }
 
-/** The same for `status`. */
+/** Parses the arguments of `status`. Throws INVALID_ARGUMENT with the usage. */
 export function parseStatusArguments(words: readonly string[]): StatusArguments {
   const options = { ...flags, state: { type: 'string' } } as const;
   const usage = `status ${statusUsage}`;

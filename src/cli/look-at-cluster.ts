@@ -9,20 +9,24 @@ import { findVm } from './find-vm.ts';
 import { hasAnyDisk } from './has-any-disk.ts';
 
 export interface InspectOptions extends ConnectOptions {
-  /** Of the VMs; absent: that of the kubeconfig. */
+  /** The namespace of the VMs. The default is the kubeconfig's. */
   readonly namespace?: string | undefined;
 }
 
 export interface ClusterInspection {
   readonly cluster: ClusterIdentity;
-  /** The cid of a VM that the state file records and its cluster no longer has: deleted behind our back. */
+  /**
+   * The cid of a VM that the state file records and that no longer exists in the cluster, because it was
+   * deleted outside of BOSH.
+   */
   readonly missingVm: string | undefined;
 }
 
 /**
- * Finds out which cluster a kubeconfig file names and whether the recorded VM is on it. Throws OTHER_CLUSTER when the
- * deployment is on another one, by the note beside its state; without a note, when nothing that it has is here. A role that
- * sees one namespace alone looks in that namespace, else in the kubeconfig's.
+ * Identifies the cluster of a kubeconfig file and checks whether the recorded VM is on it. Throws
+ * OTHER_CLUSTER if the note beside the state file names another cluster or, without a note, if none of the
+ * deployment's resources is here. If the role may not list all namespaces, searches `namespace`, otherwise
+ * the kubeconfig's.
  */
 export function inspectCluster(
   statePath: string,

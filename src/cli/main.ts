@@ -7,7 +7,7 @@ import { jsonTerminal } from './json-terminal.ts';
 import { processTerminal, redactingTerminal } from './terminal.ts';
 import { commandHelp, usage } from './usage.ts';
 
-// Node would verify no certificate, in `fetch` too.
+// With this variable Node would verify no certificate, not even in `fetch`.
 delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
 const [name, ...given] = process.argv.slice(2);
 const secrets = knownSecrets();
@@ -30,12 +30,12 @@ if (command === undefined) {
   plain.out(help);
 } else {
   const interrupted = interruption({ process, now: () => performance.now() });
-  // Whoever read our output is gone, as after `| head`: the run ends at its next safe point.
+  // The reader of our output has exited, as after `| head`. The run ends at its next safe point.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     interrupted.abort(new Error('nobody reads the output any more'));
   });
-  // Node would print it as it is, with whatever it quotes.
+  // Node would print the error unredacted, with everything that it quotes.
   process.on('uncaughtException', (error) => {
     terminal.error(describeError(error));
     json?.finish(1);

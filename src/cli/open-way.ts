@@ -18,14 +18,13 @@ import type { CommandContext } from './command.ts';
 import { kubeconfigPath, withKubernetes } from './connect.ts';
 import type { TunnelFlags } from './tunnel-arguments.ts';
 
-/** A way into a cluster: to what its namespaces have, and out where a destination is none of theirs. */
+/** Dials a destination: through port forwarding if it is in the cluster's namespaces, otherwise directly. */
 export type TunnelDialer = (destination: Destination) => Promise<Duplex>;
 
 /**
- * Runs `action` with the way into the cluster of a director's folder, or of flags, which count before what
- * the folder says. Throws before that what would make it useless: OTHER_CLUSTER where the kubeconfig is of
- * another cluster than the folder's director, NOT_SUPPORTED for the embedded cluster, and the API's own error
- * where it may not list pods.
+ * Runs `action` with a dialer into the cluster of a director's directory or of flags; flags take precedence.
+ * Fails before that with OTHER_CLUSTER if the kubeconfig is for another cluster than the director's, with
+ * NOT_SUPPORTED for the embedded cluster, and with the API's error if the role may not list pods.
  */
 export async function withTunnel<T>(
   flags: TunnelFlags,
@@ -54,7 +53,7 @@ export async function withTunnel<T>(
   );
 }
 
-/** As kubectl chooses it. */
+/** Chooses the kubeconfig like kubectl. */
 function operatorKubeconfig(environment: Readonly<Record<string, string | undefined>>): string {
   const path = environmentKubeconfig(environment) ?? join(homedir(), '.kube', 'config');
   if (existsSync(path)) return path;
@@ -96,7 +95,10 @@ async function assertSameCluster(
   );
 }
 
-/** One that is missing, and rights that are, show before a client waits for an answer. */
+/**
+ * Fails early if the namespace or the role's permissions are missing, and not only when a client waits for a
+ * response.
+ */
 async function checkNamespace(api: KubernetesApi, namespace: string): Promise<void> {
   await api.list(pods, { namespace, fieldSelector: 'metadata.name=none' });
 }

@@ -10,7 +10,7 @@ import {
 } from '../kubernetes/resources.ts';
 import type { PersistentVolume } from '../kubernetes/volume.ts';
 
-/** Labels and annotations of the CPI, as an operator's tool may read them (object layout 1). */
+/** Prefix of the CPI's labels and annotations, which other tools may read (object layout 1). */
 const domain = 'bosh.cloudfoundry.org/';
 const kind = `${domain}kind`;
 const diskId = `${domain}disk-id`;
@@ -24,10 +24,10 @@ const vmUid = `${domain}vm-uid`;
 const vmNamespace = `${domain}vm-namespace`;
 const creation = `${domain}creation`;
 const metadataOf = `${domain}metadata`;
-/** The key of a VM's Secret with the pod that it is to have, under the strategy `recreate`. */
+/** The key of a VM's Secret that contains the VM's desired pod, with the strategy `recreate`. */
 const podKey = 'pod.json';
 
-/** Something that a killed CPI call, or somebody who deleted a VM's pod, may have left. */
+/** An object that a killed CPI call, or a user who deleted a VM's pod, may have left. */
 export interface Orphan {
   readonly what:
     | 'VM'
@@ -42,8 +42,8 @@ export interface Orphan {
     | 'released volume';
   readonly name: string;
   /**
-   * The disk that it is a snapshot or a copy of, helps to copy, or attaches; of a replaced disk, the one in
-   * its place; of a volume, the deleted disk or the claim of a deleted VM.
+   * The disk that the object is a snapshot or a copy of, helps to copy, or attaches. For a replaced disk, the
+   * disk that replaced it. For a volume, the deleted disk or the claim of a deleted VM.
    */
   readonly disk: string | undefined;
   readonly createdAt: string;
@@ -55,20 +55,19 @@ interface Secret extends KubernetesObject {
 
 interface ClusterObjects {
   readonly claims: readonly KubernetesObject[];
-  /** Attachments and helpers. */
+  /** Attachment pods and helper pods. */
   readonly pods: readonly KubernetesObject[];
   readonly snapshots: readonly KubernetesObject[];
   readonly vmPods: readonly KubernetesObject[];
   readonly vmSecrets: readonly Secret[];
-  /** Where those are; an attachment may be of a VM elsewhere. */
+  /** The namespace of `vmPods` and `vmSecrets`. An attachment pod may belong to a VM in another namespace. */
   readonly vmNamespace: string;
-  /** Those whose claims the CPI has deleted. */
+  /** The volumes whose claims the CPI has deleted. */
   readonly volumes: readonly PersistentVolume[];
 }
 
 /**
- * Where the CPI's objects are: `kubernetes.namespace` and `kubernetes.disk_namespace`, the same where that is
- * not set.
+ * The CPI's namespaces: `kubernetes.namespace` and `kubernetes.disk_namespace`, which defaults to the first.
  */
 export interface Namespaces {
   readonly vms: string;
@@ -76,18 +75,18 @@ export interface Namespaces {
 }
 
 export interface Orphans {
-  /** The oldest first. */
+  /** The orphans, oldest first. */
   readonly found: readonly Orphan[];
-  /** False: the account may not list Secrets, which tell of unfinished VMs. */
+  /** False if the account may not list Secrets, which are needed to find unfinished VMs. */
   readonly areVmsKnown: boolean;
   /**
-   * False: the account may not list PersistentVolumes, which a deleted disk of a StorageClass that retains
-   * them leaves.
+   * False if the account may not list PersistentVolumes, which remain after a disk was deleted if the
+   * StorageClass retains volumes.
    */
   readonly areVolumesKnown: boolean;
 }
 
-/** The objects of the CPI that killed calls, or deletions by others, may have left. Reads only. */
+/** Returns the CPI's objects that killed calls, or deletions by other clients, may have left. Reads only. */
 export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): Promise<Orphans> {
   const [claims, ofDisks, snapshots, ofVms, ofOwners, volumes] = await Promise.all([
     listOurs(api, persistentVolumeClaims, namespaces.disks),
@@ -110,8 +109,7 @@ export async function listOrphans(api: KubernetesApi, namespaces: Namespaces): P
 }
 
 /**
- * Undefined without the right to list these objects: a role that only looks at a cluster often has not this
- * one.
+ * Returns undefined if the account may not list these objects. Read-only roles often lack this permission.
  */
 async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
   try {
@@ -122,13 +120,13 @@ async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Names that the CPI gives to claims of disks and of VMs (src/cpi/names.ts, src/cpi/vm/vm-claims.ts). */
+/** Names that the CPI gives to the claims of disks and VMs (src/cpi/names.ts, src/cpi/vm/vm-claims.ts). */
 const diskName = /^disk-/u;
 const vmVolumeName = /^vm-.*-(?:state|data)$/u;
 
 /**
- * Whether the claim of a disk or of a VM was deleted and its volume was retained. Labels were on the claim,
- * not on the volume, so the name of the claim has to tell. Pure.
+ * Returns true if the volume belonged to the deleted claim of a disk or a VM and was retained. The labels
+ * were on the claim, not on the volume, so only the claim's name can tell.
  */
 function isReleased({ spec, status }: PersistentVolume, { vms, disks }: Namespaces): boolean {
   const { claimRef, persistentVolumeReclaimPolicy: policy } = spec;
@@ -138,10 +136,15 @@ function isReleased({ spec, status }: PersistentVolume, { vms, disks }: Namespac
 }
 
 /**
- * A VM that no create_vm has finished and nothing has described; an unclaimed disk that no VM has; every
- * snapshot, because its mark stays; a copy that a disk names, or that no disk names and that has replaced
- * none, and what was made for a copy; a disk that a copy has replaced; an attachment whose VM is no more; a
- * volume that outlives the claim of a disk or of a VM. Pure.
+ * Returns as orphans:
+ * - a VM that create_vm has not finished and that has no metadata;
+ * - an unclaimed disk that no VM uses;
+ * - every snapshot, because its mark stays;
+ * - a copy that a disk names, or that no disk names and that has replaced none, and the helper objects of a
+ *   copy;
+ * - a disk that was replaced by a copy;
+ * - an attachment pod whose VM no longer exists;
+ * - a volume that outlived the claim of a disk or a VM.
  */
 function findOrphans(objects: ClusterObjects): Orphan[] {
   const attached = new Set(objects.pods.filter(isKind('attachment')).map((pod) => labelOf(pod, diskId)));
@@ -207,7 +210,10 @@ function findOrphans(objects: ClusterObjects): Orphan[] {
   );
 }
 
-/** By their Secrets, which own them. A VM that an earlier CPI made has no mark, but metadata. Pure. */
+/**
+ * Returns the Secrets of unfinished VMs, which own the other objects. A VM of an earlier CPI has metadata but
+ * no mark.
+ */
 function unfinishedVms({ vmSecrets, vmPods }: ClusterObjects): Secret[] {
   const described = new Set(vmPods.filter(isDescribed).map(({ metadata }) => metadata.name));
   return vmSecrets.filter(
@@ -222,13 +228,16 @@ function unfinishedVms({ vmSecrets, vmPods }: ClusterObjects): Secret[] {
 const isDescribed = ({ metadata }: KubernetesObject): boolean =>
   metadata.annotations?.[metadataOf] !== undefined;
 
-/** While such a VM gets a disk it has no pod. */
+/**
+ * Returns true if the recorded pod has metadata. A VM with the strategy `recreate` has no pod while a disk is
+ * being attached.
+ */
 function isRecordDescribed(record: string | undefined): boolean {
   if (record === undefined) return false;
   return isDescribed(JSON.parse(Buffer.from(record, 'base64').toString('utf8')) as KubernetesObject);
 }
 
-/** A cluster without the snapshot kinds has no snapshots. */
+/** Returns an empty list if the cluster does not have the snapshot kinds. */
 async function listOurs<T extends KubernetesObject = KubernetesObject>(
   api: KubernetesApi,
   resource: Resource,

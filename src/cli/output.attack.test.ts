@@ -12,7 +12,7 @@ const main = join(import.meta.dirname, 'main.ts');
 const secret = '}Pr0d-Passw0rd';
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-/** Runs create-env with these flags; everything that it wrote. */
+/** Runs create-env with these flags and returns all of its output. */
 async function createEnv(env: TestEnvironment, flags: readonly string[] = []): Promise<string> {
   const { manifestPath, statePath, varsStorePath = '' } = env.options;
   const files = [manifestPath, '--state', statePath, '--vars-store', varsStorePath];
@@ -158,7 +158,7 @@ test('what the processes of an instance that does not come up printed last is cl
   assert.doesNotMatch(output, /Passw0rd/u);
 });
 
-/** The kubeconfig of a server that quotes the Authorization header of each request. */
+/** Returns the kubeconfig of a server that quotes the Authorization header of each request. */
 async function quotingServer(t: TestContext) {
   const server = await startTlsServer(({ headers }, response) => {
     const message = `no: ${headers.authorization}, ${base64(String(headers.authorization))}`;
@@ -169,7 +169,7 @@ async function quotingServer(t: TestContext) {
   const { server: url, ca = '', certificate = '', key = '' } = server.access;
   const directory = await scratchDirectory(t);
   const pair = { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) };
-  /** What a command says with this user. */
+  /** Returns the output of a command with this user. */
   const run = async (command: string, user: object): Promise<string> => {
     const kubeconfig = join(directory, 'kubeconfig');
     await writeFile(
@@ -187,7 +187,7 @@ async function quotingServer(t: TestContext) {
       execFile(process.execPath, args, { env }, (_error, stdout, stderr) => resolve(stdout + stderr));
     });
   };
-  /** An exec plugin with that script. */
+  /** Returns a user with an exec plugin that runs the script. */
   const plugin = async (script: string, given: object = {}): Promise<object> => {
     const command = join(directory, 'plugin');
     await writeFile(command, `#!/bin/sh\n${script}\n`, { mode: 0o755 });

@@ -12,7 +12,10 @@ const agentId = '00000000-0000-4000-8000-000000000001';
 const vm = { agent_id: agentId, arguments_sha256: 'x' };
 const disk = { id: 'one', size: 64, vm_cid: 'vm-gone', requested_at: new Date().toISOString() };
 
-/** A running cluster, and the files of a create-env that was killed: it writes no note of its cluster. */
+/**
+ * Creates a running cluster and the files of a create-env that was killed. create-env writes no note about
+ * its cluster.
+ */
 async function killedCreateEnv(t: TestContext, pending: Pending) {
   const server = await startTestServer(t);
   const { directory } = server;

@@ -19,9 +19,10 @@ export interface DestroyTarget extends Pick<EmbeddedCluster, 'isRunning'> {
 }
 
 /**
- * Throws OTHER_CLUSTER when removing the state file would forget a VM and disks that are not on this embedded cluster. Beside
- * a note of its own deployment the cluster need not run: the authority in its kubeconfig is its own. Without one it is asked.
- * Resolves with the note by which an interrupted `destroy` knows its deployment again; undefined where there is none to forget.
+ * Throws OTHER_CLUSTER if removing the state file would forget a VM and disks that are not on this embedded
+ * cluster. If a cluster note for this deployment exists, compares its CA with the kubeconfig's; the cluster
+ * need not run. Otherwise queries the cluster. Returns the note by which the next run recognises the
+ * deployment after an interrupted `destroy`, or undefined if there are no resources to forget.
  */
 export async function assertDestroysOwnCluster(
   statePath: string,
@@ -36,7 +37,7 @@ export async function assertDestroysOwnCluster(
   const { kubeconfig } = here;
   if (note?.installation_id === installation_id) {
     if (note.being_destroyed === true && note.kubeconfig === kubeconfig) return note;
-    // perhaps with another address, since the note was written
+    // The address may have changed since the note was written, but the CA has not.
     const isOwn = here.ca_sha256 !== undefined && here.ca_sha256 === note.ca_sha256;
     if (!isOwn) await checkCluster(statePath, here);
     return { ...note, kubeconfig, being_destroyed: true };
@@ -55,7 +56,10 @@ async function identityIn(clusterDirectory: string): Promise<ClusterIdentity> {
   return identityOfAccess(await loadAccess(await readFile(kubeconfig, 'utf8')), kubeconfig);
 }
 
-/** What was asked for and not answered, too: an interrupted run may have made it. */
+/**
+ * Returns true if the cluster has one of the resources, including those whose creation was requested but not
+ * confirmed: an interrupted run may have created them.
+ */
 function hasAny(
   kubeconfig: string,
   known: KnownResources,

@@ -21,7 +21,7 @@ const options = {
   force: { type: 'boolean' },
   tarball: { type: 'string' },
   url: { type: 'string' },
-  // digests are SHA-256 in any case
+  // Has no effect: digests are always SHA-256.
   sha2: { type: 'boolean' },
   'non-interactive': { type: 'boolean', short: 'n' },
   tty: { type: 'boolean' },
@@ -34,7 +34,9 @@ export interface ReleaseArguments extends CreateReleaseOptions {
   readonly positionals: readonly string[];
 }
 
-/** INVALID_ARGUMENT names a flag that is unknown or not in `taken`, and a version or name that is none. */
+/**
+ * Throws INVALID_ARGUMENT for a flag that is unknown or not in `taken`, and for an invalid version or name.
+ */
 export function parseReleaseArguments(
   words: readonly string[],
   { usage, taken: allowedFlags }: { readonly usage: string; readonly taken: readonly Flag[] },
@@ -76,7 +78,10 @@ function segment(flag: string, text: string): PathSegment {
   return parsed;
 }
 
-/** Archives of parts are shared with the bosh CLI, in ~/.bosh/cache. */
+/**
+ * Returns the dependencies of the release commands. Archives of release parts are shared with the bosh CLI,
+ * in ~/.bosh/cache.
+ */
 export function releasePorts({
   environment,
   terminal,

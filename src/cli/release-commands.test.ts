@@ -21,7 +21,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a command in `home`, which has the cache of archives too. */
+/** Runs a command in `home`, which also contains the cache of archives. */
 function run(home: string, program: string, words: readonly string[]): Promise<Ended> {
   const env = { PATH: process.env['PATH'], HOME: home, BOSH_KUBERNETES_HOME: join(home, 'kept') };
   return new Promise((resolve) => {

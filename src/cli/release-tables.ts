@@ -6,9 +6,9 @@ interface PartRow {
   readonly name: string;
   readonly fingerprint: string;
   readonly digest: string;
-  /** Packages that it uses or depends on. */
+  /** The packages that it uses or depends on. */
   readonly references: readonly string[];
-  /** Of a compiled package, `os/version`. */
+  /** The stemcell of a compiled package, as `os/version`. */
   readonly stemcell?: string | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface ReleaseView {
   readonly packages: readonly PartRow[];
 }
 
-/** Prints the three tables that the bosh CLI prints of a release (bosh-cli: cmd/release_tables.go). */
+/** Prints the three tables of a release that the bosh CLI prints (bosh-cli: cmd/release_tables.go). */
 export function printRelease(terminal: Terminal, release: ReleaseView): void {
   const { name, version, archivePath, jobs, packages } = release;
   const commit = `${release.commitHash}${release.uncommittedChanges ? '+' : ''}`;

@@ -10,8 +10,9 @@ export interface ChildOptions {
 }
 
 /**
- * Runs a command of the operator's on this terminal and resolves with its exit code; as a shell's, 128 and
- * more for the signal that ended it. Ctrl-C reaches it by the terminal; SIGTERM it gets from here.
+ * Runs a command of the operator on this terminal and returns its exit code. Like a shell, returns 128 plus
+ * the signal's number if a signal ended it. Ctrl-C reaches the command through the terminal; SIGTERM is
+ * forwarded.
  */
 export async function runChildCommand(
   [file = '', ...words]: readonly string[],

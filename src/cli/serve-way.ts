@@ -4,14 +4,14 @@ import { startTunnel, type Tunnel } from '../tunnel/start-tunnel.ts';
 import type { TunnelDialer } from './open-way.ts';
 
 export interface ServeOptions {
-  /** 0: any that is free. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Processes of this user in other pid namespaces are served, too. */
+  /** Also serve this user's processes in other pid namespaces. */
   readonly allowsContainers?: boolean;
   readonly log: (line: string) => void;
 }
 
-/** Serves a way as SOCKS5 proxy on 127.0.0.1 to the processes of this user. */
+/** Serves a dialer as a SOCKS5 proxy on 127.0.0.1 for the processes of this user. */
 export function serveTunnel(
   way: TunnelDialer,
   { port, allowsContainers, log }: ServeOptions,
@@ -29,7 +29,7 @@ export function serveTunnel(
   });
 }
 
-/** What clients of a tunnel have in their environment: the bosh CLI's variable, and the credhub CLI's. */
+/** Returns the environment variables for clients of a tunnel: those of the bosh CLI and the credhub CLI. */
 export function proxyVariables(port: number): Readonly<Record<'BOSH_ALL_PROXY' | 'CREDHUB_PROXY', string>> {
   const url = `socks5://127.0.0.1:${port}`;
   return { BOSH_ALL_PROXY: url, CREDHUB_PROXY: url };

@@ -1,8 +1,9 @@
 import { oneLine } from '../errors/one-line.ts';
 
 /**
- * Columns padded to their widest cell, two spaces between them, no trailing blanks, as bosh prints tables.
- * Cells may be of others: each stays in its line. Ends with a newline; without rows it is the heading alone.
+ * Formats columns padded to their widest cell, with two spaces between them and no trailing blanks, as bosh
+ * prints tables. Cells may contain untrusted text; each stays on its line. The result ends with a newline.
+ * Without rows it is only the heading.
  */
 export function formatTable(heading: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [heading, ...rows].map((line) => line.map(oneLine));

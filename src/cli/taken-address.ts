@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import type { Manifest } from '../bosh/manifest/manifest.ts';
 import { ProductError } from '../errors/product-error.ts';
 
-/** `127.64.0.10:8080`; the address is `*` where something listens on all of them. */
+/** For example `127.64.0.10:8080`. The address is `*` if the process listens on all addresses. */
 export type Listener = `${string}:${number}`;
 
 const listening = '0A';
 
-/** Where something on this machine listens by IPv4, from the texts of /proc/net/tcp and tcp6 (proc(5)). */
+/** Parses the IPv4 listeners of this machine from the texts of /proc/net/tcp and tcp6 (proc(5)). */
 export function parseListeners(texts: readonly string[]): Listener[] {
   return texts.flatMap((text) =>
     text
@@ -18,7 +18,10 @@ export function parseListeners(texts: readonly string[]): Listener[] {
   );
 }
 
-/** In the byte order of the machine, which is little-endian here; of IPv6 only `::`, which takes IPv4 too. */
+/**
+ * Returns the listener of an entry, whose address has the machine's byte order (little-endian). The only IPv6
+ * address is `::`, which also accepts IPv4.
+ */
 function listenerAt(local: string): Listener | undefined {
   const [hex = '', port = ''] = local.split(':');
   const at = Number.parseInt(port, 16);
@@ -28,11 +31,11 @@ function listenerAt(local: string): Listener | undefined {
   return `${bytes.join('.')}:${at}`;
 }
 
-/** The same of this machine, now. */
+/** Reads the current listeners of this machine. */
 export async function readListeners(): Promise<Listener[]> {
   const read = (path: string): Promise<string> =>
     readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      // a kernel without IPv6
+      // The file is missing if the kernel has no IPv6.
       if (error.code === 'ENOENT') return '';
       throw error;
     });
@@ -40,9 +43,9 @@ export async function readListeners(): Promise<Listener[]> {
 }
 
 /**
- * Throws ADDRESS_TAKEN when the VM of a manifest could not have its address on the embedded cluster, whose
- * VMs share the machine's network: something listens there already, or on all addresses at the port of its
- * agent or of the tag `url`.
+ * Throws ADDRESS_TAKEN if the manifest's VM could not use its address on the embedded cluster, whose VMs
+ * share the machine's network. Another process already listens on that address, or on all addresses at the
+ * port of the VM's agent or of the tag `url`.
  */
 export function assertAddressFree(
   { instanceGroup, cloudProvider, tags }: Pick<Manifest, 'instanceGroup' | 'cloudProvider' | 'tags'>,

@@ -4,30 +4,33 @@ import { escapeControls, indentFollowing } from './escape-controls.ts';
 import { formatTable } from './table.ts';
 
 export interface OutputTable {
-  /** What its rows are, `jobs` for instance. */
+  /** The name of the rows, for example `jobs`. */
   readonly content: string;
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** What a command says and asks. */
+/** The output and the questions of a command. */
 export interface Terminal {
   out(text: string): void;
-  /** With `--json`: what is told from lines of text there. Use printTable and printBlock. */
+  /** Set with `--json`: writes what a text terminal shows as lines. Use printTable and printBlock. */
   readonly structured?: {
     table(table: OutputTable): void;
-    /** A text that is whole, an interpolated file for instance. */
+    /** Writes a complete text, for example an interpolated file. */
     block(text: string): void;
   };
-  /** One message; its following lines are indented. */
+  /** Writes one message. Its lines after the first are indented. */
   error(message: string): void;
-  /** False when nobody can answer: input is not a terminal. */
+  /** False if input is not a terminal, so that nothing can answer a question. */
   readonly canAsk: boolean;
-  /** One line of the operator's; undefined when none comes: end of input, Ctrl-C, the terminal gone, or `signal`. */
+  /**
+   * Reads one line from the operator. Returns undefined at the end of input, after Ctrl-C, if the terminal
+   * has closed, or if `signal` is aborted.
+   */
   ask(question: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** The same terminal, with what is written cleared of secrets: all output of all commands goes through it. */
+/** Returns a terminal that removes secrets from all output. The output of all commands goes through it. */
 export function redactingTerminal(terminal: Terminal, redact: (text: string) => string): Terminal {
   const { structured } = terminal;
   return {
@@ -49,19 +52,19 @@ export function redactingTerminal(terminal: Terminal, redact: (text: string) => 
   };
 }
 
-/** Prints a table, in `--json` as such. */
+/** Prints a table, with `--json` as an object. */
 export function printTable(terminal: Terminal, table: OutputTable): void {
   if (terminal.structured !== undefined) terminal.structured.table(table);
   else terminal.out(`${formatTable(table.header, table.rows)}\n`);
 }
 
-/** Prints a text that is whole, in `--json` as one. */
+/** Prints a complete text, with `--json` as a block. */
 export function printBlock(terminal: Terminal, text: string): void {
   if (terminal.structured !== undefined) terminal.structured.block(text);
   else terminal.out(text);
 }
 
-/** The process's own streams. The one place that escapes control characters. */
+/** Returns the terminal of this process's streams. This is the only place that escapes control characters. */
 export function processTerminal(): Terminal {
   return {
     out: (text) => void process.stdout.write(escapeControls(text)),
@@ -73,7 +76,7 @@ export function processTerminal(): Terminal {
       try {
         return await Promise.race([lines.question(escapeControls(question), { signal }), closed]);
       } catch (error) {
-        // Ctrl-C and Ctrl-D, which readline reads itself
+        // Ctrl-C and Ctrl-D, which readline handles itself.
         if (error instanceof Error && error.name === 'AbortError') return undefined;
         throw error;
       } finally {

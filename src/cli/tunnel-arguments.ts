@@ -20,9 +20,9 @@ export const tunnelUsages = [
   ['stop [--directory DIRECTORY]', "Stop the tunnel that 'director print-env' started"],
 ] as const;
 
-/** Which cluster, and what of it, a tunnel leads to. */
+/** The cluster and the namespaces that a tunnel leads to. */
 export interface TunnelFlags {
-  /** Absolute; absent: the current folder, where it has director.json. */
+  /** Absolute path. The default is the current directory if it contains director.json. */
   readonly directory?: string;
   readonly kubeconfig?: string;
   readonly context?: string;
@@ -37,13 +37,13 @@ export type TunnelArguments =
   | {
       readonly kind: 'serve';
       readonly flags: TunnelFlags;
-      /** 0: any that is free. */
+      /** 0 selects a free port. */
       readonly port: number;
-      /** Clients of this user in other pid namespaces are served, too. */
+      /** Also serve this user's clients in other pid namespaces. */
       readonly allowsContainers: boolean;
-      /** Empty: until it is interrupted. */
+      /** If empty, the tunnel runs until it is interrupted. */
       readonly command: readonly string[];
-      /** Started by print-env, in the background. */
+      /** True if print-env started the tunnel in the background. */
       readonly isDetached: boolean;
     };
 
@@ -57,11 +57,11 @@ const options = {
   namespace: { type: 'string', multiple: true },
   network: { type: 'string', multiple: true },
   'allow-containers': { type: 'boolean' },
-  // for print-env alone
+  // Only print-env uses this flag.
   detached: { type: 'boolean' },
 } as const;
 
-/** Throws INVALID_ARGUMENT, which shows the usage. */
+/** Throws INVALID_ARGUMENT with the usage. */
 export function parseTunnelArguments(words: readonly string[]): TunnelArguments {
   const end = words.indexOf('--');
   const command = end < 0 ? [] : words.slice(end + 1);

@@ -5,14 +5,14 @@ import { readBesideState } from '../deploy/state/read-beside-state.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/fields.ts';
 
-/** What tunnel.json in a director's folder says: the tunnel that runs in the background for it. */
+/** The content of tunnel.json in a director's directory: the tunnel that runs in the background for it. */
 export interface TunnelRecord extends ProcessIdentity {
   readonly port: number;
 }
 
 const tunnelFilePath = (directory: string): string => join(directory, 'tunnel.json');
 
-/** The tunnel that runs; undefined where none does, whatever a killed one left behind. */
+/** Returns the running tunnel, or undefined if none runs, even if a killed one left a record. */
 export async function runningTunnel(directory: string): Promise<TunnelRecord | undefined> {
   const path = tunnelFilePath(directory);
   const record = await readBesideState(path, isTunnelRecord, (cause) => {
@@ -22,7 +22,7 @@ export async function runningTunnel(directory: string): Promise<TunnelRecord | u
   return record !== undefined && isAlive(record) && isOwn(record) ? record : undefined;
 }
 
-/** This process is the folder's tunnel from now on. */
+/** Records this process as the directory's tunnel. */
 export async function recordTunnel(directory: string, port: number): Promise<void> {
   const own = identifyProcess(process.pid) ?? { pid: process.pid, started: '' };
   const record: TunnelRecord = { ...own, port };
@@ -37,7 +37,7 @@ function isTunnelRecord(value: unknown): value is TunnelRecord {
   if (!isObject(value)) return false;
   const { pid, started, port } = value;
   return (
-    // process 1 is no tunnel, and a negative number is a group of processes
+    // Process 1 is never a tunnel, and a negative number is a process group.
     Number.isSafeInteger(pid) &&
     Number(pid) > 1 &&
     typeof started === 'string' &&

@@ -2,12 +2,12 @@ import type { Manifest } from '../bosh/manifest/manifest.ts';
 import { ProductError } from '../errors/product-error.ts';
 
 /**
- * Throws MANIFEST_INVALID when the tag `url`, which `up` ends with, is no URL: who reads the last line would take it for an
- * address that answers. A tag may hold anything for `create-env`, as for bosh.
+ * Throws MANIFEST_INVALID if the tag `url`, which `up` prints last, is not a URL, because a reader of the
+ * last line would expect it to work. For `create-env` a tag may have any value, as in bosh.
  */
 export function checkUrlTag({ tags, tagPlaces }: Pick<Manifest, 'tags' | 'tagPlaces'>): void {
   const { url } = tags;
-  // `localhost:8080` would be a URL of the scheme `localhost`
+  // `localhost:8080` would be a URL with the scheme `localhost`.
   if (url === undefined || (/^[a-z][a-z0-9+.-]*:\/\//i.test(url) && URL.canParse(url))) return;
   throw new ProductError(
     'MANIFEST_INVALID',

@@ -25,7 +25,7 @@ test('a command and a sub-command with --help print their usage, and do nothing 
 
 test('a sub-command named in the usage of its command has a usage of its own', () => {
   for (const command of commands) {
-    // such as `init|print-env ...`
+    // For example `init|print-env ...`.
     const [, names = ''] = /^([a-z-]+(?:\|[a-z-]+)+) \.\.\.$/u.exec(command.usage) ?? [];
     for (const name of names.split('|').filter((each) => each !== '')) {
       const own = new RegExp(`^ {2}bosh-kubernetes ${command.name} ${name}( |$)`, 'mu');

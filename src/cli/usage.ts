@@ -1,7 +1,7 @@
 import type { Command } from './command.ts';
 import { formatTable } from './table.ts';
 
-/** The help text: one line a command, or a sub-command. */
+/** Returns the help text, with one line for each command or sub-command. */
 export function usage(commands: readonly Command[]): string {
   const table = formatTable(
     ['Command', ''],
@@ -13,8 +13,8 @@ export function usage(commands: readonly Command[]): string {
 }
 
 /**
- * The help text of one command, or of its sub-command that `words` begin with; undefined where they do not
- * ask for it.
+ * Returns the help text of a command, or of the sub-command that `words` begin with. Returns undefined if
+ * `words` do not request help.
  */
 export function commandHelp(
   { name, usage: words, summary, verbs, subCommands }: Command,

@@ -9,8 +9,8 @@ import { withTunnel } from './open-way.ts';
 import { serveTunnel } from './serve-way.ts';
 
 /**
- * Runs `action` with the proxy by which it reaches the agent: a tunnel of its own with `--tunnel`, what
- * BOSH_ALL_PROXY names, or none. Throws what is wrong with either before.
+ * Runs `action` with the proxy through which it reaches the agent: its own tunnel with `--tunnel`, the proxy
+ * of BOSH_ALL_PROXY, or none. Rejects before that if either is invalid.
  */
 export async function withAgentProxy<T>(
   { tunnel, statePath }: Pick<EnvArguments, 'tunnel' | 'statePath'>,
@@ -30,7 +30,7 @@ export async function withAgentProxy<T>(
   });
 }
 
-/** The state file is in the folder of its director. */
+/** Returns the director's directory, which also contains its state file. */
 function directorFolder(statePath: string | undefined): string {
   const folders = [...(statePath === undefined ? [] : [dirname(resolve(statePath))]), process.cwd()];
   const found = folders.find((folder) => existsSync(directorFilePath(folder)));

@@ -8,7 +8,7 @@ import { deleteEnv } from './delete-env.ts';
 import { errorChain } from './error-chain.ts';
 import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
 
-/** Lets the manifest's CPI speak to another, empty cloud. */
+/** Makes the manifest's CPI use another, empty cloud. */
 const goElsewhere = ({ editManifest }: TestEnvironment): Promise<void> =>
   editManifest((text) => text.replace(/cloud: '(.*)\/cloud'/, "cloud: '$1/elsewhere'"));
 
@@ -136,7 +136,7 @@ test('a VM without a disk is missed where the CPI is configured otherwise, and t
 test('a configuration that changes is no other place as long as the VM is there, nor where the cluster is known to be the same', async (t) => {
   const world = await testEnvironment(t);
   const { options, ports, directory, agent } = world;
-  // it knows the VMs of one cloud alone
+  // The fake agent knows the VMs of only one cloud.
   agent.faults.agentId = '';
   await withoutDisk(world);
   await createEnv({ ...options, cluster: here }, ports);
@@ -165,7 +165,7 @@ test('create-env whose disk alone is gone is refused while the VM runs, and name
   });
   assert.deepEqual(cloud.vms(), [vmCid]);
 
-  // what the error says to do
+  // Follow the advice of the error message.
   const state = JSON.parse(await readFile(options.statePath, 'utf8')) as { disks: { cid: string }[] };
   const disks = state.disks.filter(({ cid }) => cid !== diskCid);
   await writeFile(options.statePath, JSON.stringify({ ...state, disks }));

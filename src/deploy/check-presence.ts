@@ -10,10 +10,12 @@ import { currentDisk } from './state/state-changes.ts';
 import { hasRecordedVm } from './vm/has-recorded-vm.ts';
 
 /**
- * Throws OTHER_CLUSTER when the cloud has neither the recorded VM nor any of the recorded disks: a CPI that speaks to another
- * cluster or namespace than before takes both for deleted, and the run would forget them. One of them is enough, and so is
- * a CPI without has_disk. A VM without a disk may well be deleted: it is missed only when the CPI `isConfiguredOtherwise`
- * than when it was there. Resolves with the current disk where that alone is missing. Changes nothing.
+ * Throws OTHER_CLUSTER if neither the recorded VM nor any recorded disk exists in the cloud. A CPI that talks
+ * to another cluster or namespace than before reports them all as deleted, and the run would forget them. One
+ * existing resource is enough. The check also passes if the CPI has no has_disk. A VM without a disk may well
+ * have been deleted: its absence is an error only if `isConfiguredOtherwise` returns true, because the CPI's
+ * configuration has changed since the VM was last seen. Returns the current disk if only that is missing.
+ * Changes nothing.
  */
 export async function assertDeploymentIsHere(
   run: Pick<Run, 'cloud' | 'state'>,
@@ -41,8 +43,9 @@ export async function assertDeploymentIsHere(
 }
 
 /**
- * Throws DISK_NOT_FOUND for a missing disk that the manifest wants: attaching it would fail once the VM was deleted. Its data may
- * be there still, so that no empty disk is made in its place unasked.
+ * Throws DISK_NOT_FOUND if the manifest needs a disk that is missing. Attaching it would fail only after the
+ * VM was deleted. Its data may still exist elsewhere, so no empty disk is created in its place without the
+ * operator's consent.
  */
 export function assertDiskExists(
   { state, path }: Run['state'],

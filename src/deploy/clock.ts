@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Time as the deployer sees it. */
+/** The deployer's source of time. */
 export interface Clock {
   now(): Date;
-  /** Resolves after that many milliseconds, or at once when the signal is aborted. */
+  /** Resolves after the given milliseconds, or at once if the signal is aborted. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** Whole seconds, as bosh writes times into metadata. */
+/** Formats a time in whole seconds, as bosh writes times into metadata. */
 export function rfc3339(date: Date): string {
   return `${date.toISOString().slice(0, 19)}Z`;
 }

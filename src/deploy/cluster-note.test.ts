@@ -58,7 +58,7 @@ test('the note is there before the cloud is asked for anything', async (t) => {
 
   await assert.rejects(createEnv({ ...options, cluster: here }, ports));
 
-  // what the stemcell's upload left behind is on that cluster
+  // The leftovers of the stemcell's upload are on that cluster.
   await assert.rejects(createEnv({ ...options, cluster: other }, ports), { code: 'OTHER_CLUSTER' });
 });
 
@@ -69,7 +69,7 @@ test('delete-env forgets the cluster, and so does a state file that the bosh CLI
   await deleteEnv(options, ports);
   assert.equal(existsSync(clusterNotePathFor(options.statePath)), false);
 
-  // bosh delete-env removes its own file alone
+  // bosh delete-env removes only its own file.
   await writeFile(clusterNotePathFor(options.statePath), note);
   await createEnv(options, ports);
   await createEnv({ ...options, cluster: other }, ports);

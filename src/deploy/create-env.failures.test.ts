@@ -52,7 +52,7 @@ test('monit lines that our agent refuses are found before a VM is touched and be
     "release 'tinyapp', job 'app': monit line 4, column 3: ",
     "'if failed port 53 type udp then alert'",
   );
-  // a stemcell with upstream's monit judges for itself
+  // A stemcell with upstream's monit checks the monit files itself.
   await packApp(directory, '2', monit('if failed port 53 type udp then alert'));
   await createEnv(options, ports);
 
@@ -144,7 +144,7 @@ test('jobs that do not come up are named with what the agent last said', async (
     { name: 'web', state: 'failing', last_exit: 'exited with 4', output: 'no port\nno luck' },
     { name: 'db', state: 'running', output: 'all is well' },
     { name: 'two', job: 'pair', state: 'failing', problem: 'there is no pidfile', output: '' },
-    // as upstream's agent says it
+    // The format of upstream's agent.
     { name: 'worker', state: 'failing', uptime: {} },
   ];
   const commandInVm = (vm: string, words: readonly string[]): string => `in ${vm} ${words.join(' ')}`;
@@ -189,7 +189,7 @@ test('a CPI that answers with an error, garbage or an exit code is told with its
     fails('CPI_FAILED', 'exit status 7', 'last words of the CPI'),
   );
   await cloud.fail({ method: 'attach_disk', kind: 'hang' });
-  // the calls before it answer in this time on a busy machine too
+  // The earlier calls respond within this timeout even on a busy machine.
   await assert.rejects(
     createEnv({ ...options, cpiDeadline: 10_000 }, ports),
     fails('CPI_FAILED', "'attach_disk' did not answer"),
@@ -278,7 +278,7 @@ test('a template that cannot be rendered is told while the VM still runs, and th
   );
   assert.deepEqual([cloud.vms(), agent.verbs, await state()], [[vmCid], ['get_state'], before]);
 
-  // the address of a dynamic network is known when its VM is there
+  // The address on a dynamic network is known only after the VM was created.
   await editManifest((text) =>
     text
       .replace(/  type: manual\n  subnets:\n.*\n/, '  type: dynamic\n')

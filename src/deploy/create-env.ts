@@ -21,24 +21,30 @@ import { hasRecordedVm } from './vm/has-recorded-vm.ts';
 import { withCpi } from './with-cpi.ts';
 
 export interface CreateEnvResult {
-  /** False when manifest, stemcell and releases were deployed already, the VM is there, and nothing was done. */
+  /**
+   * False if manifest, stemcell and releases were already deployed, the VM exists and nothing was changed.
+   */
   readonly changed: boolean;
   readonly manifest: Manifest;
-  /** `group/0`. */
+  /** For example `group/0`. */
   readonly instance: string;
-  /** The agent's word, `running` after a deploy; `unresponsive agent` when nobody answers within a second. */
+  /**
+   * The state that the agent reports: `running` after a deploy, `unresponsive agent` if it does not respond
+   * within a second.
+   */
   readonly state: string;
-  /** Undefined while the address of a dynamic network is not known. */
+  /** Undefined while the address on a dynamic network is not known. */
   readonly address: string | undefined;
   readonly vmCid: string;
-  /** Of the attached disk. */
+  /** The cid of the attached disk. */
   readonly diskCid: string | undefined;
 }
 
 /**
- * Brings the one VM of a create-env manifest into the state that the manifest describes: what bosh create-env does, with
- * its state file, in its order (reference agent-bootstrap 1.3). Interrupted or killed anywhere, the next run converges to
- * one VM and one attached disk. Progress goes to `ports.write`; errors are ProductErrors whose causes go inwards.
+ * Converges the VM of a create-env manifest to what the manifest describes, as bosh create-env does, with its
+ * state file and in its order. If a run is interrupted or killed at any point, the next run converges to one
+ * VM and one attached disk. Progress is written to `ports.write`. Errors are ProductErrors whose causes go
+ * from the outermost step to the innermost.
  */
 export async function createEnv(options: CreateEnvOptions, ports: EnvPorts): Promise<CreateEnvResult> {
   const result = await withSession(options, ports, async (session) => {
@@ -49,7 +55,7 @@ export async function createEnv(options: CreateEnvOptions, ports: EnvPorts): Pro
   return result;
 }
 
-/** Noted before anything is asked of the cluster: a run that is killed leaves no VM that nobody knows the place of. */
+/** Records the cluster before the first request to it, so that a VM of a killed run can be found. */
 async function bindToCluster(
   { path, state }: StateFile,
   cluster: ClusterIdentity | undefined,
@@ -91,8 +97,8 @@ async function converge(
 }
 
 /**
- * Whether the recorded VM needs nothing. Beside it there may be another one, of a run that was killed in create_vm before the
- * bosh CLI made the recorded one: that one is deleted.
+ * Returns true if the recorded VM needs no change. Another VM may exist: a run was killed in create_vm, and
+ * the bosh CLI then created the recorded VM. That other VM is deleted.
  */
 async function recordedVmIsCurrent(run: Run, { manifest }: ValidDeployment): Promise<boolean> {
   if (!(await hasRecordedVm(run))) {
@@ -100,18 +106,18 @@ async function recordedVmIsCurrent(run: Run, { manifest }: ValidDeployment): Pro
     return false;
   }
   const { properties } = manifest.cloudProvider;
-  // other credentials of the same place
+  // The configuration has changed but still leads to the same cluster, for example with other credentials.
   if (await cpiConfigChanged(run.state, properties)) await writeCpiNote(run.state, properties);
   await deletePendingVmOrWarn(run, manifest, retryAdvice);
   return true;
 }
 
-/** The recorded VM may have the address with which the other one is asked for, and then each run is refused. */
+/** The pending VM may need the recorded VM's address. Then create_vm fails in every run. */
 const retryAdvice = '; each run asks for it again, until one with --recreate has replaced the recorded VM';
 
 const agentTimeoutMs = 1000;
 
-/** What is said of an instance whose jobs stop-env has stopped. */
+/** The message for an instance whose jobs stop-env has stopped. */
 export const stoppedJobs = (instance: string): string =>
   `The jobs of instance '${instance}' are stopped, and this run has left them so; start-env with the same manifest and flags starts them\n`;
 

@@ -10,7 +10,7 @@ import { errorChain } from './error-chain.ts';
 import { shutDownVerbs } from './testing/fake-agent.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
-/** What our CPI answers where it could not remove what it had made. */
+/** The response of our CPI if it could not remove what it had created. */
 const [leftBehind = ''] = errorChain(
   creationError(
     { cid: 'vm-1', namespace: 'bosh' },

@@ -20,23 +20,30 @@ import { deleteCurrentVm } from './vm/delete-vm.ts';
 import { withCpi } from './with-cpi.ts';
 
 export interface DeleteEnvOptions extends EnvOptions {
-  /** Delete what is left also when the cloud has nothing of VM and disks. */
+  /** Delete what remains even if neither the VM nor any disk exists in the cloud. */
   readonly force?: boolean;
 }
 
 export interface DeleteEnvResult {
-  /** False when there was no state file: nothing was deployed, nothing was done. */
+  /** False if there was no state file, so that nothing was deployed and nothing was done. */
   readonly deleted: boolean;
-  /** The agent id of a VM that an interrupted run asked for, and that the CPI could not find again: it may exist. */
+  /**
+   * The agent id of a VM that an interrupted run requested and that the CPI could not find again. The VM may
+   * exist.
+   */
   readonly unconfirmedVm: string | undefined;
-  /** Disks that an interrupted run asked for and never heard of: the cloud may hold them, unclaimed. */
+  /**
+   * Disks that an interrupted run requested without receiving a response. They may exist in the cloud,
+   * unclaimed.
+   */
   readonly unconfirmedDisks: readonly PendingDisk[];
 }
 
 /**
- * Deletes VM, disks, stemcells, the local CPI installation and last the state file (bosh-cli cmd/deployment_deleter.go).
- * What the cloud no longer has is skipped (OTHER_CLUSTER when that is VM and disks, see assertDeploymentIsHere); interrupted or killed
- * anywhere, the next run goes on.
+ * Deletes VM, disks, stemcells and the local CPI installation, and then the state file (bosh-cli
+ * cmd/deployment_deleter.go). Resources that no longer exist in the cloud are skipped; if VM and disks are
+ * all missing, OTHER_CLUSTER is thrown (see assertDeploymentIsHere). If a run is interrupted or killed at any
+ * point, the next run continues.
  */
 export async function deleteEnv(options: DeleteEnvOptions, ports: EnvPorts): Promise<DeleteEnvResult> {
   const ignoreMissing = options.force === true;
@@ -51,7 +58,7 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
   const valid = await validateInstallation(stage, session);
   const stemcellApiVersion = currentStemcell(state.state)?.api_version ?? 1;
   return withCpi(session, { valid, stemcellApiVersion }, async (run) => {
-    // Without a VM it may be a run that was killed after it had deleted the disk.
+    // If no VM is recorded, a previous run may have been killed after it had deleted the disk.
     if (!forgetAbsent && state.state.current_vm_cid !== '')
       await assertDeploymentIsHere(run, () =>
         cpiConfigChanged(state, valid.manifest.cloudProvider.properties),
@@ -74,7 +81,7 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
   });
 }
 
-/** The instance's group may have another name by now, so bosh shows none. */
+/** Shows no instance group, as in bosh: its name may have changed since the deploy. */
 async function deleteDeployment(
   session: Session,
   valid: ValidInstallation,
@@ -82,11 +89,12 @@ async function deleteDeployment(
   stage: Stage,
 ): Promise<void> {
   const { state, options } = session;
-  // Deleting the VM forgets which stemcell and disk it had.
+  // Deleting the VM clears the record of its stemcell and disk.
   const stemcell = currentStemcell(state.state);
   const disk = currentDisk(state.state);
   await deleteCurrentVm(run, stage, { instance: 'unknown/0', skipDrain: options.skipDrain === true });
-  // after the recorded one, which may have the address with which it is asked for
+  // The pending VM comes after the recorded VM, which may have the address that create_vm needs to find the
+  // pending one.
   await deletePendingVmOrWarn(run, valid.manifest);
   if (disk !== undefined)
     await stage.perform(`Deleting disk '${disk.cid}'`, (step) => deleteDisk(run, disk, step));

@@ -20,14 +20,14 @@ import { vmSpecification } from './vm/vm-specification.ts';
 
 export interface DeployOptions {
   readonly renderer: TemplateRenderer;
-  /** The caller knows the cluster that the CPI speaks to. */
+  /** True if the caller knows which cluster the CPI uses. */
   readonly isKnownCluster: boolean;
   readonly recreatePersistentDisks: boolean;
 }
 
 /**
- * Replaces the instance by what a checked deployment describes, and records it; resolves with its address. What can be refused is
- * refused before the VM that runs is touched.
+ * Replaces the instance with the one that a validated deployment describes, and records it. Returns its
+ * address. All checks that can fail run before the current VM is touched.
  */
 export async function deployInstance(
   session: Session,
@@ -79,7 +79,7 @@ export async function deployInstance(
   return address;
 }
 
-/** What isDeployed compares with the state, but the manifest's digest. */
+/** Returns what isDeployed compares with the state, except for the manifest's digest. */
 export function deploymentTarget({ stemcell, releases }: ValidDeployment) {
   return {
     stemcell: stemcell.summary,

@@ -31,7 +31,8 @@ test('killed before or after any CPI call of a first deploy, the next run has on
 
         assertConverged(environment, result);
         if (method === 'create_vm' && kind === 'kill-after') assert.deepEqual(vmsLeft, [result.vmCid]);
-        // Nothing in the contract lets a deployer find a disk whose answer was lost: it is known to be missing instead.
+        // The CPI contract has no method by which a deployer could find a disk whose response was lost. The
+        // run only knows that it is missing.
         const lost = method === 'create_disk' ? 1 : 0;
         const known = await readKnownResources(options.statePath);
         assert.equal(known?.unconfirmedDisks.length, lost);

@@ -4,7 +4,10 @@ import { ProductError } from '../errors/product-error.ts';
 import { removeTemporaryFiles } from '../platform/draft.ts';
 import { replaceFile, syncDirectory } from '../platform/replace-file.ts';
 
-/** replaceFile with FILE_NOT_WRITABLE where the system refuses it, as on a full disk. */
+/**
+ * Calls replaceFile. Rejects with FILE_NOT_WRITABLE if the system fails the write, for example because the
+ * disk is full.
+ */
 export async function writeDurably(path: string, text: string): Promise<void> {
   try {
     replaceFile(path, text, 0o600);
@@ -13,21 +16,21 @@ export async function writeDurably(path: string, text: string): Promise<void> {
   }
 }
 
-/** The error of a write that the system refused; any other error as it is. */
+/** Returns the FILE_NOT_WRITABLE error for a system error. Returns any other error unchanged. */
 export function notWritable(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'syscall' in error)) return error;
   const message = `File '${path}' cannot be written and is as it was; mend that, and run the same command again`;
   return new ProductError('FILE_NOT_WRITABLE', message, { cause: error });
 }
 
-/** Removes the file, durably, with drafts that killed runs left of it; an absent one is fine. */
+/** Removes the file durably, and drafts of it that killed runs left. Succeeds if the file does not exist. */
 export async function removeDurably(path: string): Promise<void> {
   await rm(path, { force: true });
   removeTemporaryFiles(path);
   syncDirectory(dirname(path));
 }
 
-/** Makes a directory that only its owner can enter; an existing one keeps its mode. */
+/** Creates a directory that only its owner can enter. An existing directory keeps its mode. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
 }

@@ -1,8 +1,8 @@
 import { ProductError, isProductError } from '../errors/product-error.ts';
 
 /**
- * Runs `action` and puts `step` in front of what it fails with, so that an error reads from the outermost step inwards
- * as bosh's do. The code of the innermost error stays; programmer errors pass unchanged.
+ * Runs `action` and prefixes its error with `step`, so that an error reads from the outermost step to the
+ * innermost, as in bosh. The code of the innermost error is kept. Programmer errors pass unchanged.
  */
 export async function withContext<T>(step: string, action: () => Promise<T>): Promise<T> {
   try {
@@ -13,7 +13,7 @@ export async function withContext<T>(step: string, action: () => Promise<T>): Pr
   }
 }
 
-/** The messages of an error and its causes, outermost first. */
+/** Returns the messages of an error and its causes, outermost first. */
 export function errorChain(error: unknown): string[] {
   if (!(error instanceof Error)) return [String(error)];
   return error.cause === undefined ? [error.message] : [error.message, ...errorChain(error.cause)];

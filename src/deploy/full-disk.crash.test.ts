@@ -14,7 +14,10 @@ const unshare = ['unshare', '--mount', ...(process.getuid?.() === 0 ? [] : ['--m
 const skip =
   spawnSync(unshare[0] ?? '', [...unshare.slice(1), 'true']).status === 0 ? false : 'needs unshare --mount';
 
-/** One run on a small file system that fills up on the way, its files' names, and a run when there is room again. */
+/**
+ * Runs on a small file system that fills up during the run, lists the names of its files, and runs again with
+ * free space.
+ */
 const script = `
 mount -t tmpfs -o size="$6" tmpfs "$1" || exit 99
 "$2" "$3" "$4"; echo "first run: $?"
@@ -28,7 +31,7 @@ test(
   async (t) => {
     const environment = await testEnvironment(t);
     const { options, ports, cloud, directory } = environment;
-    // the CPI is installed, so that only the files beside the state are written
+    // The CPI is installed first, so that the run writes only the files beside the state file.
     await createEnv(options, ports);
     for (const step of ['Creating VM', 'Creating disk', 'Attaching disk']) {
       await t.test(`at '${step}'`, async () => {

@@ -9,11 +9,14 @@ import { createCpiRunner } from './cpi/cpi-runner.ts';
 import { errorChain } from './error-chain.ts';
 import { scratchDirectory } from './testing/scratch.ts';
 
-// Half of a secret is known to no redactor, so that no text may be cut within one.
+// Redaction does not recognise half of a secret, so no text may be truncated within one.
 
 const secret = 'first-ha1f-of-it-and-second-ha1f-of-it';
 
-/** What is printed of an error about each text that a cut in it may leave a half of: one after each number of characters. */
+/**
+ * Returns what is printed for errors in which truncation may leave half of a secret, one error for each
+ * length.
+ */
 async function printedOf(lengths: readonly number[], fails: (length: number) => Promise<unknown>) {
   const redact = redactor({ password: secret });
   const printed: string[] = [];
@@ -46,7 +49,7 @@ test('a CPI whose output is cut within a secret tells no half of it', async (t) 
   const stdout = (length: number): string => `printf '%0${length}d %s tail' 0 '${secret}'`;
   nothingOfSecret(await printedOf([1960, 1980, 1990], (length) => call(stdout(length))));
   nothingOfSecret(await printedOf([1960, 1990], (length) => call(`${stdout(length)}; exit 1`)));
-  // the last 64 KiB are shown
+  // The last 64 KiB are shown.
   const stderr = (length: number): string => `printf '%s %0${length}d last words' '${secret}' 0 >&2; exit 1`;
   const printed = await printedOf([65_505, 65_515], (length) => call(stderr(length)));
   nothingOfSecret(printed);

@@ -13,8 +13,10 @@ export interface DeployTarget {
   readonly releases: readonly NameAndVersion[];
 }
 
-/** True when the last deploy ended well and was of the same manifest, stemcell and releases (bosh-cli
- * deployment/record.go, which takes any stemcell of that name and version for the same). */
+/**
+ * Returns true if the last deploy succeeded with the same manifest, stemcell and releases (bosh-cli
+ * deployment/record.go, which compares only name and version of the stemcell).
+ */
 export function isDeployed(
   state: DeploymentState,
   { manifestSha, stemcell, releases }: DeployTarget,

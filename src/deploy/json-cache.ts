@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { fromJson } from '../bosh/yaml/exact-json.ts';
 
-/** The JSON of a file that is only a cache: an absent or broken one is undefined, and all is worked out anew. */
+/**
+ * Reads a JSON file that is only a cache. Returns undefined if it is missing or corrupt; the caller then
+ * computes everything again.
+ */
 export async function readJsonCache(path: string): Promise<unknown> {
   try {
     return fromJson(await readFile(path, 'utf8'));

@@ -9,7 +9,7 @@ import { testEnvironment } from './testing/test-environment.ts';
 
 const cluster = { uid: 'uid-1', server: 'https://127.0.0.1:1', kubeconfig: '/home/a/kubeconfig' };
 
-/** A deployment whose state is reached by its own name and by a link beside the manifest. */
+/** Creates a deployment whose state file is reached by its own name and by a link beside the manifest. */
 async function linked(t: TestContext) {
   const environment = await testEnvironment(t);
   const { directory, options } = environment;

@@ -37,7 +37,7 @@ async function running(t: TestContext, command = ['sleep', '600']): Promise<Chil
   return child;
 }
 
-/** What a killed run would have noted of that process. */
+/** Returns the record that a killed run would have left for the process. */
 const noteOf = (pid: number, changes: object = {}): string =>
   JSON.stringify({
     ...{ pid: process.pid, started: 'an earlier boot/1', since: 'x' },
@@ -143,7 +143,7 @@ const pidNamespace = ['unshare', '--map-root-user', '--pid', '--fork', '--kill-c
 const probe = spawnSync(pidNamespace[0] ?? '', [...pidNamespace.slice(1), 'true'], { encoding: 'utf8' });
 const withoutNamespaces = probe.status !== 0 && `needs user and pid namespaces: ${probe.stderr}`;
 
-/** A run in a process of its own, when it has said whether it got the lock. */
+/** Starts a run in another process. Resolves when it has reported whether it got the lock. */
 async function another(t: TestContext, { statePath, locks }: Place, prefix: readonly string[] = []) {
   const [file, ...words] = [...prefix, process.execPath, program, statePath, locks];
   const child = spawn(file, words, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -166,7 +166,7 @@ test('a lock whose run was killed is free at once, also for many at a time', asy
   const here = await place(t);
   const { child, said } = await another(t, here);
   assert.equal(said, 'locked');
-  // a second name of the note must not matter either
+  // A hard link to the record must not matter either.
   await link(here.lockPath, join(here.directory, 'second'));
   child.kill('SIGKILL');
   await once(child, 'close');

@@ -13,7 +13,7 @@ import { notWritable } from './durable-file.ts';
 import type { Errand } from './process/child-watch.ts';
 import { identifyProcess, isAlive, isOwn, type ProcessIdentity } from './process/process-identity.ts';
 
-/** A program that a run has started and waits for. */
+/** A program that a run has started and is waiting for. */
 export interface RunningChild extends ProcessIdentity, Errand {}
 
 interface LockRecord extends ProcessIdentity {
@@ -21,13 +21,17 @@ interface LockRecord extends ProcessIdentity {
   readonly child?: RunningChild | undefined;
 }
 
-/** Held by one run at a time, and noted in a file beside the state file; a run that was killed holds it no longer. */
+/**
+ * The lock of a deployment. Only one run at a time can have it, and a record beside the state file names that
+ * run. The lock of a killed run is released.
+ */
 export interface DeploymentLock {
-  /** What the run before this one had started and what is still running, when it was killed meanwhile. */
+  /** A child process of the previous, killed run that is still running. */
   readonly leftoverProcess: RunningChild | undefined;
   /**
-   * Notes the running child, so that the next run can find it should this one be killed. That it ended is not noted: who reads
-   * the note looks whether it lives, and a full disk takes no answer away.
+   * Records the running child, so that the next run can find it if this run is killed. The end of the child
+   * is not recorded: readers check whether the process is alive. So a full disk cannot lose the child's
+   * result.
    */
   recordChild(pid: number, errand: Errand): void;
   release(): Promise<void>;
@@ -35,13 +39,17 @@ export interface DeploymentLock {
 
 export interface LockOptions {
   readonly clock: Clock;
-  /** A folder of this user's own, for what the kernel holds: beside the state file others may be able to write. */
+  /**
+   * A directory that only this user can write to, for the kernel's lock files. Other users may be able to
+   * write beside the state file.
+   */
   readonly locks: string;
 }
 
 /**
- * Takes the lock of a deployment or fails within a second with DEPLOYMENT_LOCKED, which names who holds it and since when. Runs with
- * another folder for locks meet by the note beside the state file.
+ * Takes the lock of a deployment. If that fails for a second, rejects with DEPLOYMENT_LOCKED, which names the
+ * process that has the lock and the time since when. Runs that use a different `locks` directory are detected
+ * through the record beside the state file.
  */
 export async function acquireLock(statePath: string, { clock, locks }: LockOptions): Promise<DeploymentLock> {
   const path = `${await canonicalPath(statePath)}.lock`;
@@ -72,7 +80,10 @@ export async function acquireLock(statePath: string, { clock, locks }: LockOptio
   }
 }
 
-/** A run that has just taken it may not have noted itself yet, and one in another pid namespace is not seen to live. */
+/**
+ * A run that has just taken the lock may not have written its record yet, and processes in other pid
+ * namespaces look dead. So retry.
+ */
 const noteRetry = { tries: 50, pause: 20 };
 
 async function takeKernelLock(
@@ -104,7 +115,7 @@ function write(path: string, content: LockRecord): void {
   }
 }
 
-/** Of two runs that find no note one makes it. */
+/** Creates the record. If two runs find no record, only one of them succeeds. */
 async function createExclusive(path: string, content: LockRecord, statePath: string): Promise<void> {
   const draft = temporaryPath(path);
   try {
@@ -120,7 +131,10 @@ async function createExclusive(path: string, content: LockRecord, statePath: str
   }
 }
 
-/** What may be killed: this user's own, and still the process that was noted, not a later one of that id. */
+/**
+ * Returns the recorded child if it may be killed: it must belong to this user and still be the recorded
+ * process, not a later one with the same pid.
+ */
 function runningChild(record: LockRecord | undefined): RunningChild | undefined {
   const child = record?.child;
   return child !== undefined && isAlive(child) && isOwn(child) ? child : undefined;
@@ -164,13 +178,13 @@ function isChild(value: unknown): value is RunningChild {
   return isIdentity(value) && typeof doing === 'string' && typeof disposable === 'boolean';
 }
 
-/** Process 1 is no run of ours, and its group, to kill(2), all processes. */
+/** Rejects pid 1 and lower: no run is process 1, and kill(2) with -1 signals all processes. */
 function isIdentity(value: Partial<ProcessIdentity>): value is ProcessIdentity {
   const { pid, started } = value;
   return Number.isSafeInteger(pid) && Number(pid) > 1 && typeof started === 'string' && started !== '';
 }
 
-/** One name for the file, however its folder was reached. */
+/** Returns one name for the file, regardless of the path to its directory. */
 async function canonicalPath(path: string): Promise<string> {
   return join(await realpath(dirname(path)), basename(path));
 }

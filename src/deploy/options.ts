@@ -4,49 +4,63 @@ import type { LoadManifestOptions } from '../bosh/manifest/load-manifest.ts';
 import type { Manifest } from '../bosh/manifest/manifest.ts';
 import type { ClusterIdentity } from './state/cluster-note.ts';
 
-/** What create-env and delete-env have in common: the bosh CLI's flags, and where this machine keeps things. */
+/**
+ * Options that create-env and delete-env have in common: the flags of the bosh CLI, and the paths on this
+ * machine.
+ */
 export interface EnvOptions extends Omit<LoadManifestOptions, 'path' | 'now' | 'environment'> {
   readonly manifestPath: string;
-  /** `--state`; default `<manifest>-state.json` beside the manifest. */
+  /** `--state`. The default is `<manifest>-state.json` beside the manifest. */
   readonly statePath?: string;
-  /** `--skip-drain`: only drain is skipped, pre-stop and post-stop run, as with the bosh CLI, whose help says otherwise. */
+  /**
+   * `--skip-drain` skips only drain; pre-stop and post-stop run. The bosh CLI does the same, although its
+   * help says otherwise.
+   */
   readonly skipDrain?: boolean;
-  /** Installed CPIs and downloads; absolute. */
+  /** Absolute path of the directory with installed CPIs and downloads. */
   readonly workspace: string;
-  /** How an operator runs a command in a VM, where the caller knows: errors name it. */
+  /** Returns the operator's command for running a program in a VM. Errors show it if the caller sets this. */
   readonly commandInVm?: ((vmCid: string, words: readonly string[]) => string) | undefined;
-  /** How long one CPI call may take, in milliseconds; default 30 minutes. */
+  /** Timeout of one CPI call, in milliseconds. The default is 30 minutes. */
   readonly cpiDeadline?: number;
-  /** How long a CPI call in flight may go on after an interrupt, in milliseconds; default 30 s. */
+  /** Milliseconds that a running CPI call may continue after an interrupt. The default is 30 s. */
   readonly interruptGrace?: number;
-  /** By way of which agents are reached; absent: directly. */
+  /** The proxy through which agents are reached. If absent, they are reached directly. */
   readonly proxy?: Socks5Proxy | undefined;
-  /** Aborted by Ctrl-C: the run ends at the next safe point with INTERRUPTED, and the next run goes on from there. */
+  /**
+   * Aborted by Ctrl-C. The run then ends at the next safe point with INTERRUPTED, and the next run continues
+   * from there.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface CreateEnvOptions extends EnvOptions {
-  /** `--recreate`: even when nothing has changed. */
+  /** `--recreate`: recreate the VM even if nothing has changed. */
   readonly recreate?: boolean;
   /**
-   * `--recreate-persistent-disks`: even when nothing has changed; the disk is made anew and its content moves
-   * to it.
+   * `--recreate-persistent-disks`: create a new disk and move the content to it, even if nothing has changed.
    */
   readonly recreatePersistentDisks?: boolean;
-  /** Throws what the caller does not take of a manifest; asked with bosh's own rules, before anything is changed. */
+  /**
+   * Throws if the caller does not support something in the manifest. Called together with bosh's own rules,
+   * before anything is changed.
+   */
   readonly checkManifest?: (manifest: Manifest) => void;
-  /** Where the CPI works, when the caller knows: noted beside the state file, and a state of another one is refused. */
+  /**
+   * The cluster that the CPI uses, if the caller knows it. It is recorded beside the state file, and a state
+   * of another cluster is rejected.
+   */
   readonly cluster?: ClusterIdentity;
 }
 
 export interface EnvPorts {
-  /** Progress, as bosh prints it. */
+  /** Writes progress as bosh prints it. */
   readonly write: (text: string) => void;
-  /** What went wrong although the run goes on. */
+  /** Reports a problem that does not end the run. */
   readonly warn: (message: string) => void;
   readonly clock: Clock;
   readonly uuid: () => string;
-  /** Inherited by the CPI and by packaging scripts. */
+  /** The environment that the CPI and packaging scripts inherit. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 

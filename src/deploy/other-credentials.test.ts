@@ -6,7 +6,7 @@ import { deleteEnv } from './delete-env.ts';
 import { killedRun } from './testing/killed-run.ts';
 import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
 
-/** The fake CPI takes what it knows; the rest is as our CPI has it. */
+/** The fake CPI reads only the properties that it knows. The others are those of our CPI. */
 const kubernetes = (token: string, server = 'https://a'): string =>
   `kubernetes: {server: '${server}', token: ${token}}`;
 
@@ -67,7 +67,7 @@ test('where nothing tells what was deployed, all of the manifest counts', async 
     await world.cloud.fail({ method: 'attach_disk', kind: 'kill-after' });
     await killedRun(world, { recreate: true });
     assert.equal((await state())['current_manifest_sha'], '');
-    // what a run that was killed between its last two writes leaves
+    // The state that a run leaves if it is killed between its last two writes.
     assert.ok(JSON.parse(await readFile(note, 'utf8')));
     await edit(world, 'four');
     assert.equal((await createEnv(options, ports)).changed, true);

@@ -7,7 +7,9 @@ import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
-/** A folder beside the workspace with what a deployer would remove, were it led there. */
+/**
+ * Creates a directory beside the workspace with files that a deployer would remove if its paths led there.
+ */
 async function withVictim(t: TestContext) {
   const environment = await testEnvironment(t);
   const victim = join(environment.directory, 'victim');

@@ -21,7 +21,10 @@ test('a VM that a killed run made to another manifest is replaced, not kept besi
   assert.notEqual(result.vmCid, left);
 });
 
-/** What the bosh CLI does after a kill of ours: it knows nothing of the pending file. Resolves with the two VMs. */
+/**
+ * Does what the bosh CLI does after a run of ours was killed: it does not know the pending file. Returns the
+ * two VMs.
+ */
 async function handedOver(
   environment: TestEnvironment,
   kill: () => Promise<void>,

@@ -6,15 +6,16 @@ export interface PollOptions {
   readonly signal: AbortSignal | undefined;
   /** Milliseconds. */
   readonly timeoutMs: number;
-  /** Longest pause between two tries, in milliseconds. */
+  /** Longest delay between two attempts, in milliseconds. */
   readonly maxDelayMs: number;
 }
 
 const firstPause = 20;
 
 /**
- * Tries until `attempt` resolves with something or the budget is spent; the pauses begin at 20 ms and double. At least
- * one try is made, and one more at the very end of the budget. Undefined means the budget is spent.
+ * Calls `attempt` until it returns a value or the timeout expires. The delays begin at 20 ms and double.
+ * Makes at least one attempt, and one more at the very end of the timeout. Returns undefined after the
+ * timeout.
  */
 export async function poll<T>(
   attempt: () => Promise<T | undefined>,

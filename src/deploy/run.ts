@@ -5,10 +5,10 @@ import type { EnvOptions } from './options.ts';
 import type { PendingFile } from './state/pending-file.ts';
 import type { StateFile } from './state/state-file.ts';
 
-/** What a step that only speaks to the agent works with. */
+/** The dependencies of a step that only talks to the agent. */
 export type AgentRun = Pick<Run, 'agent' | 'state' | 'clock' | 'signal' | 'commandInVm' | 'warn'>;
 
-/** What every step of one run works with. */
+/** The dependencies of every step of a run. */
 export interface Run {
   readonly cloud: CpiClient;
   readonly agent: AgentClient;
@@ -18,6 +18,6 @@ export interface Run {
   readonly uuid: () => string;
   readonly signal: AbortSignal | undefined;
   readonly commandInVm: EnvOptions['commandInVm'];
-  /** Says what went wrong although the run goes on. */
+  /** Reports a problem that does not end the run. */
   readonly warn: (message: string) => void;
 }

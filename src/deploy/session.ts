@@ -18,7 +18,7 @@ import type { Stage } from './stage/stage.ts';
 import { PendingFile } from './state/pending-file.ts';
 import { readState, StateFile, statePathFor } from './state/state-file.ts';
 
-/** What one run holds from its first line to its last. */
+/** The resources of one run, from its first line to its last. */
 export interface Session {
   readonly options: EnvOptions;
   readonly ports: EnvPorts;
@@ -30,8 +30,8 @@ export interface Session {
 }
 
 /**
- * Prints the header, takes the lock and opens the state, then runs `action`. With `existing`, a deployment without a state
- * file resolves with undefined and nothing is written.
+ * Prints the header, takes the lock, opens the state and runs `action`. With `existing`, returns undefined
+ * and writes nothing if the deployment has no state file.
  */
 export async function withSession<T>(
   options: EnvOptions,
@@ -44,7 +44,7 @@ export async function withSession<T>(
   const statePath = resolve(await statePathFor(manifestPath, options.statePath));
   write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
   await checkPaths(manifestPath, statePath);
-  // what is installed there runs as this user
+  // Programs that are installed there run as this user.
   const workspace = await ensurePrivateDirectory(resolve(options.workspace), { mayBeLink: true });
   const lock = await acquireLock(statePath, { clock, locks: join(workspace, 'locks') });
   try {
@@ -72,7 +72,8 @@ async function openFiles(
 ): Promise<Pick<Session, 'state' | 'pending' | 'directory'>> {
   const state = await StateFile.open(options.statePath, ports.uuid);
   const pending = await PendingFile.open(options.statePath);
-  // Another VM than the recorded one may have been made by the bosh CLI, which reads no pending file: ours may still be there.
+  // The bosh CLI, which does not read the pending file, may have created another VM than the pending one, so
+  // the pending VM may still exist.
   const { vm } = pending.pending;
   if (vm?.cid !== undefined && vm.cid === state.state.current_vm_cid) await pending.setVm(undefined);
   const recorded = new Set(state.state.disks.map(({ id }) => id));
@@ -82,7 +83,10 @@ async function openFiles(
   return { state, pending, directory };
 }
 
-/** bosh migrates its state file of before 2015; we do not, and must not take such a deployment for a new one. */
+/**
+ * Throws if there is a state file in bosh's format from before 2015. bosh migrates it; we do not, and must
+ * not treat its deployment as a new one.
+ */
 async function assertNoLegacyState(manifestPath: string, statePath: string): Promise<void> {
   const legacy = join(dirname(manifestPath), 'bosh-deployments.yml');
   if ((await readState(statePath)) !== undefined || !existsSync(legacy)) return;
@@ -99,7 +103,7 @@ async function checkPaths(manifestPath: string, statePath: string): Promise<void
     'STATE_INVALID',
     `There is no folder for the deployment state file '${statePath}'`,
   );
-  // before the lock, which would be made beside it
+  // Read the state before taking the lock, whose file would be created beside it.
   await readState(statePath);
 }
 

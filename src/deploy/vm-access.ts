@@ -8,36 +8,36 @@ import { isDifferentAgent, otherAgentError } from './instance/whose-agent.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import { readState } from './state/state-file.ts';
 
-/** Where the agent of a deployed VM is, and who may call it. */
+/** The address of a deployed VM's agent, and the credentials for it. */
 export interface AgentEndpoint {
-  /** Of the deployment. */
+  /** The deployment's name. */
   readonly name: string;
-  /** With user and password: a secret. */
+  /** URL with user and password, so it is a secret. */
   readonly mbus: string;
-  /** PEM. */
+  /** CA certificate in PEM. */
   readonly ca?: string | undefined;
 }
 
 export interface VmAccessOptions {
   readonly statePath: string;
-  /** Asked for once it is known that there is a VM. */
+  /** Called only after it is known that there is a VM. */
   readonly endpoint: () => Promise<AgentEndpoint>;
   readonly proxy: Socks5Proxy | undefined;
   readonly signal: AbortSignal;
 }
 
-/** A deployed VM, as far as its agent is asked for something that changes no deployment. */
+/** Access to a deployed VM's agent for requests that do not change the deployment. */
 export interface VmAccess {
-  /** Of the deployment. */
+  /** The deployment's name. */
   readonly name: string;
   readonly vmCid: string;
-  /** A client whose waits end with the signal. */
+  /** Returns a client whose waits end when the signal is aborted. */
   client(signal: AbortSignal): AgentClient;
 }
 
 /**
- * Finds the agent of the VM that a state file records: no lock is taken and nothing is printed. STATE_INVALID
- * where no VM is recorded, and OTHER_AGENT where another VM's agent answers.
+ * Finds the agent of the VM that a state file records. Takes no lock and prints nothing. Rejects with
+ * STATE_INVALID if no VM is recorded, and with OTHER_AGENT if another VM's agent responds.
  */
 export async function openVm(
   { statePath, endpoint, proxy, signal }: VmAccessOptions,
@@ -59,7 +59,7 @@ export async function openVm(
   return { name, vmCid, client };
 }
 
-/** What a manifest says; for errors see loadManifest. */
+/** Reads the agent's endpoint from a manifest. For errors see loadManifest. */
 export async function manifestEndpoint(
   options: Pick<EnvOptions, 'manifestPath'> & Omit<Parameters<typeof loadManifest>[0], 'path'>,
 ): Promise<AgentEndpoint> {

@@ -13,10 +13,10 @@ import { validateManifest } from './validate/validate-deployment.ts';
 export type AgentAction = (run: AgentRun, stage: Stage, manifest: Manifest) => Promise<void>;
 
 /**
- * Does `action` with the agent of the deployed VM; no CPI is installed or called (bosh-cli
- * cmd/deployment_state_manager.go). Without a state file nothing is done. Unlike the bosh CLI, which then
- * reports success, refuses with STATE_INVALID where no VM is recorded, with AGENT_UNREACHABLE where its agent
- * does not answer, and with OTHER_AGENT where another VM's does.
+ * Runs `action` with the agent of the deployed VM. Installs and calls no CPI (bosh-cli
+ * cmd/deployment_state_manager.go). Does nothing if there is no state file. Rejects with STATE_INVALID if no
+ * VM is recorded, with AGENT_UNREACHABLE if its agent does not respond, and with OTHER_AGENT if another VM's
+ * agent responds; the bosh CLI reports success in these cases.
  */
 export async function withAgent(
   options: EnvOptions,

@@ -16,9 +16,9 @@ export interface InstalledCpi {
 }
 
 /**
- * Installs the CPI for the time of `action` and removes what of it holds credentials afterwards, whatever happened. The renderer
- * that `action` gets is another one than the CPI's: templates can search the memory of their ruby, and only those of the CPI may
- * know cloud_provider.properties.
+ * Installs the CPI while `action` runs. Afterwards removes those parts that contain credentials, even after
+ * an error. `action` gets another renderer than the CPI's templates: templates can read the memory of their
+ * Ruby process, and only the CPI's templates may see cloud_provider.properties.
  */
 export async function withCpi<T>(
   session: Session,
@@ -35,7 +35,7 @@ export async function withCpi<T>(
     const installation = { directory, environment, signal, children, renderer: cpiRenderer, uuid };
     const executable = await installCpi(installation, stage, { ...valid, manifest: valid.manifest });
     await cpiRenderer.close();
-    // one that did not come up is not tried again
+    // A Ruby that failed to start is not tried again.
     const workingRuby = cpiRenderer.engine === 'ruby' ? rubyPath : undefined;
     renderer = createTemplateRenderer({ rubyPath: workingRuby, warn, signal });
     const { mbus, ca } = valid.manifest.cloudProvider;

@@ -20,7 +20,7 @@ import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { deniedBy, parametersOf, refusalOf, withDisksNamespace } from './support/disks-namespace.ts';
 
-/** The API server's own rule comes first: no pod is made with one. */
+/** The API server's own rule applies first: no pod can be created with one. */
 const refusedBefore = new Set(['a container for debugging']);
 
 describeCluster('the policies of manifests/admission, by the CEL of a real API server', (world) => {
@@ -111,7 +111,7 @@ interface Developer {
   kubectl(command: readonly string[]): Promise<Ran>;
 }
 
-/** A service account with the role edit in that namespace. */
+/** Creates a service account with the role edit in that namespace. */
 async function openDeveloper({ api, cluster }: ClusterWorld, namespace: string): Promise<Developer> {
   const [metadata, subject] = [
     { name: 'developer', namespace },
@@ -130,7 +130,7 @@ async function openDeveloper({ api, cluster }: ClusterWorld, namespace: string):
   };
 }
 
-/** Why the API server refused. */
+/** Returns why the API server rejected the request. */
 async function messageOf(request: () => Promise<unknown>): Promise<string> {
   try {
     await request();

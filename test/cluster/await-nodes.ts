@@ -6,7 +6,7 @@ import type { NodePlan } from './network.ts';
 
 const deadlineMs = 120_000;
 
-/** Waits until each node is Ready without a taint, and pods may be made in the default namespace. */
+/** Waits until each node is Ready without a taint and pods can be created in the default namespace. */
 export async function awaitNodes(api: KubernetesApi, plans: readonly NodePlan[]): Promise<void> {
   for (const { name } of plans) {
     await waitFor<Node, true>({

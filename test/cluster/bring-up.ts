@@ -12,7 +12,10 @@ import { fetchSnapshotDefinitions } from './volumes/snapshot-definitions.ts';
 
 const settle = fileURLToPath(new URL('settle.ts', import.meta.url));
 
-/** Builds what is not built, starts what does not run and waits until both nodes are Ready. New nodes begin with the images of `store`. */
+/**
+ * Builds missing programs, starts missing processes and waits until both nodes are Ready. New nodes start
+ * with the images of `store`.
+ */
 export async function bringUp(layout: Layout, store?: string): Promise<RealCluster> {
   assertClusterPossible();
   const stage = printingStages(console.error);

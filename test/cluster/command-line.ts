@@ -10,16 +10,16 @@ export type Command =
       readonly action: 'test';
       readonly name: string;
       readonly files: readonly string[];
-      /** Each cluster goes down when its last test has ended. */
+      /** Stop each cluster when its last test has ended. */
       readonly isDownAfter: boolean;
     };
 
 const usage = `npm run test:cluster -- [--name NAME] [--up | --down | --enter COMMAND... | PROGRAM/main.ts ARGUMENT... | [--down] TEST FILE...]
 npm run test:cluster -- --build PROGRAM,...`;
 
-/** Throws a sentence for what cannot be meant. */
+/** Throws an error of one sentence for invalid arguments. */
 export function parseCommand(words: readonly string[]): Command {
-  // what follows either word is not ours to read
+  // The arguments after either of these belong to another program.
   const at = words.findIndex((word) => word === '--enter' || word.endsWith('main.ts'));
   const own = at < 0 ? words : words.slice(0, at);
   const command = words[at] === '--enter' ? words.slice(at + 1) : undefined;

@@ -25,7 +25,7 @@ const clis = [
 
 const info = 'curl -sS --fail --cacert ca.pem "$BOSH_ENVIRONMENT/info"';
 
-/** What an operator edits for a small machine: init keeps it. */
+/** An operator's changes for a small machine. init must keep them. */
 const edits = `
 - type: replace
   path: /resource_pools/name=vms/cloud_properties/cpu
@@ -54,7 +54,7 @@ describe("director init and the stand-in of a director's releases", () => {
         const operator = await openOperator(t, program);
         await operator.init('--way', 'tunnel');
         const script = await operator.script();
-        // what is behind needs a director that deploys
+        // The later steps need a director that deploys.
         const lines = commandsOf(script.slice(0, script.indexOf('# 4.')));
         const commands = program === undefined ? lines.filter((line) => line !== 'bosh env') : lines;
         const createEnv = commands.find((line) => line.includes(' create-env ')) ?? '';
@@ -103,13 +103,16 @@ const commandsOf = (script: string): string[] =>
   script.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
 interface Operator {
-  /** `director init` twice: what was edited in between is kept. */
+  /** Runs `director init` twice. Changes in between are kept. */
   readonly init: (...words: string[]) => Promise<void>;
   readonly script: () => Promise<string>;
   readonly run: (commands: readonly string[]) => Promise<string[]>;
 }
 
-/** A user with a home of their own, whose folder of the director has bosh-deployment's stand-in already. */
+/**
+ * Creates a user with its own home directory, whose director directory already contains bosh-deployment's
+ * stand-in.
+ */
 async function openOperator(t: TestContext, program: string | undefined): Promise<Operator> {
   const cluster = testCluster();
   const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-director-'));
@@ -146,8 +149,8 @@ async function openOperator(t: TestContext, program: string | undefined): Promis
 }
 
 /**
- * The same image as one of Ubuntu noble, for which releases are compiled: the stand-in has no source releases
- * of upstream's.
+ * Repacks the image as one of Ubuntu noble, for which releases are compiled. The stand-in has no source
+ * releases of upstream.
  */
 async function stemcellOfNoble(home: string, archivePath: string): Promise<string> {
   const directory = join(home, 'opened');
@@ -164,7 +167,7 @@ async function stemcellOfNoble(home: string, archivePath: string): Promise<strin
   return path;
 }
 
-/** Of VMs, disks and their Services, and of Secrets that own them. */
+/** Asserts that no VMs, disks and Services, and no Secrets that own them, are left. */
 async function assertNothingLeft(): Promise<void> {
   const api = await openApi(await clusterAccess());
   try {

@@ -18,7 +18,7 @@ import { outlivesSnapshot } from './support/outlives-snapshot.ts';
 import { outlivesUpdate } from './support/outlives-update.ts';
 import { withoutNodes } from './test-cluster.ts';
 
-/** The code decides what a director does next, so another one is as wrong as none. */
+/** The code decides what a director does next, so a wrong code is as bad as none. */
 const refused =
   (code: 'NOT_SUPPORTED' | 'NOT_IMPLEMENTED', why: RegExp) =>
   (error: unknown): true => {
@@ -109,7 +109,10 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
   );
 });
 
-/** Class and size are as before, no copy is there, and the content can be read; leaves the disk detached. */
+/**
+ * Asserts that class and size are unchanged, that there is no copy, and that the content can be read. Leaves
+ * the disk detached.
+ */
 async function assertUntouched(
   world: ClusterWorld,
   vm: string,

@@ -5,11 +5,11 @@ import { drain } from './support/drain.ts';
 import { endsWhole } from './support/ends-whole.ts';
 import { withoutNodes } from './test-cluster.ts';
 
-/** The pod's own grace (30 s), a few seconds, and what a busy node takes for them. */
+/** The pod's grace period (30 s), a few seconds, and the time that a busy node needs for them. */
 const withinSeconds = 50;
 
 describeCluster('a node that is drained while jobs write to the disks of its VM', (world) => {
-  // a foreign node has other people's pods on it
+  // A foreign node also runs pods of other users.
   test('kubectl drain: the attachments are evicted with the VM, and it ends', withoutNodes, () =>
     endsWhole(world(), {
       ...{ classes: ['loop', 'loop-wait'], withinSeconds },

@@ -4,8 +4,8 @@ import { delimiter } from 'node:path';
 import type { RealCluster } from './real-cluster.ts';
 
 /**
- * Runs a command with this process's terminal where the cluster's API server and pods can be reached, KUBECONFIG set and
- * the cluster's kubectl first on PATH. Resolves with its exit code.
+ * Runs a command with this process's terminal in a network that reaches the cluster's API server and pods,
+ * with KUBECONFIG set and the cluster's kubectl first in PATH. Returns its exit code.
  */
 export async function enter(
   cluster: RealCluster,

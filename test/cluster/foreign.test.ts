@@ -22,9 +22,9 @@ describeCluster("this cluster as if it were somebody else's", (world) => {
         BOSH_KUBERNETES_TEST_CLUSTER: _own,
         BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig,
         NODE_TEST_CONTEXT: _inside,
-        // which CI would run again for a failure that is this file's
+        // Otherwise CI would run those files again for a failure of this file.
         FAILED_TEST_FILES: _ofCi,
-        // which the same tests use at the same time
+        // The same tests use these addresses at the same time.
         CONFORMANCE_ADDRESSES: _used,
         ...environment
       } = process.env;

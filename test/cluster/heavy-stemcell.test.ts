@@ -26,7 +26,7 @@ import { describeCluster } from './support/describe-cluster.ts';
 import { forgetRegistry, nameRegistry, pulledFrom } from './support/node-registry.ts';
 import { withoutNodes } from './test-cluster.ts';
 
-/** What nodes call the registry, which the CPI knows by its address. */
+/** The name of the registry on nodes. The CPI uses its address. */
 const pullHost = 'registry.bosh-kubernetes.test:5000';
 const repository = 'bosh/stemcells';
 
@@ -65,7 +65,7 @@ describeCluster('a heavy stemcell', (world) => {
       const manifest = join(await scratch(t), 'pre-pull.yml');
       await writeFile(manifest, await prePull(world().namespace, stemcell, pullSecret));
       await world().kubectl('apply', '--filename', manifest);
-      // the second pulls and unpacks a whole system first
+      // The second VM first pulls and unpacks a whole system.
       await until(
         'a pod of the DaemonSet to run on both nodes',
         async () => {
@@ -95,7 +95,7 @@ const sectionOf = ({ origin, ca, credentials }: DockerRegistry): Record<string, 
   ...credentials,
 });
 
-/** What kubelets log in with. */
+/** Creates the Secret with the kubelets' login. */
 async function newPullSecret(
   { api, namespace }: ClusterWorld,
   { credentials }: DockerRegistry,
@@ -112,7 +112,7 @@ async function newPullSecret(
 const basic = ({ username, password }: DockerRegistry['credentials']): string =>
   Buffer.from(`${username}:${password}`).toString('base64');
 
-/** As the bosh CLI and a director unpack it: image and stemcell.MF in one folder. */
+/** Unpacks the archive like the bosh CLI and a director: image and stemcell.MF in one directory. */
 async function unpacked(t: TestContext, archive: string): Promise<readonly [string, object]> {
   const directory = await scratch(t);
   await runWell(['tar', '--extract', '--file', archive, '--directory', directory]);

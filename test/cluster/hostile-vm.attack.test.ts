@@ -10,7 +10,10 @@ import * as hostile from '../support/hostile-vm.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutStemcell } from './support/open-cluster.ts';
 
-/** Root of a VM, and a user of its jobs, against the attachment of its disk; on the embedded node: src/cpi/hostile-vm.attack.test.ts. */
+/**
+ * Root of a VM, and a user of its jobs, attack the attachment pod of the VM's disk. For the embedded node:
+ * src/cpi/hostile-vm.attack.test.ts.
+ */
 describeCluster('a hostile VM', (world) => {
   const run = (vm: string, script: string, ...args: string[]): Promise<string> =>
     world().inVm(vm, `set -- ${args.join(' ')}\n${script}`);

@@ -89,14 +89,14 @@ describeCluster('hot attach and detach', (world) => {
   );
 });
 
-/** The holder is asked to end with its sandbox, and goes only when the job has let go of the disk. */
+/** The mount container receives SIGTERM with its sandbox, and exits only when the job has closed the disk. */
 async function loseSandbox(world: ClusterWorld, subject: DiskSubject): Promise<void> {
   await killSandbox(world, subject);
   await assertWritesOn(world, subject.vm, storeOf(0));
   assert.equal(await world.inVm(subject.vm, 'cat /var/vcap/store/canary'), `${subject.disks[0]}\n`);
 }
 
-/** Once the holder has mounted, which it may not have when it runs. */
+/** Waits until the mount container has mounted the disk, which may be later than its start. */
 async function assertMountedOnce(
   world: ClusterWorld,
   { vm, disks: [disk = ''] }: DiskSubject,

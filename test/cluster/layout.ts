@@ -1,20 +1,26 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** Where a test cluster keeps what it has. */
+/** The paths of a test cluster. */
 export interface Layout {
   readonly name: string;
   readonly directory: string;
   readonly pki: string;
-  /** An administrator's. */
+  /** The administrator's kubeconfig. */
   readonly kubeconfig: string;
-  /** Of what host-local gave out: one folder for all nodes, so that an address is given once in the cluster. */
+  /**
+   * host-local's allocations: one directory for all nodes, so that each address is assigned once in the
+   * cluster.
+   */
   readonly podAddresses: string;
-  /** The CNI plugin, where this machine can build it. */
+  /** The CNI plugin, if this machine can build it. */
   readonly staticIp: string;
 }
 
-/** The clusters that suites of one name run on: of the second and third they trouble the nodes. */
+/**
+ * Returns the names of the clusters that suites of one name run on. Suites on the second and third disturb
+ * nodes.
+ */
 export const clusterNames = (name: string): readonly string[] => [name, `${name}-2`, `${name}-3`];
 
 export function layoutOf(name: string, environment: NodeJS.ProcessEnv = process.env): Layout {

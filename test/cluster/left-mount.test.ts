@@ -29,7 +29,7 @@ describeCluster('an attachment deleted while its holder waits for its restart', 
   });
 });
 
-/** Neither given to another VM of the node nor deleted. */
+/** Asserts that the disk is neither attached to another VM of the node nor deleted. */
 async function isKept(world: ClusterWorld, { vm, disks: [disk = ''] }: DiskSubject): Promise<void> {
   const node = await world.nodeNameOf(vm);
   const neighbour = await world.newVm({ node });

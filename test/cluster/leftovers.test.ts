@@ -11,7 +11,10 @@ import { stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
 import { addedSince, tracesOf, type Traces } from './support/traces.ts';
 import { testCluster, withoutNodes } from './test-cluster.ts';
 
-/** The kubelet looks once a minute for containers and logs of pods that are gone: the tests wait for it together. */
+/**
+ * The kubelet searches once a minute for containers and logs of deleted pods, so the tests wait for this
+ * together.
+ */
 const collectionMs = 300_000;
 
 describeCluster(
@@ -72,7 +75,7 @@ async function untilNothingAdded(before: Traces, traces: () => Promise<Traces>):
         return left.length === 0;
       },
       collectionMs,
-      // what the kubelet collects once a minute need not be looked for all the time: each look is a dozen processes
+      // Poll rarely, because the kubelet collects this once a minute and each poll starts a dozen processes.
       3000,
     );
   } catch (error) {

@@ -20,9 +20,9 @@ import {
 } from './support/weakened-cloud.ts';
 import { withoutNodes } from './test-cluster.ts';
 
-/** As loss.long.test.ts, for what runs with our agent, or on a node that is lost. */
+/** Like loss.long.test.ts, for scenarios with our agent or with a lost node. */
 describeCluster('what the data-survival tests of agents and lost nodes would find, by hand', (world) => {
-  // harmed as they are, they would be in the way of a power cut
+  // The damaged VMs would be in the way of a power loss.
   afterEach(() => deleteVms(world()));
 
   test(
@@ -72,7 +72,7 @@ describeCluster('what the data-survival tests of agents and lost nodes would fin
     async () => {
       const [, node] = world().cluster.nodes;
       assert.ok(node !== undefined, 'the cluster has one node');
-      // what delete_vm cannot know, an operator has to: the job goes on when the disk is another VM's
+      // delete_vm cannot know this, so the operator must: the job continues when another VM has the disk.
       await assert.rejects(outlivesLostNode(world(), { node, deleted: () => node.thaw() }), isHarm);
     },
   );

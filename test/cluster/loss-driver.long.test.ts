@@ -12,15 +12,15 @@ import { outlivesSnapshot } from './support/outlives-snapshot.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /**
- * As loss.long.test.ts, for what no guard of ours keeps whole, but the kubelet's order or the driver's own
- * work: here the driver makes a volume empty whenever it comes to a node (its class `loop-forgetful`), and
- * each test has to tell that the data is lost.
+ * Like loss.long.test.ts, for scenarios in which not a guard of ours but the kubelet's order or the driver's
+ * work protects the data. Here the driver empties a volume whenever a node stages it (its class
+ * `loop-forgetful`), and each test must report the loss.
  */
 describeCluster('what the data-survival tests would find of a driver that loses data, by hand', (world) => {
   const forgetful = 'loop-forgetful';
   afterEach(() => deleteVms(world()));
 
-  // the first, for it counts the disks that are there
+  // This is the first test because it counts the existing disks.
   test('create-env: the disk when a new VM comes', { ...withoutNodes, timeout: 900_000 }, () => {
     const hello = { number: 13, profile: 'privileged', attach: 'hot', deployer: ownDeployer } as const;
     return assert.rejects(outlivesDeploys(world(), { ...hello, diskClass: forgetful }), isHarm);

@@ -32,16 +32,16 @@ import {
 import { withoutNodes } from './test-cluster.ts';
 
 /**
- * More of loss.test.ts, by hand: what the suites beside it run (`support/outlives-*.ts`, `endsWhole`) is run
- * here and in loss-agent.long.test.ts against a CPI without one of its guards, and has to report the loss. Of
- * the attachment deleted by force alone no harm comes: kubelet 1.36 keeps a device that is still mounted
- * somewhere (attachment-gone.test.ts); of what detach_disk does after that, it does. What is in the hands of
- * the kubelet or the driver alone is in loss-driver.long.test.ts: recreate, resize, snapshots, attributes,
- * create-env. Two more look at data: profiles and stock-stemcell ask as those do, `canary` and the job's
- * answer. In lost-volumes there is no CPI; its second test is the counterpart of its first.
+ * Mutation tests like loss.test.ts, run by hand: here and in loss-agent.long.test.ts the scenarios of the
+ * other suites (`support/outlives-*.ts`, `endsWhole`) run against a CPI without one of its guards, and must
+ * report the loss. The forced deletion of an attachment pod alone does no harm, because kubelet 1.36 keeps a
+ * device that is still mounted somewhere (attachment-gone.test.ts); detach_disk after it does. Scenarios that
+ * only the kubelet or the driver can break are in loss-driver.long.test.ts: recreate, resize, snapshots,
+ * attributes, create-env. Two more suites check data: profiles and stock-stemcell use the same checks,
+ * `canary` and the job's response. lost-volumes has no CPI; its second test is the counterpart of its first.
  */
 describeCluster('what each data-survival test would find, by hand', (world) => {
-  // harmed as they are, they would be in the way of a power cut
+  // The damaged VMs would be in the way of a power loss.
   afterEach(async () => {
     await deleteVms(world());
     const standing = world().podReference(bystander);
@@ -91,7 +91,7 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
         end: (pod) => deleteAttachmentByForce(world(), pod),
         after: async ({ vm, disks: [disk] }) => void (await detachDisk(weak.cloud, [vm, disk])),
       };
-      // its own holder checks: one that does not would let go as it ends
+      // The pod's own mount container has the busy check. Without it, it would unmount as it ends.
       await assert.rejects(outlivesAttachmentEnd(world(), ends), isHarm);
       weak.assertUsed();
     },
@@ -128,7 +128,7 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
     async () => {
       const weak = weakenedCloud(world().cloud, [noBusyCheck]);
       const inUse: DetachInUse = {
-        // a holder that checks nothing would let go as it ends, and leave nothing
+        // A mount container without the busy check would unmount as it ends and leave no mount.
         attach: (_, vm, disk) => attachDisk(world().cloud, [vm, disk]),
         before: (subject) => leaveMount(world(), subject),
       };
@@ -142,8 +142,8 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
       `the busy check off, ${program} restarted in the middle of the attach and of the detach: the disk is taken from under a job`,
       withoutNodes,
       async () => {
-        // longer than the holder is out of reach: a detach that ends before it could ask refuses, and harms
-        // nothing
+        // The deadline must be longer than the time in which the mount container is unreachable. A detach
+        // that ends before it could check is rejected and does no harm.
         const patient = world().cloudWith({}, { deadlines: { release: 60 } });
         const weak = weakenedCloud(patient, [noBusyCheck]);
         await assert.rejects(outlivesRestart(world(), program, { cloud: weak.cloud }), isHarm);
@@ -159,7 +159,7 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
       remove: (vm) => world().kubectl('delete', 'pod', vm, '--force', '--grace-period=0'),
     },
     'that is evicted': { remove: (vm) => evict(world(), vm) },
-    // the attachment is told to end, too
+    // The attachment pod is also deleted.
     'whose node is drained': { remove: (vm) => drain(world(), vm), holder: lateHolder },
   };
   for (const [what, { remove, holder = deafHolder }] of Object.entries(endings)) {
@@ -167,12 +167,13 @@ describeCluster('what each data-survival test would find, by hand', (world) => {
       `a hub on the node's disk: a VM pod ${what} takes the data of its disk with it`,
       withoutNodes,
       async () => {
-        // whoever lets go first wins: the holder must not, as when jobs or the node are slow
+        // This is a race between the kubelet and the mount container. The mount container must lose, as if
+        // jobs or the node were slow.
         const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, holder]);
         const end = async (vm: string): Promise<void> => {
-          // before delete_vm, which has the attachment let go
+          // This must come before delete_vm, which lets the attachment pod unmount.
           await emptiesHub(world(), vm, remove);
-          // a pod that was not deleted by force stays until then
+          // A pod that was not force-deleted stays until then.
           await deleteVm(world().cloud, [vm]);
         };
         const ends = { classes: ['loop'] as const, withinSeconds: 600, end };

@@ -26,12 +26,12 @@ import {
 import { withoutNodes } from './test-cluster.ts';
 
 /**
- * The suites beside this one find lost data where there is some: what they run is run here against a CPI
- * without one of its guards, and has to report the loss. One of each kind of guard; each suite's own is in
+ * Mutation tests: here scenarios of the other suites run against a CPI without one of its guards, and must
+ * report lost data. There is one test for each kind of guard. The tests for each suite are in
  * `loss*.long.test.ts`.
  */
 describeCluster('what the data-survival tests would find', (world) => {
-  // harmed as they are, they would be in the way of a power cut
+  // The damaged VMs would be in the way of a power loss.
   afterEach(() => deleteVms(world()));
 
   test(
@@ -48,10 +48,11 @@ describeCluster('what the data-survival tests would find', (world) => {
     "a hub on the node's disk: a VM pod deleted by kubectl takes the data of its disk with it",
     withoutNodes,
     async () => {
-      // whoever lets go first wins: the holder must not, as when jobs or the node are slow
+      // This is a race between the kubelet and the mount container. The mount container must lose, as if jobs
+      // or the node were slow.
       const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, deafHolder]);
       const end = async (vm: string): Promise<void> => {
-        // before delete_vm, which has the attachment let go
+        // This must come before delete_vm, which lets the attachment pod unmount.
         await emptiesHub(world(), vm, (pod) => world().kubectl('delete', 'pod', pod, '--wait=false'));
         await deleteVm(world().cloud, [vm]);
       };

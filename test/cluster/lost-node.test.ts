@@ -37,7 +37,7 @@ describeCluster('a node whose processes are frozen', (world) => {
           assert.equal(await hasVm(hasty(world()), [light]), false);
           await remedyOf(world(), { vm: pinned, stake: ip, node: node.name });
         },
-        // the power is cut for good before an operator may do as told
+        // The power is cut for good before an operator follows the advice.
         beforeRemedy: () => node.stop(),
         deleted: async () => {
           await deleteVm(hasty(world()), [pinned]);

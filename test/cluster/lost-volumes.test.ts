@@ -9,7 +9,7 @@ import { nodePlans } from './network.ts';
 import { testCluster, withoutNodes } from './test-cluster.ts';
 import { VolumeWorld } from './volumes/volume-world.ts';
 
-/** Writes a line about four times a second, each on the disk before the next. */
+/** Writes about four lines per second and syncs each before the next. */
 const writer =
   'i=0; while :; do i=$((i+1)); echo $i >>/disk/log; sync -d /disk/log; usleep 250000; done & wait';
 
@@ -59,7 +59,7 @@ describe('volumes of nodes that are lost', withoutNodes, () => {
       await world.pods.until<Node, true>(nodes, 'node-1', (node) => (isReady(node) ? undefined : true));
       const { spec } = await api.get<Node>(lost);
       await api.patch(lost, { spec: { taints: [...(spec?.taints ?? []), outOfService] } });
-      // the pod is deleted and the volume detached, although nobody on the node could agree
+      // The pod is deleted and the volume detached, although no process on the node could agree.
       await world.pods.until<Pod, true>(pods, 'writer', (pod) => (pod === undefined ? true : undefined));
       await world.pod('other', 'taken', 'node-2');
       await world.pods.ready('other');
@@ -74,7 +74,7 @@ describe('volumes of nodes that are lost', withoutNodes, () => {
       });
     }
     await awaitNodes(api, nodePlans);
-    // what it wrote to the disk that it had no more is nowhere, and does not come between
+    // The data that it wrote to the detached disk is lost and does not appear between other lines.
     const volume = (await world.claimNow('taken')).spec.volumeName ?? '';
     await until(
       'node-1 to unmount the volume',
@@ -88,7 +88,7 @@ describe('volumes of nodes that are lost', withoutNodes, () => {
   });
 });
 
-/** Lines that the writer has written. */
+/** Returns the number of lines that the writer has written. */
 async function count(world: VolumeWorld, pod: string): Promise<number> {
   return await until(`lines in ${pod}`, async () => {
     const lines = Number((await world.pods.run(pod, 'wc -l </disk/log')).trim());

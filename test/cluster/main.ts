@@ -1,4 +1,5 @@
-// npm run test:cluster: a Kubernetes of plain processes, built from its modules, and the suites that need one.
+// npm run test:cluster: a Kubernetes cluster of plain processes, built from its Go modules, and the suites
+// that need one.
 import { parseCommand } from './command-line.ts';
 import { bringUp } from './bring-up.ts';
 import { enter } from './enter.ts';

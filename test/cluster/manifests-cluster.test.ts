@@ -49,7 +49,8 @@ describeCluster('manifests/cluster', (world) => {
 const linesOf = (text: string): string[] => text.trimEnd().split('\n').toSorted();
 
 /**
- * A copy of the manifests with names and a folder of this test's, since other suites apply them as they are.
+ * Writes a copy of the manifests with other names and another directory, because other suites apply them
+ * unchanged.
  */
 async function manifestsNamed(own: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-manifests-'));
@@ -57,7 +58,7 @@ async function manifestsNamed(own: string): Promise<string> {
   for (const name of await readdir(folder, { recursive: true })) {
     if (!name.endsWith('.yaml')) continue;
     const path = join(folder, name);
-    // not bosh.cloudfoundry.org/…, the prefix of labels
+    // Do not replace bosh.cloudfoundry.org/…, the prefix of labels.
     const text = await readFile(path, 'utf8');
     const owned = text.replaceAll('/data/bosh-static', join(folder, 'volumes'));
     await writeFile(path, owned.replaceAll(/\bbosh(?![.\w]|-kubernetes)/gu, own));

@@ -17,7 +17,7 @@ const manual = (ip: string): unknown => ({
   default: { type: 'manual', ip, netmask: '255.255.255.0', cloud_properties: {} },
 });
 
-/** What a pod finds in KUBERNETES_SERVICE_HOST. */
+/** The address that a pod has in KUBERNETES_SERVICE_HOST. */
 const apiServer = { resource: services, namespace: 'default', name: 'kubernetes' };
 
 describeCluster('manual networks by static-ip', (world) => {
@@ -30,7 +30,7 @@ describeCluster('manual networks by static-ip', (world) => {
       const node = await world().otherNode(first.cid);
       assert.equal((await world().pod(first.cid)).status?.podIP, address);
       await deleteVm(world().cloud, [first.cid]);
-      // its agent answers there before this resolves
+      // The VM's agent responds before this resolves.
       const second = await newAgentVm(world(), address, { node });
       assert.equal((await world().pod(second.cid)).status?.podIP, address);
       const stranger = await world().newVm();
@@ -44,10 +44,10 @@ describeCluster('manual networks by static-ip', (world) => {
     const networks = { default: { type: 'dynamic', dns: ['192.0.2.53'], cloud_properties: {} } };
     const vm = await world().newVm({ networks });
     assert.match(await world().inVm(vm, 'cat /etc/resolv.conf'), /^nameserver 192\.0\.2\.53$/mu);
-    // what knows the names of the cluster is not asked now
+    // The cluster's DNS is not used in this VM.
     const { spec } = await world().api.get<Service>(apiServer);
     const place = `${spec?.clusterIP}\n${spec?.ports?.[0]?.port}\n`;
-    // the last that the entry writes of these, and create_vm does not wait for it
+    // The last file that the entrypoint writes of these. create_vm does not wait for it.
     const written = 'grep . /etc/bosh-kubernetes/api-server';
     assert.equal(await world().untilInVm(vm, written), place);
     for (const file of ['/etc/hosts', '/etc/resolv.conf']) {
@@ -83,7 +83,7 @@ describeCluster('manual networks by static-ip', (world) => {
         'the stranger to have it',
         async () => (await world().pod('stranger')).status?.podIP === ip,
       );
-      // the CPI does not know that pod: the node's network refuses
+      // The CPI does not know that pod. The node's network rejects the address.
       await isRefused(world(), { ip, node, code: 'VM_CREATION_FAILED_RETRY' });
       await world().api.delete(world().podReference('stranger'));
     },
@@ -110,7 +110,7 @@ async function isRefused(world: ClusterWorld, { ip, node, code }: Refusal): Prom
     assert.equal(await world.isThere({ resource, namespace: world.namespace, name }), false);
 }
 
-/** Somebody else's pod, which asks for the address as a VM does. */
+/** Another user's pod, which requests the address like a VM does. */
 const stranger = (
   { cluster, namespace }: ClusterWorld,
   annotations: Record<string, string>,

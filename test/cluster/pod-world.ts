@@ -16,7 +16,7 @@ import { clusterAccess } from './test-cluster.ts';
 
 const deadlineMs = 180_000;
 
-/** A namespace of a test's own in the cluster under test, and pods of BusyBox in it. */
+/** A namespace for a test in the cluster under test, and BusyBox pods in it. */
 export class PodWorld {
   readonly access: Access;
   readonly api: RestApi;
@@ -38,7 +38,7 @@ export class PodWorld {
     return world;
   }
 
-  /** Deletes the namespace and waits until all that was in it is gone. */
+  /** Deletes the namespace and waits until all its objects are deleted. */
   async close(): Promise<void> {
     await this.api.delete({ resource: namespaces, name: this.namespace });
     await waitFor({
@@ -52,7 +52,7 @@ export class PodWorld {
     this.api.close();
   }
 
-  /** Creates a pod that runs `script`, with more of a pod's spec and of its container where given. */
+  /** Creates a pod that runs `script`, with additional fields for the pod's spec and its container. */
   async pod(
     name: string,
     { script = 'sleep 86400 & wait', spec = {}, container = {}, annotations = {} }: PodParts = {},
@@ -77,7 +77,7 @@ export class PodWorld {
     });
   }
 
-  /** The pod once its containers are ready. */
+  /** Waits until the pod's containers are ready and returns the pod. */
   ready(name: string): Promise<Pod> {
     return this.until<Pod, Pod>(pods, name, (pod) => {
       const ready = pod?.status?.conditions?.find(({ type }) => type === 'Ready');
@@ -85,7 +85,7 @@ export class PodWorld {
     });
   }
 
-  /** Deletes an object and waits until it is gone. */
+  /** Deletes an object and waits until it is deleted. */
   async remove(resource: Resource, name: string): Promise<void> {
     const reference = { resource, namespace: this.namespace, name };
     try {
@@ -96,7 +96,7 @@ export class PodWorld {
     await this.until(resource, name, (found) => (found === undefined ? true : undefined));
   }
 
-  /** Waits for a condition of one object of the namespace. */
+  /** Waits for a condition of one object in the namespace. */
   until<T extends KubernetesObject, R>(
     resource: Resource,
     name: string,
@@ -112,18 +112,18 @@ export class PodWorld {
     });
   }
 
-  /** Events about one object of the namespace. */
+  /** Returns the events about one object in the namespace. */
   events(name: string): Promise<ObjectList<PodEvent>> {
     const fieldSelector = `involvedObject.name=${name}`;
     return this.api.list<PodEvent>(events, { namespace: this.namespace, fieldSelector });
   }
 
-  /** Polls until `attempt` gives something. */
+  /** Polls until `attempt` returns a value. */
   eventually<T>(attempt: () => Promise<T | undefined>): Promise<T> {
     return until('a condition', attempt, deadlineMs);
   }
 
-  /** Output of a shell command in a pod that has to succeed. */
+  /** Returns the output of a shell command in a pod. Rejects if the command fails. */
   async run(pod: string, script: string): Promise<string> {
     const command = ['/bin/sh', '-c', script];
     const { exitCode, stdout, stderr } = await execInPod(this.access, {

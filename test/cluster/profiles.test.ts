@@ -77,7 +77,7 @@ describeCluster('profiles', (world) => {
           const hint = await attachDisk(cloud, [vm, disk]);
           await world().inVm(vm, `echo ${disk} > ${hint}/canary`);
           await detachDisk(cloud, [vm, disk]);
-          // its class waits for a consumer, which the policy has to admit
+          // Its class waits for a consumer, which the policy must admit.
           const copy = await updateDisk(cloud, [disk, 32, world().diskProperties('loop-wait')]);
           assert.ok(copy !== null && copy !== disk, `update_disk made no copy: ${copy}`);
           const copied = await attachDisk(cloud, [vm, copy]);
@@ -92,7 +92,7 @@ describeCluster('profiles', (world) => {
   );
 });
 
-/** Rules, chains and tables of packet filters, interfaces, addresses, routes, and a sysctl. */
+/** Packet filter rules, chains and tables, interfaces, addresses, routes, and a sysctl. */
 const network = `set -e
 iptables-legacy-save | grep -e '^-' -e ' - ' || :
 nft -s list ruleset
@@ -101,7 +101,7 @@ ip -brief address
 ip route show table all
 cat /proc/sys/net/ipv4/ip_forward`;
 
-/** What jobs such as Garden and bosh-dns make, and a rule that drops. */
+/** Rules such as those of Garden and bosh-dns, and a rule that drops packets. */
 const ofJobs = `set -e
 iptables-legacy -t nat -N w--prerouting
 iptables-legacy -t nat -A PREROUTING -j w--prerouting
@@ -115,8 +115,8 @@ ip route add blackhole 198.51.100.0/24
 echo 1 > /proc/sys/net/ipv4/ip_forward`;
 
 /**
- * What bpm does: runc with namespaces and a cgroup of its own, over an overlay whose upper folder is on the
- * data disk.
+ * What bpm does: runc with its own namespaces and cgroup, on an overlay whose upper directory is on the data
+ * disk.
  */
 const bpmContainer = `set -e
 # the entry has come to the agent, and made the control groups writable before

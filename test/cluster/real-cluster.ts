@@ -15,14 +15,14 @@ import { removeTraces } from './remove-traces.ts';
 import { writeCredentials } from './pki/write-credentials.ts';
 import type { Stage } from './stages.ts';
 
-/** A Kubernetes of plain processes: the machines of its control plane and of its nodes. */
+/** A Kubernetes cluster of plain processes: the machines of its control plane and its nodes. */
 export class RealCluster {
   readonly layout: Layout;
   readonly controlPlane: ControlPlane;
   readonly nodes: readonly ClusterNode[];
   readonly programs: string;
 
-  /** `programs`: the folder that has them. */
+  /** `programs` is the directory that contains the programs. */
   constructor(programs: string, layout: Layout) {
     this.layout = layout;
     this.programs = programs;
@@ -30,7 +30,10 @@ export class RealCluster {
     this.nodes = nodePlans.map((plan) => new ClusterNode(programs, layout, plan));
   }
 
-  /** Starts what does not run, nodes with the images of `store`. Rejects when something does not come up, with its last words. */
+  /**
+   * Starts everything that does not run; nodes start with the images of `store`. Rejects with the last lines
+   * of the log if something does not start.
+   */
   async up(stage: Stage, store?: string): Promise<void> {
     const { layout, controlPlane, nodes } = this;
     const { volumes, sockets } = volumePlaces(layout);
@@ -55,12 +58,15 @@ export class RealCluster {
     });
   }
 
-  /** Starts what brings the volume drivers and the API server together; the kinds that they watch have to be there. */
+  /**
+   * Starts the processes that connect the volume drivers to the API server. The kinds that they watch must
+   * exist.
+   */
   async serveVolumes(): Promise<void> {
     const { layout, controlPlane, programs } = this;
     const sidecars = sidecarServices(programs, layout);
     if (await controlPlane.machine.serve(controllerDriverService(layout))) {
-      // a sidecar ends as soon as it notices that its driver was started again, which may be at its next call
+      // A sidecar exits when it notices that its driver was restarted, which may be only at its next call.
       for (const sidecar of sidecars) await controlPlane.machine.endService(sidecar);
     }
     const sockets = drivers.map(({ socketName }) => join(volumePlaces(layout).sockets, `${socketName}.sock`));
@@ -70,7 +76,10 @@ export class RealCluster {
     for (const sidecar of sidecars) await controlPlane.machine.serve(sidecar);
   }
 
-  /** Ends every process and removes all that the cluster has: namespaces, mounts, control groups, its folder. */
+  /**
+   * Ends every process and removes everything that the cluster has: namespaces, mounts, control groups, its
+   * directory.
+   */
   async down(): Promise<void> {
     const { layout, controlPlane, nodes } = this;
     if (!existsSync(layout.directory)) return;
@@ -90,7 +99,7 @@ export class RealCluster {
     return found;
   }
 
-  /** The words that run a command where the API server can be reached, with the files of the caller. */
+  /** Returns the arguments that run a command where the API server is reachable, with the caller's files. */
   async entering(command: readonly string[]): Promise<string[]> {
     return [...(await this.controlPlane.machine.enteringNetwork()), ...command];
   }

@@ -4,7 +4,10 @@ import { runWell } from './machine/run.ts';
 import { until } from '../support/until.ts';
 import type { Layout } from './layout.ts';
 
-/** Removes what machines that are down have left: control groups, loop devices, and the cluster's folder with all its data. */
+/**
+ * Removes what stopped machines have left: control groups, loop devices, and the cluster's directory with all
+ * its data.
+ */
 export async function removeTraces(layout: Layout, cgroups: readonly string[]): Promise<void> {
   const mounts = await mountPoints();
   const inTheWay = mounts.filter(({ path }) => path.startsWith(`${layout.directory}/`));
@@ -20,7 +23,7 @@ export async function removeTraces(layout: Layout, cgroups: readonly string[]): 
   await rm(layout.directory, { recursive: true, force: true });
 }
 
-/** Loop devices outlive the namespaces that had them mounted. */
+/** Loop devices outlive the mount namespaces that they were mounted in. */
 async function detachDevices(directory: string): Promise<void> {
   const listed = await runWell(['losetup', '--list', '--json', '--output', 'NAME,BACK-FILE']);
   if (listed.trim() === '') return;
@@ -41,7 +44,9 @@ async function mountPoints(): Promise<{ path: string; type: string }[]> {
   });
 }
 
-/** Deepest first; a group is busy for a moment after its last process ended. */
+/**
+ * Removes a control group, the deepest first. A group is busy for a moment after its last process has exited.
+ */
 async function removeCgroup(path: string): Promise<void> {
   const entries = await readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

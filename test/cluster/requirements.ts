@@ -7,12 +7,15 @@ import { missingGo } from './programs/missing-go.ts';
 
 interface Requirement {
   readonly what: string;
-  /** Debian's package. */
+  /** The Debian package. */
   readonly package?: string;
   readonly met: boolean;
 }
 
-/** What this machine lacks for a cluster of plain processes, one sentence that says how to get it; undefined for nothing. */
+/**
+ * Returns one sentence about what this machine lacks for a cluster of plain processes and how to install it,
+ * or undefined if nothing is missing.
+ */
 export function missingForCluster(
   environment: NodeJS.ProcessEnv = process.env,
   pluginsAt = pluginDirectory,
@@ -47,7 +50,7 @@ export function missingForCluster(
   return `a cluster of plain processes needs ${missing.map(({ what }) => what).join(', ')}${command}`;
 }
 
-/** Throws that sentence. */
+/** Throws the sentence of missingForCluster. */
 export function assertClusterPossible(): void {
   const missing = missingForCluster();
   if (missing !== undefined) throw new Error(missing);

@@ -26,7 +26,7 @@ describeCluster('a node whose programs restart', (world) => {
     () =>
       outlivesPowerCut(world(), async ({ vm, disks: [disk = ''] }) => {
         await world().untilInVm(vm, `test "$(cat /warden-cpi-dev/disks/${disk}/store/canary)" = ${disk}`);
-        // nothing that a job could take for its disk
+        // There is nothing that a job could mistake for its disk.
         assert.equal(
           await world().inVm(vm, 'mountpoint -q /var/vcap/store && cat /var/vcap/store/canary || echo none'),
           'none\n',

@@ -17,7 +17,7 @@ const laneOf = (cluster: number, file: string): Lane => ({
   groups: [{ files: [file], concurrency: 1 }],
 });
 
-/** As CI asks for them. */
+/** Runs `action` with the variable that CI sets. */
 async function withFailedFiles<T>(action: () => Promise<T>): Promise<{ answer: T; failed: string[] }> {
   const path = join(folder, 'failed');
   await writeFile(path, '');
@@ -32,7 +32,7 @@ async function withFailedFiles<T>(action: () => Promise<T>): Promise<{ answer: T
   }
 }
 
-/** A run of tests of which one passes, as its reporter counts it. */
+/** Runs tests of which one passes, as the reporter counts it. */
 async function run(command: readonly string[]): Promise<number> {
   const reporter = command.findIndex((word) => word.endsWith('test-counts.mjs'));
   const [, counts = assert.fail(command.join(' '))] = command[reporter + 1]?.split('destination=') ?? [];

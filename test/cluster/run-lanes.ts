@@ -2,19 +2,20 @@ import { addFailedFiles } from './failed-files.ts';
 import { none, runTests, sumOf, type TestCounts, type TestRun } from './run-tests.ts';
 import type { Lane } from './suites.ts';
 
-/** Clusters that lanes run on. */
+/** The clusters that lanes run on. */
 export interface LaneClusters {
-  /** Of the first and of those that come after it. */
+  /** The names of the first cluster and of the following ones. */
   readonly names: readonly string[];
-  /** Brings one up, and resolves with what runs a command there. */
+  /** Starts a cluster and returns the function that runs a command there. */
   readonly open: (name: string) => Promise<TestRun['run']>;
-  /** When the last test on one has ended. */
+  /** Called when the last test on a cluster has ended. */
   readonly close: (name: string) => Promise<void>;
 }
 
 /**
- * Runs lanes, each on the cluster of its number, and resolves with what came of all. Where one could not run to its end, as
- * its cluster does not come up, the others do, and it counts as a failure in each of its files.
+ * Runs each lane on the cluster with its number. Returns the sum of the results. If a lane cannot finish, for
+ * example because its cluster does not start, the other lanes still run, and this counts as a failure in each
+ * file of that lane.
  */
 export async function runLanes(lanes: readonly Lane[], clusters: LaneClusters): Promise<TestCounts> {
   const isBeside = lanes.length > 1;

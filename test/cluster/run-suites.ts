@@ -21,22 +21,24 @@ import { loadStemcell } from './support/load-stemcell.ts';
 import { stemcellStore } from './support/stemcell-store.ts';
 import { kindOf, stemcellDirectory } from './support/suite-stemcell.ts';
 
-/** Runs a command with what the suites have, and resolves with its exit code. */
+/** Runs a command in the environment of the suites and returns its exit code. */
 type Run = (command: readonly string[]) => Promise<number>;
 
 interface SuiteRun {
-  /** Of the first cluster. */
+  /** The name of the first cluster. */
   readonly name: string;
-  /** Files and folders; none: all suites. */
+  /** Files and directories. If empty, all suites run. */
   readonly files: readonly string[];
-  /** A cluster of ours goes down when its last test has ended, so that it costs nothing while others go on. */
+  /**
+   * Stop a cluster of ours when its last test has ended, so that it uses no resources while others continue.
+   */
   readonly isDownAfter: boolean;
 }
 
 /**
- * Runs test files, or all suites, against the cluster of that name, and more of them where suites trouble their nodes, or,
- * where KUBECONFIG is set, the one that it names; there, tests that have to reach into nodes skip by name. Prints the count as
- * the last line and resolves with the exit code.
+ * Runs test files, or all suites, against the cluster of that name, and against additional ones for suites
+ * that disturb nodes. With KUBECONFIG they run against that cluster, where tests that need access to nodes
+ * are skipped. Prints the counts as the last line and returns the exit code.
  */
 export async function runSuites({ name, files: asked, isDownAfter }: SuiteRun): Promise<number> {
   const files = (asked.length > 0 ? asked : suites).flatMap((path) => suitesBelow(checkout, path));
@@ -57,7 +59,7 @@ async function runOn(lanes: readonly Lane[], name: string, isDownAfter: boolean)
   return runLanes(lanes, { names: clusterNames(name), open: openTarget, close });
 }
 
-/** Runs a program and its arguments with what the suites have, and resolves with its exit code. */
+/** Runs a program and its arguments in the environment of the suites and returns its exit code. */
 export async function runProgram(name: string, program: readonly string[]): Promise<number> {
   const run = await openTarget(name);
   return run([process.execPath, ...program]);
@@ -65,7 +67,9 @@ export async function runProgram(name: string, program: readonly string[]): Prom
 
 const foreignKubeconfig = (): string => process.env['KUBECONFIG'] ?? '';
 
-/** How a command runs where the cluster can be reached, with the variables that suites look at. */
+/**
+ * Returns how to run a command where the cluster is reachable, with the environment variables of the suites.
+ */
 async function openTarget(name: string): Promise<Run> {
   const given = foreignKubeconfig();
   if (given !== '') return (command) => runHere(command, foreignVariables(resolve(given)));
@@ -77,7 +81,7 @@ async function openTarget(name: string): Promise<Run> {
   for (const agent of agents) {
     for (const profile of profiles) {
       const kind = kindOf(profile, agent);
-      // here, because nothing leads out of the network that the tests run in
+      // Build it here, because the tests run in a network without a route to the outside.
       directories[kind] = await stage(`stemcell ${kind}`, () => stemcellDirectory(profile, agent));
     }
   }

@@ -15,15 +15,16 @@ export interface TestCounts {
 export const none: TestCounts = { passed: 0, failed: 0, skipped: 0 };
 
 export interface TestRun {
-  /** Runs a command and resolves with its exit code. */
+  /** Runs a command and returns its exit code. */
   readonly run: (command: readonly string[]) => Promise<number>;
-  /** What a group says comes when it has ended: something else writes at the same time. */
+  /** Print the output of a group only when it has ended, because other lanes write at the same time. */
   readonly isBeside: boolean;
 }
 
 /**
- * Runs groups of test files with node:test, one group after the other, and resolves with what came of all. Where the variable
- * FAILED_TEST_FILES names a file, the files in which a test failed are added to it, a line each.
+ * Runs groups of test files with node:test, one group after the other, and returns the sum of the results.
+ * Files with a failed test are appended, one per line, to the file of the variable FAILED_TEST_FILES, if it
+ * is set.
  */
 export async function runTests(groups: readonly SuiteGroup[], testRun: TestRun): Promise<TestCounts> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-tests-'));
@@ -56,7 +57,7 @@ async function runGroup(
     `--test-reporter-destination=${place}`,
   ]);
   const limits = [`--test-concurrency=${concurrency}`, '--test-timeout=900000'];
-  // a run that dies before its reporters open them leaves these
+  // If a run dies before its reporters open these files, they are empty.
   for (const path of [said, counts, failed]) await writeFile(path, '');
   const code = await run([
     ...[process.execPath, ...asTestsRun, '--test'],
@@ -76,7 +77,7 @@ async function runGroup(
   return { passed, skipped, failed: code !== 0 && wrong + cancelled === 0 ? 1 : wrong + cancelled };
 }
 
-/** Of both. */
+/** Returns the sum of both. */
 export const sumOf = (one: TestCounts, other: TestCounts): TestCounts => ({
   passed: one.passed + other.passed,
   failed: one.failed + other.failed,

@@ -1,5 +1,5 @@
-// Runs where the API server can be reached, with KUBECONFIG and the folder with the definitions of snapshots: creates what
-// the cluster has to know of its volumes and waits until the nodes are Ready.
+// Runs where the API server is reachable, with KUBECONFIG and the directory of the CustomResourceDefinitions
+// of snapshots: creates the objects that the cluster needs for volumes and waits until the nodes are Ready.
 import { readFile } from 'node:fs/promises';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openApi } from '../../src/kubernetes/open-api.ts';

@@ -36,7 +36,7 @@ async function entersVm(world: ClusterWorld): Promise<void> {
   try {
     await deployment.createEnv(settings);
     await byOurs(deployment);
-    // both the agent and sshd are called at the pod's loopback
+    // The agent and sshd are both called at the pod's loopback address.
     const through = await deployment.tunnelled('ssh', settings, '--', 'echo $SSH_CONNECTION');
     assert.equal(through.exitCode, 0, through.output);
     assert.match(through.output, /^127\.0\.0\.1 \d+ 127\.0\.0\.1 22$/mu);
@@ -76,7 +76,7 @@ async function byOurs(deployment: HelloDeployment): Promise<void> {
   assert.match(tail.output, /==> \/var\/vcap\/sys\/log\/hello\//u);
 }
 
-/** `bosh ssh|scp|logs --director`, which speaks to the agent itself. */
+/** Runs `bosh ssh|scp|logs --director`, which talks to the agent itself. */
 async function byUpstream(cli: string, deployment: HelloDeployment, address: string): Promise<void> {
   const vars = parse(await readFile(deployment.file('vars.yml'), 'utf8')) as {
     readonly mbus_password: string;
@@ -97,7 +97,7 @@ async function byUpstream(cli: string, deployment: HelloDeployment, address: str
   await bosh('scp', 'create-env-vm/0:/tmp/up', 'by-upstream');
   assert.equal(await readFile(deployment.file('by-upstream'), 'utf8'), 'content');
   await bosh('logs');
-  // without a terminal it does not say how it named the file
+  // Without a terminal it does not print the name of the file.
   const found = await readdir(deployment.file('.'));
   const archive = found.find((name) => name.startsWith('create-env-vm-logs-')) ?? '';
   const { stdout: names } = await run('tar', ['-tzf', archive], { cwd: deployment.file('.') });

@@ -1,4 +1,4 @@
-/** Says what is being done, and how long it took. */
+/** Prints the name of a step and its duration. */
 export type Stage = <T>(name: string, action: () => Promise<T>) => Promise<T>;
 
 export function printingStages(print: (line: string) => void): Stage {

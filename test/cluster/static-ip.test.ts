@@ -32,12 +32,12 @@ describe('static-ip on real nodes', withoutNodes, () => {
 
   const asking = (name: string, nodeName: string): Promise<Pod> =>
     world.pod(name, {
-      // with none at all the object goes before its sandbox, and with that the address
+      // With a grace period of zero the object is deleted before its sandbox and the sandbox's address.
       spec: { nodeName, terminationGracePeriodSeconds: 1 },
       annotations: { [addressAnnotation]: address },
       script: 'mkdir /www; echo $HOSTNAME >/www/name; httpd -f -h /www -p 8080',
     });
-  /** Every pod of a test that failed would hold the address against the next one. */
+  /** Removes the pods of a failed test, because each would keep the address from the next test. */
   afterEach(async () => {
     const { items } = await world.api.list<Pod>(pods, { namespace: world.namespace });
     for (const { metadata } of items) await world.remove(pods, metadata.name ?? '');
@@ -46,14 +46,14 @@ describe('static-ip on real nodes', withoutNodes, () => {
 
   const addressOf = async (name: string): Promise<string> => (await world.ready(name)).status?.podIP ?? '';
   /**
-   * What answers at the address. A server that does not listen yet refuses at once and is asked again; an address that nobody
-   * answers for takes longer than a command may.
+   * Returns the response at the address. A server that does not listen yet refuses the connection at once,
+   * and the request is repeated. At an address without a host it takes longer than the timeout of a command.
    */
   async function nameSeenBy(pod: string): Promise<string> {
     const ask = `wget -q -O - http://${address}:8080/name`;
     return (await world.run(pod, `until ${ask}; do sleep 1; done`)).trim();
   }
-  /** The container that host-local keeps the address for; undefined where it is free. */
+  /** Returns the container that host-local keeps the address for, or undefined if it is free. */
   async function holder(): Promise<string | undefined> {
     const file = join(cluster.layout.podAddresses, 'pods', address);
     return existsSync(file) ? (await readFile(file, 'utf8')).split(/\s/u)[0] : undefined;
@@ -114,7 +114,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
     const conflist = (node: ClusterNode): string => file(node, 'net.d', conflistName);
     const own = (node: ClusterNode): string => file(node, 'net.d', managedConflistName);
     const executable = (node: ClusterNode): string => file(node, 'bin', 'static-ip');
-    /** What the nodes had before. */
+    /** The previous configuration of the nodes. */
     const kept = new Map<ClusterNode, string>();
 
     before(async () => {
@@ -138,7 +138,10 @@ describe('static-ip on real nodes', withoutNodes, () => {
       await withAddress(true);
     });
 
-    /** Waits until each node's containerd has read its folder: a pod made anew has the address, or has it not. */
+    /**
+     * Waits until each node's containerd has read its configuration directory: a new pod then has the
+     * address, or does not have it.
+     */
     async function withAddress(wanted: boolean): Promise<void> {
       for (const { name } of cluster.nodes) {
         await until(`a pod on ${name} ${wanted ? 'with' : 'without'} its address`, async () => {
@@ -161,14 +164,14 @@ describe('static-ip on real nodes', withoutNodes, () => {
       await withAddress(true);
       for (const [node, text] of former) assert.equal(await readFile(conflist(node), 'utf8'), text);
 
-      // an update leaves it where it is, all the time
+      // During an update the file always stays in place.
       const placed = await Promise.all(cluster.nodes.map((node) => stat(own(node))));
       kubectl(['--namespace=kube-system', 'rollout', 'restart', 'daemonset/static-ip']);
       awaitRollout();
       const stillPlaced = await Promise.all(cluster.nodes.map((node) => stat(own(node))));
       assert.deepEqual(stillPlaced.map(inode), placed.map(inode));
 
-      // a container that was killed, and its file with it, comes back and puts it back
+      // After the container was killed and its file removed, the restarted container writes it again.
       const [first = assert.fail()] = cluster.nodes;
       await killContainer(first, 'static-ip');
       await rm(own(first));
@@ -183,7 +186,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
         assert.equal(existsSync(executable(node)), false);
         assert.equal(await readFile(conflist(node), 'utf8'), text);
       }
-      // a pod that has its address keeps it, and gives it back through the former network
+      // A pod that has its address keeps it, and releases it through the previous network.
       assert.equal(await nameSeenBy('survivor'), 'survivor');
       await world.remove(pods, 'survivor');
       await free();
@@ -241,7 +244,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       kubectl(['delete', '--ignore-not-found', '-f', '-'], await manifest());
     });
 
-    /** What stands in the folders of every node that it may touch. */
+    /** Returns the content of the directories of every node that it may change. */
     const contents = (): Promise<readonly unknown[]> =>
       Promise.all(
         cluster.nodes.map(async (node) => ({
@@ -260,7 +263,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
       assert.equal(exitCode, 0, stderr);
     }
 
-    /** It ends at no TERM any more. Resolves with the container's id. */
+    /** Stops the process, which then does not end on SIGTERM. Returns the container's id. */
     async function stopProcess(node: ClusterNode, container: string): Promise<string> {
       const id = await containerId(node, container);
       const { exitCode, stderr } = await node.ctr(['tasks', 'kill', '--signal', 'SIGSTOP', id]);
@@ -268,7 +271,10 @@ describe('static-ip on real nodes', withoutNodes, () => {
       return id;
     }
 
-    /** SIGKILL, as at the end of the pod's grace, for a stopped process to which TERM has come: earlier it would be started again. */
+    /**
+     * Sends SIGKILL, as at the end of the pod's grace period, to a stopped process that has a pending
+     * SIGTERM. Earlier, the container would be restarted.
+     */
     async function killOnceAsked(node: ClusterNode, id: string): Promise<void> {
       const { stdout } = await node.ctr(['tasks', 'list']);
       const [, pid = assert.fail(stdout)] = new RegExp(`^${id}\\s+(\\d+)`, 'mu').exec(stdout) ?? [];
@@ -288,19 +294,19 @@ describe('static-ip on real nodes', withoutNodes, () => {
   });
 });
 
-/** Of a mask of signals, SIGTERM. */
+/** SIGTERM in a mask of signals. */
 const termBit = 1n << 14n;
 
 function awaitRollout(name = 'static-ip'): void {
   kubectl(['--namespace=kube-system', 'rollout', 'status', `daemonset/${name}`, '--timeout=300s']);
 }
 
-/** The repository's manifest with the image that the nodes have, for pods of every namespace. */
+/** Returns the repository's manifest with the image that the nodes have, for pods of every namespace. */
 async function manifest(name: 'daemonset' | 'remove' = 'daemonset'): Promise<string> {
   const path = new URL(`../../manifests/static-ip/${name}.yaml`, import.meta.url);
   const text = await readFile(path, 'utf8');
   const image = `image: ${staticIpReference}\n          imagePullPolicy: Never`;
-  // each test has a namespace of its own
+  // Each test has its own namespace.
   const forAll = text.replace(/^( *)- install$/mu, '$&\n$1- --namespaces=*');
   return forAll.replace(/image: registry\.example\.com\/.*/gu, image);
 }

@@ -18,7 +18,7 @@ const agents = [
 ];
 const runs = agents.flatMap((by) => stockInits.map((init) => ({ ...by, init })));
 
-/** comm of PID 1. */
+/** The comm of PID 1. */
 const firstProcess: Readonly<Record<StockInit, string>> = { systemd: 'systemd', runit: 'runsvdir' };
 
 describeCluster('stemcells that look like stock ones, privileged', (world) => {
@@ -67,13 +67,13 @@ async function onlyVm({ api, namespace }: ClusterWorld, image: string): Promise<
 async function isStock(world: ClusterWorld, vm: string, init: StockInit): Promise<void> {
   assert.equal(await world.inVm(vm, 'cat /proc/1/comm'), `${firstProcess[init]}\n`);
   await world.untilInVm(vm, 'pidof sshd && pidof cron');
-  // what the agent finds, with the PATH that it has
+  // The command that the agent finds with its PATH.
   const agentsMount = `pid=$(pidof bosh-agent | cut -d " " -f 1)
 PATH=$(tr "\\0" "\\n" < /proc/$pid/environ | sed -n s/^PATH=//p)
 for name in mount umount; do readlink -f "$(command -v $name)"; done`;
   const shims = '/var/lib/bosh-kubernetes/shims';
   assert.equal(await world.inVm(vm, agentsMount), `${shims}/mount\n${shims}/umount\n`);
-  // what the pod had, in a file that can be renamed over
+  // The pod's name servers, in a file that can be replaced by a rename.
   const nameServers = `grep ^nameserver /etc/resolv.conf
 grep " $(readlink -f /etc/resolv.conf) " /proc/self/mountinfo; true`;
   assert.match(await world.inVm(vm, nameServers), /^(nameserver \S+\n)+$/u);
@@ -83,7 +83,7 @@ grep " $(readlink -f /etc/resolv.conf) " /proc/self/mountinfo; true`;
   assert.equal(await world.inVm(vm, nodesOwn), 'inactive\n'.repeat(3));
 }
 
-/** What a job is that the agent does not know: nobody but PID 1 asks it to end, and it writes to its disk when it is asked. */
+/** A job that the agent does not know: only PID 1 sends it SIGTERM, and it then writes to its disk. */
 const leaveJob = `setsid sh -c '
   trap "echo to end >> /var/vcap/store/asked; exit" TERM
   : > /tmp/waits
@@ -91,7 +91,7 @@ const leaveJob = `setsid sh -c '
 until [ -e /tmp/waits ]; do sleep 0.1; done`;
 
 function isNotUpYet(error: unknown): undefined {
-  // fetch(): the connection was refused, or ended with the container
+  // fetch(): the connection was refused, or ended with the container.
   if (error instanceof TypeError) return undefined;
   throw error;
 }

@@ -49,7 +49,7 @@ describeCluster(
   { concurrency: 3 },
 );
 
-/** The job of the VM that has the disk in the end has gone on all the time. */
+/** The job of the VM that has the disk in the end must never stop. */
 function withTwoVms(world: ClusterWorld, stop: (vms: TwoVms) => Promise<void>): Promise<void> {
   return withStoppedCpi(world, async (cpi) => {
     const { api, namespace } = world;
@@ -70,7 +70,7 @@ function withTwoVms(world: ClusterWorld, stop: (vms: TwoVms) => Promise<void>): 
   });
 }
 
-/** The job has written on, and all that it wrote is there. */
+/** Asserts that the job has continued and that everything it wrote is there. */
 async function endsWhole(world: ClusterWorld, vm: string, disk: string): Promise<void> {
   await assertWritesOn(world, vm, place);
   await stopWriting(world, vm, place);

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
-/** Test files at or below a path, relative to the checkout. */
+/** Returns the test files at or below a path, relative to the checkout. */
 export function testsBelow(checkout: string, path: string): string[] {
   if (statSync(join(checkout, path)).isFile()) return path.endsWith('.test.ts') ? [path] : [];
   return readdirSync(join(checkout, path))
@@ -9,15 +9,15 @@ export function testsBelow(checkout: string, path: string): string[] {
     .flatMap((name) => testsBelow(checkout, join(path, name)));
 }
 
-/** Of the API's contract, what is about a server of ours and has nothing to ask a real cluster. */
+/** Suites of the API's contract that test only the embedded server. */
 const ofEmbedded = ['crash', 'local-api', 'rest-api'];
 
-/** What runs against a real cluster when nothing is named. */
+/** The suites that run against a real cluster by default. */
 export const suites = ['test/cluster', 'test/contract', 'test/conformance'];
 
 /**
- * Of the test files at or below a path those that a real cluster is asked by; `*.long.test.ts` only where
- * that is the path.
+ * Returns the test files at or below a path that run against a real cluster. A `*.long.test.ts` file is
+ * included only if it is the path itself.
  */
 export function suitesBelow(checkout: string, path: string): string[] {
   return testsBelow(checkout, path).filter(
@@ -28,15 +28,15 @@ export function suitesBelow(checkout: string, path: string): string[] {
 }
 
 /**
- * They trouble a node, its network or the API server, count what is on it, or apply manifests that another
- * suite applies, so nothing may run beside them on their cluster.
+ * These suites disturb a node, its network or the API server, count objects there, or apply manifests that
+ * another suite also applies. So no other suite may run on their cluster at the same time.
  */
 export const troubling = [
   ['static-ip', 'lost-node', 'loss-agent.long', 'lost-volumes', 'drained', 'up'],
   ['power-cut', 'restarts', 'loss', 'loss.long', 'leftovers', 'nodes', 'tunnel', 'director'],
 ] as const;
 
-/** They take minutes: begun late they would end when nothing else runs any more. */
+/** These suites take minutes. If they started late they would run alone at the end. */
 export const long = [
   'foreign',
   'create-env',
@@ -50,23 +50,23 @@ export const long = [
   'loss-driver.long',
 ];
 
-/** Files that run beside each other. */
+/** Files that run concurrently. */
 export interface SuiteGroup {
   readonly files: readonly string[];
   readonly concurrency: number;
 }
 
-/** Groups that run one after the other, beside those of the other lanes. */
+/** Groups that run one after the other, concurrently with those of other lanes. */
 export interface Lane {
-  /** Which of several clusters: those of one number have one cluster. */
+  /** The number of the lane's cluster. Lanes with the same number share a cluster. */
   readonly cluster: number;
   readonly groups: readonly SuiteGroup[];
 }
 
 /**
- * The lanes that files run in, so that they take about the same time. Most only wait for the cluster, several
- * at once in one; what troubles nodes runs one by one on clusters of its own, with the conformance suite
- * after it on one and the contract on the other.
+ * Distributes the files over lanes that take about the same time. Most suites only wait for the cluster, so
+ * several of them run concurrently in one lane. Those that disturb nodes run one by one on their own
+ * clusters, followed by the conformance suite on one and the contract on the other.
  */
 export function lanesOf(files: readonly string[]): Lane[] {
   const nameOf = (file: string): string => basename(file, '.test.ts');

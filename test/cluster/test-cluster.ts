@@ -8,21 +8,21 @@ import type { RealCluster } from './real-cluster.ts';
 const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig = '' } =
   process.env;
 
-/** For `test` and `describe`: a reason to skip where there is no real cluster, else nothing. */
+/** Options for `test` and `describe`: the reason to skip if there is no real cluster, otherwise empty. */
 const withoutCluster = kubeconfig === '' ? { skip: 'needs a real cluster: npm run test:cluster' } : {};
 
-/** The same for what reaches into nodes, which only the suite's own cluster allows. */
+/** Options for tests that access nodes, which only the suite's own cluster allows. */
 export const withoutNodes =
   kubeconfig === '' || name !== ''
     ? withoutCluster
     : { skip: "needs the nodes of the suite's own cluster: npm run test:cluster without KUBECONFIG" };
 
-/** Access to the cluster under test, as an administrator. */
+/** Returns access to the cluster under test, as an administrator. */
 export function clusterAccess(): Promise<Access> {
   return loadAccess(readFileSync(kubeconfig, 'utf8'));
 }
 
-/** The suite's own cluster, for tests that are skipped `withoutNodes`. */
+/** Returns the suite's own cluster, for tests with the options `withoutNodes`. */
 export function testCluster(): RealCluster {
   return clusterAt(layoutOf(name));
 }

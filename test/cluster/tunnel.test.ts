@@ -12,12 +12,12 @@ import { network } from './network.ts';
 import { PodWorld } from './pod-world.ts';
 import { testCluster, withoutNodes } from './test-cluster.ts';
 
-/** Outside of what pods get that ask for none. */
+/** Outside of the addresses of pods that request none. */
 const absent = '10.77.200.99';
 const operator = 'tunnel-operator';
 const labels = { app: 'director' };
 
-/** The page is on the pod's loopback address alone: there is no way to it but the tunnel. */
+/** The page is only on the pod's loopback address, which is reachable only through the tunnel. */
 const script = `
 nc -ll -p 25555 -e echo the director &
 nc -ll -p 26 -e sh -c 'echo begun; sleep 86400' &
@@ -50,7 +50,7 @@ describe('a tunnel into a real cluster, with the rights of manifests/rbac/tunnel
     });
     await cluster.eventually(async () => {
       const sockets = await cluster.run('vm-1', 'cat /proc/net/tcp /proc/net/tcp6');
-      // 25555, 26 and 8080
+      // The ports 25555, 26 and 8080.
       return ['63D3', '001A', '1F90'].every((port) => sockets.includes(`:${port} `)) ? true : undefined;
     });
     const access = { ...cluster.access, impersonation: { 'impersonate-user': operator } };

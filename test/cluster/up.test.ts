@@ -48,7 +48,7 @@ describe('a real cluster of plain processes', withoutNodes, () => {
   });
 
   test('gives a pod the API server at the address of its Service', async () => {
-    // BusyBox has no cipher of the server's: that it asks for HTTPS is answer enough
+    // BusyBox supports no cipher of the server. It is enough that the server requires HTTPS.
     const request = String.raw`printf 'GET / HTTP/1.0\r\n\r\n'`;
     const service = '$KUBERNETES_SERVICE_HOST $KUBERNETES_SERVICE_PORT';
     assert.match(await world.run('node-1', `${request} | nc ${service}`), /HTTP request to an HTTPS server/);

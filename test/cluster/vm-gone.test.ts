@@ -7,7 +7,7 @@ import { silentEnd, weakenedCloud } from './support/weakened-cloud.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 const classes = ['loop', 'loop-wait'] as const;
-/** The pod's own grace (30 s), a few seconds, and what a busy node takes for them. */
+/** The pod's grace period (30 s), a few seconds, and the time that a busy node needs for them. */
 const withinSeconds = 50;
 
 describeCluster('a VM pod that somebody else deletes while jobs write to its disks', (world) => {
@@ -19,7 +19,8 @@ describeCluster('a VM pod that somebody else deletes while jobs write to its dis
   test('deleted by force: the attachment finds out by itself and lets go', withoutNodes, () =>
     endsWhole(world(), {
       classes: ['loop'],
-      // it lets go at the pod's preStop hook or, where none ran, when no process of it has been there for 30 s
+      // The mount container unmounts on the pod's preStop hook. If no hook ran, it unmounts when no process
+      // of the VM has existed for 30 s.
       withinSeconds: withinSeconds + 30,
       end: (vm) => deleteByForce(world(), vm),
     }),
@@ -31,7 +32,7 @@ describeCluster('a VM pod that somebody else deletes while jobs write to its dis
     async () => {
       const silent = weakenedCloud(world().cloud, [silentEnd]);
       const end = (vm: string): Promise<string> => world().kubectl('delete', 'pod', vm, '--wait=false');
-      // none of them has been there for 30 s, looked for every 10
+      // No process of the VM has existed for 30 s, with a check every 10 s.
       const ends = { classes, withinSeconds: withinSeconds + 60, end };
       await endsWhole(world(), ends, { cloud: silent.cloud });
       silent.assertUsed();

@@ -22,13 +22,13 @@ import { testCluster, withoutNodes } from './test-cluster.ts';
 const missing = dockerRegistryIsMissing();
 const skip = { ...withoutNodes, ...(missing !== false && { skip: missing }) };
 
-/** What the page calls the cluster's things, and what they are here. */
+/** The page's names for parts of the cluster, and the names here. */
 const settings = {
   STORAGE_CLASS: { page: 'standard', here: 'loop-wait' },
   NODE_ADDRESS: { page: '192.0.2.11', here: nodePlans[0]?.address ?? '' },
 } as const;
 const provisioner = { page: 'csi.example', here: 'loop.csi.bosh-kubernetes.test' };
-/** Of the page's fixed address: the network of the pods here. */
+/** Replacements for the page's fixed address: the network of the pods here. */
 const podNetwork = {
   '10.88.0.7': '10.77.100.190',
   '10.88.0.0/16': network.subnet,
@@ -36,8 +36,8 @@ const podNetwork = {
 };
 
 /**
- * All machines of these clusters are one bridge, on which a node cannot pass on what comes for its port to a
- * pod of another node: the frame would leave by the port that it came by.
+ * All machines of these clusters are on one bridge. On it a node cannot forward packets for its port to a pod
+ * of another node, because the frame would leave through the port on which it arrived.
  */
 const placeOps = `
 - type: replace
@@ -87,7 +87,7 @@ describe('docs/your-cluster.md', () => {
   );
 });
 
-/** What leads to the agent by another way; the certificate that is kept is for the former address. */
+/** Returns the commands for another route to the agent. The kept certificate is for the previous address. */
 const anotherWay = (way: PageCommand, deploy: readonly PageCommand[]): PageCommand[] => [
   { command: 'rm "$FOLDER/creds.yml"', output: '' },
   way,
@@ -97,7 +97,7 @@ const anotherWay = (way: PageCommand, deploy: readonly PageCommand[]): PageComma
 const runsOf = (deploy: readonly PageCommand[]): PageCommand[] =>
   deploy.filter(({ command }) => command.includes(' create-env ') || command.startsWith('curl '));
 
-/** Words that run a command in the network of a node, where addresses of Services lead somewhere. */
+/** Returns the arguments that run a command in a node's network, in which Service addresses are routed. */
 const entering = async (node: string): Promise<string> =>
   (await testCluster().node(node).machine.enteringNetwork()).join(' ');
 
@@ -106,16 +106,16 @@ const fromNode = (words: string, commands: readonly PageCommand[]): PageCommand[
 
 interface OperatorShell {
   readonly run: (commands: readonly string[]) => Promise<string[]>;
-  /** What is the same in each run, with the page's names. */
+  /** Returns the part of the output that is the same in each run, with the page's names. */
   readonly shapeOf: (output: string) => string;
 }
 
-/** A user with a home of their own, and a registry that nodes pull from by its users. */
+/** Creates a user with its own home directory, and a registry from which nodes pull by its users. */
 async function operatorShell(t: TestContext): Promise<OperatorShell> {
   const cluster = testCluster();
   const home = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-operator-'));
   t.after(async () => {
-    // of a run that failed
+    // Left by a failed run.
     const kubectl = [cluster.kubectl, '--kubeconfig', cluster.layout.kubeconfig];
     await runWell([...kubectl, 'delete', '-k', join(checkout, 'manifests', 'rbac'), '--ignore-not-found']);
     await rm(home, { recursive: true });
@@ -135,7 +135,7 @@ async function operatorShell(t: TestContext): Promise<OperatorShell> {
     PATH: `${dirname(cluster.kubectl)}:${process.env['PATH'] ?? ''}`,
     ...{ HOME: home, LANG: 'C.UTF-8', TMPDIR: tmpdir(), KUBECONFIG: cluster.layout.kubeconfig },
     NODE_EXTRA_CA_CERTS: join(home, 'registry-ca.pem'),
-    // roots of stemcells are made once for all suites, and no mirror is reached from here
+    // All suites share the roots of stemcells, and no mirror is reachable from here.
     XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '', '.cache'),
   };
   return {
@@ -145,7 +145,7 @@ async function operatorShell(t: TestContext): Promise<OperatorShell> {
   };
 }
 
-/** True while a volume of a claim of that namespace is there. */
+/** Returns true while there is a volume of a claim in that namespace. */
 async function volumesOf(namespace: string): Promise<boolean> {
   const { kubectl, layout } = testCluster();
   const claims = '{range .items[*]}{.spec.claimRef.namespace}{"\\n"}{end}';
@@ -153,7 +153,7 @@ async function volumesOf(namespace: string): Promise<boolean> {
   return (await runWell([kubectl, ...words])).split('\n').includes(namespace);
 }
 
-/** A command of the page with what is called otherwise here. */
+/** Returns a command of the page with the names that are used here. */
 function adapted(command: string, { host }: DockerRegistry): string {
   const [, setting = ''] = /^(\w+)=/u.exec(command) ?? [];
   if (setting === 'REGISTRY') return `REGISTRY=${host}`;
@@ -170,19 +170,19 @@ function adapted(command: string, { host }: DockerRegistry): string {
   }
   const asRoot = command.replace(/^sudo /u, '');
   if (!asRoot.includes(' stemcell build ')) return asRoot;
-  // the packages of the suites' stemcell, whose root is on this machine; a version makes it an image of its
-  // own: of the same one nodes would lose the suites' copy, too, when the registry's is removed
+  // The packages of the suites' stemcell, whose root is on this machine. A version makes it a distinct image:
+  // if it were the same image, nodes would also lose the suites' copy when the registry's copy is removed.
   const words = stemcellPackages.map((name) => `--include ${name}`).join(' ');
   return `cp ~/login.json "$FOLDER/config.json"; ${asRoot} --version 1.0.0-0123456789ab --offline ${words}`;
 }
 
-/** As docker, podman and skopeo write it. */
+/** Returns the login in the format of docker, podman and skopeo. */
 function loginOf({ host, credentials: { username, password } }: DockerRegistry): string {
   const auth = Buffer.from(`${username}:${password}`).toString('base64');
   return JSON.stringify({ auths: { [host]: { auth } } });
 }
 
-/** What differs from run to run, and from cluster to cluster, is made equal. */
+/** Replaces everything that differs between runs and between clusters. */
 function shapeOnPage(output: string, home: string, registry: DockerRegistry): string {
   const names: readonly (readonly [string, string])[] = [
     [checkout, '/home/you/bosh-kubernetes'],

@@ -14,7 +14,7 @@ const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? randomInt(2 ** 3
 
 test(
   `${total} fuzzed requests: no crash, no 5xx, and every stored object stays valid`,
-  // a minute of work, which beside a real cluster's suites takes many
+  // This is a minute of work, which takes many minutes beside a real cluster's suites.
   { timeout: 3_600_000 },
   async (t) => {
     t.diagnostic(`seed ${seed}; BOSH_KUBERNETES_FUZZ_SEED=${seed} runs the same again`);
@@ -54,21 +54,26 @@ test(
   },
 );
 
-/** The one 500 that Kubernetes itself answers with (pkg/registry/core/pod/storage/eviction.go), and so do we. */
+/**
+ * Returns true for the only 500 that Kubernetes itself returns (pkg/registry/core/pod/storage/eviction.go),
+ * which our server also returns.
+ */
 function owed(text: string): boolean {
   return text.includes(
     'This pod has more than one PodDisruptionBudget, which the eviction subresource does not',
   );
 }
 
-/** Whether decoding took the request, so that admission, validation or the store answered it. */
+/**
+ * Returns true if the request was decoded, so that admission, validation or the store produced the response.
+ */
 function isPastParsing(code: number, text: string): boolean {
   if (code === 400) return false;
   if (code === 404) return !/could not find the requested resource|does not serve/u.test(text);
   return ![405, 406, 413, 415].includes(code);
 }
 
-/** What the server has stored it must also take: every object is written back unchanged. */
+/** Asserts that the server accepts every object that it has stored, by writing it back unchanged. */
 function assertAllValid({ registry }: LocalApi): void {
   let objects = 0;
   for (const [resource, kind] of registry.kinds) {

@@ -11,20 +11,20 @@ import type { Input } from './cpi-fuzz/inputs.ts';
 import { inputMaker } from './cpi-fuzz/inputs.ts';
 import { seededRandom } from './cpi-fuzz/random.ts';
 
-/** Anything on stdin: one valid envelope on stdout, no fault of ours, no secret. */
+/** For any input on stdin there must be one valid envelope on stdout, no internal error and no secret. */
 const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? Date.now() % 2 ** 32);
 const inputs = Number(process.env['BOSH_KUBERNETES_FUZZ_INPUTS'] ?? 8_000);
 const processes = Number(process.env['BOSH_KUBERNETES_FUZZ_PROCESSES'] ?? 200);
 const atOnce = 24;
 const perWorld = 2_000;
-/** Most of a process's time is a wait for the one second that each deadline has here. */
+/** Most of a process's time is spent waiting for the deadlines, which are one second each here. */
 const processesAtOnce = 12;
 
 class Tally {
   readonly kinds = new Map<string, number>();
   readonly outcomes = new Map<string, number>();
   pastEnvelope = 0;
-  /** Of those, valid requests that were changed. */
+  /** The changed valid requests among these. */
   mutationsPastEnvelope = 0;
 
   add({ kind }: Input, outcome: string): void {
@@ -37,7 +37,7 @@ class Tally {
   }
 }
 
-/** Runs `work` until it says that there is nothing left, so many at a time. */
+/** Runs `work` in that many workers until it returns that nothing is left. */
 async function inParallel(workers: number, work: () => Promise<boolean>): Promise<void> {
   await Promise.all(
     Array.from({ length: workers }, async () => {
@@ -52,7 +52,7 @@ async function shortDeadlines(): Promise<object> {
   return Object.fromEntries([...row.matchAll(/([a-z_]+) \d+/gu)].map(([, name = '']) => [name, 1]));
 }
 
-/** Checks one answer; what it was to is in the message of a failure. */
+/** Checks one response. A failure's message contains the input. */
 function check(tally: Tally, input: Input, stdout: string): void {
   try {
     tally.add(input, checkEnvelope(stdout));
@@ -64,7 +64,7 @@ function check(tally: Tally, input: Input, stdout: string): void {
   }
 }
 
-// first, while this process is small: each start of another copies what there is of it
+// Runs first, while this process is small, because the start of a child process copies its memory map.
 test(`${processes} inputs to real processes`, async (t) => {
   const world = await CpiWorld.start();
   t.after(() => world.stop());

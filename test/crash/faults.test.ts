@@ -16,33 +16,33 @@ import {
 import { verbCases } from './support/verb-cases.ts';
 import { type VerbCase, VerbWorld } from './support/verb-world.ts';
 
-/** With any other type a director goes on, as if the thing were not there or could not be. */
+/** With any other type a director continues as if the resource did not exist or were not supported. */
 const asFault = new Set(['Bosh::Clouds::CloudError', 'Bosh::Clouds::VMCreationFailed']);
 const isTold = ({ againMayFail }: VerbCase, type: string): boolean =>
   asFault.has(type) || againMayFail?.test(type) === true;
 
-/** Long enough for a server that answers, on a busy machine too. */
+/** Long enough for a responding server, even on a busy machine. */
 const silentDeadlines = { request: 3 };
 
 /**
- * Calls that meet an API server that does not answer: one that reads, and one of each that makes, attaches
- * and detaches. Each has to wait for the deadline of a request, which is one place for all calls; what a
- * write has done by then is as when it was unheard.
+ * Calls that are tested with a silent API server: one that reads, and one each that creates, attaches and
+ * detaches. Each has to wait for the request timeout, which is implemented in one place for all calls. The
+ * effects of a write are then the same as for a lost response.
  */
 const meetsSilence = new Set(['has_vm', 'create_disk', 'attach_disk', 'detach_disk']);
 
-/** Those that a call does not notice: of any request, and beside it of a watch. */
+/** Faults that a call hides: one for any request, together with one for a watch. */
 const survived = [
   ['429 with Retry-After', 'watch closed'],
   ['500 with Retry-After', 'watch answered with 410'],
   ['slow server', 'watch event 410'],
 ] as const;
 
-/** Every verb under faults of the API and of the way to it; then called again without. */
+/** Calls every CPI method under faults of the API server and of the network, and then again without them. */
 describe('faults of the API', () => {
   let verbs: VerbWorld;
   let rows: Map<string, RequestRow>;
-  /** How often each kind has met a request, by row. */
+  /** How often each kind of fault was applied to a request, by row. */
   const met = new Map<string, Map<FaultKind, number>>();
 
   before(async () => {
@@ -78,7 +78,9 @@ describe('faults of the API', () => {
     });
   }
 
-  /** A read is asked again until it is answered, whoever did not answer it. */
+  /**
+   * Asserts that a read is retried until it gets a response, whatever the reason for the missing response.
+   */
   async function strikeReads(
     each: VerbCase,
     strike: (...strokes: Stroke[]) => Promise<CpiResponse>,
@@ -98,8 +100,8 @@ describe('faults of the API', () => {
     readsNothing !== true && (rows.get(row)?.reads ?? 0) > 0;
 
   /**
-   * Each write and exec of the verb in turn; the first request of one that writes nothing. A write that was
-   * refused and one that was lost leave the same, so where there are more they take turns.
+   * Applies a fault to each write and exec of the method in turn, or to the first request of a method without
+   * writes. A rejected write and a lost one have the same effect, so several writes alternate between them.
    */
   async function strikeEachChange(
     strike: (...strokes: Stroke[]) => Promise<unknown>,
@@ -152,8 +154,8 @@ describe('faults of the API', () => {
   });
 
   /**
-   * One call under the strokes, and the same without; resolves with the first's end. Each stroke has to meet something,
-   * but a wait may end before it needs a watch: then all is done again.
+   * Makes one call under the strokes and repeats it without them. Returns the response of the first call.
+   * Each stroke must be applied, but a wait may end before it needs a watch: then everything is repeated.
    */
   async function faulted(
     each: VerbCase,
@@ -232,5 +234,5 @@ describe('faults of the API', () => {
 
 const stroke = (kind: FaultKind, where: string, aim: () => Target): Stroke => ({ kind, where, aim });
 
-/** The server does it and never says so. */
+/** The server performs the write and never responds. */
 const silentWrite = stroke('silent', 'write 1', () => faults.write(1));

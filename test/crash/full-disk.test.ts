@@ -15,7 +15,7 @@ const skip =
 
 const collection = '/api/v1/namespaces/bosh/configmaps';
 
-/** Runs a command with a small file system of its own at argument 1. */
+/** Runs a command with a small file system, mounted at argument 1. */
 const onSmallDisk = 'disk=$1; shift; mount -t tmpfs -o size=2m tmpfs "$disk" && exec "$@"';
 
 test(
@@ -53,11 +53,11 @@ test('a journal that was full is whole for the next process', { skip, timeout: 1
 
 interface SmallDisk {
   readonly transport: Transport;
-  /** Takes all room that is left. */
+  /** Uses all free space. */
   readonly fill: () => void;
-  /** Gives it back. */
+  /** Frees the space again. */
   readonly free: () => void;
-  /** A cluster directory with the journal as it is on the small disk. */
+  /** Copies the journal from the small disk and returns a cluster directory with the copy. */
   readonly copyJournal: () => string;
 }
 
@@ -67,7 +67,7 @@ async function startOnSmallDisk(t: TestContext): Promise<SmallDisk> {
   mkdirSync(journal);
   const api = await startApi(directory, [...unshare, 'sh', '-c', onSmallDisk, 'sh', journal]);
   t.after(() => api.kill());
-  // the mount is seen through the process that has it
+  // The mount is visible through the process that has it.
   const disk = `/proc/${api.pid}/root${journal}`;
   const filler = join(disk, 'filler');
   return {
@@ -97,7 +97,10 @@ function fillUp(disk: string, filler: string): void {
   }
 }
 
-/** Fills the disk and creates objects until the last page of the journal is full too; answers those that are stored. */
+/**
+ * Fills the disk and creates objects until the last page of the journal is also full. Returns the objects
+ * that were stored.
+ */
 async function writeUntilRefused(transport: Transport, fill: () => void): Promise<string[]> {
   const kept: string[] = [];
   for (let n = 0; n < 200; n += 1) {

@@ -10,7 +10,7 @@ let line: EmbeddedLine;
 
 before(async () => {
   line = await EmbeddedLine.prepare({ address: '127.64.78.30' });
-  // a cluster that is killed here does not come back by itself
+  // A cluster that is killed in this test does not restart by itself.
   await line.edit((text) =>
     text.replace('    kubernetes:\n', '    deadlines: {connect: 1}\n    kubernetes:\n'),
   );
@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => line.remove());
 
-/** Acts once, as soon as the deployer has said so. */
+/** Calls the action once, as soon as the deployer has printed the text. */
 function at(
   stage: string,
   act: (deployer: ChildProcess) => void,

@@ -22,7 +22,7 @@ test(
     const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-killed-api-'));
     let api: ApiProcess | undefined;
     t.after(async () => {
-      // one that outlives a failed check would keep this process alive
+      // A server that survived a failed check would keep this process alive.
       await api?.kill();
       rmSync(directory, { recursive: true });
     });
@@ -43,7 +43,7 @@ test(
   },
 );
 
-/** All writers at once; the kill comes a random moment after a random number of answers. */
+/** Runs all writers at once. Kills the server at a random moment after a random number of responses. */
 async function writeUntilKilled(api: ApiProcess, acknowledged: Acknowledged, chance: Chance): Promise<void> {
   let left = 1 + chance.below(40);
   let killed: Promise<void> | undefined;

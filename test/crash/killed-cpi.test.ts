@@ -47,8 +47,8 @@ const verb = async (method: string, ...words: readonly unknown[]): Promise<unkno
 };
 
 /**
- * Kills the call with SIGKILL when `reached` holds; a call that was faster than the look is as good as killed
- * after its end.
+ * Kills the call with SIGKILL when `reached` holds. A call that ended before the check counts as killed after
+ * its end.
  */
 async function killedCall(
   reached: () => Promise<boolean>,

@@ -68,7 +68,7 @@ test('after a kill -9 of everything up brings the same VM back, and no CPI call 
   await assertNothingLeft(line);
 });
 
-// Each deployment that survives a kill is deleted by a delete-env that is killed too.
+// Each deployment that survives a kill is deleted by a delete-env that is also killed.
 const deletions = killCases(deletion);
 for (const [index, { call, method, moment }] of killCases(creation).entries()) {
   const lost = method === 'create_disk' ? 1 : 0;
@@ -95,7 +95,7 @@ for (const [index, { call, method, moment }] of killCases(creation).entries()) {
     await control.killNever();
     const deleted = await line.deleteEnv();
     assertSucceeded(deleted);
-    // A disk whose answer was lost is nobody's to delete but the operator's, who is told.
+    // A disk whose response was lost may only be deleted by the operator, who is warned of it.
     if (method === 'create_disk') assert.match(deleted.stderr, /may exist unclaimed/);
     const { disks } = await line.objects();
     assert.equal(disks.length, lost);

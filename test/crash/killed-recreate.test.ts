@@ -21,7 +21,10 @@ let control: CpiControl;
 let content: string;
 let edition = 0;
 
-/** The next deploy replaces the VM; what it serves was written to the disk by the first one. */
+/**
+ * Edits the manifest so that the next deploy replaces the VM. Its job's response was written to the disk by
+ * the first VM.
+ */
 async function changeManifest(): Promise<void> {
   edition += 1;
   await line.edit((text) => text.replace(/audience: .*/, `audience: readers of edition ${edition}`));

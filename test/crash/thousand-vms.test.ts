@@ -24,7 +24,7 @@ const count = Number(process.env['BOSH_KUBERNETES_VMS'] ?? 200);
 const workers = 32;
 const namespace = 'thousand';
 const image = 'embedded.bosh-kubernetes/host-root:1';
-/** One request in so many is refused or lost. */
+/** One in this many requests is rejected or lost. */
 const rarity = 15;
 const busy: Fate = {
   ...{ kind: 'answer', status: 429, headers: { 'retry-after': '0' } },
@@ -32,7 +32,10 @@ const busy: Fate = {
 };
 const harms: readonly Fate[] = [busy, { kind: 'lost' }, busy, { kind: 'unheard' }];
 
-/** Thirty-two CPI processes at once on simulated nodes, whose API is now and then busy and loses connections. */
+/**
+ * 32 CPI processes at once on simulated nodes, with an API server that sometimes rejects requests and loses
+ * connections.
+ */
 describe('many VMs at once', () => {
   let directory: string;
   let server: ScaleServer;
@@ -120,7 +123,10 @@ describe('many VMs at once', () => {
     t.diagnostic(`${many.pods} pods take ${grown} MiB`);
   });
 
-  /** The call, again where the API's trouble reached its caller: as an operator would who deploys again. */
+  /**
+   * Makes the call. Repeats it if the API server's fault reached the caller, as an operator would by another
+   * deploy.
+   */
   async function verb(method: string, args: readonly unknown[]): Promise<unknown> {
     for (let tries = 1; ; tries += 1) {
       const request = { method, arguments: args, context: { director_uuid: 'director-1' }, api_version: 2 };
@@ -136,7 +142,7 @@ describe('many VMs at once', () => {
     return (await api.list<T>(resource, query)).items;
   }
 
-  /** By the names of the Secrets, what the agents will read. */
+  /** Returns the agent ids from the settings that the agents will read, with the names of their Secrets. */
   async function agentIds(): Promise<[string, string][]> {
     const items = await listed<KubernetesObject & { data: Record<string, string> }>(secrets);
     return items.map((secret) => {

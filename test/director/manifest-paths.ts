@@ -1,10 +1,10 @@
 import { isObject } from '../../src/platform/fields.ts';
 
-/** A document of which only the keys count: texts are its leaves. */
+/** A document of which only the keys matter. Its leaves are texts. */
 export type Tree = string | readonly Tree[] | { readonly [key: string]: Tree };
 
 /**
- * Paths of all leaves, as ops files write them: a list's entry with a name by the name, another by its index.
+ * Returns the paths of all leaves as in ops files: an entry of a list by its name, otherwise by its index.
  */
 export function pathsOf(node: unknown, at = ''): string[] {
   if (Array.isArray(node))
@@ -13,7 +13,9 @@ export function pathsOf(node: unknown, at = ''): string[] {
   return Object.entries(node).flatMap(([key, value]) => pathsOf(value, `${at}/${key}`));
 }
 
-/** A document that has these paths and no others; each leaf is its own path, and a `name` is that. */
+/**
+ * Returns a document with exactly these paths. Each leaf is its own path; a `name` has the name in the path.
+ */
 export function treeOf(paths: readonly string[]): Tree {
   const [only = ''] = paths;
   if (only === '') return '';
@@ -23,7 +25,7 @@ export function treeOf(paths: readonly string[]): Tree {
   );
 }
 
-/** Operations that make `after` of `before`, as an ops file has them. */
+/** Returns the operations of an ops file that changes `before` to `after`. */
 export function operationsBetween(before: Tree, after: Tree, at = ''): object[] {
   if (typeof before === 'string' || typeof after === 'string') return [];
   if (Array.isArray(before) && Array.isArray(after)) {

@@ -20,8 +20,8 @@ import { boshCli } from '../support/upstream-programs.ts';
 import { operationsBetween, pathsOf, treeOf } from './manifest-paths.ts';
 
 /**
- * bosh-deployment's files as documents of their paths alone (paths/, by write-paths.ts), and ours as they
- * are.
+ * bosh-deployment's files as documents with only their paths (paths/, by write-paths.ts), and our unchanged
+ * files.
  */
 const folder = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-ops-'));
 const job = await kubernetesCpiJob();
@@ -73,7 +73,10 @@ const ours = new URL('../../manifests/bosh-deployment/', import.meta.url).pathna
 const files = readdirSync(ours);
 const pathOf = (name: string): string => upstream[name] ?? join(ours, name);
 
-/** What the first lines of a file say that it belongs after, those that these need first. */
+/**
+ * Returns the files after which the file must be applied according to its first lines, preceded by those that
+ * these need.
+ */
 function neededBy(name: string): string[] {
   if (name in upstream) return name === 'credhub.yml' ? ['uaa.yml'] : [];
   const [comment = ''] = readFileSync(pathOf(name), 'utf8').split(/^- /mu);
@@ -109,7 +112,7 @@ const variables = {
   registry_password: 'password',
 };
 
-/** What of a rendered manifest is looked at. */
+/** The parts of a rendered manifest that are checked. */
 interface Rendered {
   readonly resource_pools: readonly { readonly cloud_properties?: object }[];
   readonly disk_pools: readonly { readonly cloud_properties?: object }[];
@@ -128,7 +131,7 @@ type Properties = Readonly<Record<string, object>>;
 const render = (names: readonly string[]): Promise<string> =>
   interpolateTemplate({ path: manifest, opsFiles: names.map(pathOf), variables });
 
-/** Both orders, where nothing of ours needs a file of upstream's. */
+/** Returns both orders, or only one if one of our files needs a file of upstream's. */
 function ordersOf(own: readonly string[], others: readonly string[]): string[][] {
   const unique = (names: readonly string[]): string[] => [...new Set(names)];
   const needsUpstream = own.some((name) => name in upstream);
@@ -233,7 +236,7 @@ describe('manifests/bosh-deployment', () => {
 
 const configs = new Map<string, Promise<CpiConfig>>();
 
-/** Of the properties in a manifest; each is rendered once. */
+/** Returns the configuration from the properties of a manifest. Each is rendered only once. */
 function configOf({ kubernetes = {}, registry = {} }: Properties): Promise<CpiConfig> {
   const key = JSON.stringify({ kubernetes, registry });
   const known =
@@ -242,7 +245,10 @@ function configOf({ kubernetes = {}, registry = {} }: Properties): Promise<CpiCo
   return known;
 }
 
-/** The CPI's own readers take what the files say, on the operator's machine and on the director's. */
+/**
+ * Asserts that the CPI's own parsers accept the files' configuration, on the operator's machine and on the
+ * director's.
+ */
 async function assertAccepted(rendered: Rendered, order: readonly string[]): Promise<void> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: order.join(' ') };
   const { cloud_provider: provider, networks } = rendered;
@@ -270,7 +276,10 @@ async function assertAccepted(rendered: Rendered, order: readonly string[]): Pro
   );
 }
 
-/** What is dialled from outside is a port of the Service, and each certificate there names the address. */
+/**
+ * Asserts that every port that is reached from outside is a port of the Service, and that each certificate
+ * there contains the address.
+ */
 function assertNamed(rendered: Rendered, service: ServiceRequest | undefined): void {
   const { hostname, port } = new URL(rendered.cloud_provider.mbus, 'path:/');
   assert.equal(hostname !== '', service !== undefined);

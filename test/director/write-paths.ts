@@ -5,9 +5,9 @@ import { interpolateTemplate } from '../../src/bosh/manifest/interpolate-templat
 import { pathsOf } from './manifest-paths.ts';
 
 /**
- * Writes `paths/bosh.txt`, the paths of bosh-deployment's bosh.yml, and of its ops files the paths that each
- * adds (+) and takes away (-); no word of its text. Run by hand where upstream's paths have moved: node
- * test/director/write-paths.ts CHECKOUT
+ * Writes `paths/bosh.txt`, the paths of bosh-deployment's bosh.yml, and for each of its ops files the paths
+ * that it adds (+) and removes (-). It copies no values. Run it by hand if upstream's paths have changed:
+ * node test/director/write-paths.ts CHECKOUT
  */
 const [checkout = ''] = process.argv.slice(2);
 const fileOf = (name: string): string => join(checkout, `${name}.yml`);

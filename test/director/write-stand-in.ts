@@ -6,8 +6,8 @@ import { digestOfFile } from '../../src/bosh/digest/verify-file.ts';
 const source = join(import.meta.dirname, 'stand-in');
 
 /**
- * Writes into the folder, which it makes, what a checkout of bosh-deployment has: bosh.yml, uaa.yml and
- * credhub.yml, with releases of ours in place of upstream's. Its jobs need a Node in the stemcell. Returns
+ * Writes the files of a checkout of bosh-deployment into the directory, which it creates: bosh.yml, uaa.yml
+ * and credhub.yml, with our releases instead of upstream's. Their jobs need a Node in the stemcell. Returns
  * the path of bosh.yml.
  */
 export async function writeStandIn(directory: string): Promise<string> {

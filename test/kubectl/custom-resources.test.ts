@@ -53,7 +53,7 @@ describe('kubectl and custom resources', { skip }, () => {
   });
 
   const run = (words: string, input = ''): Promise<KubectlResult> => kubectl.run(words.split(' '), input);
-  /** The standard output of a call that must succeed. */
+  /** Returns the stdout of a call that must succeed. */
   async function output(words: string, input = ''): Promise<string> {
     const { exitCode, stdout, stderr } = await run(words, input);
     assert.equal(exitCode, 0, `kubectl ${words}: ${stderr}`);

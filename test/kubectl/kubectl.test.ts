@@ -45,7 +45,7 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.deepEqual(errors, []);
   });
 
-  /** The standard output of a call that must succeed. */
+  /** Returns the stdout of a call that must succeed. */
   async function output(args: readonly string[], input = ''): Promise<string> {
     const { exitCode, stdout, stderr } = await kubectl.run(args, input);
     assert.equal(exitCode, 0, `kubectl ${args.join(' ')}: ${stderr}`);
@@ -281,7 +281,7 @@ describe('an unmodified kubectl', { skip }, () => {
   });
 });
 
-/** What scheduler and node would have written of a pod that runs. */
+/** Writes what scheduler and node would have written for a running pod. */
 async function makeRunningPod(api: LocalApi, name = 'vm-1'): Promise<void> {
   const pod = await api.create<Pod>(pods, {
     metadata: { namespace: 'bosh', name, labels: name === 'vm-1' ? { job: 'hello' } : {} },
@@ -321,7 +321,10 @@ async function makeRunningPod(api: LocalApi, name = 'vm-1'): Promise<void> {
   await api.create(events, event);
 }
 
-/** Major and minor of a User-Agent such as `kubectl/v1.32.4 (linux/amd64) kubernetes/c0a9f5d`: what really ran. */
+/**
+ * Parses the version from a User-Agent such as `kubectl/v1.32.4 (linux/amd64) kubernetes/c0a9f5d`, which is
+ * that of the program that really ran.
+ */
 function clientVersion(userAgent: string): { readonly text: string; readonly minor: number } | undefined {
   const [text, minor] = /^kubectl(?!-dispatcher)[^/]*\/v1\.(\d+)\S*/.exec(userAgent) ?? [];
   return text === undefined ? undefined : { text, minor: Number(minor) };

@@ -81,7 +81,10 @@ describe('one state file for bosh-kubernetes and the bosh CLI', { skip: withoutB
     await assertNothingLeft(line);
   });
 
-  /** `bosh COMMAND` on the line's manifest, with its state file and vars store; on a pipe it prints stages only with --tty. */
+  /**
+   * Runs `bosh COMMAND` on the line's manifest, with its state file and vars store. On a pipe it prints
+   * stages only with --tty.
+   */
   async function bosh(command: string, ...flags: readonly string[]): Promise<Outcome> {
     const child = spawn(
       program,

@@ -10,13 +10,13 @@ const run = promisify(execFile);
 
 /** How a clone's commands run. */
 export interface CheckoutOptions {
-  /** Root only: the clone belongs to that user, and so do its commands. */
+  /** Only for root: the owner of the clone and the user of its commands. */
   readonly uid?: number | undefined;
-  /** Words before each command, run as this process's user; they have to become `uid` themselves. */
+  /** A command prefix that runs as this process's user and must switch to `uid` itself. */
   readonly wrapper?: readonly string[];
-  /** PATH; default: as a stranger's shell has it. */
+  /** PATH. The default is that of a new user's shell. */
   readonly path?: string;
-  /** What `source` has installed and built is copied: for what is not about a first installation. */
+  /** Copy what `source` has installed and built, for tests that are not about a first installation. */
   readonly isInstalled?: boolean;
 }
 
@@ -27,12 +27,15 @@ export interface Outcome {
 }
 
 export interface KillOptions {
-  /** Once it has said so, its process group gets `signal`, as a terminal's Ctrl-C sends it; default: SIGKILL. */
+  /**
+   * When a line of the output matches, the process group gets `signal`, as by a terminal's Ctrl-C. The
+   * default is SIGKILL.
+   */
   readonly killAfterLine?: RegExp;
   readonly signal?: NodeJS.Signals;
 }
 
-/** A fresh clone with an empty HOME, owned by the user that its commands run as. */
+/** A fresh clone with an empty HOME, owned by the user of its commands. */
 export class Checkout {
   readonly #top: string;
   #name = 'clone';
@@ -65,14 +68,16 @@ export class Checkout {
     return checkout;
   }
 
-  /** To another name, as its user's `mv` does. */
+  /** Renames the clone as its user's `mv` would. */
   async move(): Promise<void> {
     const from = this.directory;
     this.#name += '-moved';
     await rename(from, this.directory);
   }
 
-  /** Runs an npm script (`['start']`, `['run', 'status']`) with stdin closed; never rejects for an exit code. */
+  /**
+   * Runs an npm script (`['start']`, `['run', 'status']`) with stdin closed. Never rejects for an exit code.
+   */
   npm(words: readonly string[], options: KillOptions = {}): Promise<Outcome> {
     return this.command('npm', words, options);
   }
@@ -116,17 +121,23 @@ export class Checkout {
     return JSON.parse(await readFile(join(this.directory, path), 'utf8')) as Record<string, unknown>;
   }
 
-  /** Processes of this machine that name this clone in their arguments, or have something of it mounted, as its pods do. */
+  /**
+   * Returns the processes of this machine that name this clone in their arguments or have a mount from it, as
+   * its pods do.
+   */
   processes(): Promise<MachineProcess[]> {
     return processesOf(this.#top);
   }
 
-  /** Mounts of this clone that the machine shows. */
+  /** Returns the mounts of this clone that are visible on the machine. */
   mounts(): Promise<string[]> {
     return mountsOf(this.#top);
   }
 
-  /** Files and folders of the clone that git does not know, but for those of an installation and a build. */
+  /**
+   * Returns files and directories of the clone that are not in git, except those of an installation and a
+   * build.
+   */
   async untracked(): Promise<string[]> {
     const words = ['-c', `safe.directory=${this.directory}`, '-C', this.directory];
     const { stdout } = await run('git', [...words, 'status', '--porcelain', '--ignored']);
@@ -141,7 +152,9 @@ export class Checkout {
   }
 }
 
-/** Without the folders that npm puts in front for a script, this one's: a stranger's shell has none of them. */
+/**
+ * Returns PATH without the directories that npm prepends for a script. A new user's shell has none of them.
+ */
 export function strangersPath(): string {
   const folders = (process.env['PATH'] ?? '').split(':');
   return folders

@@ -17,7 +17,7 @@ const users = process.getuid?.() === 0 ? [undefined, 65534] : [undefined];
 
 for (const uid of users) {
   const who = uid ?? process.getuid?.() ?? 0;
-  // as root only what differs for root: the rest is shown as the user who may do less
+  // Root runs only the tests with a difference for root. The others run as the user with fewer permissions.
   const full = (name: string, body: () => Promise<void>): void => {
     if (uid === users.at(-1)) void test(name, body);
   };
@@ -27,7 +27,7 @@ for (const uid of users) {
     let content: string;
     let kubeconfig: string;
 
-    /** Of the VM that the state file names. */
+    /** Returns the uid of the pod of the VM that the state file records. */
     async function podUid(): Promise<string> {
       const { current_vm_cid: vm } = await checkout.readJson(state);
       const api = await openApi(await loadAccess(kubeconfig));
@@ -129,7 +129,8 @@ for (const uid of users) {
       const [stateBeforeStop, pod] = [await checkout.readJson(state), await podUid()];
       assert.ok((await checkout.processes()).some(({ command }) => command.includes('server.cjs')));
 
-      // a checkout that wants other dependencies, perhaps where no registry is reached, can be stopped all the same
+      // A checkout that needs other dependencies, perhaps without access to a registry, must still be able to
+      // stop.
       await checkout.edit('package-lock.json', (text) => `${text}\n`);
       const stopped = await checkout.npm(['stop']);
       assert.equal(stopped.exitCode, 0, stopped.stdout + stopped.stderr);
@@ -177,7 +178,7 @@ for (const uid of users) {
       await checkout.edit('examples/hello/manifest.yml', (text) =>
         text.replace('audience: operators', 'audience: both'),
       );
-      // Both would build, into the same folder.
+      // Both would build into the same directory.
       await rm(join(checkout.directory, 'dist', '.built-from'));
 
       const outcomes = await Promise.all([checkout.npm(['start']), checkout.npm(['start'])]);

@@ -3,15 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 interface ReadmeScreens {
-  /** What the first `npm start` says on stderr. */
+  /** The stderr of the first `npm start`. */
   readonly messages: string;
-  /** What it prints. */
+  /** The stdout of the first `npm start`. */
   readonly start: string;
-  /** Of the URL. */
+  /** The response of the URL. */
   readonly answer: string;
 }
 
-/** What the README's first screen shows. */
+/** Reads the first screen of the README. */
 export async function readmeScreens(root: string): Promise<ReadmeScreens> {
   const text = await readFile(join(root, 'README.md'), 'utf8');
   const [, messages, start] = /^```\n([^`]*?)^(Started validating\n.*?)^```$/ms.exec(text) ?? [];
@@ -23,17 +23,17 @@ export async function readmeScreens(root: string): Promise<ReadmeScreens> {
   return { messages, start, answer: answer.replaceAll(/^ {4}/gm, '') };
 }
 
-/** Without what npm says of its installation and of itself, which the README leaves out, too. */
+/** Removes npm's messages about the installation and about itself, which the README also omits. */
 export function startMessages(stderr: string): string {
   return stderr.replaceAll(/^(added \d+ packages in .*|npm (notice|warn).*)?\n/gm, '');
 }
 
-/** Without npm's own lines and the names of manifest and state file, which the README leaves out, too. */
+/** Removes npm's lines and the names of manifest and state file, which the README also omits. */
 export function deployOutput(stdout: string): string {
   return stdout.slice(stdout.search(/^Started validating$/m));
 }
 
-/** What differs from run to run is made equal: times, generated ids, fingerprints of packages, the folder. */
+/** Replaces what differs between runs: times, generated ids, fingerprints of packages, the directory. */
 export function shapeOf(output: string): string {
   return output
     .trim()

@@ -13,7 +13,7 @@ const uid = 65534;
 const ids = { name: 'nobody', first: 300_000, count: 65_536 };
 const missing = await whatIsMissing();
 
-/** Gives the user subordinate ids in a mount namespace alone: the machine's own files stay as they are. */
+/** Gives the user subordinate ids only in a mount namespace. The machine's own files stay unchanged. */
 const withIds = `mount --bind "$1" /etc/subuid && mount --bind "$1" /etc/subgid && shift &&
 exec setpriv --reuid ${uid} --regid ${uid} --clear-groups "$@"`;
 
@@ -30,7 +30,7 @@ describe('a user with subordinate ids, without ruby on PATH', { skip: missing ??
     await linkPrograms(path);
     const wrapper = ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', withIds, 'sh', table];
     checkout = await Checkout.clone(source, { uid, path, wrapper, isInstalled: true });
-    // beside the other suite of this folder
+    // The other suite of this directory may run at the same time.
     await checkout.edit('examples/hello/manifest.yml', (text) => text.replaceAll('127.64.0.', '127.64.79.'));
   });
 
@@ -69,7 +69,10 @@ describe('a user with subordinate ids, without ruby on PATH', { skip: missing ??
   });
 });
 
-/** `inside outside count`, a range each; empty for a process that ended meanwhile. */
+/**
+ * Returns `inside outside count` for each range, or an empty text for a process that has exited in the
+ * meantime.
+ */
 async function uidMap(pid: number): Promise<string> {
   const text = await readFile(`/proc/${pid}/uid_map`, 'utf8').catch(() => '');
   return text
@@ -78,14 +81,17 @@ async function uidMap(pid: number): Promise<string> {
     .join('\n');
 }
 
-/** Every program of PATH but ruby, as links in one folder; what is in this user's own home the other cannot reach. */
+/**
+ * Links every program in PATH except ruby into one directory. Programs in this user's home directory are
+ * skipped, because the other user cannot reach them.
+ */
 async function linkPrograms(folder: string): Promise<void> {
   await mkdir(folder);
   const directories = strangersPath().split(':');
   for (const directory of directories.filter((path) => !path.startsWith(`${homedir()}/`))) {
     for (const name of await readdir(directory).catch(() => [])) {
       if (/^(ruby|irb|erb|gem)/.test(name)) continue;
-      // the first of a name wins, as in PATH
+      // The first program with a name takes precedence, as in PATH.
       await symlink(join(directory, name), join(folder, name)).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST') throw error;
       });

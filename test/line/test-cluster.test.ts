@@ -15,7 +15,10 @@ const name = 'again';
 
 const missing = missingForCluster();
 
-/** A cluster that the suites of this machine do not know: it has a state folder of its own. */
+/**
+ * Runs a command on a cluster that is separate from those of other suites, because it has its own state
+ * directory.
+ */
 async function onCluster(stateHome: string, words: readonly string[]): Promise<string> {
   const main = join(checkout, 'test', 'cluster', 'main.ts');
   const env = { ...process.env, XDG_STATE_HOME: stateHome };
@@ -23,14 +26,16 @@ async function onCluster(stateHome: string, words: readonly string[]): Promise<s
   return stdout + stderr;
 }
 
-/** Of those the ones that last, by pid and start. */
+/** Returns the long-running ones of the processes, by pid and start time. */
 const lasting = (processes: readonly MachineProcess[]): string[] =>
   processes
     .filter(({ command }) => /^\S*\/(?:etcd|kube[a-z-]+|containerd) /u.test(command))
     .map(({ pid, startTime, command }) => `${pid} ${startTime} ${command.split(' ')[0]}`)
     .toSorted();
 
-/** Of its nodes, below each controller, or below the one tree of version 2. */
+/**
+ * Returns the control groups of its nodes, below each controller or below the single hierarchy of version 2.
+ */
 async function controlGroups(): Promise<string[]> {
   const { stdout } = await run('find', [
     '/sys/fs/cgroup',
@@ -53,7 +58,7 @@ test(
     });
     await onCluster(stateHome, ['--up']);
     const first = lasting(await processesOf(stateHome));
-    // of the control plane, and of each node
+    // Those of the control plane and of each node.
     assert.equal(first.length, 4 + 2 * 2, first.join('\n'));
     assert.notDeepEqual(await controlGroups(), []);
 
@@ -68,7 +73,7 @@ test(
     assert.deepEqual(await controlGroups(), []);
     const { stdout: devices } = await run('losetup', ['--list', '--noheadings', '--output', 'BACK-FILE']);
     assert.ok(!devices.includes(stateHome), devices);
-    // whoever comes next may be waiting at the lock
+    // The next process may be waiting for the lock.
     assert.deepEqual(await readdir(join(stateHome, 'bosh-kubernetes', 'clusters')), [`${name}.lock`]);
   },
 );

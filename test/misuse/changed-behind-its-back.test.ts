@@ -153,7 +153,7 @@ test('another cluster than that of the state file is refused, and nothing is for
     const words = [vm, disks[0]?.cid ?? '', line.kubeconfig, 'BOSH_KUBERNETES_HOME', '[OTHER_CLUSTER]'];
     assertRefused(await line.up(elsewhere), ...words);
     assertRefused(await line.command(['destroy', line.manifestPath, '--force'], elsewhere), ...words);
-    // a state of before there were notes, or of the bosh CLI
+    // Like the state of the bosh CLI or of a version before cluster notes.
     await rm(`${line.statePath}.cluster`);
     assertRefused(await line.up(elsewhere), vm, /nothing of that is on /, '[OTHER_CLUSTER]');
     const unnoted = await line.command(['destroy', line.manifestPath, '--force'], elsewhere);

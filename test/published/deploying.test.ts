@@ -25,12 +25,12 @@ test(
   { skip, timeout: 600_000 },
   async (t) => {
     const home = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-published-')));
-    // as the page has it, in a checkout of its own
+    // The page's directory, in a separate checkout.
     const own = join(home, 'bosh-kubernetes', '.bosh-kubernetes');
     const cluster = join(own, 'cluster');
     await mkdir(own, { recursive: true });
     t.after(async () => {
-      // of a run that failed
+      // Left by a failed run.
       await stopDaemon(cluster);
       await removeClusterDirectory(cluster);
       await rm(home, { recursive: true });
@@ -56,7 +56,7 @@ test(
   },
 );
 
-/** What differs from run to run is made equal; a line that is there again and again is there once. */
+/** Replaces what differs between runs. A line that is repeated is kept once. */
 function shapeOnPage(output: string, home: string): string {
   return shapeOf(output.replaceAll(checkout, '/home/you/bosh-kubernetes').replaceAll(home, '/home/you'))
     .replaceAll(/\bpid \d+/gu, 'pid N')

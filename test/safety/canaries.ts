@@ -13,9 +13,9 @@ export interface Subject {
   readonly canary: DiskCanary;
 }
 
-/** Files on the host that nothing of a cluster may touch. */
+/** Files on the host that nothing of a cluster may change. */
 export class Canaries {
-  /** A directory outside of everything. */
+  /** A directory outside of the cluster. */
   readonly outside: string;
   readonly #expected: Map<string, { readonly content: Buffer; readonly inode: number }>;
 
@@ -24,7 +24,10 @@ export class Canaries {
     this.#expected = expected;
   }
 
-  /** Outside, in the cluster's parent directory, among its volumes and below the directory that pods may ask for. */
+  /**
+   * Creates canaries outside, in the cluster's parent directory, among its volumes and below the directory
+   * that pods may request.
+   */
   static async plant(line: EmbeddedLine): Promise<Canaries> {
     const outside = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-canary-'));
     const expected = new Map<string, { content: Buffer; inode: number }>();
@@ -54,7 +57,7 @@ export class Canaries {
     ]);
   }
 
-  /** Those that are not in the cluster's own directory. */
+  /** Asserts that the canaries outside of the cluster's own directory are unchanged. */
   async assertAliveWithout(clusterDirectory: string): Promise<void> {
     for (const path of this.#expected.keys()) {
       if (path.startsWith(`${clusterDirectory}/`)) this.#expected.delete(path);
@@ -67,7 +70,7 @@ export class Canaries {
   }
 }
 
-/** The files that the test puts on a disk, seen where the node keeps it. */
+/** The files that the test writes to a disk, read from the node's directory. */
 export class DiskCanary {
   readonly volume: string;
   readonly content: string;
@@ -82,12 +85,15 @@ export class DiskCanary {
     await this.lines();
   }
 
-  /** How often the writer was started. */
+  /** Returns how often the writer was started. */
   async lives(): Promise<number> {
     return (await readFile(join(this.volume, 'store', 'lives'), 'utf8')).split('\n').length - 1;
   }
 
-  /** How many lines the writer wrote; they have to be 1, 2, 3, ... The last one may be half written. */
+  /**
+   * Returns how many lines the writer wrote, and asserts that they are 1, 2, 3, ... The last one may be
+   * incomplete.
+   */
   async lines(): Promise<number> {
     const text = await readFile(join(this.volume, 'store', 'log'), 'utf8').catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';

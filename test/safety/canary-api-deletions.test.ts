@@ -22,7 +22,7 @@ import { missing } from './safety-host.ts';
 describe('what deletions behind the CPI’s back leave alone', { skip: missing ?? false }, () => {
   const world = canaryWorld('127.64.74');
 
-  /** The VM ends with its job, and its disk can be had again. */
+  /** Asserts that the VM and its job end, and that its disk can be used again. */
   async function assertEnds({ vm, disk, canary }: Subject, deletion: () => Promise<void>): Promise<void> {
     const job = await world.writerOf(vm);
     await deletion();
@@ -67,7 +67,7 @@ describe('what deletions behind the CPI’s back leave alone', { skip: missing ?
     await canary.assertWhole();
   });
 
-  // the last one: the bystander's disk goes with it
+  // This is the last test because it also deletes the bystander's disk.
   test('the namespace deleted while the job writes: everything of it ends, and nothing else', async () => {
     const { vm, canary } = await world.newSubject();
     const job = await world.writerOf(vm);

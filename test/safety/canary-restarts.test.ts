@@ -35,7 +35,7 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
     });
   }
 
-  // the pods have to die with their node by themselves, not by this test's hand alone
+  // The pods must die with their node by themselves, not only because this test kills them.
   for (const victim of ['the node', 'everything'] satisfies Victim[]) {
     test(`kill -9 of ${victim}, restart and delete_disk of a disk that the old job wrote to: the old job is dead, nothing else goes`, async () => {
       const { vm, disk, canary } = await world.newSubject();
@@ -51,8 +51,8 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
       await world.line.restart();
       assert.equal(await isAlive(job), false);
       const lines = await canary.lines();
-      // until its container runs again, nothing tells whether the VM comes back with the disk, and
-      // delete_disk refuses
+      // Until its container runs again, the CPI cannot know whether the VM will use the disk, and delete_disk
+      // rejects.
       await until('delete_disk', async () => {
         const { error } = await world.line.cpi('delete_disk', disk);
         if (error !== null) assert.match(error.message, /may still be mounted/u);
@@ -94,8 +94,8 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
     const { uid = '' } = (await vm.pod()).metadata;
     await world.line.kill('everything');
     await until('the end of all', async () => (await processesOf(world.line.directory)).length === 0);
-    // the hub is a plain directory now; the VM is kept from mounting it by a file in the place of its first
-    // volume
+    // The hub is now a plain directory. A file in place of the VM's first volume keeps the VM from mounting
+    // it.
     const volumes = join(world.line.clusterDirectory, 'kubelet', 'pods', uid, 'volumes');
     const hub = join(volumes, 'kubernetes.io~empty-dir', 'hub');
     const settings = join(volumes, 'kubernetes.io~secret', 'settings');

@@ -13,8 +13,9 @@ import { until } from '../support/until.ts';
 import { Canaries, DiskCanary, type Subject } from './canaries.ts';
 
 /**
- * For the tests of one `describe`: a cluster with canaries on the host and on a disk that nobody ever attaches again. They are
- * looked at after each test, and again when the cluster is gone. VMs get addresses of `net`, `a.b.c`.
+ * Registers a cluster for the tests of one `describe`, with canaries on the host and on a disk that is never
+ * attached again. They are checked after each test and after the cluster was destroyed. VMs get addresses of
+ * `net`, `a.b.c`.
  */
 export function canaryWorld(net: string): CanaryWorld {
   const world = new CanaryWorld(net);
@@ -65,7 +66,7 @@ export class CanaryWorld {
     assert.deepEqual(await mountsOf(this.line.directory), []);
   }
 
-  /** The cluster is destroyed while a job writes. */
+  /** Destroys the cluster while a job writes. */
   async end(): Promise<void> {
     try {
       await this.newSubject();
@@ -85,7 +86,7 @@ export class CanaryWorld {
     await this.line.remove();
   }
 
-  /** Who deletes the claim of the bystander wants it to go. */
+  /** Waits until the bystander's volume is deleted, after the test has deleted its claim. */
   async untilBystanderIsGone(): Promise<void> {
     const { volume } = this.bystander;
     this.#bystander = undefined;
@@ -120,13 +121,13 @@ export class CanaryWorld {
     return items.find((pod) => pod.metadata.name === name);
   }
 
-  /** As kubectl does it; `gracePeriodSeconds` 0 is its --force. */
+  /** Deletes the pod as kubectl does. `gracePeriodSeconds` 0 is its --force. */
   async deletePod(name: string, gracePeriodSeconds?: number): Promise<void> {
     const options = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
     await (await this.line.api()).delete({ resource: pods, namespace, name }, options);
   }
 
-  /** Neither a process nor a directory of the VM is left. */
+  /** Asserts that neither a process nor a directory of the VM is left. */
   async assertGone(vm: LineVm): Promise<void> {
     assert.equal(await this.line.call('has_vm', vm.cid), false);
     await assert.rejects(vm.agent.ping(), (error) => isProductError(error, 'AGENT_UNREACHABLE'));
@@ -138,7 +139,7 @@ export class CanaryWorld {
     });
   }
 
-  /** Another VM finds the disk as it was. Both are deleted in the end. */
+  /** Asserts that another VM can use the unchanged disk. Deletes both. */
   async assertFree(disk: string, canary: DiskCanary): Promise<void> {
     this.#count += 1;
     const other = await LineVm.create(this.line, `${this.#net}.${this.#count}`);

@@ -46,7 +46,7 @@ test(
     await assertCanaries();
     assert.ok((await readdir(join(checkout, 'dist', 'runtime'))).includes('agent.cjs'));
 
-    /** Its last line. */
+    /** Returns the last line of the output. */
     async function succeed(...words: string[]): Promise<string> {
       const { code, output } = await command(...words);
       assert.equal(code, 0, output);
@@ -76,7 +76,7 @@ test(
   },
 );
 
-/** The example with the archives of this checkout and an address of this suite. */
+/** Returns the example with the archives of this checkout and an address of this suite. */
 async function exampleManifest(): Promise<string> {
   const text = await readFile(join(checkout, 'examples', 'hello', 'manifest.yml'), 'utf8');
   return text

@@ -1,29 +1,33 @@
-/** What a probe needs to know about the machine, as shell variables. */
+/** Facts about the machine that a probe needs, as shell variables. */
 export interface Target {
-  /** A read-only folder of the host as the pod has it, `/usr`. For the proof a folder of the test's, mounted alike. */
+  /**
+   * A read-only directory of the host in the pod, such as `/usr`. For the proof it is a directory of the test
+   * with the same kind of mount.
+   */
   readonly folder: string;
-  /** Path of a file on the host. */
+  /** The path of a file on the host. */
   readonly canary: string;
-  /** A word on the command line of a process of the host, and that process. */
+  /** A word on the command line of a process of the host, and the pid of that process. */
   readonly word: string;
   readonly pid: number;
   /** A block device of the host (/proc/partitions). */
   readonly disk: string;
   readonly major: string;
   readonly minor: string;
-  /** `major:minor` of the file system that the host's root is on. */
+  /** `major:minor` of the host's root file system. */
   readonly rootDevice: string;
-  /** The cluster's directory: its own folders of that file system are what pods may write. */
+  /** The cluster's directory. Its subdirectories are what pods may write to on that file system. */
   readonly cluster: string;
 }
 
 export interface Probe {
   readonly name: string;
-  /** Shell text that ends with 0 when the attack came through. Does no harm where it does. */
+  /** Shell script that ends with 0 if the attack succeeds. It does no harm in that case. */
   readonly script: string;
   /**
-   * `host`: the same text succeeds for root on the host, in a mount namespace of its own; the test proves it. `where it can`:
-   * not every host lets its root do it; where it does not, the probe is skipped. Else why it is not run there.
+   * `host`: the test proves that the same script succeeds for root on the host, in another mount namespace.
+   * `where it can`: not every host permits this to root; if it does not, the probe is skipped. Otherwise the
+   * reason why the script is not run on the host.
    */
   readonly proof: 'host' | 'where it can' | { readonly none: string };
 }
@@ -33,13 +37,16 @@ export const variables = (target: Target): string =>
     .map(([name, value]) => `${name}='${value}'`)
     .join('\n');
 
-/** Writes to a setting what it has already. */
+/** Returns a script that writes the current value of a setting. */
 const sysctl = (name: string): string =>
   `value=$(cat /proc/sys/${name}) && printf '%s' "$value" > /proc/sys/${name}`;
 
 const scratch = 'scratch=$(mktemp -d) && cd "$scratch"';
 
-/** PTRACE_ATTACH (16) to a pid, and away again (17): did that stop the process of that word? Perl knows no ptrace(2). */
+/**
+ * Attaches to a pid (PTRACE_ATTACH, 16), checks whether that stopped the process with that word, and detaches
+ * (17). Perl has no function for ptrace(2).
+ */
 const trace = `my ($machine, $pid, $word) = @ARGV;
   my $ptrace = { x86_64 => 101, aarch64 => 117 }->{$machine} or die "no number for $machine";
   syscall($ptrace, 16, 0 + $pid, 0, 0) == 0 or die "attach: $!";

@@ -136,7 +136,7 @@ grep CapEff /proc/self/status
     const file = join(await volumeOf(line, disk[0]), 'store', 'id');
     assert.equal((await stat(file)).mode & 0o7777, 0o4755);
     const { exitCode } = await quarry.proveOnHost(
-      // setpriv itself keeps its rights until it has run something
+      // setpriv itself keeps its capabilities until it has executed a program.
       `setpriv --reuid 65534 --regid 65534 --clear-groups /bin/sh -c '${file}'`,
       line.clusterDirectory,
     );
@@ -203,7 +203,7 @@ grep CapEff /proc/self/status
         assert.notEqual((await getPod(pod)).status?.phase, 'Running', words);
         await (await line.api()).delete({ resource: pods, namespace, name: pod });
       } catch (error) {
-        // refused by the API itself
+        // The API server itself rejected it.
         if ((error as Error).name !== 'ApiError') throw error;
         words = String(error);
       }
@@ -283,7 +283,7 @@ grep CapEff /proc/self/status
     });
   }
 
-  /** What the node said about a pod, in its events and its status. */
+  /** Returns the node's messages about a pod, from its events and its status. */
   async function wordsAbout(name: string): Promise<string> {
     const { items } = await (
       await line.api()

@@ -5,17 +5,18 @@ import { ProgramError, run } from '../cluster/csi/device/run.ts';
 
 /** A block device of the host. */
 export interface HostDevice {
-  /** Below /dev; `none` where the machine has no block device. */
+  /** The name below /dev, or `none` if the machine has no block device. */
   readonly disk: string;
   readonly major: string;
   readonly minor: string;
-  /** Lets go of what was made for it. */
+  /** Removes what was created for the device. */
   remove(): Promise<void>;
 }
 
 /**
- * One of the test's own with a file system on it, its blocks in `directory`: a container's root is often kept from those of the
- * machine. Where none can be made, the first that the kernel lists.
+ * Returns a new loop device with a file system, whose blocks are in `directory`, because root of a container
+ * often may not read the machine's devices. If none can be created, returns the first device that the kernel
+ * lists.
  */
 export async function findHostDevice(directory: string): Promise<HostDevice> {
   const image = join(directory, 'image');
@@ -29,7 +30,7 @@ export async function findHostDevice(directory: string): Promise<HostDevice> {
     const remove = async (): Promise<void> => void (await run('losetup', '--detach', path));
     return { disk: basename(path), major, minor, remove };
   } catch (error) {
-    // neither mkfs nor a loop device is everywhere
+    // Not every machine has mkfs or loop devices.
     if (error instanceof ProgramError) return firstListed();
     throw error;
   }

@@ -8,19 +8,19 @@ import { killHard } from '../support/machine.ts';
 import { variables, type Target } from './escape-probes.ts';
 import { findHostDevice, type HostDevice } from './host-device.ts';
 
-/** Says why these tests cannot run here; undefined when they can. */
+/** The reason why these tests cannot run here, or undefined if they can. */
 export const missing =
   process.getuid?.() === 0 ? undefined : 'needs root: it is about what root of a pod may do';
 
-/** What is taken away with it. */
+/** Processes and files that are removed with the quarry. */
 interface Made {
-  /** Where probes leave what they make on the host. */
+  /** The directory for files that probes create on the host. */
   readonly scratch: string;
   readonly device: HostDevice;
   readonly process: ChildProcess;
 }
 
-/** Something of the host to be attacked, made by the test: a file, a process, a folder. */
+/** A target on the host that the test creates: a file, a process, a directory. */
 export class Quarry {
   readonly directory: string;
   readonly target: Omit<Target, 'cluster'>;
@@ -40,7 +40,7 @@ export class Quarry {
     const word = randomUUID();
     const child = spawn('/bin/sh', ['-c', 'while :; do sleep 1000; done', `${word}-on-host`], {
       stdio: 'ignore',
-      // a group of its own, which ends with its sleep
+      // Create a process group, so that its sleep can be ended with it.
       detached: true,
     });
     const scratch = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scratch-'));
@@ -53,7 +53,7 @@ export class Quarry {
     return new Quarry(directory, target, { scratch, device, process: child });
   }
 
-  /** Runs a probe as root on the host, in a mount namespace whose changes nobody else sees. */
+  /** Runs a probe as root on the host, in a mount namespace whose changes are not visible outside. */
   proveOnHost(script: string, cluster: string): Promise<ExecResult> {
     const folder = join(this.directory, 'folder');
     const lines = [
@@ -80,7 +80,7 @@ export class Quarry {
   }
 }
 
-/** Device of the mount that a path lies on, as mountinfo spells it. */
+/** Returns the device of a path's mount, in mountinfo's format. */
 async function deviceOf(path: string): Promise<string> {
   const entries = (await readFile('/proc/self/mountinfo', 'utf8'))
     .split('\n')

@@ -30,7 +30,7 @@ function sshIsMissing(): string | false {
 
 let directory = '';
 
-/** Runs `bosh-kubernetes stemcell` and resolves with what it printed. */
+/** Runs `bosh-kubernetes stemcell` and returns its output. */
 async function stemcell(cache: string, ...words: readonly string[]): Promise<string> {
   const { stdout } = await run(process.execPath, [mainModulePath(checkout), 'stemcell', ...words], {
     env: { ...process.env, XDG_CACHE_HOME: join(directory, cache) },
@@ -39,7 +39,7 @@ async function stemcell(cache: string, ...words: readonly string[]): Promise<str
   return stdout;
 }
 
-/** One that a real mmdebstrap made, which takes a minute or, on a busy machine, several. */
+/** A stemcell that a real mmdebstrap made, which takes one minute, or several on a busy machine. */
 describe('a stemcell of Debian', { skip: missing() }, () => {
   const words = ['build', '--from-debian', '--profile', 'baseline', '--output'];
 
@@ -79,7 +79,7 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
         lines.filter((line) => !(dateOf(line) <= epoch)),
         [],
       );
-      // made at the first boot: VMs of one stemcell have keys of their own
+      // Created at the first boot, so that VMs of one stemcell have different keys.
       assert.deepEqual(
         lines.filter((line) => line.includes('ssh_host_')),
         [],
@@ -124,7 +124,7 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
     );
     const key = await inside('cut -d " " -f 2 /var/vcap/bosh/ssh/ssh_host_ed25519_key.pub');
     assert.ok(fingerprint.includes(key.trim()));
-    // upstream's agent answers `bosh ssh` with this file, and the bosh CLI expects that key of sshd
+    // Upstream's agent returns this file for `bosh ssh`, and the bosh CLI expects sshd to have this key.
     const published = await inside('cut -d " " -f 2 /etc/ssh/ssh_host_rsa_key.pub');
     const offered = await inside('ssh-keyscan -t rsa 127.0.0.1 2> /dev/null');
     assert.ok(published.trim().length > 300 && offered.includes(published.trim()), offered);
@@ -164,11 +164,11 @@ describe('a stemcell of Debian', { skip: missing() }, () => {
       await assert.rejects(login('stranger'), /Permission denied \(publickey\)/u);
     });
     assert.match(await inside('id vcap'), /^uid=1000\(vcap\) gid=1000\(vcap\)/);
-    // what the scripts of VM and attachment pods call
+    // The programs that scripts of VM and attachment pods call.
     await inside(
       'for tool in awk find flock grep mount mountpoint setpriv stat umount; do command -v $tool; done',
     );
-    // an orphan is taken by PID 1 and reaped
+    // PID 1 adopts and reaps an orphan.
     await inside('sh -c "sleep 0.1 &"; exit 0');
     await eventually('the orphan to be reaped', async () => {
       const states = await inside('cat /proc/[0-9]*/stat 2> /dev/null || true');

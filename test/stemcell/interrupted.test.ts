@@ -22,7 +22,7 @@ interface Running {
   interrupt(signal: NodeJS.Signals): void;
 }
 
-/** `bosh-kubernetes stemcell` with folders of the test for whatever it keeps. */
+/** Runs `bosh-kubernetes stemcell` with the test's directories for all its data. */
 function stemcell(t: TestContext, directory: string, words: readonly string[]): Running {
   const child = spawn(process.execPath, [mainModulePath(checkout), 'stemcell', ...words], {
     env: { PATH: process.env['PATH'], HOME: directory, TMPDIR: join(directory, 'tmp') },
@@ -39,7 +39,7 @@ function stemcell(t: TestContext, directory: string, words: readonly string[]): 
 
 const namesIn = async (path: string): Promise<string[]> => (existsSync(path) ? readdir(path) : []);
 
-/** Processes whose environment names the folder. */
+/** Returns the processes whose environment names the directory. */
 async function processesOf(directory: string): Promise<string[]> {
   const ids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
   const found = await Promise.all(
@@ -51,7 +51,10 @@ async function processesOf(directory: string): Promise<string[]> {
   return found.flat();
 }
 
-/** A process that has ended meanwhile, or is none of ours to look at: root of a container may not look at all. */
+/**
+ * Returns an empty text for a process that has exited in the meantime or may not be read: root of a container
+ * may not read every process.
+ */
 function goneIsEmpty(error: NodeJS.ErrnoException): string {
   if (['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes(error.code ?? '')) return '';
   throw error;
@@ -66,7 +69,7 @@ test(
     await mkdir(temporary);
     const words = ['build', '--from-debian', '--profile', 'baseline', '--output', output];
     const running = stemcell(t, directory, words);
-    // apt-get has packages unpacked and dpkg runs inside the root
+    // Wait until apt-get has unpacked packages and dpkg runs inside the root.
     await until(
       'mmdebstrap to be at work',
       async () => {

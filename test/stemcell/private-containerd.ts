@@ -9,7 +9,7 @@ import { eventually } from '../../src/agent/testing/eventually.ts';
 
 const run = promisify(execFile);
 
-/** A containerd of its own, with its own folders and socket. */
+/** A containerd with its own directories and socket. */
 export class PrivateContainerd {
   readonly directory: string;
   readonly #process: ChildProcess;
@@ -20,7 +20,7 @@ export class PrivateContainerd {
   }
 
   static async start(): Promise<PrivateContainerd> {
-    // short: the path of a socket is limited to some 100 bytes
+    // The name is short, because the path of a socket is limited to about 100 bytes.
     const directory = await mkdtemp(join(tmpdir(), 'ctrd-'));
     const folders = ['--root', join(directory, 'root'), '--state', join(directory, 'state')];
     const child = spawn('containerd', [...folders, '--address', join(directory, 'socket')], {
@@ -40,14 +40,14 @@ export class PrivateContainerd {
     return join(this.directory, 'socket');
   }
 
-  /** Resolves with what ctr(8) printed. */
+  /** Returns the output of ctr(8). */
   async ctr(...words: readonly string[]): Promise<string> {
     const all = ['--address', this.address, '--namespace', 'k8s.io', ...words];
     const { stdout } = await run('ctr', all, { timeout: 120_000, maxBuffer: 1 << 24 });
     return stdout;
   }
 
-  /** Ends the containers, then containerd, and leaves nothing on the disk. */
+  /** Ends the containers and then containerd, and removes all files. */
   async stop(): Promise<void> {
     try {
       const containers = (await this.ctr('containers', 'list', '--quiet')).split('\n').filter(Boolean);

@@ -7,7 +7,7 @@ import { kubeconfigPath } from '../connect.ts';
 import { embeddedCluster, type StartOptions } from '../embedded-cluster.ts';
 import { withClusterLock } from '../hold-cluster.ts';
 
-/** The embedded cluster without a deployment: for kubectl, for tests, for a bosh CLI of one's own. */
+/** The embedded cluster without a deployment, for kubectl, for tests, or for another bosh CLI. */
 export const cluster: Command = {
   name: 'cluster',
   usage: 'start [--node NAME=ZONE]... [--simulated-node NAME=ZONE]...|stop|status|kubeconfig',
@@ -43,7 +43,9 @@ export const cluster: Command = {
   },
 };
 
-/** `--node NAME=ZONE` and `--simulated-node NAME=ZONE`, as often as wanted. Throws INVALID_ARGUMENT. */
+/**
+ * Parses `--node NAME=ZONE` and `--simulated-node NAME=ZONE`, which may be repeated. Throws INVALID_ARGUMENT.
+ */
 function nodesOf(args: string[]): StartOptions {
   const values = parseWords(args);
   const { node: nodes = [], 'simulated-node': simulatedNodes = [] } = values;

@@ -43,7 +43,7 @@ export const createRelease: Command = {
   },
 };
 
-/** Prints the tables of a release that was packed. */
+/** Prints the tables of a packed release. */
 export function printCreated(terminal: Terminal, release: CreatedRelease): void {
   const jobs = release.parts.filter(({ kind }) => kind === 'job');
   const packages = release.parts.filter(({ kind }) => kind === 'package');

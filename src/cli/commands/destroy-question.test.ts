@@ -10,7 +10,7 @@ const withoutScript =
   spawnSync('script', ['--version']).status === 0 ? false : 'needs script(1) of util-linux';
 const question = '? [yes/no] ';
 
-/** `destroy` on a terminal that script(1) makes; `answer` is typed once the question stands there. */
+/** Runs `destroy` on a terminal of script(1). `answer` is typed once the question is shown. */
 function destroyOnTerminal(
   { home, manifestPath }: SmallInstallation,
   answer: (type: (keys: string) => void, shell: number) => void,

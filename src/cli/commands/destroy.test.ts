@@ -28,7 +28,7 @@ import { notRoot, startDestroy } from '../testing/start-destroy.ts';
 const statePathOf = ({ manifestPath }: SmallInstallation): string =>
   manifestPath.replace(/\.yml$/, '-state.json');
 
-/** A state with a VM that nothing says the place of. */
+/** Records a VM in the state file without any record of its cluster. */
 async function recordVm(installation: SmallInstallation): Promise<void> {
   const statePath = statePathOf(installation);
   const state = { ...emptyState, installation_id: 'one', current_vm_cid: 'vm-1' };
@@ -36,7 +36,7 @@ async function recordVm(installation: SmallInstallation): Promise<void> {
   await rm(`${statePath}.pending`);
 }
 
-/** A state with a VM, and the note that it is on the installation's cluster. */
+/** Records a VM in the state file, and the note that it is on the installation's cluster. */
 async function noteCluster(installation: SmallInstallation): Promise<void> {
   await recordVm(installation);
   const server = 'https://127.0.0.1:1';
@@ -159,7 +159,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal((await startDestroy(installation, [], flags).ended).exitCode, 0);
     assert.deepEqual(await installation.left(), beside);
 
-    // of a deployment whose state is elsewhere
+    // The note belongs to a deployment whose state file is elsewhere.
     await rm(statePathOf(installation));
     assert.equal((await startDestroy(installation).ended).exitCode, 0);
     assert.deepEqual(await installation.left(), [manifestPath.replace('.yml', '-creds.yml')]);
@@ -169,7 +169,7 @@ describeInNamespace(import.meta.filename, () => {
     const installation = await smallInstallation(t);
     const { home } = installation;
     await noteCluster(installation);
-    // removes as ever, and then does not come back
+    // This rm removes the files as usual and then does not exit.
     const removal = join(home, 'rm');
     await copyFile('/bin/rm', `${removal}.real`);
     await writeFile(removal, `#!/bin/sh\n${removal}.real "$@"\necho $$ > ${removal}.pid\nexec sleep 600\n`);

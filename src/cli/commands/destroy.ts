@@ -17,7 +17,10 @@ import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments
 import { withInstallationLock, locksDirectory } from '../hold-lock.ts';
 import { assertDestroysOwnCluster } from '../refuse-other-cluster.ts';
 
-/** Removes the embedded cluster with every disk on it, and what the deployment of the manifest left on this machine. */
+/**
+ * Removes the embedded cluster with all its disks, and the files of the manifest's deployment on this
+ * machine.
+ */
 export const destroy: Command = {
   name: 'destroy',
   usage: envUsage.destroy,
@@ -59,8 +62,9 @@ async function confirmed(
 }
 
 /**
- * The workspace first, since its removal is the one that a mount may refuse; the state late, since it names what is left, and
- * its note last: killed after the cluster went, the next run could not tell otherwise that it was the right one.
+ * Removes everything in this order: the workspace (may fail because of mounts), the cluster, the state file
+ * (lists what is left), and the cluster note last. After an interruption the next run needs the note to
+ * recognise that the removed cluster was the right one.
  */
 async function removeAll(parsed: EnvArguments, { installation, secrets }: CommandContext): Promise<void> {
   const statePath = await statePathOf(parsed);
@@ -85,7 +89,10 @@ async function removeAll(parsed: EnvArguments, { installation, secrets }: Comman
 const statePathOf = ({ manifestPath, statePath }: EnvArguments): Promise<string> =>
   statePathFor(manifestPath, statePath);
 
-/** What `up` made by itself. A file of --vars-store stays, and one that no state or another one beside the manifest goes with. */
+/**
+ * Returns the credential files that `up` created by itself. A file of --vars-store stays. So does a file
+ * without a state file, and one that another state file beside the manifest also uses.
+ */
 async function credentialsOf(parsed: EnvArguments): Promise<string[]> {
   const { manifestPath, varsStorePath } = parsed;
   const path = defaultVarsStorePath(manifestPath);
@@ -97,7 +104,10 @@ async function credentialsOf(parsed: EnvArguments): Promise<string[]> {
   return isShared ? [] : [path];
 }
 
-/** Never across a mount, whose points are known by their real paths; a link that the operator put there goes as a link. */
+/**
+ * Removes the workspace without crossing mount points, which are recognised by their real paths. A symlink of
+ * the operator is removed, not followed.
+ */
 async function removeWorkspace(workspace: string): Promise<void> {
   const path = join(await realpath(dirname(workspace)), basename(workspace));
   await ((await isLink(path)) ? rm(path) : safeRemove(path));

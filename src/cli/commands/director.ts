@@ -13,7 +13,7 @@ const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
   ['print-env', { usage: printEnvUsage, run: printDirectorEnv }],
 ]);
 
-/** A BOSH director on Kubernetes (docs/director.md). */
+/** Commands for a BOSH director on Kubernetes (docs/director.md). */
 export const director: Command = {
   name: 'director',
   usage: `${[...verbs.keys()].join('|')} ...`,

@@ -14,7 +14,7 @@ export const interpolate: Command = {
     const path = manifestPath === '-' ? '/dev/stdin' : manifestPath;
     const found: string[] = [];
     try {
-      // what was asked for are the secrets themselves; errors show none
+      // The output of this command may be secrets. Errors show none.
       const onSecrets = (values: readonly string[]): void => void found.push(...values);
       printBlock(terminal, await interpolateTemplate({ ...parsed, path, environment, onSecrets }));
     } catch (error) {

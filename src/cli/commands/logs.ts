@@ -15,7 +15,7 @@ export const logs: Command = {
     return withSshSession(parsed, context, async (session) => {
       const run = { ...context, onMessage: (message: string): void => context.terminal.error(message) };
       if (parsed.follow || parsed.lines !== undefined) {
-        // jobs write them: no control character of theirs reaches the terminal
+        // Jobs write the logs. The terminal escapes their control characters.
         const onOutput = (text: string): void => context.terminal.out(text);
         return runOpenssh('ssh', sshArguments(session.login, tailCommand(parsed)), { ...run, onOutput });
       }

@@ -8,8 +8,8 @@ import { listOrphans } from '../orphans.ts';
 import { formatTable } from '../table.ts';
 
 /**
- * What a killed CPI call, or a human who deleted a VM's pod, may have left, and what can be done about it.
- * Reads only: nothing here deletes what may be data.
+ * Shows what a killed CPI call, or a user who deleted a VM's pod, may have left, and what can be done about
+ * it. Reads only: it does not delete anything that may be data.
  */
 export const orphans: Command = {
   name: 'orphans',
@@ -40,7 +40,7 @@ export const orphans: Command = {
 const helper =
   'Helper pod, helper snapshot: of a copy, and they go with it. If its copy is not listed: kubectl delete pod NAME, kubectl delete volumesnapshot NAME';
 
-/** What to do about each sort. */
+/** Advice for each kind of orphan. */
 const advice: Readonly<Record<Orphan['what'], string>> = {
   VM: 'VM: its create_vm is at work, or was killed. The next create_vm of its deployment that needs its address removes it. If no create_vm is at work and no state file names it: bosh -d DEPLOYMENT delete-vm NAME, or: kubectl delete secret NAME',
   disk: 'Disk: created and then neither attached nor described. If no director and no state file names it: kubectl delete pvc NAME',

@@ -7,7 +7,7 @@ import { printCreated } from './create-release.ts';
 
 const usage = 'build [--final] [--version VERSION] [--force] [--tarball FILE] [--url URL] [--json]';
 
-/** The release with the job kubernetes_cpi (docs/director.md). */
+/** Commands for the release with the job kubernetes_cpi (docs/director.md). */
 export const release: Command = {
   name: 'release',
   usage,

@@ -5,12 +5,12 @@ import { connectStdio } from '../connect-stdio.ts';
 
 const usage = 'PROXY_HOST PROXY_PORT HOST PORT';
 
-/** Connects stdin and stdout through a SOCKS5 proxy: the ProxyCommand of `ssh`, `scp` and `logs`. */
+/** Connects stdin and stdout through a SOCKS5 proxy. This is the ProxyCommand of `ssh`, `scp` and `logs`. */
 export const socks5ConnectCommand: Command = {
   name: 'socks5-connect',
   usage,
   summary: 'Connect stdin and stdout through a SOCKS5 proxy',
-  // no line of help: operators have tunnel --stdio
+  // Hidden in the help: operators use tunnel --stdio.
   subCommands: [],
   async run(words, context) {
     const [proxyHost = '', proxyPort = '', host = '', port = ''] = words;

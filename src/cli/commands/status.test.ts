@@ -78,7 +78,7 @@ test('status and orphans open the kubeconfig of $KUBECONFIG with what stands bes
   const path = join(folder, 'config');
   await writeFile(path, JSON.stringify(source));
   const environment = { KUBECONFIG: path, HOME: directory, PATH: `${bin}${delimiter}/usr/bin:/bin` };
-  // no embedded cluster was made there
+  // There is no embedded cluster in that directory.
   const installation = { clusterDirectory: join(directory, 'none') } as Installation;
   const run = async (command: typeof status, variables: Record<string, string>): Promise<string> => {
     const at = said(variables);

@@ -10,9 +10,9 @@ import { inspectCluster } from '../look-at-cluster.ts';
 import { formatTable } from '../table.ts';
 
 /**
- * What the CPI keeps in a cluster: VMs, disks, VMs of an earlier version of the CPI, and disks that nobody claimed, which a
- * killed caller may have left. Reads only. Exit code 3 when the embedded cluster does not run, 1 when the VM that a deployment's
- * state file records is not in the cluster.
+ * Shows what the CPI has in a cluster: VMs, disks, VMs of an earlier version of the CPI, and unclaimed disks,
+ * which a killed caller may have left. Reads only. The exit code is 3 if the embedded cluster does not run,
+ * and 1 if the VM that a deployment's state file records is not in the cluster.
  */
 export const status: Command = {
   name: 'status',
@@ -51,7 +51,10 @@ export const status: Command = {
   },
 };
 
-/** What the command prints of them: tables, then a sentence about each VM or disk that its operator should do something about. */
+/**
+ * Returns the output of the command: tables, then one sentence for each VM or disk that needs an action of
+ * the operator.
+ */
 export function report(vms: readonly VmSummary[], disks: readonly DiskSummary[]): string {
   const vmTable = formatTable(
     ['VM', 'Instance', 'Phase', 'Address', 'Disks'],

@@ -18,7 +18,10 @@ const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
   ['pre-pull', { usage: prePullUsage, run: prePull }],
 ]);
 
-/** What VMs run: made here, and brought to where nodes find it (docs/stemcells.md). */
+/**
+ * Commands that build stemcells, which VMs run, and bring them to a place where nodes find them
+ * (docs/stemcells.md).
+ */
 export const stemcell: Command = {
   name: 'stemcell',
   usage: 'build|push|load|pre-pull ...',

@@ -17,7 +17,7 @@ import { runningTunnel } from '../tunnel-record.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 
-/** A folder of `director init` for a cluster whose pod 10.244.0.6 answers on port 25555. */
+/** Creates a directory of `director init` for a cluster whose pod 10.244.0.6 responds on port 25555. */
 async function withDirector(t: TestContext, changes: Partial<DirectorFile> = {}) {
   const cluster = await startPortForwardServer();
   t.after(cluster.close);

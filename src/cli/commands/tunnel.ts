@@ -7,7 +7,7 @@ import { runChildCommand } from '../run-beside.ts';
 import { proxyVariables, serveTunnel, type ServeOptions } from '../serve-way.ts';
 import { parseTunnelArguments, tunnelUsages, type TunnelArguments } from '../tunnel-arguments.ts';
 
-/** A SOCKS5 proxy into a cluster, by the port forwarding of its API (docs/tunnel.md). */
+/** A SOCKS5 proxy into a cluster, through its API's port forwarding (docs/tunnel.md). */
 export const tunnel: Command = {
   name: 'tunnel',
   usage: tunnelUsages[0][0],
@@ -49,7 +49,7 @@ function serve({ flags, command, ...how }: ServeArguments, context: CommandConte
   );
 }
 
-/** For print-env: what it says is in a log. */
+/** Serves the tunnel for print-env. Its messages go to a log. */
 function serveDetached({ flags, ...how }: ServeArguments, context: CommandContext): Promise<number> {
   const { terminal, signal } = context;
   const log = (line: string): void => terminal.error(`${new Date().toISOString()} ${line}`);

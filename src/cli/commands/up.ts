@@ -21,12 +21,13 @@ import { checkUrlTag } from '../url-tag.ts';
 import { formatTable } from '../table.ts';
 import { withClusterLock } from '../hold-cluster.ts';
 
-/** How long a job may take after a restart of its VM, in milliseconds. */
+/** Milliseconds that a job may take to run after a restart of its VM. */
 const runningBudget = 120_000;
 
 /**
- * Starts the embedded cluster where it does not run, converges the manifest's VM on it, waits until its jobs run, and ends
- * with a table and the manifest's `tags.url` when that takes connections (see announceUrl). Run again it changes nothing.
+ * Starts the embedded cluster if it does not run, converges the manifest's VM, and waits until its jobs run.
+ * Prints a table and, if it accepts connections, the manifest's `tags.url` (see announceUrl). A second run
+ * changes nothing.
  */
 export const up: Command = {
   name: 'up',
@@ -63,13 +64,13 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
       workspace: installation.workspace,
       signal,
       onSecrets: context.secrets.add,
-      // on another cluster the VMs may be in another namespace than the kubeconfig's
+      // On another cluster the VMs may be in another namespace than the kubeconfig's.
       commandInVm: logs === undefined ? undefined : commandInVm(resolve(kubeconfig)),
     },
     envPorts(context),
   );
   const { manifest } = result;
-  // After a restart of the cluster the VM comes back by itself, a moment later than its API.
+  // After a restart of the cluster the VM starts by itself, a moment after the API server.
   const { state, address } = ['running', 'stopped'].includes(result.state)
     ? result
     : await readInstanceState({ manifest, statePath, clock: systemClock, signal, budget: runningBudget });
@@ -91,14 +92,20 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   return announceUrl(manifest.tags['url'], { terminal, clock: systemClock, signal, logs });
 }
 
-/** Where nothing of this deployment can listen: its cluster does not run, or it has no VM. */
+/**
+ * Returns the listeners on this machine, none of which can belong to this deployment: its cluster does not
+ * run, or it has no VM. Otherwise returns an empty list.
+ */
 async function listenersOfOthers(statePath: string, cluster: EmbeddedCluster): Promise<Listener[]> {
   const known = await readKnownResources(statePath);
   const mayHaveVm = (known?.vmCid ?? known?.pendingAgentId) !== undefined;
   return mayHaveVm && (await cluster.isRunning()) ? [] : readListeners();
 }
 
-/** What only the embedded cluster knows; the operator's own values win, a kubeconfig of another cluster among them. */
+/**
+ * Adds the variables that only the embedded cluster knows. The operator's values take precedence, including a
+ * kubeconfig of another cluster.
+ */
 function withClusterVariables(
   parsed: EnvArguments,
   clusterDirectory: string,

@@ -17,7 +17,7 @@ type Bundles = Pick<typeof Broker, 'runBroker'> &
   Pick<typeof Demo, 'runDemoCommand'> &
   Pick<typeof K8sBinding, 'runK8sBinding'>;
 
-/** The bundle that has a sub-command, and how it is called there. */
+/** Each sub-command with its bundle and the function to call there. */
 const subCommands = {
   broker: ['broker.mjs', 'runBroker'],
   migrate: ['broker.mjs', 'runMigrate'],
@@ -29,10 +29,7 @@ const subCommands = {
 
 const isSubCommand = (name: string): name is keyof typeof subCommands => Object.hasOwn(subCommands, name);
 
-/**
- * The volume services of Cloud Foundry. What they are made of is in bundles of their own, which no other
- * command loads.
- */
+/** The volume services of Cloud Foundry. Their code is in separate bundles, which no other command loads. */
 export const volumes: Command = {
   name: 'volumes',
   usage: `${Object.keys(subCommands).join('|')} ...`,
@@ -74,7 +71,7 @@ export const volumes: Command = {
       environment,
       out: (text) => terminal.out(text),
       signal,
-      // a stream is made of it when it is first asked for
+      // The stream is created at the first access.
       get input() {
         return process.stdin;
       },

@@ -12,8 +12,8 @@ import type { LogsArguments } from './ssh-arguments.ts';
 import { cleanupBudget, type SshSession } from './with-ssh-session.ts';
 
 /**
- * Has the agent pack logs, copies them by scp and has the agent remove them again; resolves with the path of
- * the file here.
+ * Lets the agent pack logs, downloads them with scp and lets the agent remove the archive. Returns the path
+ * of the downloaded file.
  */
 export async function downloadLogs(
   { client, login, name }: SshSession,
@@ -38,7 +38,7 @@ export async function downloadLogs(
     await rename(draft, path);
   } finally {
     await rm(draft, { force: true });
-    // also after an interrupt
+    // Must also run after an interrupt.
     await client(AbortSignal.timeout(cleanupBudget)).removeFile(bundle.path);
   }
   return path;

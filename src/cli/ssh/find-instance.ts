@@ -11,15 +11,16 @@ import type { CommandContext } from '../command.ts';
 import type { EnvInputs } from '../env-arguments.ts';
 import { noDirectorFile } from '../open-way.ts';
 
-/** A VM of create-env, as a command names it. */
+/** A VM of create-env, as the arguments of a command identify it. */
 export interface Instance extends Pick<VmAccessOptions, 'statePath' | 'endpoint'> {
-  /** Whether a tunnel of its own is opened for the command. */
+  /** True if the command opens its own tunnel. */
   readonly tunnel: boolean;
 }
 
 /**
- * The VM of a manifest, or of a folder of `director init`: that one's agent listens at the director's address
- * and is reached by a tunnel, unless the folder says that addresses of pods are reached directly.
+ * Finds the VM of a manifest or of a directory of `director init`. The agent of a director listens at the
+ * director's address and is reached through a tunnel, unless director.json says that pod addresses are
+ * reachable directly.
  */
 export async function findInstance(
   inputs: EnvInputs,

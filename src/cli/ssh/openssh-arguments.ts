@@ -3,25 +3,26 @@ import { join } from 'node:path';
 import { shellWord } from '../../platform/shell-word.ts';
 import type { ScpPath } from './ssh-arguments.ts';
 
-/** One login to a VM. */
+/** The login of one session in a VM. */
 export interface SshLogin {
   readonly user: string;
-  /** An IP address. */
+  /** The VM's IP address. */
   readonly address: string;
-  /** Has `key` and `known_hosts`. */
+  /** The directory with `key` and `known_hosts`. */
   readonly folder: string;
-  /** By way of which the address is reached; absent: directly. */
+  /** The command through which the address is reached. If absent, it is reached directly. */
   readonly proxyCommand?: string | undefined;
-  /** More options, as the operator gave them. */
+  /** Additional options from the operator. */
   readonly options: readonly string[];
 }
 
-// in known_hosts instead of the address, which the operator's options may replace
+// The name in known_hosts. It replaces the address, which the operator's options may change.
 export const hostKeyAlias = 'bosh-vm';
 
 /**
- * Options of ssh and scp. OpenSSH takes the first value of an option, so that neither the operator's nor
- * ~/.ssh/config lets another key of a host pass; ~/.ssh/config may say how the address is reached.
+ * Returns the options of ssh and scp. OpenSSH uses the first value of an option, so neither the operator's
+ * options nor ~/.ssh/config can make it accept another host key. ~/.ssh/config may define how the address is
+ * reached.
  */
 export function opensshOptions({ folder, proxyCommand, options }: SshLogin): string[] {
   const ours = {
@@ -35,7 +36,7 @@ export function opensshOptions({ folder, proxyCommand, options }: SshLogin): str
     StrictHostKeyChecking: 'yes',
     UpdateHostKeys: 'no',
     VerifyHostKeyDNS: 'no',
-    // a connection that runs may lead to another VM of the same address
+    // Disable connection sharing: an existing connection may belong to another VM with the same address.
     ControlMaster: 'no',
     ControlPath: 'none',
     ForwardAgent: 'no',
@@ -55,14 +56,14 @@ export function scpArguments(login: SshLogin, paths: readonly ScpPath[], recursi
   return [...opensshOptions(login), ...(recursive ? ['-r'] : []), '--', ...places];
 }
 
-/** A path as ssh_config(5) reads one: in quotes, a percent sign doubled. */
+/** Quotes a path for ssh_config(5), with percent signs doubled. */
 function quoted(path: string): string {
   return `"${path.replaceAll(/[\\"]/g, String.raw`\$&`).replaceAll('%', '%%')}"`;
 }
 
 /**
- * A ProxyCommand of `words`, followed by the host and port: ssh hands it to a shell, and expands what follows
- * a percent sign.
+ * Returns a ProxyCommand of `words` followed by host and port. ssh passes it to a shell and expands percent
+ * signs.
  */
 export function proxyCommandOf(words: readonly string[]): string {
   return [...words.map((word) => shellWord(word).replaceAll('%', '%%')), '%h', '%p'].join(' ');

@@ -4,20 +4,17 @@ import { ProductError } from '../../errors/product-error.ts';
 
 export interface OpensshRun {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Ends the program. */
+  /** Ends the program when it is aborted. */
   readonly signal: AbortSignal;
-  /** Where its output goes, instead of to this process's own, with an empty input. */
+  /** Receives stdout instead of this process's stdout. stdin is then empty. */
   readonly onOutput?: ((text: string) => void) | undefined;
-  /**
-   * Gets what it writes to its stderr, which a VM can write to, line by line; absent: it goes to this
-   * process's own.
-   */
+  /** Receives the lines of stderr, which a VM can write to. If absent, stderr is inherited. */
   readonly onMessage?: ((line: string) => void) | undefined;
 }
 
 /**
- * Runs a program of OpenSSH on this process's streams and resolves with its exit code, or 128 and the number
- * of the signal that ended it. SSH_FAILED where it is not installed.
+ * Runs a program of OpenSSH on this process's streams. Returns its exit code, or 128 plus the number of the
+ * signal that ended it. Rejects with SSH_FAILED if the program is not installed.
  */
 export function runOpenssh(file: string, words: readonly string[], run: OpensshRun): Promise<number> {
   const { environment, signal, onOutput, onMessage } = run;

@@ -10,22 +10,22 @@ import { removeTree } from '../../platform/remove-tree.ts';
 import { writeNew } from '../../platform/replace-file.ts';
 
 /**
- * What a session keeps on the operator's machine, in a folder of the account's name, until its account is
- * removed.
+ * The directory of a session on the operator's machine, named like the account. It exists until the account
+ * is removed.
  */
 export interface SessionFolder {
   readonly path: string;
-  /** Removes it; another command may have it afterwards. */
+  /** Removes the directory. Another command may use its name afterwards. */
   remove(): Promise<void>;
-  /** Leaves the note, by which the next command finds the account, without the key. */
+  /** Keeps the note, by which the next command finds the account, and removes the key. */
   keepForRetry(): Promise<void>;
 }
 
 const noteName = 'note.json';
 
 /**
- * Makes the folder of a session; the note in it says which VM the account will be in, before it is made
- * there.
+ * Creates the directory of a session. Its note names the VM of the account and is written before the account
+ * is created.
  */
 export async function makeSessionFolder(
   sessions: string,
@@ -39,7 +39,10 @@ export async function makeSessionFolder(
   return openSession(path, lock);
 }
 
-/** Folders that killed sessions with that VM left, by the account that may still be there. */
+/**
+ * Returns the directories that killed sessions with that VM left, with the names of accounts that may still
+ * exist.
+ */
 export async function abandonedSessions(
   sessions: string,
   vmCid: string,
@@ -49,12 +52,12 @@ export async function abandonedSessions(
   for (const user of (await readdir(root)).filter(isSshUser)) {
     const path = join(root, user);
     const lock = await lockOf(path);
-    // that session lives
+    // This session is still running.
     if (lock === undefined) continue;
     const folder = openSession(path, lock);
     const vm = await readNote(path);
     if (vm === vmCid) left.push({ user, folder });
-    // killed before it had asked for an account
+    // The session was killed before it created the account.
     else if (vm === undefined) await folder.remove();
     else lock.release();
   }
@@ -67,7 +70,7 @@ async function readNote(path: string): Promise<string | undefined> {
     const note: unknown = JSON.parse(text ?? '');
     return isObject(note) && typeof note['vm'] === 'string' ? note['vm'] : undefined;
   } catch (error) {
-    // half of one: the power went
+    // The record is truncated, for example after a power failure.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }

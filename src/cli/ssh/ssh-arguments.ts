@@ -5,7 +5,7 @@ import { expandHome } from '../expand-home.ts';
 
 const instance = `${existing.replace('MANIFEST', 'MANIFEST|DIRECTORY')} [--tunnel]`;
 
-/** What stands behind the names of the commands. */
+/** Usage after the names of the commands. */
 export const sshUsage = {
   ssh: `${instance} [--opts=OPTION] [-- COMMAND]`,
   scp: `${instance} [--opts=OPTION] [-r] FROM... TO, where vm:PATH is in the VM`,
@@ -14,12 +14,12 @@ export const sshUsage = {
 
 interface Common {
   readonly inputs: EnvInputs;
-  /** More options of OpenSSH. */
+  /** Additional options of OpenSSH. */
   readonly sshOptions: readonly string[];
 }
 
 export interface SshArguments extends Common {
-  /** Joined by the VM's shell; empty for a login. */
+  /** The VM's shell joins these arguments. Empty for a login shell. */
   readonly command: readonly string[];
 }
 
@@ -33,24 +33,24 @@ export interface ScpPath {
   readonly isInVm: boolean;
 }
 
-/** Where logs come from; `job` is sys/log. */
+/** The source of the logs. `job` is sys/log. */
 export type LogType = 'job' | 'agent' | 'system';
 
 export interface LogsArguments extends Common {
   readonly types: readonly LogType[];
   readonly jobs: readonly string[];
-  /** Globs below the folder of logs. */
+  /** Globs relative to the log directory. */
   readonly filters: readonly string[];
-  /** Absolute or relative folder. */
+  /** Absolute or relative path of a directory. */
   readonly directory: string;
   readonly follow: boolean;
-  /** How many lines of each file are shown, instead of a download. */
+  /** The number of lines to show of each file. Undefined: download the files. */
   readonly lines: number | undefined;
 }
 
 const common = { ...inputOptions, opts: { type: 'string', multiple: true } } as const;
 
-/** For errors: INVALID_ARGUMENT, which shows the command's usage. */
+/** Throws INVALID_ARGUMENT with the command's usage. */
 export function parseSshArguments(words: readonly string[]): SshArguments {
   const end = words.indexOf('--');
   const [own, command] = end < 0 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
@@ -59,11 +59,11 @@ export function parseSshArguments(words: readonly string[]): SshArguments {
   return { inputs: readEnvInputs(manifestPath, values), sshOptions: values.opts ?? [], command };
 }
 
-/** As parseSshArguments. */
+/** Throws INVALID_ARGUMENT with the command's usage. */
 export function parseScpArguments(words: readonly string[]): ScpArguments {
   const options = { ...common, recursive: { type: 'boolean', short: 'r' } } as const;
   const { values, manifestPath, rest } = parse('scp', words, options);
-  // as with scp, what stands before a colon names a host, here the VM
+  // As in scp, the part before a colon is a host, which here is the VM.
   const paths = rest.map((text) => {
     const inVm = /^[^/:]*:(.*)$/su.exec(text)?.[1];
     return { path: inVm ?? text, isInVm: inVm !== undefined };
@@ -74,7 +74,7 @@ export function parseScpArguments(words: readonly string[]): ScpArguments {
   return { inputs, sshOptions: values.opts ?? [], recursive: values.recursive === true, paths };
 }
 
-/** As parseSshArguments. */
+/** Throws INVALID_ARGUMENT with the command's usage. */
 export function parseLogsArguments(words: readonly string[]): LogsArguments {
   const options = {
     ...common,
@@ -110,7 +110,7 @@ function logsProblem(asked: {
   readonly follow: boolean;
 }): string | undefined {
   const { jobs, types, num, isFiltered, follow } = asked;
-  // both become part of a command of the VM's shell
+  // Both become part of a command for the VM's shell.
   if (num !== undefined && !/^[1-9][0-9]{0,5}$/.test(num)) return '--num wants a number of lines';
   const wrong = jobs.find((name) => !/^[A-Za-z0-9_][\w.-]*$/.test(name));
   if (wrong !== undefined) return `'${wrong}' is no name of a job`;

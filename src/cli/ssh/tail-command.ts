@@ -4,8 +4,9 @@ const folders = { job: '/var/vcap/sys/log', agent: '/var/vcap/bosh/log', system:
 const notText = ['*.gz', '*.xz', '*.[0-9]', '*tmp', 'lastlog', 'faillog'];
 
 /**
- * The words that show the ends of log files in a VM, for its shell. `find` hands names on whole, whatever job
- * users call their files; the names of jobs were checked when they were parsed.
+ * Returns the arguments of a command that shows the ends of log files in a VM, for its shell. `find` passes
+ * file names unchanged, whatever names jobs give their files. Job names were validated when the arguments
+ * were parsed.
  */
 export function tailCommand({ types, jobs, follow, lines = 10 }: LogsArguments): string[] {
   const places = types.flatMap((type) =>

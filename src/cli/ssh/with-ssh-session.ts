@@ -16,9 +16,9 @@ import { abandonedSessions, makeSessionFolder, type SessionFolder } from './sess
 
 export interface SshSession {
   readonly login: SshLogin;
-  /** A client of the agent, whose waits end with the signal. */
+  /** Returns a client of the agent whose waits end when the signal is aborted. */
   readonly client: VmAccess['client'];
-  /** Of the deployment. */
+  /** The deployment's name. */
   readonly name: string;
 }
 
@@ -32,13 +32,12 @@ interface ActiveSession extends Pick<SessionRequest, 'sshOptions'> {
   readonly proxy: Socks5Proxy | undefined;
 }
 
-/** The agent has this long to remove the account when the session ends, milliseconds. */
+/** Milliseconds that the agent has to remove the account when the session ends. */
 export const cleanupBudget = 20_000;
 
 /**
- * Has the agent of a deployed VM make an account with a key of its own, and removes both when `action` has
- * ended, however that was. A session that was killed leaves a note, by which the next one with that VM
- * removes its account.
+ * Lets the agent of a deployed VM create an account with a new key. Removes both after `action`, even if it
+ * fails. A killed session leaves a note, by which the next session with that VM removes the account.
  */
 export async function withSshSession<T>(
   { inputs, sshOptions }: SessionRequest,
@@ -76,14 +75,14 @@ async function inSession<T>(
   }
 }
 
-/** This program again, whatever started it. */
+/** Returns the command that runs this program again, independent of how it was started. */
 function proxyCommand(proxy: Socks5Proxy | undefined): string | undefined {
   if (proxy === undefined) return undefined;
   const program = [process.execPath, process.argv[1] ?? ''];
   return proxyCommandOf([...program, 'socks5-connect', proxy.host, String(proxy.port)]);
 }
 
-/** Also after an interrupt, which ends all other calls to the agent. */
+/** Removes the account even after an interrupt, which ends all other calls to the agent. */
 async function removeAccount(
   vm: VmAccess,
   user: string,
@@ -102,7 +101,7 @@ async function removeAccount(
   }
 }
 
-/** One that sshd takes by every policy for algorithms; it lives no longer than the session. */
+/** Creates a key that sshd accepts under every algorithm policy. It is used only during the session. */
 async function makeKey(folder: string, { environment, signal }: CommandContext): Promise<string> {
   const path = join(folder, 'key');
   const words = ['-q', '-t', 'ecdsa', '-b', '256', '-N', '', '-C', '', '-f', path];

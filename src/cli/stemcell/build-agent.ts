@@ -6,13 +6,14 @@ import type { CommandContext } from '../command.ts';
 
 export interface BuiltAgent {
   readonly agent: string;
-  /** File with the licences and notices of what the executable holds. */
+  /** File with the licences and notices of the executable's contents. */
   readonly notice: string;
 }
 
 /**
- * Our agent as one executable in a folder, made from this installation's sources. STEMCELL_BUILD_FAILED says what was said about it.
- * Interrupted, it rejects with the signal's reason when the script and the compiler have ended: until then they write.
+ * Builds our agent as one executable from this installation's sources. Rejects with STEMCELL_BUILD_FAILED,
+ * which quotes the build's stderr. After an interrupt, rejects with the signal's reason only when the script
+ * and the compiler have ended, because they write files until then.
  */
 export async function buildAgent(
   folder: string,
@@ -23,7 +24,7 @@ export async function buildAgent(
   const agent = join(folder, 'bosh-agent');
   const child = spawn(installation.nodeBinary, [script, agent], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // a process group, of which the compiler is too
+    // Create a process group, which also contains the compiler.
     detached: true,
   });
   const interrupt = (): void => {
@@ -32,7 +33,7 @@ export async function buildAgent(
   signal.addEventListener('abort', interrupt);
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-2000)));
-  // what cannot be started says so and closes, too
+  // A program that cannot be started emits `error` and then also `close`.
   child.on('error', (error) => (said += error.message));
   const code = await new Promise<number | null>((done) => child.on('close', done));
   signal.removeEventListener('abort', interrupt);

@@ -19,16 +19,16 @@ export interface BuildArguments {
   readonly from: DebianArguments | SourceArguments;
   readonly output: string;
   readonly identity: IdentityRequest;
-  /** Where the image goes too; it has that name unless it is given another. */
+  /** The registry to push to. The image gets this name unless another name is given. */
   readonly push: PushTarget | undefined;
 }
 
 interface SourceArguments {
   readonly kind: 'source';
   readonly path: string;
-  /** Undefined: this machine's. */
+  /** Undefined: this machine's architecture. */
   readonly architecture: Architecture | undefined;
-  /** Name of an image in a folder in OCI layout. */
+  /** The name of an image in an OCI layout directory. */
   readonly reference: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface DebianArguments {
   readonly profile: Profile;
   readonly agent: string | undefined;
   readonly monit: string | undefined;
-  /** Of bosh-davcli, by which upstream's agent reads and writes a director's blobstore. */
+  /** The path of bosh-davcli, through which upstream's agent reads and writes a director's blobstore. */
   readonly davcli: string | undefined;
   readonly include: readonly string[];
   readonly mirrors: readonly string[];
@@ -77,7 +77,7 @@ const patterns = {
   mirror: [/^(deb |https?:\/\/|copy:\/|file:\/)[^\n]+$/, 'a URL or a line of sources.list'],
 } as const;
 
-/** Reads the words after `stemcell build`. INVALID_ARGUMENT says what is wrong and shows the usage. */
+/** Parses the arguments of `stemcell build`. Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseBuildArguments(words: readonly string[]): BuildArguments {
   const values = parseWords(withSuite(words));
   const { from, output, 'from-debian': suite, 'operating-system': operatingSystem, name, version } = values;
@@ -99,7 +99,7 @@ export function parseBuildArguments(words: readonly string[]): BuildArguments {
 
 type Values = ReturnType<typeof parseWords>;
 
-/** A root that is given is taken as it is. */
+/** Returns the source of the image. A given root is used unchanged. */
 function sourceOf(path: string, values: Values): BuildArguments['from'] {
   const others = ['profile', 'agent', 'monit', 'davcli', 'include', 'mirror', 'offline'] as const;
   const foreign = others.find((option) => values[option] !== undefined);
@@ -148,7 +148,7 @@ function debianOf(suite: string, values: Values): DebianArguments {
   };
 }
 
-/** The suite may be left out, which parseArgs does not know. */
+/** Adds the default suite, because parseArgs does not support an optional value. */
 function withSuite(words: readonly string[]): string[] {
   const at = words.indexOf('--from-debian');
   const advice = words[at + 1];
@@ -168,7 +168,10 @@ function check(what: keyof typeof patterns, value: string | undefined): void {
     throw invalidArgument(`cannot use '${value}' as ${what}: expected ${expected}`);
 }
 
-/** A mirror stands in the image, in sources.list, for all who may pull it. The error does not quote what may be a password. */
+/**
+ * Rejects a mirror with credentials: it is in the image's sources.list, which everyone who may pull the image
+ * can read. The error does not quote it, because it may contain a password.
+ */
 function checkMirror(mirror: string): void {
   if (/:\/\/[^/\s]*@/u.test(mirror))
     throw invalidArgument(

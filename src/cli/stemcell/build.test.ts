@@ -77,7 +77,7 @@ test(
   },
 );
 
-/** The start of a 64-bit executable for a processor, by its number in ELF. */
+/** Returns the start of a 64-bit ELF executable for a processor, given by its ELF machine number. */
 function elfHeader(machine: number): Buffer {
   const header = Buffer.alloc(64);
   header.write('\x7fELF\x02\x01\x01', 'latin1');
@@ -87,7 +87,7 @@ function elfHeader(machine: number): Buffer {
 }
 
 const noAgent = process.arch !== 'x64' && 'needs x86-64, as our agent does';
-/** Stands for scripts/build-agent.ts, which takes half a minute if much else runs. */
+/** Replaces scripts/build-agent.ts, which takes half a minute on a busy machine. */
 const quickScript = `
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -115,7 +115,7 @@ test('our own agent comes with the notices of what it holds', { skip: notRoot ||
   assert.equal(files.get(`${documents}/NOTICE`)?.text, 'Bun and packages');
 });
 
-/** Where this process makes temporary files, until the test ends. */
+/** Makes this process create its temporary files in a directory until the test ends. */
 async function temporaryDirectory(t: TestContext, path: string): Promise<string> {
   await mkdir(path);
   const former = process.env['TMPDIR'];
@@ -164,7 +164,10 @@ test(
   },
 );
 
-/** Stands for scripts/build-agent.ts: works until it is asked to end, and tidies up for a while then, as does what it runs. */
+/**
+ * Replaces scripts/build-agent.ts: works until it receives a signal and then cleans up for a while, as does
+ * its child process.
+ */
 const slowScript = (notes: string): string => `
 import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

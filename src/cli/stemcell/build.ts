@@ -23,7 +23,7 @@ import type { PushTarget } from './push-arguments.ts';
 import { pushWords } from './push-words.ts';
 import { pushLayout } from './push-layout.ts';
 
-/** `stemcell build`: makes an image and the light stemcell that names it. */
+/** Runs `stemcell build`: builds an image and the light stemcell that names it. */
 export async function buildStemcell(words: readonly string[], context: CommandContext): Promise<number> {
   const parsed = parseBuildArguments(words);
   await assertOutputFree(parsed.output);
@@ -37,7 +37,10 @@ export async function buildStemcell(words: readonly string[], context: CommandCo
   return 0;
 }
 
-/** An agent that is given is upstream's, which reads and writes a director's blobstore by another program. */
+/**
+ * Returns true if the agent is a given one but bosh-davcli is not. A given agent is upstream's, which uses
+ * this program to read and write a director's blobstore.
+ */
 const lacksDavcli = ({ from }: BuildArguments): boolean =>
   from.kind === 'debian' && from.agent !== undefined && from.davcli === undefined;
 
@@ -57,7 +60,7 @@ function make(parsed: BuildArguments, context: CommandContext): Promise<Publishe
   return convertStemcell({ ...identity, ...layout, source, output, epoch, signal });
 }
 
-/** What was built stays where it is when the registry does not take it. */
+/** Pushes the image. If the push fails, the built stemcell is kept. */
 async function push(
   { layout }: PublishedStemcell,
   target: PushTarget,
@@ -80,7 +83,7 @@ async function fromDebian(
 ): Promise<PublishedStemcell> {
   const { environment, signal, terminal } = context;
   const architecture = architectureOf(process);
-  // before a minute of mmdebstrap
+  // Check this before mmdebstrap runs for a minute.
   if (from.agent === undefined) assertAgentRunsHere(process);
   for (const path of [from.agent, from.monit, from.davcli])
     if (path !== undefined) await checkProgram(path, architecture);
@@ -117,7 +120,7 @@ function report({ name, version, image, manifest, layout, archive }: PublishedSt
   );
 }
 
-/** Where roots are kept (XDG base directory specification). */
+/** Returns the directory of cached roots (XDG base directory specification). */
 function cacheDirectory(environment: CommandContext['environment']): string {
   const home = environment['XDG_CACHE_HOME'];
   const base = home !== undefined && home.startsWith('/') ? home : join(homedir(), '.cache');

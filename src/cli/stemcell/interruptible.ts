@@ -1,8 +1,8 @@
 import { ProductError } from '../../errors/product-error.ts';
 
 /**
- * Whatever an interruption broke, the operator is told that it was the interruption: INTERRUPTED, with what came of it
- * (`result`) and what to do (`next`).
+ * Replaces any error after an interrupt by INTERRUPTED, with the outcome (`result`) and the next step
+ * (`next`).
  */
 export async function interruptible<Result>(
   work: Promise<Result>,

@@ -15,11 +15,11 @@ import { dockerRegistryIsMissing, startDockerRegistry } from '../../oci/registry
 
 const megabyte = 1024 * 1024;
 const size = 600 * megabyte;
-/** What the issue allows, in KiB. */
+/** The largest allowed resident memory, in KiB. */
 const limit = 150 * 1024;
 const checkout = join(import.meta.dirname, '..', '..', '..');
 
-/** Runs the command and resolves with its peak of resident memory in KiB, as the kernel counted it (getrusage(2)). */
+/** Runs the command and returns its peak resident memory in KiB, as the kernel measured it (getrusage(2)). */
 async function peakOf(
   directory: string,
   words: readonly string[],
@@ -44,7 +44,7 @@ process.on('exit', () => writeFileSync(process.env.PEAK, String(process.resource
   return Number(await readFile(note, 'utf8'));
 }
 
-/** A root with a file of 600 MB that does not compress. */
+/** Creates a root with a file of 600 MB that does not compress. */
 async function largeRoot(directory: string, outFile: string, compression: 'none' | 'stored'): Promise<void> {
   const content = join(directory, 'content');
   const block = randomBytes(megabyte);

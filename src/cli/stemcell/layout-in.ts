@@ -6,8 +6,9 @@ import { layoutFolder } from '../../stemcell/publish.ts';
 import { findKind } from '../../stemcell/source/find-kind.ts';
 
 /**
- * A folder in OCI layout, or what `stemcell build` made, which has one. INVALID_ARGUMENT for a file says what it is, or how it becomes
- * such a folder.
+ * Returns the OCI layout directory for `folder`, which is one itself or the output of `stemcell build`, which
+ * contains one. Rejects with INVALID_ARGUMENT for a file; the error says what the file is, or how to convert
+ * it into such a directory.
  */
 export async function findLayout(folder: string): Promise<string> {
   if (await isFile(folder)) {

@@ -16,7 +16,7 @@ import { findLayout } from './layout-in.ts';
 export const loadUsage =
   'load FOLDER [--reference NAME] [--to containerd|kind|minikube] [--address SOCKET] [--cluster NAME]';
 
-/** `stemcell load`: gives the image of a built stemcell to a node, so that nothing has to be pulled. */
+/** Runs `stemcell load`: loads the image of a built stemcell into a node, so that it need not be pulled. */
 export async function load(
   words: readonly string[],
   { terminal, environment, signal }: CommandContext,
@@ -35,12 +35,12 @@ export async function load(
 
 interface LoadArguments {
   readonly folder: string;
-  /** Name of an image in it; undefined: the only one. */
+  /** The name of an image in the layout. Undefined: its only image. */
   readonly reference: string | undefined;
   readonly destination: Destination;
 }
 
-/** Reads the words after `stemcell load`. INVALID_ARGUMENT says what is wrong and shows the usage. */
+/** Parses the arguments of `stemcell load`. Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseLoadArguments(words: readonly string[]): LoadArguments {
   const { values, positionals } = parseWords(words);
   const [folder, extra] = positionals;

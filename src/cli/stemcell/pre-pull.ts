@@ -12,10 +12,13 @@ const options = {
   namespace: { type: 'string' },
   'image-pull-secret': { type: 'string', multiple: true },
 } as const;
-/** Names of namespaces and Secrets (kubernetes: DNS subdomain). */
+/** Names of namespaces and Secrets (Kubernetes: DNS subdomain). */
 const objectName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/u;
 
-/** `stemcell pre-pull`: prints what kubectl has to apply for every node to pull a stemcell before a director waits for it. */
+/**
+ * Runs `stemcell pre-pull`: prints a manifest for kubectl that makes every node pull a stemcell before a
+ * director needs it.
+ */
 export async function prePull(
   words: readonly string[],
   { terminal }: Pick<CommandContext, 'terminal'>,
@@ -33,7 +36,10 @@ export async function prePull(
   return 0;
 }
 
-/** A stemcell's cid is its image, with `#<architecture>` behind it where that is known (src/cpi/stemcell/stemcell-cid.ts). */
+/**
+ * Parses a stemcell's cid: its image, followed by `#<architecture>` if that is known
+ * (src/cpi/stemcell/stemcell-cid.ts).
+ */
 function parseImageOrCid(given: string): Pick<PrePullRequest, 'image' | 'architecture'> {
   const [image = '', word, ...more] = given.split('#');
   if (parseImageReference(image) === undefined) throw wrong(`'${image}' is no image reference`);

@@ -5,20 +5,20 @@ import { parseImageName } from '../../oci/image-name.ts';
 import { isRepository, registryUrlProblem } from '../../oci/registry/registry-location.ts';
 import { expandHome } from '../expand-home.ts';
 
-/** Where an image goes, and how the registry there is spoken to. */
+/** The destination of an image, and how to connect to its registry. */
 export interface PushTarget {
   readonly image: ImageName;
-  /** `https://host:port`. */
+  /** For example `https://host:port`. */
   readonly origin: string;
   readonly mountFrom: readonly string[];
   readonly authFile: string | undefined;
-  /** File with PEM. */
+  /** The path of a file in PEM. */
   readonly caFile: string | undefined;
 }
 
 export const pushUsage = '[--mount-from REPOSITORY]... [--authfile FILE] [--registry-ca FILE] [--plain-http]';
 
-/** For parseArgs of every command that pushes. */
+/** Options for parseArgs in every command that pushes. */
 export const pushOptions = {
   'mount-from': { type: 'string', multiple: true },
   authfile: { type: 'string' },
@@ -26,7 +26,7 @@ export const pushOptions = {
   'plain-http': { type: 'boolean' },
 } as const;
 
-/** The values of pushOptions, as parseArgs gives them. */
+/** The values of pushOptions, as parseArgs returns them. */
 export interface PushValues {
   readonly 'mount-from'?: readonly string[] | undefined;
   readonly authfile?: string | undefined;
@@ -34,14 +34,17 @@ export interface PushValues {
   readonly 'plain-http'?: boolean | undefined;
 }
 
-/** For a command that need not push: these options say nothing without a target. INVALID_ARGUMENT names the first. */
+/**
+ * Throws INVALID_ARGUMENT, which names the first of these options, for a command that may run without a push:
+ * without a target the options have no effect.
+ */
 export function refusePushOptions(values: PushValues): undefined {
   const names = ['mount-from', 'authfile', 'registry-ca', 'plain-http'] as const;
   const lonely = names.find((name) => values[name] !== undefined);
   if (lonely !== undefined) throw new ProductError('INVALID_ARGUMENT', `--${lonely} needs --push`);
 }
 
-/** `HOST/REPOSITORY[:TAG]` and the options beside it. INVALID_ARGUMENT names what is wrong. */
+/** Parses `HOST/REPOSITORY[:TAG]` and its options. Throws INVALID_ARGUMENT with the problem. */
 export function parsePushTarget(text: string, values: PushValues): PushTarget {
   const image = parseImageName(text);
   const isPlain = values['plain-http'] === true;

@@ -14,14 +14,15 @@ import type { CommandContext } from '../command.ts';
 import { interruptible } from './interruptible.ts';
 import type { PushTarget } from './push-arguments.ts';
 
-/** All roots that a machine trusts have 250 KB. */
+/** The file of all CAs that a machine trusts has about 250 KB. */
 const certificatesLimit = 4 * 1024 * 1024;
 
 type Context = Pick<CommandContext, 'terminal' | 'environment' | 'signal'>;
 
 /**
- * Streams an image in OCI layout to a registry and says what became of each blob; `reference` chooses one of several by its name.
- * Resolves with its digest. What is there already is not sent; interrupted at any point (INTERRUPTED), nothing is published, and the same again goes on.
+ * Streams an image in OCI layout to a registry and reports the result for each blob. `reference` selects one
+ * of several images by name. Returns the digest. Blobs that the registry already has are not sent. After an
+ * interrupt (INTERRUPTED) nothing is published, and the same command continues.
  */
 export async function pushLayout(
   layout: string,
@@ -57,7 +58,7 @@ async function push(
   }
 }
 
-/** Read into one buffer: streams of the runtime would take more memory than all else here. */
+/** Reads each blob into one buffer, because streams would use more memory than everything else here. */
 async function layoutImage(layout: string, reference: string | undefined): Promise<PushedImage> {
   const image = await openLayout(layout, { reference });
   const open = (blob: Descriptor): AsyncIterable<Uint8Array> => {

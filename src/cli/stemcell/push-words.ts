@@ -1,6 +1,9 @@
 import type { PushTarget } from './push-arguments.ts';
 
-/** The options of a command that pushes there in the same way (push-arguments.ts); a login is in a file, and never among them. */
+/**
+ * Returns the options of a command that pushes in the same way (push-arguments.ts). Credentials are in a file
+ * and never among the options.
+ */
 export function pushWords({ mountFrom, authFile, caFile, origin }: PushTarget): readonly string[] {
   return [
     ...mountFrom.flatMap((repository) => ['--mount-from', repository]),

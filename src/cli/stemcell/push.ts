@@ -13,8 +13,8 @@ import { pushLayout } from './push-layout.ts';
 export const pushVerbUsage = `push FOLDER HOST/REPOSITORY[:TAG] [--reference NAME] ${pushUsage}`;
 
 /**
- * `stemcell push`: brings an image that was built, here or elsewhere, to a registry. The light stemcell that `stemcell build` made
- * beside it names the image there from then on.
+ * Runs `stemcell push`: pushes an image that was built, here or elsewhere, to a registry. If `stemcell build`
+ * made a light stemcell beside it, that stemcell names the pushed image from then on.
  */
 export async function pushStemcell(words: readonly string[], context: CommandContext): Promise<number> {
   const { values, positionals } = parseWords(words);
@@ -26,7 +26,7 @@ export async function pushStemcell(words: readonly string[], context: CommandCon
     );
   const target = parsePushTarget(name, values);
   const place = resolve(expandHome(folder));
-  // before anything is sent
+  // Read this before anything is sent.
   const stemcell = await readPublished(place);
   const imageReference = formatImageName(target.image);
   const imageDigest = await pushLayout(await findLayout(place), target, context, values.reference);

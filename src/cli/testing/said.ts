@@ -1,14 +1,14 @@
 import { knownSecrets } from '../../errors/redact/known-secrets.ts';
 import type { CommandContext } from '../command.ts';
 
-/** What a command was given, and what it printed so far. */
+/** The context of a command, and what it has printed so far. */
 export interface Said {
   readonly context: CommandContext;
   out: string;
   readonly errors: string[];
 }
 
-/** For a command that nobody sits before and that needs nothing of its installation. */
+/** Returns a context for a command without input that needs nothing from its installation. */
 export function said(environment: Record<string, string> = {}): Said {
   const result: Said = {
     out: '',

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 
-/** What `destroy` removes, without a cluster that runs: a file for each thing. */
+/** An installation for `destroy` without a running cluster: one file for each thing that it removes. */
 export interface SmallInstallation {
   readonly home: string;
   readonly manifestPath: string;
   /** Files of the cluster, of the workspace and beside the manifest. */
   readonly files: readonly string[];
-  /** Those of `files` that are still there. */
+  /** Returns those of `files` that still exist. */
   left(): Promise<string[]>;
 }
 

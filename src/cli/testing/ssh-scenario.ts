@@ -12,8 +12,8 @@ import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { writeDirectorFile } from '../../director/director-file.ts';
 import { startTunnel } from '../../tunnel/start-tunnel.ts';
 
-// Runs with accounts and a network of its own (own-accounts.sh): our agent, and an sshd at port 22 of that
-// loopback.
+// Runs with its own accounts and network (own-accounts.sh): our agent, and an sshd on port 22 of that
+// loopback interface.
 const [sshd = ''] = process.argv.slice(2);
 const directory = await mkdtemp(join(tmpdir(), 'ssh-commands-'));
 const home = join(directory, 'home');
@@ -84,7 +84,7 @@ const isClean = async (): Promise<void> => {
   assert.deepEqual(await readdir(join(home, 'workspace/ssh')), []);
   assert.deepEqual(await readdir(vm.directories.temporary), []);
 };
-/** A session that has its account, by its process and that account. */
+/** Starts a session and returns its process and account once the account exists. */
 async function lasting(): Promise<{ child: ChildProcess; user: string; ssh: number }> {
   const child = start('ssh', manifest, '--', 'echo in; exec sleep 1000');
   const { stdout } = child;
@@ -127,7 +127,7 @@ try {
   assert.equal(await text(listed.stdout), 'served');
   await isClean();
 
-  // what a VM writes beside the data does not act on the terminal
+  // Output of a VM outside of the data has no effect on the terminal.
   await writeFile('/etc/ssh/sshrc', String.raw`printf 'hostile\033[2J\nline\n' >&2`);
   for (const words of [
     ['scp', manifest, '--opts=-O', 'vm:/tmp/ssh-scenario', 'down'],
@@ -140,7 +140,8 @@ try {
   await rm('/etc/ssh/sshrc');
   await isClean();
 
-  // the agent says another host key than sshd has: nobody logs in, whatever the operator's options say
+  // The agent reports another host key than sshd has. Then no login is possible, whatever options the
+  // operator gives.
   const good = await readFile('/etc/ssh/ssh_host_rsa_key.pub');
   await writeFile(
     '/etc/ssh/ssh_host_rsa_key.pub',
@@ -152,19 +153,19 @@ try {
   await writeFile('/etc/ssh/ssh_host_rsa_key.pub', good);
   await isClean();
 
-  // ended by a signal: the account goes
+  // After a signal the account is removed.
   const ended = await lasting();
   ended.child.kill('SIGTERM');
   await once(ended.child, 'close');
   await isClean();
 
-  // killed: the next command removes its account
+  // After a kill the next command removes the account.
   const killed = await lasting();
   killed.child.kill('SIGKILL');
   process.kill(killed.ssh);
   await once(killed.child, 'close');
   assert.ok((await passwd()).includes(killed.user));
-  // a session that lives keeps its own
+  // A running session keeps its account.
   const living = await lasting();
   assert.equal((await run('ssh', manifest, '--', 'true')).code, 0);
   const now = await passwd();
@@ -173,7 +174,8 @@ try {
   await once(living.child, 'close');
   await isClean();
 
-  // a director's folder, by the proxy that BOSH_ALL_PROXY names, to which the agent is at its usual port
+  // A director's directory, reached through the proxy of BOSH_ALL_PROXY. The agent is on its usual port
+  // there.
   const asked: string[] = [];
   const proxy = await startTunnel({
     port: 0,

@@ -12,10 +12,10 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** What runs it as somebody who is not root and owns what root owns. */
+/** The command prefix that runs `destroy` as a user who is not root and who owns root's files. */
 export const notRoot = ['unshare', '--user', '--map-user', '1000', '--map-group', '1000', '--'];
 
-/** `destroy --force` in a process of its own; `prefix`: what runs it. */
+/** Starts `destroy --force` in another process. `prefix` is the command that runs it. */
 export function startDestroy(
   { home, manifestPath }: SmallInstallation,
   prefix: readonly string[] = [],

@@ -20,12 +20,12 @@ export interface StemcellSummary {
 
 export type ArchiveSummary = ReleaseSummary | StemcellSummary;
 
-/** Raised whenever a summary gets another shape: then every archive is opened once more. */
+/** Increase this whenever the shape of a summary changes. Every archive is then opened once more. */
 const version = 1;
 
 /**
- * What is in archives that were opened before, by the digest of the whole archive, so that an unchanged deployment is
- * recognised without unpacking anything. Only a cache.
+ * Summaries of archives that were opened before, by the digest of the whole archive. An unchanged deployment
+ * is recognised without unpacking anything. This is only a cache.
  */
 export class ArchiveCatalog {
   readonly #path: string;

@@ -4,22 +4,22 @@ import { writeDurably } from '../durable-file.ts';
 import { readJsonCache } from '../json-cache.ts';
 
 interface Known {
-  /** Which state of the file the digests are of. */
+  /** Identifies the state of the file that the digests belong to. */
   readonly stamp: string;
   readonly digest: string;
-  /** Other digests that the file was found to have. */
+  /** Other digests that the file has been verified against. */
   readonly verified: readonly string[];
 }
 
 /**
- * A file changed this recently, in milliseconds, might change again without another stamp: kernels count in ticks of up to ten,
- * and some file systems in seconds.
+ * A file that changed within the last so many milliseconds is not cached, because it can change again without
+ * getting another stamp: kernels count time in ticks of up to 10 ms, some file systems in seconds.
  */
 const settledAfter = { ticks: 100, seconds: 2000 };
 
 /**
- * Digests of files by inode, size and times, as git's index has them: an archive of a hundred megabytes need not be read
- * to see that it is still the same. The change time cannot be set by hand.
+ * Digests of files by inode, size and times, as in git's index. An archive of 100 MB need not be read to see
+ * that it is unchanged. The change time (ctime) cannot be set by hand.
  */
 export class DigestCache {
   readonly #path: string;
@@ -36,7 +36,10 @@ export class DigestCache {
     return new DigestCache(path, now, ((await readJsonCache(path)) ?? {}) as Record<string, Known>);
   }
 
-  /** `sha256:<hex>` of the file, after holding it against `expected`, a digest text; errors are verifyFile's. */
+  /**
+   * Returns `sha256:<hex>` of the file after comparing it with `expected`, a digest text. Rejects with the
+   * errors of verifyFile.
+   */
   async verify(file: string, expected: string | undefined): Promise<string> {
     const begun = this.#now().getTime();
     const stamp = await stampOf(file);
@@ -57,12 +60,15 @@ export class DigestCache {
 
 interface Stamp {
   readonly text: string;
-  /** Both in milliseconds. */
+  /** Time of the last change, in milliseconds, as `settledAfter` is. */
   readonly changed: number;
   readonly settledAfter: number;
 }
 
-/** Undefined when the file is not there: digesting it says so with its name. */
+/**
+ * Returns undefined if the file does not exist. Reading the file for its digest then reports the error with
+ * its name.
+ */
 async function stampOf(file: string): Promise<Stamp | undefined> {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs, ctimeMs } = await stat(file, { bigint: true });

@@ -18,18 +18,21 @@ import { withPath } from '../../platform/write-file.ts';
 
 export interface Download {
   readonly url: string;
-  /** Digest text; the file is kept under it and counts only when it has it. */
+  /** Digest text. The file is stored under this digest and used only while it matches. */
   readonly digest: string;
   readonly directory: string;
   readonly digests: Pick<DigestCache, 'verify'>;
   readonly signal: AbortSignal | undefined;
-  /** Milliseconds that the whole download may take; default a day. */
+  /** Milliseconds that the whole download may take. The default is one day. */
   readonly deadline?: number;
 }
 
 const day = 86_400_000;
 
-/** Fetches an archive once, and once more when what was kept of it is no longer that; resolves with its path. */
+/**
+ * Returns the path of the archive. Downloads it if the cache does not have it or if the cached file no longer
+ * matches its digest.
+ */
 export async function downloadArchive(download: Download, step: Step): Promise<string> {
   const { url, digest, directory } = download;
   const path = join(directory, `${createHash('sha1').update(url).digest('hex')}-${fileNameOf(digest)}`);
@@ -49,7 +52,10 @@ export async function downloadArchive(download: Download, step: Step): Promise<s
   return path;
 }
 
-/** A file of the cache that is cut or rotten is removed: it is nobody's, and would fail each run. */
+/**
+ * Returns true if the cached file matches its digest. Removes a truncated or corrupt file, because it would
+ * fail each run.
+ */
 async function isWhole(path: string, { digest, digests }: Download): Promise<boolean> {
   try {
     await digests.verify(path, digest);
@@ -88,13 +94,13 @@ async function fetchTo(path: string, { url, digest, signal, deadline = day }: Do
     if (signal?.aborted === true)
       throw new ProductError('INTERRUPTED', 'The download was interrupted', { cause: error });
     if (overdue.aborted) throw failed(`it had not ended after ${deadline / 1000} s`, error);
-    // fetch reports every failure of the network as a TypeError with the cause inside.
+    // fetch reports every network failure as a TypeError whose cause has the details.
     if (error instanceof TypeError) throw failed('no connection, or it broke', error.cause ?? error);
     throw withPath(path, error);
   }
 }
 
-/** fetch refuses user and password in a URL and would name them in its error. */
+/** fetch rejects a URL with user and password, and its error would show them. */
 function parsed(text: string): SecretUrl {
   const url = parseSecretUrl(text);
   if (url === undefined) throw new ProductError('DOWNLOAD_FAILED', `The URL of an archive ${secretUrlHelp}`);
@@ -106,7 +112,7 @@ function authorization({ user, password }: SecretUrl): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
 }
 
-/** A query may hold a signature. */
+/** Removes the query, which may contain a signature. */
 function shown(text: string): string {
   const { url } = parsed(text);
   return `${url.origin}${url.pathname}`;

@@ -10,7 +10,10 @@ export interface ArchiveContext {
   readonly signal: AbortSignal | undefined;
 }
 
-/** The path of an archive, fetched first when it is elsewhere. `description` is what the line says: `release 'hello'`. */
+/**
+ * Returns the path of an archive; a remote archive is downloaded first. `description` names it in the
+ * progress line, for example `release 'hello'`.
+ */
 export async function locateArchive(
   reference: ArchiveReference,
   description: string,

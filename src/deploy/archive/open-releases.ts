@@ -2,7 +2,7 @@ import type { Release, ReleaseJob } from '../../bosh/release/release.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ReleaseArchive } from './release-archive.ts';
 
-/** Unpacks the releases of those names, each once. */
+/** Unpacks the named releases, each once. */
 export async function openReleases(
   archives: readonly ReleaseArchive[],
   names: readonly string[],

@@ -7,10 +7,10 @@ import { withContext } from '../error-chain.ts';
 import type { ArchiveCatalog, ReleaseSummary } from './archive-catalog.ts';
 import type { DigestCache } from './digest-cache.ts';
 
-/** A release of the manifest: what is in it is known, unpacked it is when somebody needs it. */
+/** A release of the manifest. Its summary is known; it is unpacked only on demand. */
 export interface ReleaseArchive {
   readonly summary: ReleaseSummary;
-  /** Unpacks and verifies it, once a run. */
+  /** Unpacks and verifies the release, at most once in a run. */
   open(): Promise<Release>;
 }
 
@@ -19,11 +19,11 @@ export interface ReleaseArchiveOptions {
   readonly path: string;
   readonly catalog: ArchiveCatalog;
   readonly digests: DigestCache;
-  /** Unpacked releases go below. */
+  /** Releases are unpacked below this directory. */
   readonly directory: string;
 }
 
-/** Identifies a release archive and checks that it is the release of that name. */
+/** Identifies a release archive and verifies that it has the name of the reference. */
 export async function readReleaseArchive(options: ReleaseArchiveOptions): Promise<ReleaseArchive> {
   const { reference, catalog } = options;
   return withContext(`${reference.at}: Extracting release '${options.path}'`, async () => {

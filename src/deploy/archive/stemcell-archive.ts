@@ -5,10 +5,10 @@ import { withContext } from '../error-chain.ts';
 import type { ArchiveCatalog, StemcellSummary } from './archive-catalog.ts';
 import type { DigestCache } from './digest-cache.ts';
 
-/** The manifest's stemcell: its manifest is known, unpacked it is when it has to be uploaded. */
+/** The manifest's stemcell. Its manifest is known; the archive is unpacked only for an upload. */
 export interface StemcellArchive {
   readonly summary: StemcellSummary;
-  /** Unpacks it, once a run; resolves with the path of its image. */
+  /** Unpacks the stemcell, at most once in a run, and returns the path of its image. */
   imagePath(): Promise<string>;
 }
 

@@ -6,7 +6,7 @@ import type { CpiRunner } from './cpi-runner.ts';
 type Properties = Readonly<Record<string, unknown>>;
 
 interface CpiInfo {
-  /** 1 where the CPI says nothing; 3 and more are used as 2. */
+  /** 1 if the CPI reports no version. Versions 3 and later are used as 2. */
   readonly apiVersion: number;
   readonly stemcellFormats: readonly string[];
 }
@@ -21,33 +21,35 @@ export interface CreateVmArguments {
 }
 
 /**
- * The CPI's verbs as the deployer uses them (bosh-cli cloud/cloud.go). Errors carry the codes VM_NOT_FOUND, DISK_NOT_FOUND,
- * STEMCELL_NOT_FOUND, NOT_IMPLEMENTED and NOT_SUPPORTED where the CPI says so, else CPI_ERROR or CPI_FAILED.
+ * The CPI methods that the deployer uses (bosh-cli cloud/cloud.go). Errors have the codes VM_NOT_FOUND,
+ * DISK_NOT_FOUND, STEMCELL_NOT_FOUND, NOT_IMPLEMENTED and NOT_SUPPORTED if the CPI reports these types,
+ * otherwise CPI_ERROR or CPI_FAILED.
  */
 export interface CpiClient {
-  /** Asked once a run. */
+  /** Calls the CPI once in a run. */
   info(): Promise<CpiInfo>;
   createStemcell(imagePath: string, cloudProperties: Properties): Promise<string>;
   deleteStemcell(cid: string): Promise<void>;
   createVm(vm: CreateVmArguments): Promise<string>;
   /**
-   * Rejects where create_vm would be refused once the VM `formerCid` is deleted; resolves with what the CPI could not check, a
-   * sentence each. Only our CPI has the method (docs/cpi.md): of another one nothing is known, and nothing is said.
+   * Rejects if create_vm would fail after the VM `formerCid` was deleted. Returns one sentence for each
+   * property that the CPI could not check. Only our CPI has this method (docs/cpi.md). With another CPI
+   * nothing is checked, and the result is empty.
    */
   checkVm(vm: CreateVmArguments, formerCid: string | undefined): Promise<readonly string[]>;
   /**
-   * What keeps the VM's container from running, and what to do; undefined where it runs. Only our CPI has the
-   * method: of another one nothing is known.
+   * Returns why the VM's container does not run and what to do about it, or undefined if it runs. Only our
+   * CPI has this method. With another CPI the result is undefined.
    */
   describeVm(cid: string): Promise<string | undefined>;
   deleteVm(cid: string): Promise<void>;
   hasVm(cid: string): Promise<boolean>;
-  /** Undefined: the CPI has no such method. */
+  /** Returns undefined if the CPI does not have the method. */
   hasDisk(cid: string): Promise<boolean | undefined>;
   setVmMetadata(cid: string, metadata: Properties): Promise<void>;
   createDisk(size: number, cloudProperties: Properties, vmCid: string): Promise<string>;
   deleteDisk(cid: string): Promise<void>;
-  /** Resolves with the disk hint, any JSON. */
+  /** Returns the disk hint, which is any JSON value. */
   attachDisk(vmCid: string, diskCid: string): Promise<unknown>;
   detachDisk(vmCid: string, diskCid: string): Promise<void>;
   setDiskMetadata(cid: string, metadata: Properties): Promise<void>;

@@ -20,7 +20,10 @@ const codeOfType: Readonly<Record<string, ErrorCode>> = {
   'Bosh::Clouds::NotSupported': 'NOT_SUPPORTED',
 };
 
-/** Reads what a CPI wrote; undefined when it is not one JSON object of the contract's shape (docs-bosh: content/cpi-api-v2.md). */
+/**
+ * Parses the output of a CPI. Returns undefined if it is not a single JSON object of the contract's shape
+ * (docs-bosh: content/cpi-api-v2.md).
+ */
 export function parseCpiResponse(text: string): CpiResponse | undefined {
   const value = parseObject(text);
   if (value === undefined) return undefined;
@@ -29,7 +32,10 @@ export function parseCpiResponse(text: string): CpiResponse | undefined {
   return { result, error: error === null ? undefined : error };
 }
 
-/** The error of a CPI call as bosh words it; its code tells the types that a caller acts on (bosh-cli cloud/errors.go). */
+/**
+ * Returns the error of a CPI call with bosh's message. The code distinguishes the error types that callers
+ * handle (bosh-cli cloud/errors.go).
+ */
 export function cpiCallError(method: string, error: CpiErrorObject): ProductError {
   const { type, message, ok_to_retry: okToRetry } = error;
   const code = codeOf(method, error);
@@ -37,14 +43,14 @@ export function cpiCallError(method: string, error: CpiErrorObject): ProductErro
   return new ProductError(code, `CPI '${method}' method responded with error: CmdError${shown}`);
 }
 
-/** True for a CPI's own error. */
+/** Returns true if the CPI itself reported the error. */
 export function isCpiError(error: unknown): boolean {
   return isProductError(error) && error.code !== 'CPI_FAILED' && error.code !== 'INTERRUPTED';
 }
 
 /**
- * Whether there may be a VM after a create_vm that failed with `error`: a CPI that answers has removed what it made, or says that
- * it could not.
+ * Returns true if a VM may exist after create_vm failed with `error`. A CPI that returns an error has removed
+ * what it created, or reports that it could not.
  */
 export function mayHaveLeftVm(error: unknown): boolean {
   return !isCpiError(error) || isProductError(error, 'VM_LEFT_BEHIND');
@@ -56,7 +62,10 @@ function codeOf(method: string, error: CpiErrorObject): ErrorCode {
   return codeOfType[error.type] ?? 'CPI_ERROR';
 }
 
-/** True if our CPI says so, and for a fault of the CPI itself, which may have come before it removed anything. */
+/**
+ * Returns true if our CPI reports that it left something, or if the error is an internal error of the CPI,
+ * which can occur before it has removed anything.
+ */
 function saysLeftBehind({ type, message }: CpiErrorObject): boolean {
   return type === 'Bosh::Clouds::CpiError' || message.includes(notAllRemoved);
 }

@@ -5,14 +5,14 @@ import { runProcess, type ProcessResult } from '../process/run-process.ts';
 import { throwIfInterrupted } from '../stage/printed-stage.ts';
 import { parseCpiResponse, type CpiResponse } from './cpi-response.ts';
 
-/** Where the installed CPI is. */
+/** Locates the installed CPI. */
 export interface CpiExecutable {
   readonly path: string;
   readonly packagesDirectory: string;
   readonly jobsDirectory: string;
 }
 
-/** What goes to the CPI's stdin, key by key. */
+/** The JSON request on the CPI's stdin, in the order of its keys. */
 interface CpiRequest {
   readonly method: string;
   readonly arguments: readonly unknown[];
@@ -24,21 +24,24 @@ interface CpiRequest {
 }
 
 export interface CpiRunnerOptions {
-  /** The operator's environment, which a CPI inherits. */
+  /** The operator's environment, which the CPI inherits. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** How long one call may take, in milliseconds; its process group is killed then. */
+  /** Timeout of one call, in milliseconds. The process group is killed when it expires. */
   readonly deadline: number;
   readonly signal?: AbortSignal | undefined;
-  /** How long a call in flight may go on after an interrupt, in milliseconds. */
+  /** Milliseconds that a running call may continue after an interrupt. */
   readonly grace: number;
   readonly onStart?: (pid: number, method: string) => void;
-  /** Told what a call waits for, and its notes, as the CPI writes them while the call goes on. */
+  /** Called with what a call waits for and with its notes, while the call runs. */
   readonly onWaiting?: (line: string) => void;
 }
 
 export type CpiRunner = (request: CpiRequest) => Promise<CpiResponse>;
 
-/** Calls `bin/cpi` of an installed release, a process per call; what is not an answer is CPI_FAILED (bosh-cli cloud/cpi_cmd_runner.go). */
+/**
+ * Calls `bin/cpi` of an installed release, one process for each call. Output that is not a valid response is
+ * CPI_FAILED (bosh-cli cloud/cpi_cmd_runner.go).
+ */
 export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOptions): CpiRunner {
   return async (request) => {
     throwIfInterrupted(options.signal);
@@ -53,7 +56,10 @@ export function createCpiRunner(executable: CpiExecutable, options: CpiRunnerOpt
   };
 }
 
-/** Our CPI begins lines of stderr for the operator with these words (src/cpi/cloud.ts); all else that a CPI writes there is its log. */
+/**
+ * Our CPI begins stderr lines for the operator with one of these prefixes (src/cpi/cloud.ts). Everything else
+ * that a CPI writes to stderr is its log.
+ */
 const forOperator = /^(?:waiting for|note:) /u;
 
 async function call(
@@ -106,7 +112,8 @@ function assertAnswered(
       `CPI '${method}' did not end within ${options.grace / 1000} s of the interrupt and was killed; the next run repeats it, stderr: '${stderr}'`,
     );
   }
-  // a terminal's Ctrl-C meets a call that has just begun before it has a process group of its own
+  // The terminal's Ctrl-C also reaches a call that has just started and does not yet have its own process
+  // group.
   if (result.killedBy === 'SIGINT') {
     throw new ProductError(
       'INTERRUPTED',

@@ -12,12 +12,18 @@ import { planDisk, type DiskPlan, type WantedDisk } from './plan-disk.ts';
 export interface DiskTarget {
   readonly vmCid: string;
   readonly wanted: WantedDisk | undefined;
-  /** The content of the current disk moves to a new one, even to one of the same shape. */
+  /**
+   * Moves the content of the current disk to a new one, even if the new disk has the same size and
+   * properties.
+   */
   readonly recreate: boolean;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Creates, attaches and mounts the persistent disk and deletes what is no longer used; resolves with the cid of the attached one. */
+/**
+ * Creates, attaches and mounts the persistent disk and deletes unused disks. Returns the cid of the attached
+ * disk.
+ */
 export async function deployDisk(run: Run, stage: Stage, target: DiskTarget): Promise<string | undefined> {
   const plan = planDisk(run.state.state, target.wanted, target.recreate);
   if (plan.action === 'none') return undefined;
@@ -54,9 +60,9 @@ async function attachAsCurrent(
 }
 
 /**
- * Both disks are attached, the agent copies, and from then on the new disk is the current one (bosh-cli
- * deployment/vm/disk_deployer.go). Ended before that, the old one is, whole, and the next run starts over with another
- * new disk; ended after it, the next run deletes the old one.
+ * Attaches both disks, lets the agent copy the content, and then makes the new disk the current one (bosh-cli
+ * deployment/vm/disk_deployer.go). If a run ends before that, the old disk is still current and complete, and
+ * the next run starts again with another new disk. If it ends after that, the next run deletes the old disk.
  */
 async function migrate(
   run: Run,
@@ -84,7 +90,10 @@ const attachStage = (run: Run, stage: Stage, target: DiskTarget, disk: DiskRecor
     attachDisk(run, disk.cid, target),
   );
 
-/** The request is on disk before the CPI is called: a disk whose answer was lost is at least known to be missing. */
+/**
+ * Records the request before it calls the CPI, so that a disk whose response was lost is at least known to be
+ * missing.
+ */
 async function createDisk(
   run: Run,
   { size, cloudProperties }: WantedDisk,
@@ -119,7 +128,10 @@ async function attachDisk(run: Run, cid: string, { vmCid, metadata }: DiskTarget
   await withContext('Mounting disk', () => agent.mountDisk(cid));
 }
 
-/** The agent forgets the disk before it goes, and is waited for: a CPI may have made the VM anew without it. */
+/**
+ * Removes the disk from the agent first, and then waits for the agent, because a CPI may have recreated the
+ * VM without the disk.
+ */
 async function detachDisk(run: Run, cid: string, { vmCid }: DiskTarget): Promise<void> {
   await withContext('Removing persistent disk', () => run.agent.removePersistentDisk(cid));
   await withContext('Detaching disk in the cloud', () => run.cloud.detachDisk(vmCid, cid));

@@ -3,7 +3,10 @@ import { currentDisk } from '../state/state-changes.ts';
 import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { planDisk, type WantedDisk } from './plan-disk.ts';
 
-/** The current disk where the manifest asks for none: recorded, not deleted, and not attached, as with bosh. */
+/**
+ * Returns the current disk if the manifest has no persistent disk. As in bosh, such a disk is recorded and
+ * neither deleted nor attached.
+ */
 export function unusedCurrentDisk(
   state: DeploymentState,
   wanted: WantedDisk | undefined,
@@ -11,7 +14,10 @@ export function unusedCurrentDisk(
   return planDisk(state, wanted).action === 'none' ? currentDisk(state) : undefined;
 }
 
-/** Says so to whoever misses it, or pays for it. */
+/**
+ * Returns the message that tells the operator about the disk, whose data is not available and which may cost
+ * money.
+ */
 export function describeKeptDisk({ cid }: DiskRecord): string {
   return (
     `Disk '${oneLine(cid)}' is kept and not attached: the manifest asks for none. ` +

@@ -8,7 +8,7 @@ import { testEnvironment, type TestEnvironment } from '../testing/test-environme
 
 interface KillPoint {
   readonly name: string;
-  /** The run has recorded the new disk as the current one. */
+  /** True if the run has recorded the new disk as the current one. */
   readonly isRecorded: boolean;
   readonly killedRun: (environment: TestEnvironment, flags: object) => Promise<void>;
 }
@@ -25,7 +25,7 @@ const atCpiCalls = cpiCalls.flatMap((method) =>
   })),
 );
 
-/** What the run writes into the state file once it creates the disk. */
+/** The writes of the run to the state file after it has created the disk. */
 const writes = ['the disk', 'that it is the current one', 'that the former is deleted'];
 const atWrites = writes.map((what, index): KillPoint => ({
   name: `after it wrote ${what}`,
@@ -34,7 +34,10 @@ const atWrites = writes.map((what, index): KillPoint => ({
     killedRun(environment, { ...flags, killAt: 'Creating disk', killAtWrite: index + 1 }),
 }));
 
-/** What the agent is asked about the new disk, and at last about the former one; the call's `nth`. */
+/**
+ * The requests to the agent about the new disk and finally about the previous one, with the `nth` of each
+ * call.
+ */
 const agentCalls = [
   { verb: 'mount_disk', nth: 2, moment: 'after' },
   { verb: 'migrate_disk', nth: 1, moment: 'before' },
@@ -58,7 +61,7 @@ interface Change {
   readonly flags?: object;
 }
 
-/** What has a disk made anew: the manifest is edited, or the run has a flag. */
+/** The changes that cause a new disk: an edited manifest or a flag. */
 const changes: readonly Change[] = [
   {
     edit:
@@ -109,10 +112,10 @@ test('killed anywhere while a disk is migrated, the recorded disk is whole, and 
           [result.diskCid],
         );
         assert.deepEqual(agent.contents.get(result.diskCid ?? ''), Array(starts).fill('start'));
-        // a copy that was recorded is not made again unless the flag asks for it
+        // A copy that was recorded is repeated only if the flag requires it.
         const isAgain = agent.calls.some(({ method }) => method === 'migrate_disk');
         assert.equal(isAgain, !point.isRecorded || edit === undefined);
-        // nothing in the contract lets a deployer find a disk whose answer was lost
+        // The CPI contract has no method by which a deployer could find a disk whose response was lost.
         if (point.name === 'kill-after create_disk') lost += 1;
         assert.equal(cloud.disks().length, 1 + lost);
       },

@@ -3,7 +3,7 @@ import { fromJson, toJson } from '../../bosh/yaml/exact-json.ts';
 import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { currentDisk } from '../state/state-changes.ts';
 
-/** The persistent disk that the manifest asks for. */
+/** The persistent disk that the manifest defines. */
 export interface WantedDisk {
   /** MiB. */
   readonly size: number;
@@ -14,14 +14,15 @@ export type DiskPlan =
   | { readonly action: 'none' }
   | { readonly action: 'create'; readonly wanted: WantedDisk }
   | { readonly action: 'attach'; readonly disk: DiskRecord }
-  /** The current disk is attached, and its content moves to a new one of the wanted shape. */
+  /** The current disk is attached, and its content moves to a new disk of the wanted shape. */
   | { readonly action: 'migrate'; readonly disk: DiskRecord; readonly wanted: WantedDisk };
 
 /**
- * What to do about the persistent disk. Without a current one, a disk of the wanted shape that an earlier run created
- * and failed to attach is used rather than a second one created; it has never held data. A migration always has a new
- * disk: a former target may hold a part of the content. `isRecreated`: a current disk of the wanted shape is
- * migrated, too. One no longer wanted is left alone, as bosh does.
+ * Decides what to do about the persistent disk. If there is no current disk, a disk of the wanted shape that
+ * an earlier run created and failed to attach is used instead of creating a second one; it has never held
+ * data. Migrations always use a new disk, because an earlier target may be half copied. With `isRecreated`, a
+ * current disk of the wanted shape is migrated as well. A disk that the manifest no longer has is left
+ * unchanged, as in bosh.
  */
 export function planDisk(
   state: DeploymentState,
@@ -46,7 +47,7 @@ function hasShape(disk: DiskRecord, wanted: WantedDisk): boolean {
   );
 }
 
-/** As JSON compares: what a state file holds after a round trip. */
+/** Normalises a value as a round trip through the JSON of the state file does, so that it can be compared. */
 function normalizeJson(value: unknown): unknown {
   return fromJson(toJson(value ?? {}));
 }

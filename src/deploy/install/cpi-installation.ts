@@ -56,7 +56,7 @@ export async function installCpi(
   );
 }
 
-/** Only `cloud_provider.properties` reach the CPI's templates. */
+/** Passes only `cloud_provider.properties` to the CPI's templates. */
 async function renderCpiJobs(
   { directory, renderer, uuid }: CpiInstallation,
   stage: Stage,
@@ -78,7 +78,7 @@ async function renderCpiJobs(
   }
 }
 
-/** Rendered jobs hold credentials. */
+/** Restricts access to the owner, because rendered jobs contain credentials. */
 async function restrictToOwner(directory: string): Promise<void> {
   await chmod(directory, 0o700);
   for (const entry of await readdir(directory, { withFileTypes: true })) {

@@ -12,7 +12,7 @@ import type { InstallationDirectory } from './installation-directory.ts';
 import { InstalledPackages, type PackageKey } from './installed-packages.ts';
 import { runPackaging } from './run-packaging.ts';
 
-/** Where packages are installed, and what their packaging scripts run with. */
+/** The directory for installed packages, and the environment of their packaging scripts. */
 export interface PackageInstallation {
   readonly directory: InstallationDirectory;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -20,15 +20,15 @@ export interface PackageInstallation {
   readonly children: ChildWatch;
 }
 
-/** A release with the names of the packages that its CPI jobs need. */
+/** A release and the names of the packages that its CPI jobs need. */
 export interface RequiredPackages {
   readonly release: Release;
   readonly names: readonly string[];
 }
 
 /**
- * Compiles what the CPI's jobs need into the packages folder, which holds exactly that afterwards. What an earlier run
- * put there is used again.
+ * Compiles the packages that the CPI's jobs need into the packages directory, which then contains exactly
+ * these. Packages of an earlier run are reused.
  */
 export async function installPackages(
   installation: PackageInstallation,
@@ -53,7 +53,10 @@ export async function installPackages(
   await stage.perform('Installing packages', () => removeOthers(installation, installed, names));
 }
 
-/** Leaves exactly what this CPI needs: a former version's packages would be found by its scripts. */
+/**
+ * Leaves only the packages that this CPI needs, because its scripts would find the packages of a previous
+ * version.
+ */
 async function removeOthers(
   { directory }: PackageInstallation,
   installed: InstalledPackages,
@@ -99,7 +102,7 @@ async function install(
   await installed.add(key);
 }
 
-/** At its final place, since a package may note the path it was built for. */
+/** Compiles the package at its final path, because a package may record the path that it was built for. */
 async function compile(
   installation: PackageInstallation,
   source: ReleasePackage,

@@ -4,22 +4,22 @@ import type { PathSegment } from '../../platform/path-segment.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
 
-/** Where a CPI is installed on this machine. All paths are absolute. */
+/** The paths of a CPI that is installed on this machine. All paths are absolute. */
 export interface InstallationDirectory {
-  /** Of all deployments; nothing outside of it is removed. */
+  /** The parent directory of all installations. Nothing outside of it is removed. */
   readonly installations: string;
   readonly root: string;
-  /** BOSH_PACKAGES_DIR of the CPI. */
+  /** The CPI's BOSH_PACKAGES_DIR. */
   readonly packages: string;
-  /** BOSH_JOBS_DIR of the CPI; holds credentials, so it is there during a run only. */
+  /** The CPI's BOSH_JOBS_DIR. It contains credentials, so it exists only during a run. */
   readonly jobs: string;
-  /** Scratch of one run. */
+  /** Temporary files of one run. */
   readonly temporary: string;
-  /** Which packages are complete in `packages`. */
+  /** The file that lists the complete packages in `packages`. */
   readonly index: string;
-  /** What is in archives that were opened before. */
+  /** The file with the summaries of archives that were opened before. */
   readonly catalog: string;
-  /** Digests of archives as they were when last read. */
+  /** The file with the digests of archives as they were last read. */
   readonly digests: string;
   /** Packages that VMs of this deployment compiled. */
   readonly compiledPackages: string;
@@ -41,7 +41,10 @@ export function installationDirectory(workspace: string, installationId: PathSeg
   };
 }
 
-/** Makes the folders and empties what only one run uses: what a killed one left, its rendered credentials above all. */
+/**
+ * Creates the directories and empties those that only one run uses. This removes what a killed run left,
+ * above all rendered credentials.
+ */
 export async function prepareInstallation(directory: InstallationDirectory): Promise<void> {
   const { root, packages, jobs, temporary } = directory;
   await makePrivateDirectory(root);

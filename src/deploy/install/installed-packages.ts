@@ -1,7 +1,7 @@
 import { writeDurably } from '../durable-file.ts';
 import { readJsonCache } from '../json-cache.ts';
 
-/** What the content of an installed package follows from. */
+/** Everything that determines the content of an installed package. */
 export interface PackageKey {
   readonly name: string;
   readonly fingerprint: string;
@@ -9,8 +9,9 @@ export interface PackageKey {
 }
 
 /**
- * Which packages are complete in the packages folder, so that a later run neither compiles nor unpacks them again. bosh keeps
- * archives and unpacks them each run (compiled_packages.json); an installed CPI of 100 MB makes that a second or more.
+ * Lists the complete packages in the packages directory, so that a later run neither compiles nor unpacks
+ * them again. bosh keeps archives and unpacks them in each run (compiled_packages.json), which takes a second
+ * or more for a CPI of 100 MB.
  */
 export class InstalledPackages {
   readonly #path: string;
@@ -33,7 +34,10 @@ export class InstalledPackages {
     await this.#write([...this.#keys.filter(({ name }) => name !== key.name), key]);
   }
 
-  /** Before a package's folder is touched: a kill in between must not leave half a package that counts as whole. */
+  /**
+   * Must be called before a package's directory is touched: after a kill, a partial package must not count as
+   * complete.
+   */
   async forget(name: string): Promise<void> {
     if (this.#keys.every((key) => key.name !== name)) return;
     await this.#write(this.#keys.filter((key) => key.name !== name));

@@ -4,7 +4,7 @@ import type { ChildWatch } from '../process/child-watch.ts';
 
 export interface PackagingRequest {
   readonly name: string;
-  /** The unpacked source, which holds the script `packaging`. */
+  /** The directory with the unpacked source, which contains the script `packaging`. */
   readonly source: string;
   readonly target: string;
   readonly packagesDirectory: string;
@@ -13,7 +13,9 @@ export interface PackagingRequest {
   readonly children: ChildWatch;
 }
 
-/** Runs a package's own `packaging` on this machine as bosh does (bosh-cli installation/pkg/compiler.go). */
+/**
+ * Runs a package's `packaging` script on this machine as bosh does (bosh-cli installation/pkg/compiler.go).
+ */
 export async function runPackaging(request: PackagingRequest): Promise<void> {
   const { name, source, target, packagesDirectory, children } = request;
   const result = await runProcess({

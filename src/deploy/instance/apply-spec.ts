@@ -5,9 +5,9 @@ type Json = Readonly<Record<string, unknown>>;
 
 export interface InstanceIdentity {
   readonly deployment: string;
-  /** The instance group. */
+  /** The name of the instance group. */
   readonly name: string;
-  /** By network name, as create_vm got them. */
+  /** The settings by network name, as create_vm received them. */
   readonly networks: Json;
 }
 
@@ -19,7 +19,10 @@ interface DeployedContent {
 
 const nothingDeployed: DeployedContent = { jobs: [], packages: [], templates: { blobstoreId: '', sha1: '' } };
 
-/** The spec that an agent applies (bosh-cli deployment/instance/state/state.go); without content it only brings the networks. */
+/**
+ * Returns the spec that an agent applies (bosh-cli deployment/instance/state/state.go). Without `content` it
+ * contains only the networks.
+ */
 export function applySpec(identity: InstanceIdentity, content = nothingDeployed): ApplySpec {
   const { deployment, name, networks } = identity;
   return {

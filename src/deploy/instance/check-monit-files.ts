@@ -11,8 +11,8 @@ interface JobOfRelease {
 }
 
 /**
- * Reads the monit files of rendered jobs as our agent will: MONIT_INVALID with a line for each that it would
- * refuse.
+ * Reads the monit files of rendered jobs as our agent does. Throws MONIT_INVALID with one line for each file
+ * that the agent would reject.
  */
 export async function checkMonitFiles(
   rendered: readonly RenderedJob[],
@@ -40,7 +40,7 @@ export async function checkMonitFiles(
   );
 }
 
-/** `release 'web', job 'server': monit line 5, …` */
+/** Returns for example `release 'web', job 'server': monit line 5, …`. */
 function withRelease(problem: string, jobs: readonly JobOfRelease[]): string {
   const job = jobs.find(({ name }) => problem.startsWith(`job '${name}': `));
   return job === undefined ? problem : `release '${job.release}', ${problem}`;

@@ -12,11 +12,11 @@ import { jobsToRender, renderTemplates, type TemplatesToRender } from './render-
 import { updateInstance } from './update-instance.ts';
 
 export interface JobsToDeploy extends TemplatesToRender {
-  /** Name and version. */
+  /** The stemcell's name and version. */
   readonly stemcell: string;
 }
 
-/** Brings the jobs onto a VM whose agent answers and starts them; resolves with the instance's address. */
+/** Deploys the jobs to a VM whose agent responds, and starts them. Returns the instance's address. */
 export async function deployJobs(
   run: Run,
   stage: Stage,
@@ -28,7 +28,7 @@ export async function deployJobs(
   const instance = `${group.name}/0`;
   const networks = networkInterfaces(manifest);
   const identity = { deployment: manifest.name, name: group.name, networks };
-  // Without jobs first: this is how an agent comes to know its networks and can say its address.
+  // The first spec has no jobs. Through it the agent learns its networks and can report its address.
   await withContext('Applying the initial agent state', () => agent.apply(applySpec(identity)));
   const state = await withContext(`Getting state for instance '${instance}'`, () => agent.getState());
   const address = instanceAddress(networks, state.addresses);

@@ -2,8 +2,9 @@ import type { FailedProcess } from '../../bosh/agent-client/agent-client.ts';
 import type { AgentRun } from '../run.ts';
 
 /**
- * A line for each process that is not up: how its start program ended, why it does not count as up, and what its programs printed last; and
- * the command that shows more of that, where the caller knows one.
+ * Returns one line for each process that is not running: how its start program ended, why monit does not
+ * count it as running, and the last output of its programs. The line also has the command that shows more
+ * output, if the caller knows one.
  */
 export function describeFailedProcesses(
   troubled: readonly FailedProcess[],
@@ -22,5 +23,5 @@ export function describeFailedProcesses(
   return command === undefined ? told : [...told, `This shows more: ${command}`];
 }
 
-/** Where our agent keeps what the programs of a service print (src/agent/monit/program-output.ts). */
+/** The file where our agent keeps the output of a service's programs (src/agent/monit/program-output.ts). */
 const logPath = (name: string): string => `/var/vcap/monit/log/${encodeURIComponent(name)}.log`;

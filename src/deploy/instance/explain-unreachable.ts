@@ -1,6 +1,8 @@
 import type { ProductError } from '../../errors/product-error.ts';
 
-/** What an operator looks at, by the code of the failed request; codes of Node (errno, DNS, TLS). */
+/**
+ * What an operator should check, by the code of the failed request. The codes are Node's (errno, DNS, TLS).
+ */
 const steps: readonly (readonly [RegExp, string])[] = [
   [
     /^ECONNREFUSED$/,
@@ -23,7 +25,8 @@ const steps: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The message of an AGENT_UNREACHABLE, and what to do about it. Without a code nothing was answered in time.
+ * Returns the message of an AGENT_UNREACHABLE error and what to do about it. An error without a code means
+ * that no response arrived in time.
  */
 export function explainUnreachable({ message, cause }: ProductError): string {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'ETIMEDOUT';

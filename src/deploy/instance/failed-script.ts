@@ -5,8 +5,8 @@ import type { AgentRun } from '../run.ts';
 export type ScriptName = 'pre-start' | 'post-start' | 'pre-stop' | 'drain' | 'post-stop';
 
 /**
- * Runs scripts of the VM's jobs as the step `step`. Of those that fail, the agent says the jobs alone: the error adds where
- * their words are, the command that shows them where the caller knows one, and how to go on.
+ * Runs scripts of the VM's jobs as the step `step`. The agent reports only the jobs whose scripts failed. The
+ * error adds where their output is, the command that shows it (if the caller knows one), and how to continue.
  */
 export async function withScriptErrors<T>(
   run: AgentRun,
@@ -31,13 +31,16 @@ export async function withScriptErrors<T>(
   });
 }
 
-/** By the agent's sentence (bosh-agent: agent/script/parallel_script.go). */
+/** Parses the job names from the agent's message (bosh-agent: agent/script/parallel_script.go). */
 function failedJobs(message: string): readonly string[] {
   const names = / Failed Jobs: ([\w., -]+?)(?:\. Successful Jobs: |\.?$)/.exec(message)?.[1];
   return names === undefined ? [] : names.split(', ');
 }
 
-/** `--skip-drain` of the bosh CLI's env commands leaves out drain alone, whatever its help says (deployment/instance/instance.go). */
+/**
+ * `--skip-drain` of the bosh CLI's env commands skips only drain, although its help names more scripts
+ * (deployment/instance/instance.go).
+ */
 function nextStep(name: ScriptName, jobs: readonly string[]): string {
   const files = jobs.map((job) => `/var/vcap/jobs/${job}/bin/${name}`).join(', ');
   const again = 'and run the same command again';

@@ -7,7 +7,7 @@ import type { Run } from '../run.ts';
 import { PrintedStage } from '../stage/printed-stage.ts';
 import { shutDownInstance } from './shut-down-instance.ts';
 
-// An agent in the hands of root of its VM, at the end of that VM.
+// An agent that is controlled by root in its VM, while that VM is shut down.
 
 const honest = {
   ping: async () => {},
@@ -19,7 +19,7 @@ const honest = {
   unmountDisk: async () => {},
 };
 
-/** What a shutdown prints, how long it sleeps in seconds, and what the agent was told. */
+/** Returns what a shutdown prints, how long it sleeps in seconds, and the requests to the agent. */
 async function shutDown(hostile: Partial<AgentClient>) {
   const slept: number[] = [];
   const told: string[] = [];

@@ -1,8 +1,9 @@
 import type { NetworkInterface } from '../../bosh/manifest/network-interfaces.ts';
 
 /**
- * The address of an instance: of its only network or of the one that has the default gateway; a dynamic network's is what the
- * agent reports (bosh-cli deployment/instance/state/builder.go). Undefined as long as nobody knows it.
+ * Returns the instance's address on its only network or on the one with the default gateway. The agent
+ * reports the address on a dynamic network (bosh-cli deployment/instance/state/builder.go). Returns undefined
+ * while the address is not known.
  */
 export function instanceAddress(
   networks: Readonly<Record<string, NetworkInterface>>,

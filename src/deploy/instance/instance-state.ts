@@ -10,7 +10,7 @@ import { instanceAddress } from './instance-address.ts';
 import { isDifferentAgent } from './whose-agent.ts';
 
 export interface InstanceState {
-  /** `running` and the agent's other words; `unresponsive agent` when nobody answers. */
+  /** `running` or another state of the agent; `unresponsive agent` if it does not respond. */
   readonly state: string;
   readonly address: string | undefined;
 }
@@ -20,11 +20,14 @@ export interface InstanceStateOptions {
   readonly statePath: string;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** How long to ask until the instance is running or stopped, in milliseconds; what it was last is the answer then. */
+  /** Milliseconds to poll until the instance is running or stopped. After that the last state is returned. */
   readonly budget: number;
 }
 
-/** Asks the agent of a deployed instance how it is; another VM's agent at its address counts as none. Changes nothing. */
+/**
+ * Reads the state of a deployed instance from its agent. An agent of another VM at the instance's address
+ * counts as no agent. Changes nothing.
+ */
 export async function readInstanceState(options: InstanceStateOptions): Promise<InstanceState> {
   const { manifest, clock, signal, budget } = options;
   const { mbus, ca } = manifest.cloudProvider;

@@ -5,10 +5,10 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Run } from '../run.ts';
 
 /**
- * Throws MANIFEST_INVALID when the instance is to move away from the address of its mbus: the agent that answers there says
- * that the address is its own, so nothing is between, and the new VM's agent could never answer. The healthy VM is kept, where
- * bosh deletes it and waits ten minutes. An mbus host that is merely another one than the static IPs is no fault, as for bosh:
- * a proxy or a translation of addresses may be before the VM.
+ * Throws MANIFEST_INVALID if the instance would move away from the address of its mbus. The current agent at
+ * the mbus address reports that address as its own, so no proxy or NAT is in between, and the new VM's agent
+ * would never be reachable. The healthy VM is kept; bosh deletes it and then waits ten minutes. An mbus host
+ * that merely differs from the static IPs is valid, as in bosh: a proxy or NAT may be in front of the VM.
  */
 export async function assertAgentReachableAfterMove(
   { agent, state }: Run,

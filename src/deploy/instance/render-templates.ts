@@ -13,15 +13,15 @@ import { instanceAddress } from './instance-address.ts';
 
 export interface TemplatesToRender {
   readonly manifest: Manifest;
-  /** The releases of the instance group's jobs. */
+  /** The releases that contain the instance group's jobs. */
   readonly releases: readonly Release[];
   readonly renderer: TemplateRenderer;
   readonly directory: InstallationDirectory;
-  /** True where the VM's agent is ours, which reads monit files itself. */
+  /** True if the VM's agent is ours, which parses monit files itself. */
   readonly hasEmbeddedAgent: boolean;
 }
 
-/** The jobs of the instance group with the properties that the manifest gives them. */
+/** Returns the instance group's jobs with their properties from the manifest. */
 export function jobsToRender({ manifest, releases }: TemplatesToRender): readonly JobToRender[] {
   return manifest.instanceGroup.jobs.map((reference) => ({
     job: jobOfRelease(releases, reference),
@@ -31,8 +31,8 @@ export function jobsToRender({ manifest, releases }: TemplatesToRender): readonl
 }
 
 /**
- * Renders them below the folder that the end of the run empties: they hold secrets. MONIT_INVALID where the
- * VM's agent could not run what a monit file says.
+ * Renders the templates into the directory that is emptied at the end of the run, because they contain
+ * secrets. Throws MONIT_INVALID if the VM's agent could not run a monit file.
  */
 export async function renderTemplates(
   { uuid }: Run,
@@ -55,8 +55,8 @@ export async function renderTemplates(
 }
 
 /**
- * Renders once for the errors alone, while the VM that would be replaced still runs. Not where the address of the new one is
- * the cloud's to say, nor where there is no VM to lose: then bosh's own step tells it.
+ * Renders all templates while the VM to be replaced still runs, only to find errors early. Does nothing if
+ * the new address is dynamic or if there is no VM to lose: bosh's own step then reports the errors.
  */
 export async function checkTemplates(run: Run, templates: TemplatesToRender): Promise<void> {
   const address = instanceAddress(networkInterfaces(templates.manifest), {});

@@ -16,15 +16,15 @@ import { waitForExpectedAgent } from './whose-agent.ts';
 export interface Replacement {
   readonly valid: ValidDeployment;
   readonly templates: TemplatesToRender;
-  /** What the VM is made from. */
+  /** The stemcell that the VM is created from. */
   readonly record: StemcellRecord;
   readonly skipDrain: boolean;
   readonly recreatePersistentDisks: boolean;
 }
 
 /**
- * There is no update in place: the old VM goes, a new one comes, the disk moves over, the jobs start. Resolves with the
- * instance's address.
+ * Deletes the old VM, creates the new one, moves the disk and starts the jobs. There is no update in place.
+ * Returns the instance's address.
  */
 export async function replaceInstance(
   run: Run,

@@ -7,16 +7,16 @@ import { oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
 import { findForeignAgentId } from './whose-agent.ts';
 
 export interface ShutDownOptions {
-  /** `group/0` as it is shown. */
+  /** The name for messages, for example `group/0`. */
   readonly instance: string;
   readonly vmCid: string;
   readonly skipDrain: boolean;
 }
 
 /**
- * Stops the jobs and unmounts the disks through the agent before a VM is deleted (reference agent-bootstrap 1.9). An agent
- * that does not answer is a warning, since its VM has to be deletable, and so is another VM's, which is asked for nothing; any
- * later failure ends the run.
+ * Stops the jobs and unmounts the disks through the agent before a VM is deleted. An agent that does not
+ * respond causes only a warning, because its VM must be deletable. An agent of another VM also causes only a
+ * warning and gets no further requests. Any later error ends the run.
  */
 export async function shutDownInstance(run: AgentRun, stage: Stage, options: ShutDownOptions): Promise<void> {
   if (!(await agentAnswers(run, stage, options.vmCid))) return;
@@ -24,7 +24,7 @@ export async function shutDownInstance(run: AgentRun, stage: Stage, options: Shu
   await unmountDisks(run, stage, options.vmCid);
 }
 
-/** Stops the jobs through an agent that answers, in the order of BOSH. */
+/** Stops the jobs through an agent that responds, in the order of BOSH. */
 export async function stopJobs(
   run: AgentRun,
   stage: Stage,
@@ -67,7 +67,7 @@ async function agentAnswers(run: AgentRun, stage: Stage, vmCid: string): Promise
   return other === undefined;
 }
 
-/** Seconds: a day, as the drain scripts themselves have. */
+/** One day in seconds, which is also the limit of the drain scripts. */
 const maxDrainSeconds = 86_400;
 
 async function drain({ agent, clock, signal }: AgentRun): Promise<void> {
@@ -78,7 +78,7 @@ async function drain({ agent, clock, signal }: AgentRun): Promise<void> {
       `The agent answered drain with ${seconds}; dynamic drain is its own task`,
     );
   }
-  // NaN, too; jobs that have not drained are not stopped
+  // Also true for NaN. Jobs that have not drained must not be stopped.
   if (!(seconds <= maxDrainSeconds)) {
     throw new ProductError(
       'AGENT_ERROR',

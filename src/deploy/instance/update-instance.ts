@@ -16,13 +16,13 @@ interface WatchTime {
 }
 
 export interface InstanceUpdate {
-  /** `group/0` as it is shown. */
+  /** The name for messages, for example `group/0`. */
   readonly instance: string;
   readonly spec: ApplySpec;
   readonly watchTime: WatchTime;
 }
 
-/** Applies the full spec, starts the jobs and waits until they run (reference agent-bootstrap 1.3, steps 15 to 17). */
+/** Applies the full spec, starts the jobs and waits until they run. */
 export async function updateInstance(run: Run, stage: Stage, update: InstanceUpdate): Promise<void> {
   const { agent } = run;
   const { instance, spec } = update;
@@ -40,7 +40,7 @@ export async function updateInstance(run: Run, stage: Stage, update: InstanceUpd
   await stage.perform(`Running the post-start scripts '${instance}'`, () => script('post-start'));
 }
 
-/** The start of the watch time is waited in full: jobs that die early have to be seen. */
+/** Waits for the whole lower limit of the watch time, so that jobs that exit early are detected. */
 export async function waitUntilRunning(
   run: AgentRun,
   { instance, watchTime }: Pick<InstanceUpdate, 'instance' | 'watchTime'>,

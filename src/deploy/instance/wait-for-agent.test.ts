@@ -9,8 +9,8 @@ import type { Run } from '../run.ts';
 import { newAgentBudget, oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
 
 /**
- * A run whose agent is pinged by a real connection; time goes on by what is slept, and by 2.5 s with each
- * ping.
+ * Returns a run whose agent is pinged by a real connection. Its clock advances by the sleeps, and by 2.5 s
+ * with each ping.
  */
 function testRun(ping: () => Promise<unknown>, describeVm: () => string | undefined = () => undefined) {
   let now = 0;

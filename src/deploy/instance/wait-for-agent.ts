@@ -4,18 +4,20 @@ import { poll } from '../poll.ts';
 import type { AgentRun, Run } from '../run.ts';
 import { explainUnreachable } from './explain-unreachable.ts';
 
-/** How long a new VM's agent may take, and an old one's, in milliseconds (bosh-cli deployment/instance). */
+/**
+ * Timeouts in milliseconds for the agent of a new VM and of an existing VM (bosh-cli deployment/instance).
+ */
 export const newAgentBudget = 600_000;
 export const oldAgentBudget = 10_000;
 
-/** An agent that comes sooner needs no explanation; and how long the CPI is not asked again. Milliseconds. */
+/** Milliseconds: the time before the first explanation, and the minimum between two questions to the CPI. */
 const quietMs = 5000;
 const cpiPollMs = 10_000;
 
 /**
- * Pings until the agent answers. AGENT_UNREACHABLE with the cause after the budget; any other error at once,
- * a refused certificate among them. While the agent of `newVm` does not answer, warns of the cause, and again
- * when that has changed.
+ * Pings until the agent responds. Rejects with AGENT_UNREACHABLE and the cause after the timeout, and with
+ * any other error, such as a rejected certificate, at once. While the agent of `newVm` does not respond,
+ * warns of the cause, and again when the cause has changed.
  */
 export async function waitForAgent(
   run: AgentRun,
@@ -47,7 +49,10 @@ export async function waitForAgent(
   );
 }
 
-/** Warns of what keeps the VM's agent: its pod, where the CPI can tell, else the way to it. */
+/**
+ * Warns of what delays the VM's agent: the state of its pod if the CPI can describe it, otherwise the
+ * connection error.
+ */
 function createProgressReporter(
   { clock, warn }: AgentRun,
   { cloud, vmCid }: Pick<Run, 'cloud'> & { readonly vmCid: string },
@@ -70,8 +75,8 @@ function createProgressReporter(
 }
 
 /**
- * A CPI that cannot tell has its own trouble, which the operator should know, and which does not end the
- * wait.
+ * If the CPI cannot describe the VM, returns the CPI's error as the description. The operator should know it,
+ * and it must not end the wait.
  */
 async function describe(cloud: CpiClient, vmCid: string): Promise<string | undefined> {
   try {

@@ -6,16 +6,17 @@ import type { AgentRun } from '../run.ts';
 export interface ExpectedAgent {
   readonly vmCid: string;
   readonly agentId: string;
-  /** With credentials, which no error shows. */
+  /** URL with credentials, which no error shows. */
   readonly mbus: string;
 }
 
-/** What leads to the agent, a proxy or a Service, may lead to a former VM for a moment; milliseconds. */
+/** A proxy or a Service in front of the agent may lead to the previous VM for a moment. In milliseconds. */
 const agentSwitchTimeoutMs = 30_000;
 
 /**
- * Makes sure that the agent that answers is the new VM's, before it is given disks and jobs: OTHER_AGENT names both. The bosh
- * CLI does not look, and deploys on whatever VM has the address. An agent that does not say whose it is passes.
+ * Verifies that the responding agent belongs to the new VM before it receives disks and jobs. The error
+ * OTHER_AGENT names both agents. The bosh CLI does not check this and deploys to any VM at the address. An
+ * agent that does not report an id passes.
  */
 export async function waitForExpectedAgent(run: AgentRun, expected: ExpectedAgent): Promise<void> {
   const other = await remainingOtherAgent(run, expected.agentId);
@@ -23,24 +24,27 @@ export async function waitForExpectedAgent(run: AgentRun, expected: ExpectedAgen
 }
 
 /**
- * The same for the recorded VM, before anything is changed: its jobs would be stopped through that agent. Passes where none is
- * recorded, the bosh CLI recorded it, or no agent answers with these credentials: a VM that is down has to be replaceable.
+ * Verifies that the responding agent belongs to the recorded VM, before anything is changed: its jobs would
+ * be stopped through that agent. Passes if no agent id is recorded (also if the bosh CLI recorded the VM) or
+ * if no agent responds to these credentials. A broken VM must stay replaceable.
  */
 export async function assertAgentMatches(run: AgentRun, mbus: string): Promise<void> {
   const { current_vm_cid: vmCid, current_agent_id: agentId } = run.state.state;
   if (vmCid === '' || agentId === undefined) return;
-  // first a ping, which a frozen machine is given less time for
+  // The ping comes first because it has a shorter timeout on a frozen machine.
   const question = run.agent.ping().then(() => remainingOtherAgent(run, agentId));
   const other = await undefinedIfUnreachable(question);
   if (other !== undefined) throw otherAgentError(other, { vmCid, agentId, mbus }, ' and nothing was changed');
 }
 
-/** The id of the agent that answers, when it says that it is not the recorded VM's. Asks once. */
+/**
+ * Returns the id of the responding agent if it reports another id than the recorded one. Sends one request.
+ */
 export async function findForeignAgentId({ agent, state }: AgentRun): Promise<string | undefined> {
   return readAgentId(agent, state.state.current_agent_id);
 }
 
-/** An agent that does not say whose it is, or a VM whose agent nobody recorded, is taken for the right one. */
+/** Returns false if the agent reports no id or if no agent id is recorded. */
 export const isDifferentAgent = (said: string | undefined, expected: string | undefined): said is string =>
   said !== undefined && expected !== undefined && said !== expected;
 
@@ -74,7 +78,10 @@ export function otherAgentError(
   );
 }
 
-/** An agent may know no state yet; bosh does not ask for it here either. */
+/**
+ * Returns undefined on an AGENT_ERROR: an agent may not have a state yet. bosh does not request the state at
+ * this point.
+ */
 async function undefinedIfAgentError<T>(question: Promise<T>): Promise<T | undefined> {
   try {
     return await question;
@@ -84,7 +91,10 @@ async function undefinedIfAgentError<T>(question: Promise<T>): Promise<T | undef
   }
 }
 
-/** Also one that another certificate or password is refused by: those may have been changed in the manifest. */
+/**
+ * Returns undefined if the agent cannot be reached. This includes an agent that rejects the certificate or
+ * password, because these may have changed in the manifest.
+ */
 async function undefinedIfUnreachable<T>(question: Promise<T>): Promise<T | undefined> {
   try {
     return await question;

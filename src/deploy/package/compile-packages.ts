@@ -21,8 +21,9 @@ export interface ReleasePackages {
 }
 
 /**
- * Brings all packages that the jobs need into the agent's blobstore: compiled ones as they are, those of an earlier run
- * from the cache, the rest compiled on the VM and kept for the next run. A deploy needs a name to mean one package.
+ * Uploads all packages that the jobs need into the agent's blobstore. Compiled packages are uploaded as they
+ * are, packages of an earlier run come from the cache, and the others are compiled on the VM and cached for
+ * the next run. A package name must mean one package in a deploy.
  */
 export async function compilePackages(
   compilation: VmCompilation,
@@ -53,7 +54,7 @@ export async function compilePackages(
 interface PackageToProvide {
   readonly release: Release;
   readonly source: ReleasePackage;
-  /** By name: what was provided before, all dependencies among it. */
+  /** Packages that are already in the blobstore, by name. All dependencies are among them. */
   readonly ready: ReadonlyMap<string, BlobReference>;
 }
 
@@ -81,7 +82,9 @@ async function uploadOrCompile(
   return { name, version: fingerprint, ...compiled };
 }
 
-/** The deploy does not depend on the cache: failing to fill it is a warning. */
+/**
+ * Adds a package to the cache. A failure is only a warning, because the deploy does not depend on the cache.
+ */
 async function keep(
   { agent, cache, warn }: VmCompilation,
   key: CompiledPackageKey,

@@ -6,12 +6,12 @@ import { isProductError } from '../../errors/product-error.ts';
 import { makePrivateDirectory, writeDurably } from '../durable-file.ts';
 import { readJsonCache } from '../json-cache.ts';
 
-/** What the content of a package compiled on a VM follows from. */
+/** Everything that determines the content of a package compiled on a VM. */
 export interface CompiledPackageKey {
   readonly name: string;
   readonly fingerprint: string;
   readonly dependencyKey: string;
-  /** Name and version of the stemcell it was compiled on. */
+  /** Name and version of the stemcell that the package was compiled on. */
   readonly stemcell: string;
 }
 
@@ -21,7 +21,7 @@ export interface CachedPackage {
   readonly digest: string;
 }
 
-/** Compiled packages of earlier runs; an entry counts only while its file has its digest. */
+/** Compiled packages of earlier runs. An entry is used only while its file matches its digest. */
 export class CompiledPackageCache {
   readonly #directory: string;
 
@@ -43,7 +43,7 @@ export class CompiledPackageCache {
     }
   }
 
-  /** `fetch` writes the archive to the path it is given. */
+  /** `fetch` writes the archive to the given path. */
   async add(key: CompiledPackageKey, digest: string, fetch: (path: string) => Promise<void>): Promise<void> {
     await makePrivateDirectory(this.#directory);
     const path = this.#archive(key);

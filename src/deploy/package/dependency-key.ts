@@ -1,4 +1,7 @@
-/** What else decides the outcome of compiling a package: all that it needs, by name and fingerprint (bosh-cli state/pkg). */
+/**
+ * Returns the names and fingerprints of all dependencies of a package, which also determine the result of
+ * compiling it (bosh-cli state/pkg).
+ */
 export function dependencyKey(
   dependencies: readonly { readonly name: string; readonly fingerprint: string }[],
 ): string {

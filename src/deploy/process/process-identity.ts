@@ -1,17 +1,21 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** A process beyond the reuse of its pid. */
+/** Identifies a process even if its pid is reused. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** The machine's boot and the process's start within it; empty where there is no /proc. */
+  /** The boot of the machine and the start time of the process within it. Empty without /proc. */
   readonly started: string;
 }
 
-/** Who has that pid now; undefined when nobody has, a zombie included. Synchronous: callers record a child before it can act. */
+/**
+ * Returns the process that has the pid now, or undefined if none has it or if it is a zombie. Synchronous, so
+ * that callers can record a child before it can act.
+ */
 export function identifyProcess(pid: number): ProcessIdentity | undefined {
   const stat = readIfPresent(`/proc/${pid}/stat`);
   if (stat === undefined) return identifyWithoutProc(pid);
-  // The name in parentheses may hold anything, blanks and parentheses too: fields count from the last one (proc(5)).
+  // The name in parentheses may contain anything, even blanks and parentheses. So the fields are counted from
+  // the last parenthesis (proc(5)).
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
   const boot = readIfPresent('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
@@ -22,7 +26,7 @@ export function isAlive(process: ProcessIdentity): boolean {
   return identifyProcess(process.pid)?.started === process.started;
 }
 
-/** Whether a process is this user's; false when it is gone. */
+/** Returns true if the process belongs to this user, false if it does not exist. */
 export function isOwn({ pid }: ProcessIdentity): boolean {
   return statSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid === process.geteuid?.();
 }

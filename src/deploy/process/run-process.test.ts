@@ -27,7 +27,7 @@ test('a program that does not read its input is judged by how it ended', async (
 test('at its deadline the program is killed with all that it started', async () => {
   const run = (deadline: number) => runProcess({ ...shell('sleep 60 & echo $!; wait'), deadline });
 
-  // A slow machine may not get as far as the echo within a short deadline.
+  // On a slow machine the program may not reach the echo within a short deadline.
   let result = await run(300);
   for (const deadline of [3000, 20_000]) if (result.stdout === '') result = await run(deadline);
 

@@ -6,14 +6,14 @@ export interface ProcessRequest {
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly directory?: string;
-  /** Written to stdin, which is then closed. */
+  /** Text for stdin, which is then closed. */
   readonly input?: string;
-  /** How long the process may run, in milliseconds. */
+  /** Timeout in milliseconds. */
   readonly deadline?: number;
-  /** When aborted, the process may end by itself for `grace` milliseconds more (0 without one). */
+  /** When it is aborted, the process has `grace` milliseconds (default 0) to exit by itself. */
   readonly signal?: AbortSignal | undefined;
   readonly grace?: number;
-  /** Called with each whole line of stderr as it comes; lines of more than 1 KiB are left out. */
+  /** Called with each complete line of stderr as it arrives. Lines of more than 1 KiB are skipped. */
   readonly onErrorLine?: ((line: string) => void) | undefined;
   /** Called before the process gets its input. */
   readonly onStart?: ((pid: number) => void) | undefined;
@@ -21,11 +21,13 @@ export interface ProcessRequest {
 
 export interface ProcessResult {
   readonly stdout: string;
-  /** The last 64 KiB at most, from the beginning of a word: half a secret would be known to no redactor. */
+  /**
+   * At most the last 64 KiB, truncated at a word boundary, so that redaction still recognises whole secrets.
+   */
   readonly stderr: string;
   readonly exitCode: number | undefined;
   readonly killedBy: string | undefined;
-  /** Why we ended it, when we did. */
+  /** The reason if this function killed the process. */
   readonly stopped: 'deadline' | 'interrupt' | undefined;
 }
 
@@ -34,8 +36,8 @@ const stdoutLimit = 64 * 1024 * 1024;
 const lineLimit = 1024;
 
 /**
- * Runs a program in a process group of its own, so that Ctrl-C of the terminal does not reach it and so that everything
- * it started can be ended with it. Rejects with the system's error when it cannot be started.
+ * Runs a program in its own process group. So the terminal's Ctrl-C does not reach it, and all processes that
+ * it started can be killed with it. Rejects with the system's error if the program cannot be started.
  */
 export async function runProcess(request: ProcessRequest): Promise<ProcessResult> {
   const child = spawn(request.file, request.arguments, {
@@ -65,9 +67,9 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   }
 }
 
-/** Ends a process group at once; one that is gone already, or has become another user's, is left alone. */
+/** Kills a process group. Ignores a group that does not exist or that now belongs to another user. */
 export function killGroup(pid: number): void {
-  // to kill(2) -1 is every process, and 0 this one's own group
+  // For kill(2), -1 means every process, and 0 the process group of the caller.
   if (!Number.isSafeInteger(pid) || pid <= 1) throw new Error(`${pid} is no process group of ours`);
   try {
     process.kill(-pid, 'SIGKILL');
@@ -77,7 +79,10 @@ export function killGroup(pid: number): void {
   }
 }
 
-/** A program that could not be noted must not run: nobody would find it again. */
+/**
+ * Reports the pid to the caller. If the caller cannot record it, the program is killed, because no later run
+ * could find it.
+ */
 function announce({ pid }: ChildProcess, { onStart }: ProcessRequest): void {
   if (pid === undefined) return;
   try {
@@ -94,7 +99,7 @@ function stopWhenAsked(child: ChildProcess, request: ProcessRequest) {
   const stop = (why: 'deadline' | 'interrupt'): void => {
     reason ??= why;
     if (child.pid !== undefined) killGroup(child.pid);
-    // A grandchild that left the group may hold the pipes open for ever.
+    // A grandchild that left the process group may keep the pipes open for ever.
     child.stdout?.destroy();
     child.stderr?.destroy();
   };
@@ -136,7 +141,7 @@ function readLines({ stderr }: ChildProcess, onLine: (line: string) => void): vo
   let rest = '';
   stderr?.on('data', (chunk: Buffer) => {
     const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    // what is longer than a line may be is kept no longer than that, and left out when its end comes
+    // Of a line that is too long only this much is kept. It is skipped when its end arrives.
     rest = (lines.pop() ?? '').slice(0, lineLimit + 1);
     for (const line of lines) if (line.length <= lineLimit) onLine(line);
   });
@@ -156,7 +161,10 @@ async function closed(child: ChildProcess): Promise<{ code: number | null; signa
   });
 }
 
-/** A program that ends without reading its input is not an error here: its exit code and output say what happened. */
+/**
+ * Writes the input. A program that exits without reading it is no error here: its exit code and output tell
+ * what happened.
+ */
 async function feed(child: ChildProcess, input: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     child.stdin?.once('error', (error: NodeJS.ErrnoException) =>

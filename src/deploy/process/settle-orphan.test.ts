@@ -16,10 +16,13 @@ async function orphan(t: TestContext, disposable: boolean) {
   return { ...identity, doing: "CPI call 'create_vm'", disposable };
 }
 
-/** What a call is waited for, in sleeps of ten seconds. */
+/** The wait for a CPI call, in sleeps of ten seconds. */
 const twoMinutes = 12;
 
-/** A clock whose first sleeps take ten seconds each: a kernel takes its own time for what was killed. */
+/**
+ * Returns options with a clock whose first `skips` sleeps count as ten seconds each. Every sleep really takes
+ * 1 ms, because the kernel needs some time to end a killed process.
+ */
 function options(skips: number) {
   const written: string[] = [];
   let skipped = 0;

@@ -13,8 +13,8 @@ export interface SettleOptions {
 }
 
 /**
- * Lets a program that a killed run left running come to its end before anything else is done: two CPI calls about the same
- * VM at a time could make two of it. One that does not end, or whose outcome nobody wants, is killed with all it started.
+ * Waits for a child process that a killed run left running, because two concurrent CPI calls for the same VM
+ * could create two VMs. Kills the process group if the child does not exit in time or is disposable.
  */
 export async function waitForLeftoverProcess(
   orphan: RunningChild | undefined,

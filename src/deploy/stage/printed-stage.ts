@@ -9,7 +9,7 @@ export interface PrintedStageOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A stage whose lines are bosh's (bosh-cli ui/stage.go, ui/fmt/time.go), written whether or not there is a terminal. */
+/** Prints bosh's progress lines (bosh-cli ui/stage.go, ui/fmt/time.go), with or without a terminal. */
 export class PrintedStage implements Stage {
   readonly #options: PrintedStageOptions;
   readonly #isGroup: boolean;
@@ -57,7 +57,7 @@ export class PrintedStage implements Stage {
   }
 }
 
-/** Throws INTERRUPTED once the operator's signal is aborted. */
+/** Throws INTERRUPTED if the operator's signal is aborted. */
 export function throwIfInterrupted(signal: AbortSignal | undefined): void {
   if (signal?.aborted !== true) return;
   throw new ProductError(
@@ -66,7 +66,7 @@ export function throwIfInterrupted(signal: AbortSignal | undefined): void {
   );
 }
 
-/** HH:MM:SS, floored to seconds. */
+/** Formats a duration as HH:MM:SS, rounded down to seconds. */
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]

@@ -10,8 +10,9 @@ import { readKnownResources, type KnownResources } from './known-resources.ts';
 import { readState } from './state-file.ts';
 
 /**
- * Throws OTHER_CLUSTER when a deployment has something on another cluster than this one: there its VM and disks would be
- * taken for missing, and forgotten. Passes where nothing tells, as beside a state of the bosh CLI. Changes nothing.
+ * Throws OTHER_CLUSTER if a deployment has a VM or a disk on another cluster than this one, because they
+ * would be treated as missing and forgotten here. Passes if no cluster is recorded, as beside a state of the
+ * bosh CLI. Changes nothing.
  */
 export async function checkCluster(statePath: string, cluster: ClusterIdentity): Promise<void> {
   const note = await readClusterNote(statePath);
@@ -29,7 +30,7 @@ export async function checkCluster(statePath: string, cluster: ClusterIdentity):
 
 const interrupted = "A 'destroy' of that cluster was interrupted: run it again";
 
-/** `The deployment of 'x-state.json' has VM 'vm-1', disk 'disk-1'`. */
+/** Returns for example `The deployment of 'x-state.json' has VM 'vm-1', disk 'disk-1'`. */
 export function describeDeployment(statePath: string, known: KnownResources): string {
   const { vmCid, pendingAgentId, diskCids, stemcellCids, unconfirmedDisks } = known;
   const parts = [
@@ -42,7 +43,7 @@ export function describeDeployment(statePath: string, known: KnownResources): st
   return `The deployment of '${statePath}' has ${what.join(', ')}`;
 }
 
-/** What an operator can do about a deployment that is elsewhere. */
+/** Returns what an operator can do about a deployment on another cluster. */
 export function nextSteps(statePath: string): string {
   return (
     'Go back to that cluster (BOSH_KUBERNETES_HOME names the folder of an embedded one), or deploy another VM here with ' +
@@ -51,7 +52,7 @@ export function nextSteps(statePath: string): string {
   );
 }
 
-/** Whether a deployment has, or may have, a VM or a disk. */
+/** Returns true if a deployment has, or may have, a VM or a disk. */
 export function hasVmOrDisk(known: KnownResources): boolean {
   const { vmCid, pendingAgentId, diskCids, unconfirmedDisks } = known;
   return (vmCid ?? pendingAgentId) !== undefined || diskCids.length + unconfirmedDisks.length > 0;

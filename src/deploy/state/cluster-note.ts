@@ -2,23 +2,32 @@ import { ProductError } from '../../errors/product-error.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import { readBesideState } from './read-beside-state.ts';
 
-/** What tells a cluster from every other one. */
+/** Identifies a cluster. */
 export interface ClusterIdentity {
-  /** The uid of the namespace kube-system; absent where the role may not read it. */
+  /** The uid of the namespace kube-system. Absent if the role may not read it. */
   readonly uid?: string;
-  /** URL of the API. */
+  /** URL of the API server. */
   readonly server: string;
-  /** Hex, of the certificates that the API is checked against; absent: the system's own roots. */
+  /**
+   * SHA-256, in hex, of the certificates that the API server is verified against. Absent if these are the
+   * system's own roots.
+   */
   readonly ca_sha256?: string;
-  /** The kubeconfig that names it; for operators only, two may name the same cluster. */
+  /** The kubeconfig for this cluster. Only for messages: two kubeconfigs may name the same cluster. */
   readonly kubeconfig: string;
 }
 
-/** The cluster on which a deployment's VM and disks are. */
+/** The cluster that a deployment's VM and disks are on. */
 export interface ClusterNote extends ClusterIdentity {
-  /** Of the state file: the bosh CLI removes that file and leaves this one, which is about nothing then. */
+  /**
+   * The id of the state file that this note belongs to. If they differ, the bosh CLI has deleted the state
+   * file without this note, and the note is stale.
+   */
   readonly installation_id: string;
-  /** `destroy` has begun with that cluster, the embedded one beside `kubeconfig`: perhaps it is gone by now. */
+  /**
+   * `destroy` has started to remove that cluster, the embedded one of `kubeconfig`. It may already be
+   * deleted.
+   */
   readonly being_destroyed?: true;
 }
 
@@ -26,13 +35,13 @@ export function clusterNotePathFor(statePath: string): string {
   return `${statePath}.cluster`;
 }
 
-/** Undefined when there is none: a deployment of the bosh CLI, or of an earlier version. */
+/** Returns undefined if there is no note, as for a deployment of the bosh CLI or of an earlier version. */
 export function readClusterNote(statePath: string): Promise<ClusterNote | undefined> {
   const path = clusterNotePathFor(statePath);
   return readBesideState(path, isClusterNote, (cause) => invalid(path, cause));
 }
 
-/** Writes the note where it would say something new. */
+/** Writes the note if it differs from the existing one. */
 export async function writeClusterNote(statePath: string, note: ClusterNote): Promise<void> {
   const text = `${JSON.stringify(note, null, 2)}\n`;
   const former = await readClusterNote(statePath);
@@ -44,13 +53,16 @@ export async function removeClusterNote(statePath: string): Promise<void> {
   await removeDurably(clusterNotePathFor(statePath));
 }
 
-/** By uid; where one of both has none, by the API's address and authority (docs/decisions/0020). */
+/**
+ * Compares the uids. If one of them is missing, compares address and CA of the API server
+ * (docs/decisions/0020).
+ */
 export function isSameCluster(one: ClusterIdentity, other: ClusterIdentity): boolean {
   if (one.uid !== undefined && other.uid !== undefined) return one.uid === other.uid;
   return one.server === other.server && one.ca_sha256 === other.ca_sha256;
 }
 
-/** As an error names it. */
+/** Describes the cluster for error messages. */
 export function describeCluster({ server, uid, kubeconfig }: ClusterIdentity): string {
   return `${server} (${uid === undefined ? '' : `kube-system ${uid}, `}kubeconfig '${kubeconfig}')`;
 }

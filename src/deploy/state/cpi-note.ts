@@ -7,11 +7,14 @@ import type { StateFile } from './state-file.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** With which configuration the CPI last met what a deployment has. */
+/** The CPI configuration that was last used successfully with the deployment's resources. */
 interface CpiNote {
-  /** Of the state file: the bosh CLI removes that file and leaves this one, which is about nothing then. */
+  /**
+   * The id of the state file that this note belongs to. If they differ, the bosh CLI has deleted the state
+   * file without this note, and the note is stale.
+   */
   readonly installation_id: string;
-  /** Of cloud_provider.properties, which hold secrets, keyed with the id. */
+  /** HMAC of cloud_provider.properties, which contain secrets. The key is the id. */
   readonly properties_hmac: string;
 }
 
@@ -20,8 +23,9 @@ export function cpiNotePathFor(statePath: string): string {
 }
 
 /**
- * Whether the CPI is configured otherwise than when it last met what the deployment has: it may speak to another cluster or
- * namespace. False where nothing tells, as beside a state of the bosh CLI.
+ * Returns true if the CPI's configuration has changed since the deployment's resources were last seen, so
+ * that the CPI may use another cluster or namespace. Returns false without a note, as beside a state of the
+ * bosh CLI.
  */
 export async function cpiConfigChanged({ path, state }: StateFile, properties: Properties): Promise<boolean> {
   const note = await readBesideState(cpiNotePathFor(path), isCpiNote, (cause) => invalid(path, cause));
@@ -31,7 +35,7 @@ export async function cpiConfigChanged({ path, state }: StateFile, properties: P
   );
 }
 
-/** To be written once it is known that what the deployment has is where the CPI looks. */
+/** Must be called only after the CPI has found the deployment's resources with these properties. */
 export async function writeCpiNote({ path, state }: StateFile, properties: Properties): Promise<void> {
   const note = noteOf(state.installation_id, properties);
   await writeDurably(cpiNotePathFor(path), `${JSON.stringify(note)}\n`);

@@ -12,7 +12,7 @@ import {
   recordVm,
 } from './state-changes.ts';
 
-/** What bosh 7.10 leaves after a create-env. */
+/** The state file that bosh 7.10 leaves after create-env. */
 const golden = `{
     "director_id": "4b1b1e3f-3f0e-4d0c-6a1f-8f0d4a6a6f0e",
     "installation_id": "0c1d1e9c-9d3a-4d3a-5a0b-2f9d0e9f3b1c",

@@ -18,7 +18,10 @@ export interface StemcellRecord extends JsonObject {
   readonly version: string;
   readonly api_version?: number;
   readonly cid: string;
-  /** Ours: the image that a light stemcell named when it was uploaded; unknown where the bosh CLI wrote the file. */
+  /**
+   * Not in bosh's format: the image that a light stemcell named when it was uploaded. Absent if the bosh CLI
+   * wrote the file.
+   */
   readonly image?: string;
 }
 
@@ -28,18 +31,24 @@ export interface ReleaseRecord extends JsonObject {
   readonly version: string;
 }
 
-/** The state file of bosh create-env, key by key (bosh-cli config/deployment_state_service.go). Keys we do not know are kept. */
+/**
+ * The state file of bosh create-env, key by key (bosh-cli config/deployment_state_service.go). Unknown keys
+ * are kept.
+ */
 export interface DeploymentState extends JsonObject {
   readonly director_id: string;
-  /** Names the folder of the installed CPI; empty in a new state only. */
+  /** The name of the installed CPI's directory. It is empty only in a new state. */
   readonly installation_id: PathSegment | '';
   readonly current_vm_cid: string;
-  /** Ours, and of that VM; unknown where the bosh CLI wrote the file, which leaves out what it does not know. */
+  /**
+   * Not in bosh's format: the agent id of the current VM. Absent if the bosh CLI wrote the file, because it
+   * drops unknown keys.
+   */
   readonly current_agent_id?: string;
   readonly current_stemcell_id: string;
   readonly current_disk_id: string;
   readonly current_release_ids: readonly string[];
-  /** SHA-512 of the interpolated manifest; empty while a deploy is under way or after one failed. */
+  /** SHA-512 of the interpolated manifest. Empty during a deploy and after a failed one. */
   readonly current_manifest_sha: string;
   readonly disks: readonly DiskRecord[];
   readonly stemcells: readonly StemcellRecord[];
@@ -59,7 +68,10 @@ export const emptyState: DeploymentState = {
   releases: [],
 };
 
-/** Reads the text of a state file; keys may be absent or null, as Go writes them. Errors are STATE_INVALID and name the key. */
+/**
+ * Parses the text of a state file. Keys may be absent or null, as Go writes them. Errors are STATE_INVALID
+ * and name the key.
+ */
 export function parseState(text: string, path: string): DeploymentState {
   const invalid = (what: string, cause?: unknown): ProductError =>
     new ProductError(
@@ -88,7 +100,7 @@ export function parseState(text: string, path: string): DeploymentState {
   };
 }
 
-/** The text that bosh itself would write: four spaces, no newline at the end. */
+/** Returns the text that bosh itself would write: indented by four spaces, without a newline at the end. */
 export function formatState(state: DeploymentState): string {
   return toJson(state, 4);
 }

@@ -3,11 +3,11 @@ import { removeDurably, writeDurably } from '../durable-file.ts';
 import { readBesideState } from './read-beside-state.ts';
 import type { StateFile } from './state-file.ts';
 
-/** The two digests of an interpolated manifest, both SHA-512 in hex. */
+/** Two digests of an interpolated manifest, both SHA-512 in hex. */
 export interface ManifestDigests {
-  /** Of all of it, as the bosh CLI records it in the state file. */
+  /** Digest of the whole manifest, as the bosh CLI records it in the state file. */
   readonly sha512: string;
-  /** Of all but the CPI's credentials. */
+  /** Digest of the manifest without the CPI's credentials. */
   readonly sha512WithoutCredentials: string;
 }
 
@@ -16,9 +16,10 @@ export function digestNotePathFor(statePath: string): string {
 }
 
 /**
- * The digest by which the state file would record this manifest: its own, or the recorded one where that is of a manifest that
- * differs in the CPI's credentials alone. Beside a state of the bosh CLI, of an earlier version or of a run that was killed
- * the note is about another manifest or not there: then all of the manifest counts.
+ * Returns the digest to compare with the state file. If the recorded manifest differs from this one only in
+ * the CPI's credentials, this is the recorded digest. Otherwise it is the digest of this manifest, also if
+ * there is no note about the recorded manifest, as beside a state of the bosh CLI, of an earlier version or
+ * of a killed run.
  */
 export async function matchingManifestDigest(
   { path, state }: Pick<StateFile, 'path' | 'state'>,
@@ -32,7 +33,10 @@ export async function matchingManifestDigest(
   return differsInCredentials ? recorded : sha512;
 }
 
-/** To be written before the state file records the manifest: killed in between, a run leaves a note that is about nothing. */
+/**
+ * Writes the note. Must be called before the state file records the manifest: if the run is killed in
+ * between, the note does not match the state file and is ignored.
+ */
 export async function writeDigestNote(
   statePath: string,
   { sha512, sha512WithoutCredentials }: ManifestDigests,

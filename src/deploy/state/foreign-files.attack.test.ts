@@ -19,7 +19,7 @@ interface Kept {
   readonly read: () => Promise<unknown>;
 }
 
-/** What the deployer keeps beside a state file, with a content that it would take. */
+/** Writes the files that the deployer keeps beside a state file, with content that it would accept. */
 async function keptFiles(
   t: TestContext,
 ): Promise<{ directory: string; statePath: string; files: readonly Kept[] }> {

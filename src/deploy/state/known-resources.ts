@@ -2,18 +2,23 @@ import type { DeploymentState } from './deployment-state.ts';
 import { readPending, type PendingDisk, type PendingVm } from './pending-file.ts';
 import { readState } from './state-file.ts';
 
-/** Everything in the cloud that a deployment's files on this machine know of. */
+/** Everything in the cloud that a deployment's files on this machine record. */
 export interface KnownResources {
   readonly vmCid?: string;
-  /** The agent id of a VM that may exist, although its cid was never learnt; the next run asks for it again. */
+  /**
+   * The agent id of a VM that may exist although its cid was never received. The next run requests it again.
+   */
   readonly pendingAgentId?: string;
   readonly diskCids: readonly string[];
   readonly stemcellCids: readonly string[];
-  /** Disks that may exist, although their cid was never learnt: the cloud lists them as unclaimed. */
+  /** Disks that may exist although their cids were never received. The cloud lists them as unclaimed. */
   readonly unconfirmedDisks: readonly PendingDisk[];
 }
 
-/** What the state file and the pending file beside it know; undefined when there is no deployment. Changes nothing. */
+/**
+ * Reads what the state file and the pending file beside it record. Returns undefined if there is no
+ * deployment. Changes nothing.
+ */
 export async function readKnownResources(statePath: string): Promise<KnownResources | undefined> {
   const [state, pending] = await Promise.all([readState(statePath), readPending(statePath)]);
   if (state === undefined) return undefined;

@@ -2,17 +2,20 @@ import { ProductError } from '../../errors/product-error.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
 import { readBesideState } from './read-beside-state.ts';
 
-/** A create_vm that may have reached the cloud. */
+/** A create_vm call that may have reached the cloud. */
 export interface PendingVm {
-  /** The next run asks for the VM with this id again, so that it meets the one that is there already. */
+  /** The next run calls create_vm with this id again, so that it gets the existing VM. */
   readonly agent_id: string;
   /** SHA-256 of the other arguments of create_vm. */
   readonly arguments_sha256: string;
-  /** What the CPI answered: on disk before the state file names it, so that a VM recorded there is known to be this one or not. */
+  /**
+   * The CPI's response. It is on disk before the state file has the VM's cid, so that a run can tell whether
+   * the recorded VM is this one.
+   */
   readonly cid?: string;
 }
 
-/** A create_disk whose answer has not been recorded. */
+/** A create_disk call whose response has not been recorded. */
 export interface PendingDisk {
   readonly id: string;
   /** MiB. */
@@ -29,8 +32,9 @@ export interface Pending {
 const nothingPending: Pending = { disks: [] };
 
 /**
- * What has been asked of the cloud and not yet been recorded in the state file, beside it as `<state>.pending`: bosh's
- * own format has no place for it. Absent when nothing is pending.
+ * What was requested from the cloud and is not yet recorded in the state file. It is stored in
+ * `<state>.pending` beside the state file, because bosh's format has no key for it. The file is absent if
+ * nothing is pending.
  */
 export class PendingFile {
   readonly path: string;
@@ -78,7 +82,7 @@ export function pendingPathFor(statePath: string): string {
   return `${statePath}.pending`;
 }
 
-/** Reads what is pending beside a state file without changing anything. */
+/** Reads the pending file beside a state file without changing anything. */
 export async function readPending(statePath: string): Promise<Pending> {
   const path = pendingPathFor(statePath);
   return (await readBesideState(path, isPending, (cause) => invalid(path, cause))) ?? nothingPending;

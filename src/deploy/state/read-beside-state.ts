@@ -2,8 +2,9 @@ import type { ProductError } from '../../errors/product-error.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
 
 /**
- * The JSON of a file that the deployer keeps beside the state file; undefined when there is none, and FILE_NOT_TRUSTED when it is
- * a link or another user's. Throws what `invalid` makes of a file that is not JSON or that `isValid` refuses.
+ * Reads the JSON of a file that the deployer keeps beside the state file. Returns undefined if there is no
+ * file. Rejects with FILE_NOT_TRUSTED if it is a link or belongs to another user, and with the error of
+ * `invalid` if it is not JSON or if `isValid` returns false.
  */
 export async function readBesideState<T>(
   path: string,

@@ -2,7 +2,7 @@ import type { DeploymentState, DiskRecord, ReleaseRecord, StemcellRecord } from 
 
 type Change = (state: DeploymentState) => DeploymentState;
 
-/** What is deployed is unknown from here until the deploy has ended well. */
+/** Clears the record of what is deployed, which stays unknown until the deploy has succeeded. */
 export const clearDeployed: Change = (state) => ({
   ...state,
   current_manifest_sha: '',
@@ -40,7 +40,7 @@ export function forgetVm(state: DeploymentState): DeploymentState {
   return { ...others, current_vm_cid: '', current_stemcell_id: '' };
 }
 
-/** A record of the same id is replaced. */
+/** Adds the record. Replaces a record with the same id. */
 export function recordStemcell(record: StemcellRecord): Change {
   return (state) => ({
     ...state,

@@ -7,9 +7,9 @@ import { removeDurably, writeDurably } from '../durable-file.ts';
 import { emptyState, formatState, parseState, type DeploymentState } from './deployment-state.ts';
 
 /**
- * Where the state of a manifest's deployment is kept: the path asked for, else beside the manifest. Of a symbolic link the
- * file that it names, there already or not: the bosh CLI writes through it, too, and all names of a state have the lock and
- * what we keep beside it in common.
+ * Returns the path of a manifest's state file: the requested path, otherwise beside the manifest. A symbolic
+ * link is resolved, even if its target does not exist, because the bosh CLI also writes through the link. So
+ * all names of a state file share the lock and the files beside it.
  */
 export function statePathFor(manifestPath: string, asked?: string): Promise<string> {
   if (asked !== undefined && asked !== '') return resolveLinks(asked);
@@ -17,14 +17,14 @@ export function statePathFor(manifestPath: string, asked?: string): Promise<stri
   return resolveLinks(join(dirname(manifestPath), name));
 }
 
-/** Reads a state file without changing anything; undefined when there is none. */
+/** Reads a state file without changing anything. Returns undefined if there is none. */
 export async function readState(path: string): Promise<DeploymentState | undefined> {
   try {
     const text = await readRegularFile(path);
     return text === undefined ? undefined : parseState(text, path);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-    // a link is left over where links go round
+    // readRegularFile rejects the path as a link if the links form a loop.
     if (['EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'FILE_NOT_TRUSTED'].includes(code)) throw noFile(path, error);
     throw error;
   }
@@ -38,7 +38,7 @@ function noFile(path: string, cause: unknown): ProductError {
   );
 }
 
-/** The state file during a run: every change is on disk before anything is done that rests on it. */
+/** The state file during a run. Every change is on disk before an action that depends on it. */
 export class StateFile {
   readonly path: string;
   #state: DeploymentState;
@@ -48,7 +48,7 @@ export class StateFile {
     this.#state = state;
   }
 
-  /** Opens or begins the file; a new deployment gets its director and installation ids at once. */
+  /** Opens or creates the file. A new deployment gets its director id and installation id at once. */
   static async open(path: string, uuid: () => string): Promise<StateFile> {
     const state = (await readState(path)) ?? emptyState;
     const file = new StateFile(path, state);
@@ -66,7 +66,7 @@ export class StateFile {
     return this.#state;
   }
 
-  /** Names the folder of the installed CPI; there once the file is open. */
+  /** The name of the installed CPI's directory. It is set once the file is open. */
   get installationId(): PathSegment {
     const { installation_id: id } = this.#state;
     if (id === '') throw new Error('a state file without installation_id is open');

@@ -1,6 +1,6 @@
 import type { StemcellRecord } from '../state/deployment-state.ts';
 
-/** What tells a stemcell from others. */
+/** Distinguishes a stemcell from others. */
 export interface StemcellIdentity {
   readonly name: string;
   readonly version: string;
@@ -8,8 +8,8 @@ export interface StemcellIdentity {
 }
 
 /**
- * The image that a light stemcell names (`image_reference` and `digest` of its cloud_properties), without a
- * tag where a digest tells which image it is; undefined for a heavy one.
+ * Returns the image that a light stemcell names (`image_reference` and `digest` of its cloud_properties),
+ * without the tag if there is a digest. Returns undefined for a heavy stemcell.
  */
 export function stemcellImage({ cloudProperties }: StemcellIdentity): string | undefined {
   const { image_reference: reference, digest } = cloudProperties;
@@ -19,8 +19,8 @@ export function stemcellImage({ cloudProperties }: StemcellIdentity): string | u
 }
 
 /**
- * Whether a record is of that stemcell. A record that names no image, as the bosh CLI writes it, is told by
- * name and version.
+ * Returns true if the record belongs to the stemcell. A record without an image, as the bosh CLI writes it,
+ * is compared by name and version.
  */
 export function isSameStemcell(record: StemcellRecord, stemcell: StemcellIdentity): boolean {
   return (

@@ -6,17 +6,20 @@ import type { StemcellRecord } from '../state/deployment-state.ts';
 import { forgetStemcell, recordStemcell } from '../state/state-changes.ts';
 import { isSameStemcell, stemcellImage } from './stemcell-image.ts';
 
-/** A stemcell that is at hand on this machine. */
+/** A stemcell that is available on this machine. */
 export interface LocalStemcell {
   readonly name: string;
   readonly version: string;
   readonly apiVersion: number;
-  /** Empty when the stemcell does not say. */
+  /** Empty if the stemcell names none. */
   readonly formats: readonly string[];
   readonly cloudProperties: Readonly<Record<string, unknown>>;
 }
 
-/** Throws CPI_NOT_USABLE unless CPI and stemcell fit each other and the deployer; nothing has been changed then. */
+/**
+ * Throws CPI_NOT_USABLE unless CPI, stemcell and deployer are compatible. Nothing has been changed at this
+ * point.
+ */
 export async function checkCpi({ cloud }: Run, stemcell: LocalStemcell): Promise<void> {
   const info = await withContext('Error getting CPI info', () => cloud.info());
   if (info.apiVersion < 2) {
@@ -36,7 +39,10 @@ export async function checkCpi({ cloud }: Run, stemcell: LocalStemcell): Promise
   );
 }
 
-/** Gives the stemcell to the CPI unless the state file knows it, by name, version and the image that a light one names. */
+/**
+ * Uploads the stemcell through the CPI unless the state file has it with the same name, version and, for a
+ * light one, image.
+ */
 export async function uploadStemcell(
   run: Run,
   stage: Stage,
@@ -61,7 +67,7 @@ export async function uploadStemcell(
     const cid = await withContext(`creating stemcell (${name} ${version})`, async () =>
       run.cloud.createStemcell(await imagePath(), cloudProperties),
     );
-    // of the same cid there is one stemcell, and a second record of it would be deleted as unused
+    // There is one stemcell for a cid. A second record of it would be deleted as unused.
     const id = stemcells.find((record) => record.cid === cid)?.id ?? run.uuid();
     const record = { id, name, version, api_version: apiVersion, cid, ...(image !== undefined && { image }) };
     await run.state.change(recordStemcell(record));
@@ -69,7 +75,7 @@ export async function uploadStemcell(
   });
 }
 
-/** Deletes every recorded stemcell that no VM was made from. */
+/** Deletes every recorded stemcell that no VM uses. */
 export async function deleteUnusedStemcells(run: Run, stage: Stage): Promise<void> {
   const { stemcells, current_stemcell_id: current } = run.state.state;
   for (const stemcell of stemcells.filter(({ id }) => id !== current)) {
@@ -79,7 +85,7 @@ export async function deleteUnusedStemcells(run: Run, stage: Stage): Promise<voi
   }
 }
 
-/** Deletes the stemcell and forgets it; one that is gone already is skipped. */
+/** Deletes the stemcell and its record. Skips a stemcell that is already deleted. */
 export async function deleteStemcell(run: Run, stemcell: StemcellRecord, step: Step): Promise<void> {
   await run.cloud.deleteStemcell(stemcell.cid).catch((error: unknown) => {
     if (!isProductError(error, 'STEMCELL_NOT_FOUND')) throw error;

@@ -1,8 +1,8 @@
 /**
- * A deployer that can be killed: `deploy-process.ts <options as JSON>`; with `command: 'delete'` it is delete-env. With
- * `killAt` it kills itself as soon as it has written a text that contains it: right after the step before was
- * recorded; with `killAtWrite`, when it has written the state file so often since. With `fillAt` it takes at
- * that moment all the room on the file system of the state file.
+ * A deployer that can be killed: `deploy-process.ts <options as JSON>`. With `command: 'delete'` it runs
+ * delete-env. With `killAt` it kills itself as soon as it has written a text that contains this string, which
+ * is right after the previous step was recorded. With `killAtWrite` it kills itself after it has written the
+ * state file so often since then. With `fillAt` it fills the file system of the state file at that moment.
  */
 import { randomUUID } from 'node:crypto';
 import fs, { closeSync, openSync, writeSync } from 'node:fs';
@@ -26,7 +26,7 @@ const { killAt, killAtWrite, fillAt, command, ...options } = wish;
 let written = '';
 let isFull = false;
 if (killAtWrite !== undefined) killAfterWrites(killAtWrite);
-// A process that is killed leaves no compile cache otherwise.
+// A killed process would not write the compile cache.
 flushCompileCache();
 
 try {
@@ -50,7 +50,7 @@ function killSelf(): void {
   process.kill(process.pid, 'SIGKILL');
 }
 
-/** A file is replaced by a rename (src/platform/replace-file.ts). */
+/** Counts renames, because files are replaced by a rename (src/platform/replace-file.ts). */
 function killAfterWrites(left: number): void {
   const { renameSync } = fs;
   fs.renameSync = (from, to) => {

@@ -16,18 +16,16 @@ interface AgentOfVm {
 }
 
 export interface FakeAgentFaults {
-  /** Fails that verb with this message. */
+  /** The method fails with this message. */
   failing?: { readonly verb: string; readonly message: string };
   unreachable?: boolean;
-  /** What get_state says whose agent it is; empty: nothing. Default the VM's own. */
+  /** The agent id that get_state reports; none if empty. The default is the VM's agent id. */
   agentId?: string;
-  /** What get_state reports once jobs are started. */
+  /** The job state that get_state reports after the jobs were started. */
   startedState?: string;
-  /** What get_state reports of processes. */
+  /** The processes that get_state reports. */
   processes?: readonly unknown[];
-  /**
-   * Something happens at the `nth` call of a verb (the first is 1), before or after the agent does it; once.
-   */
+  /** Called once at the `nth` call of a method (the first is 1), before or after the agent performs it. */
   interruption?: {
     readonly verb: string;
     readonly nth: number;
@@ -36,7 +34,7 @@ export interface FakeAgentFaults {
   };
 }
 
-/** What an agent is asked when its VM is to go, in order. */
+/** The agent methods that are called before a VM is deleted, in order. */
 export const shutDownVerbs: readonly string[] = [
   'get_state',
   'run_script',
@@ -50,14 +48,14 @@ export const shutDownVerbs: readonly string[] = [
 type Words = readonly unknown[];
 
 /**
- * The agent of whatever VM is in the fake CPI's folder, at one address: HTTPS mbus with the certificate of the VM's env,
- * Basic auth `mbus:secret`, tasks and blobs. Nobody answers while there is no VM.
+ * The agent of the VM in the fake CPI's directory, at one address: HTTPS mbus with the certificate of the
+ * VM's env, Basic auth `mbus:secret`, tasks and blobs. It does not respond while there is no VM.
  */
 export class FakeAgent {
   readonly calls: { readonly method: string; readonly arguments: Words }[] = [];
   readonly faults: FakeAgentFaults = {};
   readonly blobs = new Map<string, Buffer>();
-  /** What jobs wrote to each disk: a word for each start on it. */
+  /** The texts that jobs wrote to each disk, one for each start. */
   readonly contents = new Map<string, readonly string[]>();
   readonly #cloud: string;
   readonly #listener: Server;

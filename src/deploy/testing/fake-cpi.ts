@@ -1,6 +1,7 @@
 /**
- * A CPI whose cloud is a folder: `fake-cpi.ts <folder>`, request on stdin. `<folder>/fault.json` makes one call go wrong,
- * once: see Fault. Every request is appended to `<folder>/requests.jsonl`.
+ * A CPI whose cloud is a directory: `fake-cpi.ts <directory>`, with the request on stdin.
+ * `<directory>/fault.json` makes one call fail, once (see Fault). Every request is appended to
+ * `<directory>/requests.jsonl`.
  */
 import {
   appendFileSync,
@@ -16,11 +17,14 @@ import { randomUUID } from 'node:crypto';
 
 export interface Fault {
   readonly method: string;
-  /** The caller is killed instead of the work, after the work and before the answer, or a while before the work. */
+  /**
+   * The `kill` kinds and `orphan` kill the caller: instead of the work, after the work and before the
+   * response, or a while before the work.
+   */
   readonly kind: 'kill-before' | 'kill-after' | 'orphan' | 'garbage' | 'exit' | 'hang' | 'wait' | 'error';
-  /** Of the error, for `error`. */
+  /** The type of the error for the kind `error`. */
   readonly type?: string;
-  /** Of the error, or what is awaited. */
+  /** The message of the error, or what the CPI waits for. */
   readonly message?: string;
 }
 
@@ -130,7 +134,7 @@ function answer(method: string, words: Words): object {
   }
 }
 
-/** True when the fault has taken the place of the work. */
+/** Performs the fault. Returns true if it replaces the work. */
 function goWrong({ kind, type, message }: Fault): boolean {
   switch (kind) {
     case 'kill-before':

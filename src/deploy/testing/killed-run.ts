@@ -8,7 +8,9 @@ import type { TestEnvironment } from './test-environment.ts';
 
 const program = join(import.meta.dirname, 'deploy-process.ts');
 
-/** Runs a deployer that is expected to be killed on its way, by itself or by whom `onStart` gives it to. */
+/**
+ * Runs a deployer that is expected to be killed, by itself or through the process that `onStart` receives.
+ */
 export async function killedRun(
   { options, ports }: TestEnvironment,
   extra: object = {},
@@ -25,7 +27,7 @@ export async function killedRun(
   assert.equal(signal, 'SIGKILL', `the run ended with ${String(code)}: ${said}`);
 }
 
-/** One VM and one disk, which is attached and mounted. */
+/** Asserts that there is one VM and one disk, which is attached and mounted. */
 export function assertConverged(
   { cloud, agent }: TestEnvironment,
   { vmCid, diskCid }: CreateEnvResult,
@@ -35,12 +37,12 @@ export function assertConverged(
   assert.deepEqual(agent.mountedDisks, [diskCid]);
 }
 
-/** Back to a cloud where nothing is, without the time that delete-env takes; the installed CPI stays. */
+/** Resets the cloud to an empty one without the time that delete-env takes. The installed CPI stays. */
 export async function forgetDeployment({ directory, options }: TestEnvironment): Promise<void> {
   for (const kind of ['vms', 'disks', 'stemcells'])
     await rm(join(directory, 'cloud', kind), { recursive: true, force: true });
   for (const suffix of ['', '.pending', '.lock']) await rm(`${options.statePath}${suffix}`, { force: true });
 }
 
-/** Of a CPI call: the fault that kills its caller then. */
+/** The faults that kill the caller of a CPI call. */
 export const moments = ['kill-before', 'kill-after'] as const;

@@ -1,4 +1,7 @@
-/** A run that takes the lock of a state file, says `locked`, and holds it until its stdin ends: `take-lock.ts <state> <locks>`. */
+/**
+ * A run that takes the lock of a state file, prints `locked` and keeps the lock until its stdin ends:
+ * `take-lock.ts <state> <locks>`.
+ */
 import { systemClock } from '../clock.ts';
 import { acquireLock } from '../lock.ts';
 

@@ -18,16 +18,16 @@ interface Request {
   readonly api_version: number;
 }
 
-/** A manifest with its releases and stemcell, a fake cloud with an agent, and a folder for all of it. */
+/** A manifest with its releases and stemcell, a fake cloud with an agent, and a directory for all of them. */
 export interface TestEnvironment {
   readonly directory: string;
   readonly options: CreateEnvOptions & { readonly statePath: string };
   readonly agent: FakeAgent;
-  /** What was written, and warned of, since the last look. */
+  /** The output and the warnings since the last call. */
   readonly ports: EnvPorts & { readonly output: () => string; readonly warnings: string[] };
   readonly cloud: {
     readonly requests: () => Request[];
-    /** Names of the calls, without info. */
+    /** Returns the names of the CPI calls except info. */
     readonly calls: () => string[];
     readonly forgetRequests: () => Promise<void>;
     readonly vms: () => string[];
@@ -39,10 +39,13 @@ export interface TestEnvironment {
   readonly editManifest: (change: (text: string) => string) => Promise<void>;
 }
 
-/** A pair of keys costs more than all else of most tests: the environments of a process have the same. */
+/**
+ * Creating a key pair takes longer than everything else in most tests, so the environments of a process share
+ * one.
+ */
 const certificate = makeServerCertificate();
 
-/** `variables` says whether the certificates of the manifest are there, or are to be made by the first run. */
+/** `variables` decides whether the manifest's certificates exist already or are created by the first run. */
 export async function testEnvironment(
   t: TestContext,
   { variables }: { readonly variables: 'kept' | 'missing' } = { variables: 'kept' },
@@ -77,7 +80,9 @@ export async function testEnvironment(
   };
 }
 
-/** Ports that keep what was said; ids count up, time runs as ever except that nobody sleeps longer than 20 ms. */
+/**
+ * Returns ports that record the output. Ids count up. The clock is real, but no sleep is longer than 20 ms.
+ */
 function recordingPorts(): TestEnvironment['ports'] {
   let text = '';
   let count = 0;
@@ -141,7 +146,7 @@ function cloudIn(cloud: string): TestEnvironment['cloud'] {
 
 const here = dirname(fileURLToPath(import.meta.url));
 const fakeCpi = join(here, 'fake-cpi.ts');
-/** The fake CPI is a process a call: Bun, where it is there, starts in half of Node's time. */
+/** The fake CPI starts one process for each call. If Bun is installed, it starts in half the time of Node. */
 const bun = join(here, `../../../node_modules/@oven/bun-linux-${process.arch}/bin/bun`);
 const runtime = existsSync(bun) ? bun : process.execPath;
 
@@ -167,7 +172,7 @@ async function writeArchives(directory: string): Promise<void> {
   await packLightStemcell(tinyStemcell, join(directory, 'stemcell.tgz'));
 }
 
-/** What the manifest names. */
+/** The stemcell that the manifest names. */
 export const tinyStemcell = {
   name: 'tiny-stemcell',
   version: '1.0',
@@ -176,7 +181,7 @@ export const tinyStemcell = {
   imageReference: 'tiny-1.0',
 };
 
-/** Makes another version of the application's release. */
+/** Packs another version of the application's release. */
 export async function packApp(
   directory: string,
   version: string,
@@ -205,7 +210,7 @@ async function writeFiles(directory: string, files: Readonly<Record<string, stri
   }
 }
 
-/** Every file below a folder, by its path in it. */
+/** Returns every file below a directory by its relative path. */
 export async function filesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));

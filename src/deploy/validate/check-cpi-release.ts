@@ -6,7 +6,10 @@ import { missingJob } from './check-jobs.ts';
 
 const cpiExecutable = 'bin/cpi';
 
-/** The one job of `cloud_provider` that renders `bin/cpi`; MANIFEST_INVALID unless all are there and exactly one does. */
+/**
+ * Returns the job of `cloud_provider` that renders `bin/cpi`. Throws MANIFEST_INVALID unless all jobs exist
+ * and exactly one of them renders it.
+ */
 export function findCpiJob(
   { cloudProvider: { templates, at } }: Manifest,
   releases: readonly ReleaseSummary[],

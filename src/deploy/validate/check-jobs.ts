@@ -2,13 +2,16 @@ import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ReleaseSummary } from '../archive/archive-catalog.ts';
 
-/** Throws MANIFEST_INVALID, with a line for every job of the instance group that its release does not have. */
+/** Throws MANIFEST_INVALID with a line for each job of the instance group that its release does not have. */
 export function checkJobs({ instanceGroup }: Manifest, releases: readonly ReleaseSummary[]): void {
   const faults = instanceGroup.jobs.flatMap((job) => missingJob(job, releases) ?? []);
   if (faults.length > 0) throw new ProductError('MANIFEST_INVALID', faults.join('\n'));
 }
 
-/** What is wrong with a reference to a release's job, with the place in the manifest; undefined when it is there. */
+/**
+ * Returns what is wrong with a reference to a release's job, with its position in the manifest. Returns
+ * undefined if the job exists.
+ */
 export function missingJob(
   { name, release, at }: { readonly name: string; readonly release: string; readonly at: string },
   releases: readonly ReleaseSummary[],

@@ -14,7 +14,7 @@ import type { Stage } from '../stage/stage.ts';
 import { findCpiJob } from './check-cpi-release.ts';
 import { checkJobs } from './check-jobs.ts';
 
-/** What is needed to call the CPI of a manifest. */
+/** Everything that is needed to call the manifest's CPI. */
 export interface ValidInstallation extends LoadedManifest {
   readonly releases: readonly ReleaseArchive[];
   readonly cpiJob: { readonly name: PathSegment; readonly release: string };
@@ -30,7 +30,10 @@ export interface Validation {
   readonly directory: InstallationDirectory;
 }
 
-/** Checks all that a deploy needs from files, in bosh's order; changes nothing but the vars store and the download cache. */
+/**
+ * Validates everything that a deploy needs from files, in bosh's order. Changes only the vars store and the
+ * download cache.
+ */
 export async function validateDeployment(
   stage: Stage,
   validation: Validation,
@@ -55,14 +58,17 @@ export async function validateDeployment(
   });
 }
 
-/** Checks the manifest alone: what speaking to the agent needs. */
+/** Validates only the manifest, which is enough for talking to the agent. */
 export async function validateManifest(stage: Stage, validation: Validation): Promise<Manifest> {
   return stage.performComplex('validating', (group) =>
     group.perform('Validating deployment manifest', async () => (await load(validation)).manifest),
   );
 }
 
-/** Checks what calling the CPI needs: no release but its own is touched (bosh-cli cmd/deployment_deleter.go). */
+/**
+ * Validates what is needed to call the CPI. Reads no release except the CPI's own (bosh-cli
+ * cmd/deployment_deleter.go).
+ */
 export async function validateInstallation(stage: Stage, validation: Validation): Promise<ValidInstallation> {
   return stage.performComplex('validating', async (group) => {
     const loaded = await load(validation);

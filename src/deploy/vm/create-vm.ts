@@ -9,9 +9,10 @@ import { deletePendingVm } from './delete-pending-vm.ts';
 import type { VmSpecification } from './vm-specification.ts';
 
 /**
- * Creates the VM and records it. The agent id is on disk before the CPI is called: should this run be killed before the
- * answer is recorded, the next one asks for the same VM again instead of for a second one. So it does after an error with which
- * something may be left; where nothing is, nothing stays pending.
+ * Creates the VM and records it. The agent id is on disk before the CPI is called: if this run is killed
+ * before the response is recorded, the next run requests the same VM again and not a second one. The agent id
+ * also stays pending after an error that may have left a VM behind. After any other error nothing stays
+ * pending.
  */
 export async function createVm(
   run: Run,
@@ -26,7 +27,8 @@ export async function createVm(
   const cid = await withContext(`Creating vm with stemcell cid '${vm.stemcellCid}'`, () =>
     run.cloud.createVm({ agentId, ...vm }),
   ).catch(async (error: unknown) => {
-    // refused at once, a call says nothing of what an earlier one with the same id has left
+    // If this is a retry, an immediate error does not prove that the earlier call with the same id left
+    // nothing, so its record stays pending.
     if (left === undefined && !mayHaveLeftVm(error)) await run.pending.setVm(undefined);
     throw error;
   });

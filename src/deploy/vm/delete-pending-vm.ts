@@ -8,8 +8,8 @@ import type { VmSpecification } from './vm-specification.ts';
 import { vmSpecification } from './vm-specification.ts';
 
 /**
- * Deletes a VM that an interrupted run may have left, unless it is the recorded one. It stays pending until it is gone: killed
- * anywhere, the next run comes here again. The recorded VM is left alone.
+ * Deletes a VM that an interrupted run may have left, unless it is the recorded VM. It stays pending until it
+ * is deleted, so that the next run continues if this one is killed.
  */
 export async function deletePendingVm(run: Run, specification: VmSpecification): Promise<void> {
   const left = run.pending.pending.vm;
@@ -18,8 +18,8 @@ export async function deletePendingVm(run: Run, specification: VmSpecification):
 }
 
 /**
- * The same for a run that goes on without it: what cannot be found again stays pending, and is warned of. `next`: what the
- * warning says to do about it.
+ * Calls deletePendingVm for a run that can continue without the deletion. A VM that cannot be found again
+ * stays pending, and a warning is printed. `next` is the advice at the end of the warning.
  */
 export async function deletePendingVmOrWarn(run: Run, manifest: Manifest, next = ''): Promise<void> {
   const left = run.pending.pending.vm;
@@ -47,7 +47,10 @@ async function deleteFound(run: Run, cid: string): Promise<void> {
   await run.pending.setVm(undefined);
 }
 
-/** Only the CPI knows its cid, so it is asked for once more; a CPI answers for the same agent id with the VM that is there. */
+/**
+ * Returns the cid, which only the CPI knows, by calling create_vm again: it is idempotent for an agent id and
+ * returns the existing VM.
+ */
 async function findVm(run: Run, left: PendingVm, specification: VmSpecification): Promise<string> {
   const { stemcellId: _, ...vm } = specification;
   const cid = await withContext(

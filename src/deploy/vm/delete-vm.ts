@@ -7,8 +7,9 @@ import { forgetVm } from '../state/state-changes.ts';
 import { hasRecordedVm } from './has-recorded-vm.ts';
 
 /**
- * Ends the recorded VM, if there is one: its jobs through the agent, then the VM itself, which is deleted even when the
- * cloud no longer has it, so that the CPI can clean up what belonged to it (bosh-cli deployment/instance/instance.go).
+ * Deletes the recorded VM, if there is one. Stops its jobs through the agent first. delete_vm is called even
+ * if the VM no longer exists in the cloud, so that the CPI can clean up what belonged to it (bosh-cli
+ * deployment/instance/instance.go).
  */
 export async function deleteCurrentVm(
   run: Run,

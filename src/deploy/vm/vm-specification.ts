@@ -11,7 +11,7 @@ export interface VmSpecification extends Omit<CreateVmArguments, 'agentId'> {
   readonly stemcellId: string;
 }
 
-/** What create_vm gets for the manifest's instance, apart from the agent id. */
+/** Returns the arguments of create_vm for the manifest's instance, except for the agent id. */
 export function vmSpecification(
   manifest: Manifest,
   stemcell: StemcellRecord,
@@ -28,7 +28,7 @@ export function vmSpecification(
   };
 }
 
-/** The metadata of the instance's VM (bosh-cli deployment/vm/manager.go). */
+/** Returns the metadata of the instance's VM (bosh-cli deployment/vm/manager.go). */
 export function vmMetadata(
   { name, instanceGroup, tags }: Manifest,
   now: Date,
@@ -45,7 +45,10 @@ export function vmMetadata(
   };
 }
 
-/** The metadata of the instance's disk, without the time it is attached at (bosh-cli deployment/vm/vm.go). */
+/**
+ * Returns the metadata of the instance's disk, without the time of the attachment (bosh-cli
+ * deployment/vm/vm.go).
+ */
 export function diskMetadata({ name, instanceGroup, tags }: Manifest): Readonly<Record<string, string>> {
   return {
     deployment: name,

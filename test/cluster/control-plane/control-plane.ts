@@ -4,7 +4,7 @@ import { awaitService, Machine } from '../machine/machine.ts';
 import { network } from '../network.ts';
 import { apiServerService, controllerManagerService, etcdService, schedulerService } from './services.ts';
 
-/** The machine of the control plane, whose bridge `nodes` is the network that joins the nodes to it. */
+/** The machine of the control plane. Its bridge `nodes` is the network that connects the nodes to it. */
 export class ControlPlane {
   readonly machine: Machine;
   readonly #programs: string;
@@ -29,7 +29,7 @@ export class ControlPlane {
     }
   }
 
-  /** Starts etcd and the API server and waits until it is ready, then what works through it. */
+  /** Starts etcd and the API server, waits until it is ready, and then starts the processes that use it. */
   async serve(): Promise<void> {
     const { machine } = this;
     await machine.serve(etcdService(this.#programs, this.#layout));
@@ -44,7 +44,7 @@ export class ControlPlane {
     await this.serve();
   }
 
-  /** The API server of whatever time of start, as kubectl sees it. */
+  /** Returns true if the API server reports ready, as kubectl would see it, whenever it was started. */
   async #isReady(): Promise<boolean> {
     const command = [join(this.#programs, 'kubectl'), '--kubeconfig', this.#layout.kubeconfig];
     const asked = await this.machine.run([...command, 'get', '--raw', '/readyz', '--request-timeout=5s']);

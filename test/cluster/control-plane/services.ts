@@ -4,14 +4,17 @@ import type { Service } from '../machine/machine.ts';
 import { ofGo } from '../machine/of-go.ts';
 import { network } from '../network.ts';
 
-/** Flags as `--name=value`, one per entry. */
+/** Formats flags as `--name=value`, one per element. */
 function flags(entries: Readonly<Record<string, string | number | boolean>>): string[] {
   return Object.entries(entries).map(([name, value]) => `--${name}=${value}`);
 }
 
 const etcdAddress = 'http://127.0.0.1:2379';
 
-/** etcd, for this namespace's loopback only. Without fsync: a test cluster does not outlive the machine's power. */
+/**
+ * etcd, only for the loopback interface of this namespace. It runs without fsync, because a test cluster does
+ * not outlive a power loss.
+ */
 export function etcdService(programs: string, layout: Layout): Service {
   const command = flags({
     name: 'etcd',
@@ -25,7 +28,7 @@ export function etcdService(programs: string, layout: Layout): Service {
   return { name: 'etcd', command: ofGo([join(programs, 'etcd'), ...command]), graceMs: 5000 };
 }
 
-/** The API server with the default admission plugins. It lingers when it is asked to stop, so it is killed. */
+/** The API server with the default admission plugins. It shuts down slowly after SIGTERM, so it is killed. */
 export function apiServerService(programs: string, { pki }: Layout): Service {
   const file = (name: string): string => join(pki, name);
   const command = flags({
@@ -43,7 +46,7 @@ export function apiServerService(programs: string, { pki }: Layout): Service {
     'kubelet-certificate-authority': file('ca.crt'),
     'kubelet-client-certificate': file('apiserver-kubelet-client.crt'),
     'kubelet-client-key': file('apiserver-kubelet-client.key'),
-    // else logs and exec look up the node's name
+    // Without it logs and exec resolve the node's name.
     'kubelet-preferred-address-types': 'InternalIP',
     'requestheader-client-ca-file': file('front-proxy-ca.crt'),
     'requestheader-allowed-names': 'front-proxy-client',
@@ -64,7 +67,7 @@ export function apiServerService(programs: string, { pki }: Layout): Service {
   };
 }
 
-/** The controllers of upstream, with no provisioner of volumes. */
+/** The upstream controllers, without a volume provisioner. */
 export function controllerManagerService(programs: string, { pki }: Layout): Service {
   const command = flags({
     kubeconfig: join(pki, 'kube-controller-manager.kubeconfig'),
@@ -74,7 +77,7 @@ export function controllerManagerService(programs: string, { pki }: Layout): Ser
     'root-ca-file': join(pki, 'ca.crt'),
     'use-service-account-credentials': true,
     'leader-elect': false,
-    // how long tests wait for a lost node; by default 50 s
+    // This is how long tests wait for a lost node. The default is 50 s.
     'node-monitor-grace-period': '20s',
     'node-monitor-period': '2s',
     ...{ 'kube-api-qps': 100, 'kube-api-burst': 200 },

@@ -13,7 +13,7 @@ import type { Step } from './testing/volume-calls.ts';
 
 const skip = driversAreMissing() ?? false;
 
-/** The life of a volume and of a copy of it, in the order of the calls. */
+/** Returns the life of a volume and of a copy of it, in the order of the calls. */
 function lifeOf(node: NodeFixture): readonly Step[] {
   const controller = (method: string, request: object): Step => ({ service: 'controller', method, request });
   const capacityRange = { requiredBytes: String(64 * mebibyte) };
@@ -72,7 +72,7 @@ test('every call converges after its driver was killed in the middle of it', { s
     const client = service === 'node' ? node.client : controller;
     for (let cut = 0; cut < 2; cut += 1) {
       const under = client.call(method, request).catch((error: unknown) => error);
-      // each moment of a call may be the last: they differ from call to call, and with the machine
+      // A call may be interrupted at any moment. The moments differ from call to call and with the machine.
       await pause((moment = (moment + 7) % 40));
       await restart(drivers, node, service);
       await under;
@@ -85,7 +85,10 @@ test('every call converges after its driver was killed in the middle of it', { s
   }
 });
 
-/** As sidecars and kubelets do: what was unavailable, or stumbled over a leftover program of the former life, is asked again. */
+/**
+ * Retries like sidecars and kubelets: calls that failed because the driver was unavailable, or because of a
+ * program that the previous process had left running.
+ */
 async function retried<T>(attempt: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {

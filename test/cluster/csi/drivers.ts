@@ -1,14 +1,17 @@
-/** What a driver of the suite can do. Two of them run the same code: CPI verbs must be refused well where one cannot. */
+/**
+ * The capabilities of a driver. Two of the drivers run the same code with fewer of them, to test the errors
+ * of CPI methods.
+ */
 export interface Driver {
-  /** Also the directory of its volumes. */
+  /** Also the name of the directory with its volumes. */
   readonly name: string;
-  /** Its sockets' names begin or end with it; a socket's path is short. */
+  /** Part of the names of its sockets, whose paths must be short. */
   readonly socketName: string;
   readonly canSnapshot: boolean;
   readonly canClone: boolean;
   readonly canExpand: boolean;
   readonly canModify: boolean;
-  /** Volumes stay in the zone where they were made. */
+  /** True if volumes stay in the zone where they were created. */
   readonly isZonal: boolean;
 }
 
@@ -41,10 +44,13 @@ export const zonalDriver: Driver = {
 
 export const drivers: readonly Driver[] = [loopDriver, plainDriver, zonalDriver];
 
-/** The parameter of a class whose volumes lose their content whenever they come to a node (volume/volume-record.ts). */
+/**
+ * The StorageClass parameter for volumes that lose their content whenever a node stages them
+ * (volume/volume-record.ts).
+ */
 export const forgetful = 'forgetful';
 
-/** The node label and CSI topology segment of a zonal driver. */
+/** Returns the node label and CSI topology segment of a zonal driver. */
 export function zoneKeyOf(driver: Driver): string {
   return `topology.${driver.name}/zone`;
 }

@@ -12,7 +12,7 @@ import { createRequest, createVolume, mebibyte, stepsDown, stepsUp, take } from 
 
 const skip = driversAreMissing() ?? false;
 
-/** Has the volume mounted while `action` works in it. */
+/** Mounts the volume while `action` runs. */
 async function using(
   fixture: DriversFixture,
   node: NodeFixture,
@@ -58,7 +58,7 @@ test('a volume is on one node at a time', { skip }, async (t) => {
     await assert.rejects(controller.call(publish.method, publish.request), { code: 'FAILED_PRECONDITION' });
     await assert.rejects(two.client.call(stage.method, stage.request), { code: 'FAILED_PRECONDITION' });
     await assert.rejects(controller.call('DeleteVolume', { volumeId }), { code: 'FAILED_PRECONDITION' });
-    // the other node has nothing to give back
+    // For the other node there is nothing to unpublish.
     await controller.call('ControllerUnpublishVolume', { volumeId, nodeId: two.id });
     await assert.rejects(controller.call(publish.method, publish.request), { code: 'FAILED_PRECONDITION' });
   });
@@ -122,7 +122,7 @@ test('a snapshot and a clone of a volume that is written to are whole', { skip }
     const { snapshot } = await controller.call<{ snapshot: CsiSnapshot }>('CreateSnapshot', snapshotRequest);
     snapshotId = snapshot.snapshotId;
     assert.ok(snapshot.readyToUse && snapshot.sourceVolumeId === volumeId);
-    // the file system goes on, and the snapshot is not taken again
+    // The file system continues, and the snapshot is not taken again.
     await writeFile(join(directory, 'data'), 'after');
     assert.deepEqual(await controller.call('CreateSnapshot', snapshotRequest), { snapshot });
     await createVolume(controller, 'clone', 32, { volume: { volumeId } });

@@ -1,20 +1,23 @@
-// The volume drivers of the real cluster's suite (drivers.ts), over loop devices with ext4. Processes:
+// The volume drivers of the real cluster's suite (drivers.ts), on loop devices with ext4. Processes:
 //
-// on each node, in the node's mount namespace (any network), before or after its kubelet:
+// On each node, in the node's mount namespace (any network), before or after its kubelet:
 //   main.ts node --node-id node-1 --zone z1 --directory DIR --sockets SOCKETS --kubelet-root ROOT
-//     one process for all drivers. Registers them by itself in ROOT/plugins_registry (no node-driver-registrar).
+// This is one process for all drivers. It registers them in ROOT/plugins_registry (no node-driver-registrar).
 //
-// once, with the control plane (any mount namespace that sees DIR and /proc of the nodes' processes; network of the API server):
+// Once, with the control plane (any mount namespace that sees DIR and /proc of the nodes' processes; network
+// of the API server):
 //   main.ts controller --directory DIR --sockets SOCKETS --kubeconfig FILE
-//     the controller service of each driver on SOCKETS/<driver>.sock, where <driver> is `loop`, `plain` and `zonal`, and the
-//     provisioner of all of them. Without --kubeconfig only the services.
-//   what sidecarsOf (sidecars.ts) lists for each driver, with --kubeconfig=FILE: external-attacher for all, external-resizer
-//   and csi-snapshotter where the driver can. `zonal` may be left out, with its objects.
-//   snapshot-controller --kubeconfig=FILE --leader-election=false
+// It serves the controller service of each driver on SOCKETS/<driver>.sock, where <driver> is `loop`, `plain`
+// or `zonal`, and the provisioner of all of them. Without --kubeconfig it serves only the services.
+// The sidecars that sidecarsOf (sidecars.ts) returns for each driver, with --kubeconfig=FILE:
+// external-attacher for all drivers, external-resizer and csi-snapshotter if the driver supports it. `zonal`
+// may be left out, with its objects.
+// snapshot-controller --kubeconfig=FILE --leader-election=false
 //
-// DIR is one directory that controller and nodes see under the same path; SOCKETS likewise, with a short path, since a
-// socket's has at most 107 bytes. Objects to create in the cluster: objects/storage-objects.ts. Each process says one JSON line
-// `{"ready":true}` when it serves, then one per call. SIGTERM ends it; SIGKILL at any point is as good.
+// DIR is one directory that the controller and all nodes see under the same path. So is SOCKETS, whose path
+// must be short, because the path of a socket has at most 107 bytes. Objects to create in the cluster:
+// objects/storage-objects.ts. Each process prints one JSON line `{"ready":true}` when it serves, and then one
+// line per call. SIGTERM ends it. SIGKILL at any point is also safe.
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -89,6 +92,6 @@ switch (positionals[0]) {
     console.error(usage);
     process.exit(2);
 }
-// it is killed more often than it ends: the next one starts from what is compiled now
+// The process is killed more often than it exits. Flush now so that the next one can use the compile cache.
 flushCompileCache();
 say({ ready: true });

@@ -1,20 +1,23 @@
 import { join } from 'node:path';
 import type { Driver } from './drivers.ts';
 
-/** A program of kubernetes-csi that brings a driver's controller service and the API server together. */
+/** A program of kubernetes-csi that connects a driver's controller service to the API server. */
 export interface Sidecar {
   readonly program: 'external-attacher' | 'external-resizer' | 'csi-snapshotter';
   readonly words: readonly string[];
 }
 
-/** Five requests a second by default, and a second before a failed call is tried again: several tests wait for one sidecar. */
+/**
+ * The defaults are five requests per second and one second before a retry, but several tests wait for one
+ * sidecar.
+ */
 export const sidecarTimings = [
   '--kube-api-qps=100',
   '--kube-api-burst=200',
   '--retry-interval-start=200ms',
 ] as const;
 
-/** The sidecars that a driver needs, with everything but the cluster's own `--kubeconfig`. Pure. */
+/** Returns the sidecars of a driver with all arguments except the cluster's `--kubeconfig`. */
 export function sidecarsOf(driver: Driver, sockets: string): Sidecar[] {
   const words = [
     `--csi-address=${join(sockets, `${driver.socketName}.sock`)}`,

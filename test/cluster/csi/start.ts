@@ -11,12 +11,12 @@ import { keyedLock } from './volume/keyed-lock.ts';
 import { openVolumeStore } from './volume/volume-store.ts';
 
 export interface StartOptions {
-  /** Shared by the controller and all nodes; each driver has a directory in it. */
+  /** Shared by the controller and all nodes. Each driver has a subdirectory. */
   readonly directory: string;
   readonly sockets: string;
   readonly drivers: readonly Driver[];
   readonly clock: Clock;
-  /** Takes one line of the log. */
+  /** Writes one line to the log. */
   readonly say: (line: object) => void;
 }
 
@@ -28,7 +28,10 @@ export interface NodeOptions extends StartOptions {
 
 type Stop = () => void;
 
-/** Serves the controller service of each driver on `<sockets>/<socketName>.sock`; what a former life froze is thawed first. */
+/**
+ * Serves the controller service of each driver on `<sockets>/<socketName>.sock`. First thaws file systems
+ * that a previous process left frozen.
+ */
 export async function startController(options: StartOptions): Promise<Stop[]> {
   const { directory, sockets, clock, say } = options;
   return await Promise.all(
@@ -48,7 +51,10 @@ export async function startController(options: StartOptions): Promise<Stop[]> {
   );
 }
 
-/** Serves the node service of each driver on `<sockets>/<node id>-<socketName>.sock` and registers it with the node's kubelet. */
+/**
+ * Serves the node service of each driver on `<sockets>/<node id>-<socketName>.sock` and registers it with the
+ * node's kubelet.
+ */
 export async function startNode(options: NodeOptions): Promise<Stop[]> {
   const { directory, sockets, nodeId, zone, kubeletRoot, say } = options;
   const stops = options.drivers.map(async (driver) => {
@@ -62,7 +68,7 @@ export async function startNode(options: NodeOptions): Promise<Stop[]> {
       services: { Identity: identityService(driver), Node: nodeService(node) },
       onCall,
     });
-    // after the service: the kubelet calls it as soon as it sees this socket
+    // Start this after the service, because the kubelet calls the service as soon as it sees this socket.
     const registration = await serve({
       socket: join(kubeletRoot, 'plugins_registry', `${driver.socketName}.sock`),
       services: {

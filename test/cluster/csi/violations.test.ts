@@ -21,7 +21,7 @@ test('a detach takes the disk from a process that still has it mounted, and says
   const here = join(one.path(one.target(volumeId)), 'data');
   await writeFile(here, 'synced');
   await sync(here);
-  // a namespace of its own, as a container has, keeps a copy of every mount
+  // A separate mount namespace, like a container's, has a copy of every mount.
   const container = spawn('nsenter', [
     `--mount=/proc/${one.pid}/ns/mnt`,
     '--',
@@ -47,7 +47,8 @@ test('a detach takes the disk from a process that still has it mounted, and says
       await appendFile(inside, ' lost');
       await sync(inside);
     })(),
-    // whichever the kernel notices first: the device that is gone, or the file system that it ended for that
+    // Depends on what the kernel notices first: the missing device, or the file system that it has shut down
+    // because of that.
     ({ code }: NodeJS.ErrnoException) => code === 'EIO' || code === 'EROFS',
   );
 
@@ -55,7 +56,7 @@ test('a detach takes the disk from a process that still has it mounted, and says
   assert.equal(await readFile(join(two.path(two.target(volumeId)), 'data'), 'utf8'), 'synced');
   await take(stepsDown(two, volumeId), controller, two.client);
   assert.equal((await store.violations(volumeId)).length, 1);
-  // the node that lost it takes it again
+  // The node that lost the volume stages it again.
   await take(stepsUp(one, volumeId), controller, one.client);
   assert.equal(await readFile(here, 'utf8'), 'synced');
   await take(stepsDown(one, volumeId), controller, one.client);
@@ -105,7 +106,7 @@ test(
       (await store.violations(volumeId)).map(({ kind }) => kind),
       ['written-at-rest'],
     );
-    // nor is it taken for a new volume
+    // Nor is it treated as a new volume.
     await assert.rejects(node.client.call(stage.method, stage.request), { code: 'DATA_LOSS' });
   },
 );

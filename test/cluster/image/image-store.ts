@@ -8,8 +8,9 @@ import { containerdConfiguration } from '../node/configuration.ts';
 import { containerdService } from '../node/services.ts';
 
 /**
- * Makes the folder that a containerd with these images has, by one of its own that `load` brings them to: to unpack an image
- * anew in each of many nodes costs what it weighs. It appears whole.
+ * Creates the directory that a containerd with these images has, by a temporary containerd that `load`
+ * imports them into. Unpacking an image on each of many nodes takes too long. The directory appears
+ * atomically.
  */
 export async function makeImageStore(
   directory: string,
@@ -17,7 +18,7 @@ export async function makeImageStore(
 ): Promise<void> {
   const draft = `${directory}.draft`;
   const machine = new Machine('images', draft);
-  // of a maker that was killed
+  // Left by a process that was killed.
   await machine.kill();
   await rm(draft, { recursive: true, force: true });
   const service: Service = containerdService(draft);
@@ -33,7 +34,7 @@ export async function makeImageStore(
       async () => (await machine.run(['ctr', 'version'])).exitCode === 0,
     );
     await load(machine);
-    // asked to, it leaves its databases in order
+    // After SIGTERM it leaves its databases consistent.
     await machine.endService(service);
   } finally {
     await machine.kill();
@@ -43,8 +44,8 @@ export async function makeImageStore(
 }
 
 /**
- * Gives a node that has none yet the folder of a store: its files by hard links where both are on one file system, since no
- * containerd writes to a blob or to an unpacked layer, and its databases as copies.
+ * Gives a node without images the directory of a store. Files are hard links if both are on one file system,
+ * because no containerd writes to a blob or to an unpacked layer. Databases are copies.
  */
 export async function linkImageStore(store: string, directory: string): Promise<void> {
   if (existsSync(directory)) return;

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { packTar, type TarEntry } from 'modern-tar';
 import { runWell } from '../machine/run.ts';
 
-/** An image as `docker save` writes it. */
+/** An image in the format of `docker save`. */
 export interface ImageArchive {
   readonly reference: string;
   readonly tar: Uint8Array;
@@ -13,13 +13,13 @@ export const pauseImage = 'bosh-kubernetes.test/pause:1';
 /** BusyBox with all its commands. */
 export const busyboxImage = 'bosh-kubernetes.test/busybox:1';
 
-/** Where Debian's busybox-static is. */
+/** The path of Debian's busybox-static. */
 export const busybox = '/bin/busybox';
 
-/** The sandbox's process: waits, and ends as soon as it is asked to. */
+/** The process of the sandbox: it waits and exits at once on a signal. */
 const pause = 'trap "exit 0" TERM INT; while :; do sleep 86400 & wait "$!"; done';
 
-/** The images that pods of the suites need beside stemcells, from a static BusyBox. */
+/** Returns the images that the suites' pods need beside stemcells, built from a static BusyBox. */
 export async function busyboxImages(): Promise<ImageArchive[]> {
   const program = await readFile(busybox);
   const commands = (await runWell([busybox, '--list'])).trim().split('\n');
@@ -41,7 +41,7 @@ export async function busyboxImages(): Promise<ImageArchive[]> {
   ];
 }
 
-/** An image of one layer whose containers run `command`. */
+/** Returns an image with one layer whose containers run `command`. */
 export async function archiveImage(
   reference: string,
   root: readonly TarEntry[],

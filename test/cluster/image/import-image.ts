@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Machine } from '../machine/machine.ts';
 import type { ImageArchive } from './images.ts';
 
-/** Puts an image into the containerd of a node, for Kubernetes' pods to run. The same again changes nothing. */
+/** Imports an image into a node's containerd, for pods. Idempotent. */
 export async function importImage(node: Machine, { tar }: ImageArchive): Promise<void> {
   const path = join(node.directory, `image-${randomUUID()}.tar`);
   try {
@@ -15,7 +15,7 @@ export async function importImage(node: Machine, { tar }: ImageArchive): Promise
   }
 }
 
-/** The same of a file that the node sees: docker-archive or the tar of an OCI layout. */
+/** Imports a file that the node sees: a docker-archive or the tar of an OCI layout. */
 export async function importArchive(node: Machine, path: string): Promise<void> {
   await node.runWell(['ctr', '--namespace', 'k8s.io', 'images', 'import', path]);
 }

@@ -6,7 +6,10 @@ import { archiveImage } from './images.ts';
 
 export const staticIpReference = 'bosh-kubernetes.test/static-ip:1';
 
-/** What manifests/static-ip/Dockerfile makes, with this machine's libraries in place of a distribution's. */
+/**
+ * Returns the image of manifests/static-ip/Dockerfile, with this machine's libraries instead of a
+ * distribution's.
+ */
 export async function staticIpImage(executable: string): Promise<ImageArchive> {
   const libraries = (await runWell(['ldd', executable])).match(/\/\S+\.so\S*/gu) ?? [];
   const files: TarEntry[] = [];

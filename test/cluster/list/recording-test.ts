@@ -1,16 +1,17 @@
-// Stands where node:test is, for registered-tests.ts: keeps what is registered, and runs suites to find what is in them.
+// Replaces node:test for registered-tests.ts: records what is registered, and runs suites to find their
+// tests.
 
 export interface Registered {
   readonly kind: 'suite' | 'test';
-  /** Of a suite in another with that one's before it. */
+  /** The name, prefixed with those of the enclosing suites. */
   readonly name: string;
-  /** The calls that led there: the same for what one loop registers. */
+  /** The call stack of the registration. It is the same for all tests that one loop registers. */
   readonly from: string;
 }
 
 const registered: Registered[] = [];
 
-/** What was registered since the last call, in order. */
+/** Returns the registrations since the last call, in order. */
 export function takeRegistered(): Registered[] {
   return registered.splice(0);
 }

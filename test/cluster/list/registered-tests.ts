@@ -3,7 +3,8 @@ import { pathToFileURL } from 'node:url';
 import { takeRegistered } from './recording-test.ts';
 import type { Registered } from './recording-test.ts';
 
-// node registered-tests.ts FILE...: which suites and tests these test files register, as JSON, a list for each file. None runs.
+// node registered-tests.ts FILE...: prints as JSON, one list for each file, the suites and tests that these
+// files register. Runs none of them.
 registerHooks({
   resolve: (specifier, context, next) =>
     specifier === 'node:test'

@@ -13,15 +13,16 @@ const begin = '<!-- what npm run test:cluster runs: node scripts/write-test-list
 const end = '<!-- end of the list -->';
 
 /**
- * What `npm run test:cluster` runs, as docs/real-cluster.md lists it: the tests of test/cluster, a line each under the name of their
- * suite, the folders whose suites run against the embedded cluster as well, and the versions used.
+ * Returns what `npm run test:cluster` runs, as docs/real-cluster.md lists it: one line for each test of
+ * test/cluster below its suite, the directories whose suites also run against the embedded cluster, and the
+ * versions used.
  */
 export async function testList(): Promise<string> {
   const cluster = (await readdir(join(checkout, 'test/cluster'))).filter((name) => name.endsWith('.test.ts'));
   const suites = await linesOf(cluster.toSorted().map((name) => `test/cluster/${name}`));
   const drivers = (await linesOf(testsBelow(checkout, 'test/cluster/csi'))).flat();
   const lines = [
-    // a file whose tests stand in no suite needs no cluster
+    // A file whose tests are in no suite needs no cluster.
     ...suites.filter(([first]) => first?.startsWith('- **')).flat(),
     '- **the volume drivers of these clusters, by themselves (`test/cluster/csi`)**',
     ...drivers,
@@ -35,7 +36,7 @@ const alsoEmbedded = [
   '- **what is expected of a CPI (`test/conformance`)**: the same clauses as against the embedded cluster',
 ];
 
-/** The page with the list in its place. Throws where it has none. */
+/** Returns the page with the list inserted. Throws if the page has no place for it. */
 export function withTestList(page: string, list: string): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
   if (from < 0 || to < from) throw new Error('docs/real-cluster.md has no place for the list of tests');
@@ -50,7 +51,10 @@ function versions(): string {
   return `Versions: ${list(pins)}; of Debian 12 ${list(debianVersions)}; Go ${oldestGo} or newer.`;
 }
 
-/** Of each file: what it registers when it is loaded, for only that knows the names that its loops make. */
+/**
+ * Returns the lines of each file. A file has to be loaded for that, because only its loops know the names of
+ * their tests.
+ */
 async function linesOf(files: readonly string[]): Promise<string[][]> {
   const program = join(checkout, 'test/cluster/list/registered-tests.ts');
   const words = [program, ...files.map((file) => join(checkout, file))];

@@ -1,6 +1,6 @@
 /**
- * The names that one loop gives its tests, in as few lines as tell them all: what they have in common once, and in the place
- * where they differ the variants, as in "a disk of class (loop, loop-wait): grows". Pure.
+ * Joins the test names of one loop into as few lines as possible: the common text once, with the variants in
+ * parentheses where they differ, for example "a disk of class (loop, loop-wait): grows".
  */
 export function joinVariants(names: readonly string[]): readonly string[] {
   if (names.length < 2) return names;
@@ -16,7 +16,7 @@ export function joinVariants(names: readonly string[]): readonly string[] {
   return [`${begin}${alternatives(variants)}${end}`];
 }
 
-/** `loop-wait` is one word; what stands between words is one, too. */
+/** `loop-wait` is one word. The text between words also counts as a word. */
 const wordsOf = (name: string): string[] => name.match(/[\p{L}\p{N}_-]+|\s+|[^\p{L}\p{N}_\-\s]/gu) ?? [];
 
 function commonLength([first = [], ...others]: readonly (readonly string[])[]): number {
@@ -24,10 +24,13 @@ function commonLength([first = [], ...others]: readonly (readonly string[])[]): 
   return differs < 0 ? first.length : differs;
 }
 
-/** Per part of a variant, what it may be. */
+/** The alternatives for each part of a variant. */
 type Row = readonly (readonly string[])[];
 
-/** Variants of several parts, `ours, hot`, come from loops in loops: each part is joined for itself where all of them are there. */
+/**
+ * Joins variants of several parts such as `ours, hot`, which come from nested loops: each part is joined
+ * separately if all combinations exist.
+ */
 function alternatives(variants: readonly string[]): string {
   const parts = variants.map((variant) => variant.split(', '));
   const length = parts[0]?.length ?? 0;
@@ -37,7 +40,7 @@ function alternatives(variants: readonly string[]): string {
   return rows.map((row) => row.map(shown).join(', ')).join('; ');
 }
 
-/** Rows that differ in that place alone become one. */
+/** Merges rows that differ only at that position. */
 function joinedAt(rows: readonly Row[], place: number): Row[] {
   const groups = Map.groupBy(rows, (row) => JSON.stringify(row.with(place, [])));
   return [...groups.values()].flatMap((group) => {

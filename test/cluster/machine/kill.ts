@@ -2,7 +2,7 @@ import type { ProcessRecord } from '../../../src/cluster/daemon/process-record.t
 import { until } from '../../support/until.ts';
 import { hasEnded, runs } from './proc.ts';
 
-/** False when the process is gone already. */
+/** Returns false if the process does not exist. */
 async function signal(record: ProcessRecord, name: NodeJS.Signals): Promise<boolean> {
   if (!(await runs(record))) return false;
   try {
@@ -14,7 +14,9 @@ async function signal(record: ProcessRecord, name: NodeJS.Signals): Promise<bool
   }
 }
 
-/** Ends a process and waits until it is gone: SIGKILL when it has not gone within `graceMs` of SIGTERM. */
+/**
+ * Ends a process and waits until it has exited. Sends SIGKILL if it has not exited `graceMs` after SIGTERM.
+ */
 export async function end(record: ProcessRecord, graceMs: number): Promise<void> {
   const isGone = (): Promise<boolean> => hasEnded(record);
   if (graceMs > 0 && (await signal(record, 'SIGTERM'))) {

@@ -10,21 +10,22 @@ import { childrenOf, innerPid, pidNamespaceOf, recordOf } from './proc.ts';
 import { readRecord, removeRecord, writeRecord, type Started } from './record-file.ts';
 import { run, runWell, type Ran } from './run.ts';
 
-/** A process that goes on running in a machine. */
+/** A long-running process in a machine. */
 export interface Service {
   readonly name: string;
   readonly command: readonly string[];
-  /** How long it may take to end after SIGTERM before it is killed; 0 kills at once. */
+  /** Milliseconds between SIGTERM and SIGKILL. 0 kills at once. */
   readonly graceMs: number;
-  /** Shares only the network of the machine: it sees the host's processes and mounts. */
+  /** True if it shares only the network of the machine and sees the processes and mounts of the host. */
   readonly onHost?: true;
 }
 
 const initScript = fileURLToPath(new URL('init.sh', import.meta.url));
 
 /**
- * A machine of the test cluster: mount, pid, network, uts and ipc namespaces that its first process holds. Nothing of it
- * outlives that process but what it wrote to the disk, as with the power of a real one. Its records are in `directory`.
+ * A machine of the test cluster: mount, pid, network, uts and ipc namespaces that live as long as its first
+ * process. Nothing outlives that process except what was written to disk, as in a power loss. Its records are
+ * in `directory`.
  */
 export class Machine {
   readonly name: string;
@@ -35,7 +36,7 @@ export class Machine {
     this.directory = directory;
   }
 
-  /** Starts the machine unless it runs. False when it did. */
+  /** Starts the machine if it does not run. Returns false if it did. */
   async start(): Promise<boolean> {
     if ((await this.#first()) !== undefined) return false;
     await mkdir(this.directory, { recursive: true, mode: 0o700 });
@@ -63,7 +64,10 @@ export class Machine {
     return true;
   }
 
-  /** The pid of its first process, by which its namespaces are entered. Throws when it is down. */
+  /**
+   * Returns the pid of its first process, through which its namespaces are entered. Throws if the machine is
+   * down.
+   */
   async pid(): Promise<number> {
     const first = await this.#first();
     if (first === undefined) throw new Error(`machine ${this.name} is down`);
@@ -74,11 +78,11 @@ export class Machine {
     return (await this.#first()) !== undefined;
   }
 
-  /** Ends everything in it at once, as a power cut does. */
+  /** Kills everything in it at once, as a power loss does. */
   async kill(): Promise<void> {
     const first = await this.#first();
     if (first !== undefined) await end(first, 0);
-    // what else runs yet has only its network from the machine
+    // The services that are still running share only the network of the machine.
     for (const file of existsSync(this.directory) ? await readdir(this.directory) : []) {
       if (!file.endsWith('.json')) continue;
       const running = await readRecord(this.#path(file));
@@ -87,39 +91,43 @@ export class Machine {
     }
   }
 
-  /** The words that run a command in the machine. */
+  /** Returns the arguments that run a command in the machine. */
   async entering(command: readonly string[]): Promise<string[]> {
     return ['nsenter', '-t', String(await this.pid()), '-m', '-n', '-u', '-i', '-p', '--', ...command];
   }
 
-  /** Runs a command in the machine to its end; a non-zero exit code is a result. */
+  /** Runs a command in the machine and waits for its end. A non-zero exit code is a result, not an error. */
   async run(command: readonly string[]): Promise<Ran> {
     return run(await this.entering(command));
   }
 
-  /** The stdout of a command in the machine that has to succeed. */
+  /** Returns the stdout of a command in the machine. Rejects if the command fails. */
   async runWell(command: readonly string[], input = ''): Promise<string> {
     return runWell(await this.entering(command), input);
   }
 
-  /** Runs a command of the caller's in the machine's network only: it sees the caller's pids and files. */
+  /** Runs a command in the machine's network, with the caller's pids and files. */
   async runInNetwork(command: readonly string[]): Promise<string> {
     return runWell([...(await this.enteringNetwork()), ...command]);
   }
 
-  /** The words that run a command of the caller's in the machine's network. */
+  /** Returns the arguments that run a command in the machine's network, with the caller's pids and files. */
   async enteringNetwork(): Promise<string[]> {
     return ['nsenter', '-t', String(await this.pid()), '-n', '--'];
   }
 
-  /** Starts a service unless it runs as it is asked for; one that was started differently is ended first. */
+  /**
+   * Starts a service unless it already runs with this definition. A service that was started with another
+   * definition is stopped first.
+   */
   async serve(service: Service): Promise<boolean> {
     const running = await this.#service(service.name);
     if (running !== undefined) {
       if (JSON.stringify(running.command) === JSON.stringify(service.command)) return false;
       await end(running, service.graceMs);
     }
-    // its own session: an interrupt at the terminal is not for it; PID 1 of the machine becomes its parent
+    // A new session, so that Ctrl-C in the terminal does not reach the service. Its parent becomes PID 1 of
+    // the machine.
     const script = 'log=$1; shift; setsid "$@" >>"$log" 2>&1 </dev/null & echo $!';
     const log = this.#path(`${service.name}.log`);
     const words = ['sh', '-c', script, 'sh', log, ...service.command];
@@ -136,19 +144,22 @@ export class Machine {
     return (await this.#service(name)) !== undefined;
   }
 
-  /** Ends a service and waits until it is gone. */
+  /** Stops a service and waits until it has exited. */
   async endService({ name, graceMs }: Pick<Service, 'name' | 'graceMs'>): Promise<void> {
     const running = await this.#service(name);
     if (running !== undefined) await end(running, graceMs);
     await removeRecord(this.#path(`${name}.json`));
   }
 
-  /** The last lines that a service wrote. */
+  /** Returns the last lines of a service's log. */
   async lastWords(name: string): Promise<string> {
     return (await readFile(this.#path(`${name}.log`), 'utf8')).trim().split('\n').slice(-8).join('\n');
   }
 
-  /** Stops every process in it but the first, those of containers too, until `thaw`. kill(2): -1 leaves out the sender. */
+  /**
+   * Stops all processes of the machine except the first, including those of containers, until `thaw`. kill(2)
+   * with -1 does not signal the sender.
+   */
   async freeze(): Promise<void> {
     await this.runWell(['sh', '-c', 'kill -STOP -1; kill -STOP -1']);
   }
@@ -157,7 +168,7 @@ export class Machine {
     await this.runWell(['sh', '-c', 'kill -CONT -1']);
   }
 
-  /** Lines of its mountinfo. */
+  /** Returns the lines of its mountinfo. */
   async mounts(): Promise<string[]> {
     return (await readFile(`/proc/${await this.pid()}/mountinfo`, 'utf8')).trimEnd().split('\n');
   }
@@ -166,7 +177,10 @@ export class Machine {
     return readRecord(this.#path('machine.json'));
   }
 
-  /** A record of a service of an earlier life of the machine names a process that is gone. */
+  /**
+   * Returns the record of a service. A record from an earlier boot of the machine names a process that no
+   * longer exists.
+   */
   #service(name: string): Promise<Started | undefined> {
     return readRecord(this.#path(`${name}.json`));
   }
@@ -183,7 +197,7 @@ export class Machine {
   }
 }
 
-/** Waits until `check` holds; when a service that has to make it so has ended, fails with its last words. */
+/** Waits until `check` succeeds. Fails with the last lines of the log if one of the services has exited. */
 export async function awaitService(
   machine: Machine,
   name: string,

@@ -1,7 +1,7 @@
 /**
- * The words that start a Go program which shares two cores with much else: one of its threads works at a time, so that none
- * looks around for work of others, and garbage may be four times what lives, or 400 MiB with it, before it is collected. What it
- * starts has the same.
+ * Returns the arguments that start a Go program which shares two cores with many others. One of its threads
+ * runs at a time, so that none spins looking for work. The heap may grow to four times the live data, or by
+ * 400 MiB, before a garbage collection. Its child processes inherit this.
  */
 export const ofGo = (command: readonly string[]): [string, ...string[]] => [
   'env',

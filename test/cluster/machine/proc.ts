@@ -12,7 +12,9 @@ async function unlessGone<T>(read: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** What tells the process from a later one of the same pid; undefined when there is none. */
+/**
+ * Returns what distinguishes the process from a later one with the same pid, or undefined if there is none.
+ */
 export async function recordOf(pid: number): Promise<ProcessRecord | undefined> {
   const stat = await unlessGone(readFile(`/proc/${pid}/stat`, 'utf8'));
   const startTime = stat?.slice(stat.lastIndexOf(') ') + 2).split(' ')[19];
@@ -22,15 +24,15 @@ export async function recordOf(pid: number): Promise<ProcessRecord | undefined> 
   return (await isAlive(record)) ? record : undefined;
 }
 
-/** Whether that very process still runs, in this boot of the machine. */
+/** Returns true if exactly this process still runs in this boot of the machine. */
 export async function runs(record: ProcessRecord): Promise<boolean> {
   const bootId = (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim();
   return record.bootId === bootId && (await isAlive(record));
 }
 
 /**
- * Whether nothing of that process is left. It is a zombie as soon as its first thread has ended, and others may still hold its
- * files and its ports then.
+ * Returns true if nothing of the process is left. It is a zombie as soon as its first thread has ended, while
+ * other threads may still have its files and ports open.
  */
 export async function hasEnded(record: ProcessRecord): Promise<boolean> {
   if (await runs(record)) return false;
@@ -45,7 +47,9 @@ export async function childrenOf(pid: number): Promise<number[]> {
   return text.split(' ').filter(Boolean).map(Number);
 }
 
-/** Pids of the processes whose pid namespace is that of `pid`: not those of namespaces below it. */
+/**
+ * Returns the pids of the processes in the same pid namespace as `pid`, without those in child namespaces.
+ */
 export async function pidNamespaceOf(pid: number): Promise<number[]> {
   const namespace = await readlink(`/proc/${pid}/ns/pid`);
   const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
@@ -53,7 +57,10 @@ export async function pidNamespaceOf(pid: number): Promise<number[]> {
   return all.filter((_, index) => theirs[index] === namespace);
 }
 
-/** The pid that a process has in its innermost pid namespace: the last of NSpid in proc(5) status. */
+/**
+ * Returns the pid of a process in its innermost pid namespace: the last value of NSpid in /proc/PID/status
+ * (proc(5)).
+ */
 export async function innerPid(pid: number): Promise<number | undefined> {
   const status = (await unlessGone(readFile(`/proc/${pid}/status`, 'utf8'))) ?? '';
   const pids = /^NSpid:\s*(.*)$/m.exec(status)?.[1]?.split(/\s+/);

@@ -3,7 +3,7 @@ import type { ProcessRecord } from '../../../src/cluster/daemon/process-record.t
 import { runs } from './proc.ts';
 import { writeJson } from './write-whole.ts';
 
-/** A started process, and what it was started as: `up` starts what was started differently anew. */
+/** A started process and its definition. `up` restarts a process whose definition has changed. */
 export interface Started extends ProcessRecord {
   readonly command: readonly string[];
 }

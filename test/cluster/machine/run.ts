@@ -6,7 +6,10 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Runs a program to its end. A non-zero exit code is a result; a program that cannot be started, or a signal, rejects. */
+/**
+ * Runs a program and waits for its end. A non-zero exit code is a result. Rejects if the program cannot be
+ * started or a signal ended it.
+ */
 export function run(
   [program = '', ...args]: readonly string[],
   { input = '' }: { input?: string } = {},
@@ -17,13 +20,13 @@ export function run(
       if (error !== null && typeof error.code !== 'number') reject(error);
       else resolve({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr });
     });
-    // a program that fails at once may not read its input
+    // A program that fails at once may not read its input.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
   });
 }
 
-/** The stdout of a program that has to succeed. */
+/** Returns the stdout of a program. Rejects if it fails. */
 export async function runWell(command: readonly string[], input = ''): Promise<string> {
   const { exitCode, stdout, stderr } = await run(command, { input });
   if (exitCode !== 0) throw new Error(`${command.join(' ')} failed (${exitCode}): ${stderr || stdout}`);

@@ -16,12 +16,15 @@ import { containerdService, kubeletService, kubeProxyService } from './services.
 
 const prepareScript = fileURLToPath(new URL('prepare.sh', import.meta.url));
 
-/** A node of the test cluster: a machine with containerd, kubelet and kube-proxy, and what tests do to one. */
+/**
+ * A node of the test cluster: a machine with containerd, kubelet and kube-proxy, and the operations of tests
+ * on a node.
+ */
 export class ClusterNode {
   readonly name: string;
   readonly plan: NodePlan;
   readonly machine: Machine;
-  /** Of its control groups, in every hierarchy. */
+  /** The name of its control groups, in every hierarchy. */
   readonly cgroup: string;
   readonly #programs: string;
   readonly #layout: Layout;
@@ -35,7 +38,10 @@ export class ClusterNode {
     this.#layout = layout;
   }
 
-  /** Starts the machine, joins it to the control plane's network and starts containerd, which begins with the images of `store`. */
+  /**
+   * Starts the machine, connects it to the control plane's network and starts containerd, which begins with
+   * the images of `store`.
+   */
   async start(controlPlane: Machine, store?: string): Promise<void> {
     const { address } = this.plan;
     if ((await this.machine.isUp()) && !(await this.#isPrepared())) await this.machine.kill();
@@ -50,7 +56,7 @@ export class ClusterNode {
     await this.#serveContainerd();
   }
 
-  /** Starts kubelet, kube-proxy and the volume drivers; that the node is Ready is for the API to say. */
+  /** Starts kubelet, kube-proxy and the volume drivers. Does not wait until the node is Ready. */
   async serve(): Promise<void> {
     await this.#serveKubelet();
     await this.machine.serve(kubeProxyService(this.#programs, this.#layout, this.plan));
@@ -61,12 +67,12 @@ export class ClusterNode {
     await importImage(this.machine, archive);
   }
 
-  /** The CNI plugins and their configuration; a node that runs uses them from its next pod on. */
+  /** Installs the CNI plugins and their configuration. A running node uses them from its next pod on. */
   installPlugins(): Promise<void> {
     return prepareNetwork(join(this.machine.directory, 'cni'), this.plan, this.#layout.staticIp);
   }
 
-  /** containerd's own client, in the namespace of Kubernetes' containers. */
+  /** Runs containerd's client in the namespace of Kubernetes' containers. */
   ctr(args: readonly string[]): ReturnType<Machine['run']> {
     return this.machine.run(['ctr', '--namespace', 'k8s.io', ...args]);
   }
@@ -75,7 +81,7 @@ export class ClusterNode {
     await this.machine.endService(this.#kubelet());
   }
 
-  /** Without a chance to leave anything in order, and a new one. */
+  /** Kills the kubelet with SIGKILL and starts a new one. */
   async restartKubelet(): Promise<void> {
     await this.machine.endService({ ...this.#kubelet(), graceMs: 0 });
     await this.#serveKubelet();
@@ -86,7 +92,10 @@ export class ClusterNode {
     await this.#serveContainerd();
   }
 
-  /** A power cut: no process and no mount of it is left, and pods start again from what is on the disk. */
+  /**
+   * Restarts the machine as after a power loss: no process and no mount is left, and pods start again from
+   * what is on the disk.
+   */
   async restart(controlPlane: Machine): Promise<void> {
     await this.machine.kill();
     await this.start(controlPlane);
@@ -117,7 +126,7 @@ export class ClusterNode {
     return (await this.machine.run(['test', '-e', '/run/prepared'])).exitCode === 0;
   }
 
-  /** The cable between the two bridges goes with either machine. */
+  /** Connects the two bridges. The connection ends with either machine. */
   async #join(controlPlane: Machine): Promise<void> {
     if ((await this.machine.run(['ip', 'link', 'show', 'dev', 'uplink'])).exitCode !== 0) {
       const pid = String(await this.machine.pid());

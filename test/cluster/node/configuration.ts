@@ -6,7 +6,7 @@ import { network, type NodePlan } from '../network.ts';
 export const containerdSocket = '/run/containerd/containerd.sock';
 export const kubeletDirectory = '/var/lib/kubelet';
 
-/** containerd's configuration, version 2, which 1.6 and later read. */
+/** Returns containerd's configuration in version 2, which 1.6 and later read. */
 export function containerdConfiguration(root = '/var/lib/containerd'): string {
   return `version = 2
 root = "${root}"
@@ -45,7 +45,10 @@ disabled_plugins = [
 `;
 }
 
-/** The kubelet's configuration: nothing is reserved, evicted or collected on a machine that belongs to others. */
+/**
+ * Returns the kubelet's configuration. It reserves, evicts and collects nothing on a machine with other
+ * users.
+ */
 export function kubeletConfiguration({ pki }: Layout, { name, address }: NodePlan, cgroup: string): unknown {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
@@ -71,16 +74,19 @@ export function kubeletConfiguration({ pki }: Layout, { name, address }: NodePla
       'nodefs.inodesFree': '1%',
       'imagefs.available': '1%',
     },
-    // images are imported by hand: one that was collected would never come back
+    // Images are imported by the tests, so a collected image would never come back.
     imageGCHighThresholdPercent: 100,
     clusterDomain: 'cluster.local',
     clusterDNS: [network.dns],
     registerNode: true,
-    // volumesInUse is told with the status: at the default of 10 s each attach and each detach waits for it
+    // volumesInUse is reported with the status. With the default of 10 s each attach and detach would wait
+    // for it.
     nodeStatusUpdateFrequency: '1s',
-    // without it each of these looks would be written, two a second of two idle nodes; a change is written at once
+    // Without it every status would be written, two per second for two idle nodes. A change is written at
+    // once.
     nodeStatusReportFrequency: '5m',
-    // renewed every 4 s: the controller-manager takes a node for lost sooner than by default, too (services.ts)
+    // The lease is renewed every 4 s, because the controller-manager also considers a node lost earlier than
+    // by default (services.ts).
     nodeLeaseDurationSeconds: 16,
     shutdownGracePeriod: '0s',
   };

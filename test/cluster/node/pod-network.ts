@@ -3,19 +3,19 @@ import { wrapConflist } from '../../../src/cni/install/wrap-conflist.ts';
 import { network, type NodePlan } from '../network.ts';
 
 /**
- * The pod network of a node, as CNI reads it from /etc/cni/net.d: every pod is on the node's bridge, which is one network
- * with those of the other nodes. With `static-ip` before it where that is built.
+ * Returns the pod network of a node in the format of /etc/cni/net.d: every pod is on the node's bridge, which
+ * is one network with those of the other nodes. The plugin `static-ip` comes first if it is built.
  */
 export function podNetwork(plan: NodePlan, withStaticIp: boolean): string {
   const text = JSON.stringify(bridgedNetwork(plan), undefined, 2);
-  // each test has a namespace of its own
+  // Each test has its own namespace.
   const wrap = { file: conflistName, text, plugin: undefined, namespaces: [everyNamespace] };
   return withStaticIp ? wrapConflist(wrap) : text;
 }
 
 export const conflistName = '10-pods.conflist';
 
-/** Those that it is made by. */
+/** The plugins of the pod network. */
 export const plugins = ['bridge', 'host-local'] as const;
 
 function bridgedNetwork({ address }: NodePlan): unknown {
@@ -29,8 +29,8 @@ function bridgedNetwork({ address }: NodePlan): unknown {
         bridge: 'br0',
         isGateway: false,
         ipMasq: false,
-        // a pod that calls itself by its Service: br_netfilter sends the frame back by the port that it came
-        // by
+        // For a pod that connects to itself through its Service: br_netfilter sends the frame back through
+        // the port on which it arrived.
         hairpinMode: true,
         ipam: {
           type: hostLocal,

@@ -5,10 +5,13 @@ import { writeWhole } from '../machine/write-whole.ts';
 import type { NodePlan } from '../network.ts';
 import { conflistName, podNetwork } from './pod-network.ts';
 
-/** Where Debian's containernetworking-plugins are. */
+/** The directory of Debian's containernetworking-plugins. */
 export const pluginDirectory = '/usr/lib/cni';
 
-/** Fills a node's `bin` and `net.d`: Debian's plugins, and `staticIp` before the bridge where that file is. */
+/**
+ * Fills a node's `bin` and `net.d` with Debian's plugins and, if that file exists, `staticIp` before the
+ * bridge.
+ */
 export async function prepareNetwork(directory: string, plan: NodePlan, staticIp: string): Promise<void> {
   const bin = join(directory, 'bin');
   await mkdir(bin, { recursive: true });

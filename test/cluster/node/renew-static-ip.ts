@@ -17,7 +17,10 @@ async function buildWhole(directory: string): Promise<void> {
   await rename(draft, directory);
 }
 
-/** Brings static-ip to the nodes that run, unless what is there was made of the same code; built once for all clusters. */
+/**
+ * Installs static-ip on the running nodes unless they have a build of the same code. It is built once for all
+ * clusters.
+ */
 export async function renewStaticIp({ staticIp }: Layout, nodes: readonly ClusterNode[]): Promise<void> {
   const directory = dirname(staticIp);
   const stamp = join(directory, 'built-from');

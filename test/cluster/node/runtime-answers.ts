@@ -3,7 +3,10 @@ import type { ServiceError } from '@grpc/grpc-js';
 import type { Machine } from '../machine/machine.ts';
 import { containerdSocket } from './configuration.ts';
 
-/** Asked of a runtime by the kubelet at its start, which ends where it is refused (cri-api, runtime/v1/api.proto: Version). */
+/**
+ * The kubelet calls this method of a runtime at its start and exits if it fails (cri-api,
+ * runtime/v1/api.proto: Version).
+ */
 const versionMethod = '/runtime.v1.RuntimeService/Version';
 const deadlineMs = 5000;
 const notYet: readonly status[] = [
@@ -14,8 +17,8 @@ const notYet: readonly status[] = [
 ];
 
 /**
- * Whether a machine's containerd serves kubelets. It takes other calls first: until it has found out what became of its
- * containers it tells kubelets "server is not initialized yet".
+ * Returns true if a machine's containerd serves kubelets. It accepts other calls earlier: until it has found
+ * its containers it responds "server is not initialized yet" to kubelets.
  */
 export async function runtimeAnswers(machine: Machine): Promise<boolean> {
   const socket = `/proc/${await machine.pid()}/root${containerdSocket}`;
@@ -29,7 +32,7 @@ export async function runtimeAnswers(machine: Machine): Promise<boolean> {
   }
 }
 
-/** An empty request is one whose fields have their defaults; of the answer only that it is none of an error counts. */
+/** Sends an empty request, whose fields have their defaults. Of the response only the error is used. */
 function askVersion(client: Client): Promise<ServiceError | null> {
   const request = Buffer.alloc(0);
   const asItIs = (message: Buffer): Buffer => message;

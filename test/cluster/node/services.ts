@@ -5,7 +5,7 @@ import { ofGo } from '../machine/of-go.ts';
 import { network, type NodePlan } from '../network.ts';
 import { kubeletDirectory } from './configuration.ts';
 
-/** containerd of the machine; its containers live on without it. */
+/** The machine's containerd. Its containers survive it. */
 export function containerdService(directory: string): Service {
   return {
     name: 'containerd',
@@ -33,8 +33,8 @@ export function kubeletService(
 }
 
 /**
- * kube-proxy of a node. Pods and their targets are in one network, so an answer would go past the node that rewrote the
- * request unless that put its own address on it: masquerade-all.
+ * The node's kube-proxy. Pods and their targets are in one network, so a response would bypass the node that
+ * rewrote the request unless that node masquerades the source address: masquerade-all.
  */
 export function kubeProxyService(programs: string, { pki }: Layout, plan: NodePlan): Service {
   const command = [
@@ -44,7 +44,7 @@ export function kubeProxyService(programs: string, { pki }: Layout, plan: NodePl
     '--proxy-mode=iptables',
     '--masquerade-all',
     `--cluster-cidr=${network.subnet}`,
-    // settings of the whole kernel
+    // These are settings of the whole kernel.
     ...['--conntrack-max-per-core=0', '--conntrack-min=0'],
     ...['--conntrack-tcp-timeout-established=0s', '--conntrack-tcp-timeout-close-wait=0s'],
   ];

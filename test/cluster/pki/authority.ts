@@ -7,7 +7,7 @@ import {
   type X509,
 } from '../../../src/cluster/api/pki/x509.ts';
 
-/** PEM, the key as PKCS #8. */
+/** PEM, with the key in PKCS #8. */
 export interface KeyPair {
   readonly certificate: string;
   readonly key: string;
@@ -27,7 +27,7 @@ interface ServerNames {
 
 const day = 86_400_000;
 
-/** A new authority; its key lives as long as the object does. What it signs is valid for ten years from `now`. */
+/** Creates a new CA. Its key exists only in this object. Certificates are valid for ten years from `now`. */
 export async function createAuthority(name: string, now: number): Promise<Authority> {
   const x509 = await loadX509();
   const keys = await generateKeys();
@@ -80,7 +80,7 @@ async function pemOf(x509: X509, certificate: string, pair: webcrypto.CryptoKeyP
   return { certificate, key: await privateKeyPem(x509, pair.privateKey) };
 }
 
-/** A pair for signing tokens: both halves in PEM. */
+/** Creates a key pair for signing tokens. Both keys are in PEM. */
 export async function createTokenKeys(): Promise<{ readonly publicKey: string; readonly key: string }> {
   const x509 = await loadX509();
   const pair = await generateKeys();

@@ -5,7 +5,7 @@ import type { Layout } from '../layout.ts';
 import { apiServer, network, nodePlans } from '../network.ts';
 import { createAuthority, createTokenKeys, type Authority, type KeyPair } from './authority.ts';
 
-/** Users of the control plane that have a kubeconfig; RBAC's bootstrap roles know their names. */
+/** Users of the control plane that have a kubeconfig. RBAC's bootstrap roles contain these names. */
 const users = [
   { file: 'kube-controller-manager', user: 'system:kube-controller-manager', groups: [] },
   { file: 'kube-scheduler', user: 'system:kube-scheduler', groups: [] },
@@ -14,8 +14,8 @@ const users = [
 ];
 
 /**
- * Writes keys, certificates and kubeconfigs of a new cluster into its folders, unless it has them. `sa.key` comes last and
- * says that all are there; a run that was killed before starts over.
+ * Writes keys, certificates and kubeconfigs of a new cluster into its directories, unless it has them.
+ * `sa.key` is written last and shows that all exist. After an interrupted run all are created again.
  */
 export async function writeCredentials(layout: Layout, now: number): Promise<void> {
   if (existsSync(join(layout.pki, 'sa.key'))) return;

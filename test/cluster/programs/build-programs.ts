@@ -7,8 +7,8 @@ import { holdingLock } from './holding-lock.ts';
 import { goModule, programs, type Program, type ProgramName } from './programs.ts';
 
 /**
- * Builds those of the programs that are not in the cache, one by one, so that a kill costs one of them at most; resolves
- * with the path of each. Needs Go and, for what Go has not got yet, its module proxy.
+ * Builds the programs that are not in the cache, one after the other, so that a kill loses at most one of
+ * them. Returns the path of each. Needs Go and, for modules that are not downloaded yet, its module proxy.
  */
 export async function buildPrograms(
   cache: string,
@@ -18,7 +18,7 @@ export async function buildPrograms(
   const paths = names.map((name) => join(cache, 'bin', name));
   await mkdir(join(cache, 'bin'), { recursive: true });
   for (const [index, name] of names.entries()) {
-    // one lock each: whoever needs the first of them need not wait for the last that another one builds
+    // Each program has its own lock, so that a process that needs the first one does not wait for the last.
     if (existsSync(paths[index] ?? '')) continue;
     await holdingLock(join(cache, 'lock'), () => buildProgram(cache, name, report));
   }
@@ -47,7 +47,7 @@ async function buildProgram(
 
 function goWords({ test }: Program): string[] {
   const stamps = Object.entries(goModule.stamps).map(([name, value]) => `-X ${name}=${value}`);
-  // what is not ours is not ours to vet, which would take as long as all else
+  // Do not vet upstream's code, which would take as long as everything else.
   const words = test === true ? ['test', '-c', '-vet=off'] : ['build'];
   return [...words, '-trimpath', '-ldflags', ['-s', '-w', ...stamps].join(' ')];
 }

@@ -9,11 +9,11 @@ const said = existsSync(release) ? readFileSync(release, 'utf8').split('\n') : [
 const isElsewhere =
   !['ID=debian', 'VERSION_ID="12"'].every((line) => said.includes(line)) && 'needs Debian 12';
 
-/** What a program prints; nothing where it is not there. */
+/** Returns the output of a program, or an empty text if it is not installed. */
 const printed = (program: string, ...words: readonly string[]): string =>
   spawnSync(program, words, { encoding: 'utf8' }).stdout ?? '';
 
-/** Upstream's version: that of Debian, `1.6.20~ds1-1+deb12u3`, begins with it. */
+/** Returns upstream's version. Debian's version, for example `1.6.20~ds1-1+deb12u3`, begins with it. */
 const upstream = (text: string): string | undefined => /\b\d+\.\d+\.\d+\b/u.exec(text)?.[0];
 
 for (const [name, version] of Object.entries(debianVersions)) {

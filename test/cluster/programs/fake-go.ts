@@ -7,7 +7,10 @@ interface GoInstallation {
   readonly toolchain: string;
 }
 
-/** The environment in which `go` is a program in `directory` that says what it is and builds nothing. */
+/**
+ * Returns the environment in which `go` is a program in `directory` that prints its version and builds
+ * nothing.
+ */
 export async function fakeGo(
   directory: string,
   { version, toolchain }: GoInstallation,

@@ -7,8 +7,9 @@ import { holdingLock } from './holding-lock.ts';
 const day = 24 * 60 * 60 * 1000;
 
 /**
- * The folder of that kind and key, for all clusters and checkouts: made by `make`, where it has to appear whole,
- * unless it is there. What nobody has asked for since a day, or `keptMs`, goes when another of its kind is made.
+ * Returns the directory of that kind and key, shared by all clusters and checkouts. If it does not exist,
+ * `make` creates it, atomically. Directories of that kind that were not requested for a day (or `keptMs`) are
+ * removed when another one is created.
  */
 export async function cachedFolder(
   kind: string,
@@ -29,7 +30,7 @@ export async function cachedFolder(
   return directory;
 }
 
-/** With what lies beside it under the same name. */
+/** Also removes the files beside it with the same name. */
 async function removeUnused(cache: string, kind: string, keptMs: number): Promise<void> {
   const isOfKind = new RegExp(`^${kind}-[0-9a-f]{12}$`, 'u');
   const names = await readdir(cache);

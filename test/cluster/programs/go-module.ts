@@ -6,8 +6,8 @@ import { oldestGo, pins } from './pins.ts';
 import { goModule, programs } from './programs.ts';
 
 /**
- * Makes the main module of all programs in that cache, with go.sum, unless it is there, and resolves with its directory. It
- * appears whole or not at all.
+ * Creates the main module of all programs in the cache, with go.sum, unless it exists. Returns its directory,
+ * which appears atomically.
  */
 export async function makeGoModule(cache: string): Promise<string> {
   const directory = join(cache, 'module');
@@ -34,7 +34,10 @@ async function kubernetesGoMod(directory: string): Promise<string> {
   return readFile((JSON.parse(answer) as { readonly GoMod: string }).GoMod, 'utf8');
 }
 
-/** Modules that Kubernetes' own go.mod replaces with folders: a dependency's `replace` lines do not count. */
+/**
+ * Returns the modules that Kubernetes' go.mod replaces with directories. `replace` lines of a dependency have
+ * no effect.
+ */
 export function stagingModules(goModOfKubernetes: string): string[] {
   return [...goModOfKubernetes.matchAll(/^\t(k8s\.io\/[a-z0-9-]+) => \.\/staging\//gm)].map(
     ([, path = '']) => path,
@@ -51,7 +54,10 @@ export function goMod(requires: readonly string[], staging: readonly string[]): 
   return `${lines.join('\n\n')}\n`;
 }
 
-/** Blank imports keep what the programs need in go.mod; no build has this tag, so main packages may be named. */
+/**
+ * Returns a file of blank imports, which keep the programs' requirements in go.mod. No build sets its build
+ * tag, so it may import main packages.
+ */
 function toolsGo(packages: readonly string[]): string {
   const imports = packages.map((path) => `import _ "${path}"`);
   return ['//go:build tools', 'package tools', ...imports].join('\n\n').concat('\n');

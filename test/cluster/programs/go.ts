@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 
-/** Go in a directory; its stdout. What it says on stderr is passed on. Rejects for an exit code other than 0. */
+/**
+ * Runs Go in a directory and returns its stdout. Its stderr is passed on. Rejects if the exit code is not 0.
+ */
 export function go(directory: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn('go', args, {
       cwd: directory,
-      // of the caller's Go settings those that change what is built do not count
+      // Overrides those of the caller's Go settings that would change the result.
       env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '', GOWORK: 'off' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /**
- * Runs `action` while this process alone has the lock of that file; waits for whoever has it. flock(1) holds it in the
- * kernel: it is free again when this process dies, however it dies.
+ * Runs `action` with the exclusive lock of that file, after waiting for other processes. flock(1) keeps the
+ * lock in the kernel, which releases it when this process dies.
  */
 export async function holdingLock<T>(path: string, action: () => Promise<T>): Promise<T> {
   const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; cat >/dev/null'], {

@@ -2,10 +2,16 @@ import { spawnSync } from 'node:child_process';
 import { parse } from 'node:path';
 import { oldestGo } from './pins.ts';
 
-/** From this one on Go fetches the version that a module asks for, where GOTOOLCHAIN lets it (go.dev/doc/toolchain). */
+/**
+ * From this version on Go downloads the version that a module requires, if GOTOOLCHAIN permits it
+ * (go.dev/doc/toolchain).
+ */
 const fetching = '1.21';
 
-/** The Go that the programs cannot be built without, and what to do for it; undefined where it is there or Go can fetch it. */
+/**
+ * Returns which Go version is missing and what to do about it. Returns undefined if it is installed or Go can
+ * download it.
+ */
 export function missingGo(environment: NodeJS.ProcessEnv = process.env): string | undefined {
   const wanted = `Go ${oldestGo} or newer`;
   const found = parseGoVersion(ask(['version'], environment));
@@ -17,7 +23,7 @@ export function missingGo(environment: NodeJS.ProcessEnv = process.env): string 
   return `${wanted} (https://go.dev/dl; on PATH is ${found}, which fetches it with GOTOOLCHAIN=auto)`;
 }
 
-/** `1.26` of what `go version` prints; undefined for anything else. */
+/** Returns for example `1.26` from the output of `go version`, or undefined for any other text. */
 export function parseGoVersion(printed: string): string | undefined {
   return /^go version (?:devel )?go(\d+\.\d+)/u.exec(printed)?.[1];
 }
@@ -29,7 +35,10 @@ function isOlder(version: string, than: string): boolean {
   return major < thanMajor || (major === thanMajor && minor < thanMinor);
 }
 
-/** What Go prints outside of any module, whose go.mod would make it another version; nothing where there is no Go. */
+/**
+ * Returns what Go prints outside of any module, because a go.mod could select another version. Returns an
+ * empty text without Go.
+ */
 function ask(words: readonly string[], environment: NodeJS.ProcessEnv): string {
   const { root } = parse(import.meta.dirname);
   const env = { ...environment, GOWORK: 'off' };

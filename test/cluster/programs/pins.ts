@@ -1,7 +1,7 @@
-/** Versions of everything that the real cluster is built from, as the Go module proxy serves them. */
+/** The versions of everything that the real cluster is built from, as the Go module proxy has them. */
 export const pins = {
   kubernetes: '1.36.3',
-  /** The staging modules of that version have versions, and patch numbers, of their own. */
+  /** The staging modules of that version have their own versions and patch numbers. */
   staging: '0.36.3',
   etcd: '3.7.3',
   externalAttacher: '4.12.0',
@@ -9,11 +9,12 @@ export const pins = {
   externalSnapshotter: '8.6.0',
 } as const;
 
-/** What the `go` lines of those modules ask for. */
+/** The version in the `go` lines of those modules. */
 export const oldestGo = '1.26';
 
 /**
- * What of Debian 12 the clusters ran with, by package and upstream's version: Debian mends a package without changing that.
+ * The Debian 12 packages that the clusters have been run with, with upstream's versions. Debian fixes
+ * packages without changing these.
  */
 export const debianVersions = {
   containerd: '1.6.20',

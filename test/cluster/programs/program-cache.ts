@@ -4,7 +4,7 @@ import { cacheDirectory } from './cache-directory.ts';
 import { pins } from './pins.ts';
 import { goModule, programs } from './programs.ts';
 
-/** Directory of the programs of these pins. */
+/** Returns the directory of the programs with these pins. */
 export function programCache(environment: NodeJS.ProcessEnv = process.env): string {
   const key = createHash('sha256').update(JSON.stringify({ pins, goModule, programs, arch: process.arch }));
   return join(cacheDirectory('programs', environment), key.digest('hex').slice(0, 16));

@@ -2,13 +2,13 @@ import { pins } from './pins.ts';
 
 export interface Program {
   readonly package: string;
-  /** The package's tests as an executable instead of its main function. */
+  /** Builds the package's tests as an executable instead of its main function. */
   readonly test?: true;
 }
 
 const [major, minor] = pins.kubernetes.split('.') as [string, string];
 
-/** Stamped twice, as upstream's build does: for `--version`, and for the User-Agent that a server sees. */
+/** Stamped twice, as in upstream's build: for `--version`, and for the User-Agent that a server sees. */
 const kubernetesStamps = Object.fromEntries(
   ['k8s.io/component-base/version', 'k8s.io/client-go/pkg/version'].flatMap((name) => [
     [`${name}.gitVersion`, `v${pins.kubernetes}`],
@@ -19,25 +19,26 @@ const kubernetesStamps = Object.fromEntries(
 
 const csi = 'github.com/kubernetes-csi';
 
-/** The module with the definitions of snapshots. */
+/** The module with the CustomResourceDefinitions of snapshots. */
 export const snapshotClient = `${csi}/external-snapshotter/client/v8`;
 
 /**
- * The Go main module of our own that all programs are built in: one of another's may not be, for its `replace` lines, and
- * in one module what the programs share is compiled once, with the same version of everything.
+ * Our own Go main module, in which all programs are built. A main module of upstream cannot be used because
+ * of its `replace` lines. In one module, shared packages are compiled once and have the same versions
+ * everywhere.
  */
 export const goModule = {
-  /** `path@version`. */
+  /** Each is `path@version`. */
   requires: [
     `k8s.io/kubernetes@v${pins.kubernetes}`,
     `go.etcd.io/etcd/server/v3@v${pins.etcd}`,
     `${csi}/external-attacher/v4@v${pins.externalAttacher}`,
     `${csi}/external-resizer/v2@v${pins.externalResizer}`,
     `${csi}/external-snapshotter/v8@v${pins.externalSnapshotter}`,
-    // upstream replaces it with a folder, so its version is in no go.mod
+    // Upstream replaces it with a directory, so no go.mod contains its version.
     `${snapshotClient}@v${pins.externalSnapshotter}`,
   ],
-  /** Variables of packages that get a value at link time. */
+  /** Variables of packages that get their values at link time. */
   stamps: kubernetesStamps,
 } as const;
 
@@ -65,7 +66,7 @@ export const programs = {
 
 export type ProgramName = keyof typeof programs;
 
-/** What a cluster needs; the others are built when they are asked for. */
+/** The programs that a cluster needs. The others are built on demand. */
 export const clusterPrograms = [
   'etcd',
   'kube-apiserver',
@@ -80,7 +81,10 @@ export const clusterPrograms = [
   'snapshot-controller',
 ] as const satisfies readonly ProgramName[];
 
-/** Comma-separated names, as an operator writes them, or `cluster` for what a cluster needs. Throws for one that there is not. */
+/**
+ * Parses comma-separated names, as an operator writes them, or `cluster` for the programs that a cluster
+ * needs. Throws for an unknown name.
+ */
 export function parseProgramNames(text: string): ProgramName[] {
   if (text === 'cluster') return [...clusterPrograms];
   return text.split(',').map((name) => {

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { until } from '../../support/until.ts';
 
-/** Where a file that grows in a VM is, and the words that reach a shell there. */
+/** A growing file in a VM, and the command that runs a shell there. */
 export interface Followed {
   readonly disk: string;
-  /** Ends when this is told to; a VM that goes ends it too. */
+  /** Ends when it is aborted, and also when the VM is deleted. */
   readonly command: readonly string[];
 }
 
 /**
- * How many lines each disk's job has written and synced, as far as the suite has heard: what must be on the disk whatever
- * comes then. A job says it outside of its disk, and it is heard while it goes on, since what dies cannot be asked any more.
+ * Counts for each disk the lines that its job has written and synced, as far as the suite has received them.
+ * These lines must be on the disk whatever happens later. The job writes their numbers outside of its disk,
+ * and they are read while it runs, because they cannot be read after it has died.
  */
 export class Acknowledged {
   readonly #lines = new Map<string, number>();
@@ -25,7 +26,7 @@ export class Acknowledged {
     this.#lines.set(disk, Math.max(lines, this.linesOf(disk)));
   }
 
-  /** Hears the numbers that the command prints, and resolves at the `enough`th beyond what was known. */
+  /** Reads the numbers that the command prints. Resolves after `enough` numbers beyond the known ones. */
   async follow({ disk, command: [program = '', ...args] }: Followed, enough: number): Promise<void> {
     this.end(disk);
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -49,7 +50,7 @@ export class Acknowledged {
     });
   }
 
-  /** Hears no more of a disk. */
+  /** Stops reading the numbers of a disk. */
   end(disk: string): void {
     this.#listeners.get(disk)?.kill('SIGKILL');
     this.#listeners.delete(disk);

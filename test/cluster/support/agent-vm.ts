@@ -8,16 +8,16 @@ import { createTestAuthority } from '../../../src/kubernetes/testing/certificate
 import { until } from '../../support/until.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 
-/** A VM of the real cluster whose agent answers, and the agent's client. */
+/** A VM of the real cluster whose agent responds, and the agent's client. */
 export interface AgentVm {
   readonly cid: string;
   readonly address: string;
   readonly client: AgentClient;
-  /** The CPI that made it. */
+  /** The CPI that created the VM. */
   readonly cloud: CallContext;
 }
 
-/** create_vm with that fixed address, and waits for the agent, whose certificate is for it. */
+/** Creates a VM with that fixed address and waits for its agent, whose certificate is for the address. */
 export async function newAgentVm(world: ClusterWorld, address: string, vm: NewVm = {}): Promise<AgentVm> {
   const authority = await createTestAuthority();
   const pair = await authority.server({ ip: address });
@@ -37,8 +37,9 @@ export async function newAgentVm(world: ClusterWorld, address: string, vm: NewVm
 const notYet = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'EHOSTUNREACH', 'ETIMEDOUT', 'ENETUNREACH']);
 
 /**
- * An attempt that has no answer within 3 s is left: where an address has moved to another node, its neighbours ask the
- * former one for a while, and a connection that began then tries again ever more rarely.
+ * Waits until the agent responds. Each attempt has a timeout of 3 s: if an address has moved to another node,
+ * its neighbours send packets to the previous node for a while, and a connection attempt from that time
+ * retries ever more rarely.
  */
 export const untilAnswers = ({ client, cid }: AgentVm): Promise<boolean> =>
   until(`an answer of the agent of ${cid}`, async () => {
@@ -51,7 +52,7 @@ export const untilAnswers = ({ client, cid }: AgentVm): Promise<boolean> =>
     }
   });
 
-/** create_disk, attach_disk, and the agent mounts it at /var/vcap/store. */
+/** Creates and attaches a disk and lets the agent mount it at /var/vcap/store. */
 export async function newAgentDisk(world: ClusterWorld, { cid, client, cloud }: AgentVm): Promise<string> {
   const disk = await world.newDisk('loop');
   const hint = await attachDisk(cloud, [cid, disk]);

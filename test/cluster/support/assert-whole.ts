@@ -5,12 +5,15 @@ import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 
-/** How many lines the log has, and how many of them count from 1 without a gap: a lost or doubled write shows. */
+/**
+ * Counts the lines of the log, and those that count from 1 without a gap, so that lost and duplicate writes
+ * are visible.
+ */
 const countLines = `wc -l < log && awk '$1 != NR { exit } { good = NR } END { print good + 0 }' log`;
 
 /**
- * Another VM gets the disks, and finds on each what its job had synced; then all are deleted. A copy has what the job of another
- * disk wrote: `originOf` says of which.
+ * Attaches the disks to another VM, asserts that each has what its job had synced, and deletes them. A copy
+ * has what the job of another disk wrote; `originOf` names that disk.
  */
 export async function assertWhole(
   world: ClusterWorld,
@@ -27,7 +30,10 @@ export async function assertWhole(
   for (const disk of disks) await deleteDisk(world.cloud, [disk]);
 }
 
-/** A disk that is attached to that VM, and whose job has ended, has what the job had synced; its driver saw no violation. */
+/**
+ * Asserts that a disk which is attached to that VM, and whose job has ended, has what the job had synced, and
+ * that its driver reports no violation.
+ */
 export async function assertWholeIn(
   world: ClusterWorld,
   { vm, disk, hint, origin = disk }: { vm: string; disk: string; hint: string; origin?: string },
@@ -36,7 +42,7 @@ export async function assertWholeIn(
   const { stdout, stderr } = await world.exec(vm, `cd ${hint} && cat canary && ${countLines}`);
   const [canary, written, inOrder] = stdout.trim().split('\n');
   assert.equal(canary, origin, `the disk has lost its content: ${stdout}${stderr}`);
-  // what follows the last whole line was not synced
+  // Data after the last complete line was not synced.
   assert.equal(inOrder, written, `the disk is damaged: ${inOrder} of ${written} lines are in order`);
   const acknowledged = Math.max(1, world.acknowledged.linesOf(origin));
   assert.ok(

@@ -5,10 +5,13 @@ import { until } from '../../support/until.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import type { DiskSubject } from './disk-subject.ts';
 
-/** The name of its pod. */
+/** The name of the bystander's pod. */
 export const bystander = 'bystander';
 
-/** Starts a pod on the VM's node that has copies of every mount below the kubelet's directory, and uses none; the disk is among them. */
+/**
+ * Starts a pod on the VM's node that has copies of all mounts below the kubelet's directory, including the
+ * disk, and uses none of them.
+ */
 export async function startBystander(world: ClusterWorld, { vm, disks }: DiskSubject): Promise<void> {
   await world.api.create(pods, bystanderPod(world, await world.nodeNameOf(vm)));
   await until('the bystander', async () => (await world.pod(bystander)).status?.phase === 'Running');

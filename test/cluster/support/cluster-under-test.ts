@@ -3,35 +3,35 @@ import type { Access } from '../../../src/kubernetes/access.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { StockInit } from './stock-files.ts';
 
-/** What a command on a node printed. */
+/** The result of a command on a node. */
 interface NodeOutcome {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A node whose processes the suite may trouble. */
+/** A node whose processes the suite may disturb. */
 export interface NodeUnderTest {
   readonly name: string;
-  /** A command in the node's mount and network namespaces. */
+  /** Runs a command in the node's mount and network namespaces. */
   run(command: readonly string[]): Promise<NodeOutcome>;
-  /** SIGSTOP to all of its processes, pods' among them, and back. */
+  /** Sends SIGSTOP to all of its processes, including those of pods; `thaw` reverts this. */
   freeze(): Promise<void>;
   thaw(): Promise<void>;
-  /** kill -9, and a new one. */
+  /** Kills the program with SIGKILL and starts it again. */
   restart(program: 'kubelet' | 'containerd'): Promise<void>;
-  /** As a power cut: every process and mount is gone, the disk of the node stays. */
+  /** Stops the node like a power loss: all processes and mounts are lost, the node's disk stays. */
   stop(): Promise<void>;
   /**
-   * Resolves when the node is Ready again. Until `beforeHubs` is done the hub of no VM is mounted, so that no VM starts, but
-   * attachments can.
+   * Starts the node and resolves when it is Ready again. Until `beforeHubs` has ended no VM's hub is mounted,
+   * so that attachment pods can start but VMs cannot.
    */
   start(beforeHubs?: () => Promise<void>): Promise<void>;
 }
 
 /** A stemcell that the nodes can run. */
 export interface Stemcell {
-  /** Its cid. */
+  /** The stemcell's cid. */
   readonly image: string;
   /** The path of the light stemcell. */
   readonly archive: string;
@@ -40,13 +40,13 @@ export interface Stemcell {
 export interface StockStemcellPlan {
   readonly init: StockInit;
   readonly upstream: UpstreamAgent | undefined;
-  /** Whose VMs are made from it: to unpack it takes a node several seconds of a processor. */
+  /** The node whose VMs use the stemcell. Unpacking it takes several seconds of CPU time on each node. */
   readonly node: string;
 }
 
 /**
- * Classes of the suite's own volume driver, by which tests say what they need: at once, with the pod's node, without extras, and
- * one that loses what is on a disk.
+ * Names of the classes that tests need, after those of the suite's own volume driver: one that binds at once,
+ * one that binds with the pod's node, one without optional features, and one that loses data.
  */
 export type DiskClass = 'loop' | 'loop-wait' | 'loop-plain' | 'loop-forgetful';
 
@@ -54,27 +54,36 @@ export type DiskClass = 'loop' | 'loop-wait' | 'loop-plain' | 'loop-forgetful';
 export interface ClusterUnderTest {
   readonly access: Access;
   readonly kubeconfig: string;
-  /** The words that run what an operator types, built from the cluster's own module. */
+  /** The arguments that run the operator's kubectl, which is built from the cluster's version. */
   readonly kubectl: readonly string[];
   readonly kubeletRootDirectory: string;
-  /** With our agent, for VMs of any profile; made at the first use. */
+  /** A stemcell with our agent, for VMs of any profile. It is built at the first use. */
   readonly stemcell: Stemcell;
-  /** As `stemcell build` makes it for that profile, with our agent or an upstream one. */
+  /** Returns the stemcell that `stemcell build` makes for that profile, with our agent or an upstream one. */
   stemcellFor(profile: SecurityProfile, upstream?: UpstreamAgent): Promise<Stemcell>;
-  /** The look-alike of a stock one, for VMs of the profile privileged on one node. */
+  /** Returns the look-alike of a stock stemcell, for VMs of the profile privileged on one node. */
   stockStemcell(plan: StockStemcellPlan): Promise<Stemcell>;
-  /** The path of the heavy one that it is made from, with our agent. */
+  /** Returns the path of the heavy stemcell that the stock look-alike is made from, with our agent. */
   heavyStockStemcell(init: StockInit): Promise<string>;
-  /** A fixed address of the pod network: suites agree on numbers from 0 so that none is used twice; undefined where it cannot pin one. */
+  /**
+   * Returns a fixed address of the pod network. Suites use distinct numbers from 0, so that no address is
+   * used twice. Returns undefined if the cluster does not support fixed addresses.
+   */
   fixedAddress(number: number): string | undefined;
-  /** What stands for that class here; undefined: the cluster's default. */
+  /** Returns the class to use for the wanted one. Undefined means the cluster's default class. */
   storageClass(wanted: DiskClass): string | undefined;
-  /** What the volume driver saw happen to a volume that must not, one sentence each; nothing where it is not the suite's own. */
+  /**
+   * Returns one sentence for each violation that the volume driver saw on a volume. Empty if the driver is
+   * not the suite's own.
+   */
   violations(volume: string): Promise<readonly string[]>;
-  /** Whether the suite's own volume driver has the snapshot of that handle; undefined where it is another driver's. */
+  /**
+   * Returns true if the suite's own volume driver has the snapshot with that handle. Undefined for another
+   * driver.
+   */
   hasSnapshot(handle: string): Promise<boolean | undefined>;
-  /** Empty where the suite may not touch them (KUBECONFIG). */
+  /** Empty if the suite may not disturb the nodes (KUBECONFIG). */
   readonly nodes: readonly NodeUnderTest[];
-  /** Removes what the suite has on this machine for it. */
+  /** Removes what the suite has on this machine for the cluster. */
   close(): Promise<void>;
 }

@@ -31,16 +31,16 @@ import type { ClusterUnderTest, DiskClass, NodeUnderTest } from './cluster-under
 export interface NewVm {
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly networks?: unknown;
-  /** Name of the node that it has to be on. */
+  /** The name of the VM's node. */
   readonly node?: string;
   readonly agentId?: string;
   readonly env?: unknown;
   readonly cloud?: CallContext;
-  /** The cid of the stemcell; absent: the suite's, for VMs of any profile. */
+  /** The cid of the stemcell. The default is the suite's stemcell, which runs VMs of any profile. */
   readonly image?: string;
 }
 
-/** A namespace of a real cluster, the CPI's verbs in this process, and the nodes below them. */
+/** A namespace of a real cluster, the CPI's methods in this process, and the nodes. */
 export class ClusterWorld {
   readonly cluster: ClusterUnderTest;
   readonly api: RestApi;
@@ -68,12 +68,12 @@ export class ClusterWorld {
     return new ClusterWorld(cluster, api, namespace);
   }
 
-  /** Has `close` remove something that does not go with the namespace. */
+  /** Makes `close` also remove something that is not deleted with the namespace. */
   atClose(remove: () => Promise<unknown>): void {
     this.#removals.push(remove);
   }
 
-  /** Removes what the tests left; the namespace goes by itself afterwards. */
+  /** Removes what the tests left. The namespace is then deleted in the background. */
   async close(): Promise<void> {
     this.acknowledged.close();
     try {
@@ -94,7 +94,7 @@ export class ClusterWorld {
     return items.flatMap(({ metadata: { name } }) => name ?? []);
   }
 
-  /** A CPI with these keys in the section `kubernetes` of its configuration. */
+  /** Returns a CPI with these keys in the section `kubernetes` of its configuration. */
   cloudWith(
     keys: Readonly<Record<string, unknown>>,
     sections: Readonly<Record<string, unknown>> = {},
@@ -134,18 +134,18 @@ export class ClusterWorld {
     return createDisk(cloud, [size, this.diskProperties(storageClass), null]);
   }
 
-  /** The cloud_properties that name a class. */
+  /** Returns the cloud_properties of a disk of that class. */
   diskProperties(storageClass: DiskClass): Record<string, unknown> {
     const name = this.cluster.storageClass(storageClass);
     return name === undefined ? {} : { storage_class: name };
   }
 
-  /** The words that run kubectl in the namespace of this world. */
+  /** Returns the arguments that run kubectl in this namespace. */
   kubectlCommand(words: readonly string[]): readonly string[] {
     return [...this.cluster.kubectl, '--namespace', this.namespace, ...words];
   }
 
-  /** The stdout of a kubectl that has to succeed. */
+  /** Returns the stdout of kubectl. Rejects if it fails. */
   kubectl(...words: readonly string[]): Promise<string> {
     return runWell(this.kubectlCommand(words));
   }
@@ -168,7 +168,7 @@ export class ClusterWorld {
     }
   }
 
-  /** Resolves with the seconds that it took. */
+  /** Waits until the pod is deleted and returns the seconds that this took. */
   async untilGone(pod: string, deadlineMs = 180_000): Promise<number> {
     const start = Date.now();
     const reference = this.podReference(pod);
@@ -176,7 +176,7 @@ export class ClusterWorld {
     return (Date.now() - start) / 1000;
   }
 
-  /** The node that a pod runs on. */
+  /** Returns the node of a pod. */
   async nodeOf(pod: string): Promise<NodeUnderTest> {
     const { nodeName } = (await this.pod(pod)).spec;
     const node = this.cluster.nodes.find(({ name }) => name === nodeName);
@@ -189,7 +189,7 @@ export class ClusterWorld {
     return nodeName;
   }
 
-  /** The name of a node that is not the pod's and takes pods. */
+  /** Returns the name of a schedulable node other than the pod's. */
   async otherNode(pod: string): Promise<string> {
     const own = await this.nodeNameOf(pod);
     const { items } = await this.api.list<Node>(nodes);
@@ -209,14 +209,14 @@ export class ClusterWorld {
     });
   }
 
-  /** Output of a shell command in a VM that has to succeed. */
+  /** Returns the output of a shell command in a VM. Rejects if the command fails. */
   async inVm(vm: string, script: string): Promise<string> {
     const { exitCode, stdout, stderr } = await this.exec(vm, script);
     assert.equal(exitCode, 0, `${script}: ${stdout}${stderr}`);
     return stdout;
   }
 
-  /** Polls a command in a VM until it succeeds; a VM that restarts answers with errors for a while. */
+  /** Polls a command in a VM until it succeeds. It fails for a while if the VM restarts. */
   async untilInVm(vm: string, script: string): Promise<string> {
     return until(
       `${script} in ${vm}`,

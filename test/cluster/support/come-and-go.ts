@@ -15,21 +15,24 @@ import { fixedAddress } from './fixed-address.ts';
 export interface Life {
   /** `kubernetes.attach`. */
   readonly attach: 'recreate' | 'auto';
-  /** Of its fixed address. */
+  /** The number of its fixed address. */
   readonly number: number;
   readonly profile: SecurityProfile;
   /** How many pods the VM has had when both disks are detached. */
   readonly podsBeforeTheEnd: number;
-  /** Of the first disk and of the second; at once, and with the pod's node, where nothing is said. */
+  /**
+   * The classes of the first and the second disk. The default is one class that binds at once and one that
+   * binds with the pod's node.
+   */
   readonly classes?: readonly [DiskClass, DiskClass];
 }
 
-/** `comeAndGo`, and both disks are whole. */
+/** Runs `comeAndGo` and asserts that both disks are intact. */
 export async function comesAndGoes(world: ClusterWorld, life: Life): Promise<void> {
   await assertWhole(world, await comeAndGo(world, life));
 }
 
-/** Two disks are attached to a VM with an agent, filled, and detached again; resolves with them. */
+/** Attaches two disks to a VM with an agent, fills them and detaches them. Returns the disks. */
 export async function comeAndGo(
   world: ClusterWorld,
   { attach, number, profile, podsBeforeTheEnd, classes = ['loop', 'loop-wait'] }: Life,
@@ -60,7 +63,8 @@ export async function comeAndGo(
     disks.push(disk);
     await look(disks);
   }
-  // the last first: an agent that starts again mounts the disk that it had at its store, and that is the first
+  // Detach the last one first: an agent that restarts mounts the disk that it had at its store, which is the
+  // first one.
   for (const disk of disks.toReversed()) {
     await vm.client.task('unmount_disk', disk);
     await vm.client.task('remove_persistent_disk', disk);

@@ -4,7 +4,7 @@ import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** delete_vm for each of a suite's namespace. */
+/** Calls delete_vm for each VM of the suite's namespace. */
 export async function deleteVms({ api, namespace, cloud }: ClusterWorld): Promise<void> {
   const { items } = await api.list<Pod>(pods, { namespace, labelSelector: `${label.kind}=vm` });
   await Promise.all(items.map(({ metadata }) => deleteVm(cloud, [metadata.name])));

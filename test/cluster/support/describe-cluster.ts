@@ -3,8 +3,8 @@ import { ClusterWorld } from './cluster-world.ts';
 import { askedCluster, openCluster } from './open-cluster.ts';
 
 /**
- * A suite on the real cluster with a namespace of its own, its tests one by one unless `concurrency` says otherwise; skipped by
- * name where there is no cluster.
+ * Registers a suite on the real cluster with its own namespace. Its tests run one by one unless `concurrency`
+ * is set. The suite is skipped if there is no cluster.
  */
 export function describeCluster(
   name: string,

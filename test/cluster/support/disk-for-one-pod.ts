@@ -3,7 +3,7 @@ import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/dis
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** create_disk for a VM, of a claim that only one pod may use. */
+/** Creates a disk for a VM. Only one pod may use its claim. */
 export async function diskForOnePod(world: ClusterWorld, vm: string): Promise<string> {
   const properties = { ...world.diskProperties('loop'), access_mode: 'ReadWriteOncePod' };
   const disk = await createDisk(world.cloud, [32, properties, vm]);

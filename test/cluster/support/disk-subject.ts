@@ -9,14 +9,14 @@ export interface DiskSubject {
   readonly disks: readonly string[];
 }
 
-/** attach_disk, or what calls it. */
+/** attach_disk, or a function that calls it. */
 type Attach = (cloud: CallContext, vm: string, disk: string) => Promise<string>;
 
-/** How a disk comes to a VM. */
+/** How a disk is created and attached. */
 export interface Coming {
-  /** attach_disk where nothing is said. */
+  /** The default is attach_disk. */
   readonly attach?: Attach;
-  /** create_disk for that VM, where the disk is not one of the class alone. */
+  /** Calls create_disk for that VM, if the disk needs more than a class. */
   readonly create?: (vm: string) => Promise<string>;
 }
 
@@ -24,8 +24,8 @@ export const storeOf = (index: number): string =>
   index === 0 ? '/var/vcap/store' : `/var/vcap/store-${index}`;
 
 /**
- * A VM with a disk of each class, bound as the agent binds it, and on each a canary and a job that appends numbered
- * lines and syncs each.
+ * Creates a VM with one disk per class, mounted as the agent does it. Each disk has a canary file and a job
+ * that appends numbered lines and syncs each.
  */
 export async function writingVm(
   world: ClusterWorld,
@@ -48,7 +48,9 @@ export interface NewDiskAt extends Coming {
   readonly cloud: CallContext | undefined;
 }
 
-/** A new disk comes to a VM, is bound as the agent binds it, and gets a canary. Resolves with its cid. */
+/**
+ * Creates a disk, attaches it to a VM, mounts it as the agent does and writes a canary file. Returns its cid.
+ */
 export async function fillNewDisk(
   world: ClusterWorld,
   vm: string,
@@ -63,15 +65,18 @@ export async function fillNewDisk(
   return disk;
 }
 
-/** What of a job is outside of its disk: the pid of its group, and the number of the last line that is on the disk. */
+/**
+ * Returns the files of a job outside of its disk: the pid of its process group, and the number of the last
+ * line on the disk.
+ */
 const filesOf = (place: string): { readonly pid: string; readonly acknowledged: string } => {
   const name = place.replaceAll('/', '-');
   return { pid: `/tmp/pid${name}`, acknowledged: `/tmp/acknowledged${name}` };
 };
 
 /**
- * Starts the job on the disk with that canary; resolves when some lines are written and synced. It ends at the first write
- * that fails.
+ * Starts the job on the disk with that canary. Resolves when some lines are written and synced. The job ends
+ * at the first write that fails.
  */
 export async function startWriting(world: ClusterWorld, vm: string, place: string): Promise<void> {
   const { pid, acknowledged } = filesOf(place);
@@ -84,10 +89,10 @@ export async function startWriting(world: ClusterWorld, vm: string, place: strin
   await hearLines(world, vm, { disk: disk.trim(), file: acknowledged });
 }
 
-/** Ends a job that is still at work, and unmounts its disk. */
+/** Ends a job that is still running, and unmounts its disk. */
 export async function stopWriting(world: ClusterWorld, vm: string, place: string): Promise<void> {
   const { pid, acknowledged } = filesOf(place);
-  // with the shell its sync(1), which stands in the folder, too
+  // This ends the shell and also its sync(1), whose working directory is on the disk.
   const said = await world.inVm(
     vm,
     `group=$(cat ${pid}); kill -9 -$group || { echo "the job has ended before"; exit 1; }
@@ -99,7 +104,7 @@ export async function stopWriting(world: ClusterWorld, vm: string, place: string
   world.acknowledged.end(disk);
 }
 
-/** Waits until the job has written on: it has outlived whatever happened before. */
+/** Waits until the job has written more lines, which shows that it has survived. */
 export async function assertWritesOn(world: ClusterWorld, vm: string, place: string): Promise<void> {
   const { acknowledged } = filesOf(place);
   const last = `$(tail -n 1 ${acknowledged})`;

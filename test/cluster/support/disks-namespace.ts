@@ -35,7 +35,7 @@ interface ManifestObject extends KubernetesObject {
   readonly kind: string;
 }
 
-/** The ConfigMap that the policies of that namespace are given. */
+/** Returns the ConfigMap with the parameters of that namespace's policies. */
 export const parametersOf = (disks: string): ObjectReference => ({
   resource: configMaps,
   namespace: `${disks}-admission`,
@@ -43,14 +43,14 @@ export const parametersOf = (disks: string): ObjectReference => ({
 });
 
 /**
- * A namespace for disks, `disk_namespace`, where the policies of manifests/admission hold while `action` works. They list the
- * account of this suite as the CPI's.
+ * Creates a namespace for disks, `disk_namespace`, in which the policies of manifests/admission apply while
+ * `action` runs. They list this suite's account as the CPI's.
  */
 export async function withDisksNamespace(
   { api, namespace, cluster }: ClusterWorld,
   action: (disks: string) => Promise<void>,
 ): Promise<void> {
-  // a namespace that was deleted keeps its name for a while
+  // The name of a deleted namespace stays in use for a while.
   const disks = `${namespace}-disks-${randomUUID().slice(0, 8)}`;
   await keepParametersRead(api);
   const objects = await manifestObjects(api, disks, cluster.kubeletRootDirectory);
@@ -66,8 +66,8 @@ export async function withDisksNamespace(
 }
 
 /**
- * Once no binding has a ConfigMap as its parameter, an API server reads none until it is restarted (kubernetes/kubernetes#130887).
- * So this one stays; its policy is asked about nothing.
+ * If no binding has a ConfigMap as its parameter any more, the API server reads none until it is restarted
+ * (kubernetes/kubernetes#130887). So this binding stays. Its policy matches nothing.
  */
 export async function keepParametersRead(api: KubernetesApi): Promise<void> {
   const metadata = { name: 'bosh-kubernetes-suite-keeps-parameters' };
@@ -107,7 +107,7 @@ async function createUnlessThere(
   }
 }
 
-/** Why the API server refuses the pod; undefined where it would make it. */
+/** Returns why the API server rejects the pod, or undefined if it would create it. */
 export async function refusalOf(api: KubernetesApi, pod: Pod): Promise<string | undefined> {
   try {
     await api.create(pods, pod, { dryRun: true });
@@ -118,13 +118,13 @@ export async function refusalOf(api: KubernetesApi, pod: Pod): Promise<string | 
   }
 }
 
-/** The words of the API server where one of that namespace's policies refused. */
+/** Matches the API server's message if a policy of that namespace rejected the request. */
 export const deniedBy = (disks: string, policy: 'only' | 'unchanged' | 'connect'): RegExp =>
   new RegExp(`'of-${disks}-${policy}' with binding 'of-${disks}-${policy}' denied request`, 'u');
 
 /**
- * The manifests of this repository, for that namespace. The policy on the creation of pods comes last: once the API server enforces
- * it, it enforces the others.
+ * Returns the manifests of this repository for that namespace. The policy on pod creation comes last: once
+ * the API server enforces it, it enforces the others too.
  */
 async function manifestObjects(
   api: KubernetesApi,
@@ -168,7 +168,10 @@ async function removed(api: KubernetesApi, object: ManifestObject): Promise<void
   }
 }
 
-/** The API server takes a moment to enforce a new policy; a pod is refused otherwise until its account is there. */
+/**
+ * Waits until the API server enforces a new policy, which takes a moment. Before the pod's account exists,
+ * the pod is rejected for another reason.
+ */
 async function untilPolicyHolds(api: KubernetesApi, namespace: string): Promise<void> {
   await until('the default service account', async () =>
     (await api.list(serviceAccounts, { namespace })).items.some(
@@ -183,7 +186,7 @@ async function untilPolicyHolds(api: KubernetesApi, namespace: string): Promise<
     const refusal = await refusalOf(api, stranger);
     if (refusal === undefined) return false;
     assert.match(refusal, deniedBy(namespace, 'only'));
-    // before that: no params found
+    // Before that the message is: no params found.
     return refusal.includes('only attachments, and pods that bind a copy');
   });
 }

@@ -1,6 +1,8 @@
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** `kubectl drain` for the node of a VM, which takes pods again then. Resolves with what it said. */
+/**
+ * Runs `kubectl drain` for a VM's node and then makes the node schedulable again. Returns kubectl's output.
+ */
 export async function drain(world: ClusterWorld, vm: string): Promise<string> {
   const node = await world.nodeNameOf(vm);
   try {

@@ -1,7 +1,10 @@
 import { until } from '../../support/until.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** Has a VM's pod end (`remove`), whose hub is a folder of its node, and waits until the kubelet has removed what is below it. */
+/**
+ * Ends a VM's pod (`remove`) whose hub is a directory of its node, and waits until the kubelet has removed
+ * the content of the hub.
+ */
 export async function emptiesHub(
   world: ClusterWorld,
   vm: string,

@@ -3,7 +3,10 @@ import { until } from '../../support/until.ts';
 import { run } from '../machine/run.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** A VM whose disk is bound at its hub's root goes, and its kubelet removes what is below the hub; the attachment goes, too. */
+/**
+ * Deletes a VM whose disk is mounted at its hub's root. Its kubelet removes the content of the hub, and the
+ * attachment pod is deleted.
+ */
 export async function endsInEmptiedHub(world: ClusterWorld, vm: string, disk: string): Promise<void> {
   await world.kubectl('delete', 'pod', vm, '--wait=false');
   const content = world.kubectlCommand([
@@ -16,7 +19,8 @@ export async function endsInEmptiedHub(world: ClusterWorld, vm: string, disk: st
     async () => {
       const { exitCode, stdout, stderr } = await run(content);
       last = stderr + stdout;
-      // after a power cut the holder may be starting again, and what it lists may go meanwhile
+      // After a power loss the mount container may be starting again, and files may vanish while it lists
+      // them.
       return exitCode === 0 && !stdout.includes('canary');
     },
   );

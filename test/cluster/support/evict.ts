@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Access } from '../../../src/kubernetes/access.ts';
 import { openTransport } from '../../../src/kubernetes/open-transport.ts';
 
-/** One POST to the pod's eviction subresource, as `kubectl drain` and the descheduler make it. */
+/** Sends one POST to the pod's eviction subresource, as `kubectl drain` and the descheduler do. */
 export async function evict(
   { cluster, namespace }: { readonly cluster: { readonly access: Access }; readonly namespace: string },
   pod: string,

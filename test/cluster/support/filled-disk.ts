@@ -11,7 +11,7 @@ export interface FilledDisk {
   readonly hint: string;
 }
 
-/** A VM with a disk, attached, whose file `canary` holds the disk's cid. */
+/** Creates a VM with an attached disk, whose file `canary` contains the disk's cid. */
 export async function filledDisk(world: ClusterWorld, storageClass: DiskClass): Promise<FilledDisk> {
   const vm = await world.newVm();
   const disk = await world.newDisk(storageClass);
@@ -20,7 +20,7 @@ export async function filledDisk(world: ClusterWorld, storageClass: DiskClass): 
   return { vm, disk, hint };
 }
 
-/** Attaches the disk where it is not, and asserts that it has what was written: its own cid where nothing else is said. */
+/** Attaches the disk if necessary and asserts that it has the expected content, by default its own cid. */
 export async function assertCanary(
   world: ClusterWorld,
   { vm, disk }: Pick<FilledDisk, 'vm' | 'disk'>,

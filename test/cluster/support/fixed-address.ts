@@ -1,7 +1,7 @@
 import type { ClusterWorld } from './cluster-world.ts';
 import { askedCluster } from './open-cluster.ts';
 
-/** First number of each suite's fixed addresses: their files run beside each other. */
+/** The first number of each suite's fixed addresses. Their files run concurrently. */
 const firstOf = {
   networks: 0,
   agent: 2,
@@ -11,10 +11,13 @@ const firstOf = {
   recreate: 24,
   stock: 40,
 } as const;
-/** What all of them need together, but for what runs on the suite's own cluster alone: `stock`, and loss-driver.test.ts. */
+/**
+ * The number of addresses that all suites need together, except those that run only on the suite's own
+ * cluster: `stock` and loss-driver.test.ts.
+ */
 const needed = 27;
 
-/** For `skip` of a test that fixes an address. */
+/** Returns the `skip` option of a test with a fixed address. */
 export function withoutAddresses(): string | false {
   const asked = askedCluster();
   const given = asked.kind === 'kubeconfig' ? asked.settings.addresses.length : needed;
@@ -23,7 +26,7 @@ export function withoutAddresses(): string | false {
   );
 }
 
-/** A fixed address of the pod network that only that test uses. */
+/** Returns a fixed address of the pod network that only this test uses. */
 export function fixedAddress({ cluster }: ClusterWorld, suite: keyof typeof firstOf, number: number): string {
   const address = cluster.fixedAddress(firstOf[suite] + number);
   if (address === undefined) throw new Error('the cluster cannot pin addresses');

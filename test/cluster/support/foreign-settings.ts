@@ -2,22 +2,28 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
 
-/** What has to be told about a cluster that is not the suite's own. */
+/** The settings for a cluster that is not the suite's own. */
 export interface ForeignSettings {
-  /** Path of a kubeconfig with its credentials in it. */
+  /** The path of a kubeconfig that contains its credentials. */
   readonly kubeconfig: string;
   readonly kubeletRootDirectory: string;
-  /** Image references by profile; the one for `privileged` runs VMs of any profile that has no own. */
+  /** Image references by profile. The one for `privileged` runs VMs of any profile without one. */
   readonly stemcells: Readonly<Partial<Record<SecurityProfile, string>>> & { readonly privileged: string };
-  /** A class whose volumes grow and can be snapshotted; absent: the cluster's default. */
+  /** A class whose volumes can be expanded and snapshotted. The default is the cluster's default class. */
   readonly storageClass: string | undefined;
-  /** Another, whose volumes wait for their first consumer; absent: tests that need two skip. */
+  /**
+   * Another class, whose volumes wait for their first consumer. Without it, tests that need two classes are
+   * skipped.
+   */
   readonly waitingStorageClass: string | undefined;
-  /** Fixed addresses of the pod network that nobody else uses; none where it cannot pin one. */
+  /** Unused fixed addresses of the pod network. Empty if it does not support fixed addresses. */
   readonly addresses: readonly string[];
 }
 
-/** The same variables as of `npm run test:conformance`, or a sentence that says which is missing. */
+/**
+ * Returns the settings from the variables of `npm run test:conformance`, or one sentence about the missing
+ * variable.
+ */
 export function foreignSettings(
   kubeconfig: string,
   environment: NodeJS.ProcessEnv,

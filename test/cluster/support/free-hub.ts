@@ -1,6 +1,9 @@
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** Tells whether no disk is in the hub of a VM that is there now, and may have gone when it is asked. */
+/**
+ * Returns a function that resolves with true if no disk is in the hub of an existing VM. The VM may be
+ * deleted before that function is called.
+ */
 export async function freeHub(world: ClusterWorld, vm: string): Promise<() => Promise<boolean>> {
   const node = await world.nodeOf(vm);
   const { uid = '' } = (await world.pod(vm)).metadata;

@@ -5,7 +5,7 @@ import type { DiskSubject } from './disk-subject.ts';
 
 const attachmentOf = ({ disks: [disk = ''] }: DiskSubject): string => `attach-${disk}`;
 
-/** SIGKILL for every process of the attachment's container. */
+/** Sends SIGKILL to every process of the attachment pod's container. */
 export async function killContainers(world: ClusterWorld, subject: DiskSubject): Promise<void> {
   const node = await world.nodeOf(subject.vm);
   const { containerStatuses } = (await world.pod(attachmentOf(subject))).status ?? {};
@@ -20,7 +20,7 @@ export async function killContainers(world: ClusterWorld, subject: DiskSubject):
   await node.run(['kill', '-9', ...found]);
 }
 
-/** SIGKILL for the sandbox of the attachment, which its pod does not outlive. */
+/** Sends SIGKILL to the sandbox of the attachment pod, which ends its containers. */
 export async function killSandbox(world: ClusterWorld, subject: DiskSubject): Promise<void> {
   const node = await world.nodeOf(subject.vm);
   const uid = (await world.pod(attachmentOf(subject))).metadata.uid ?? '';
@@ -31,13 +31,16 @@ export async function killSandbox(world: ClusterWorld, subject: DiskSubject): Pr
   assert.equal(killed.exitCode, 0, found.stderr + killed.stderr);
 }
 
-/** SIGKILL for the holder, which was told to end and waits until the job lets go: its mount is left. */
+/**
+ * Sends SIGKILL to the mount container, which received SIGTERM and waits until the job has closed the disk.
+ * Its mount is left.
+ */
 export async function killEndingHolder(world: ClusterWorld, subject: DiskSubject): Promise<void> {
   const [disk = ''] = subject.disks;
   await (await world.nodeOf(subject.vm)).run(killHolder(disk));
 }
 
-/** Waits until the attachment runs again after its container or its sandbox has ended. */
+/** Waits until the attachment pod runs again after its container or its sandbox has ended. */
 export async function untilSecondLife(world: ClusterWorld, subject: DiskSubject): Promise<void> {
   await until('a second life of the attachment', async () => {
     const [status] = (await world.pod(attachmentOf(subject))).status?.containerStatuses ?? [];
@@ -46,8 +49,8 @@ export async function untilSecondLife(world: ClusterWorld, subject: DiskSubject)
 }
 
 /**
- * Kills the holder until its restart has to wait, and deletes its pod then: it is gone, and its mount stays in the VM's
- * hub.
+ * Kills the mount container until its restart is delayed, and then deletes its pod. The pod is deleted, and
+ * its mount stays in the VM's hub.
  */
 export async function leaveMount(world: ClusterWorld, subject: DiskSubject): Promise<void> {
   const attachment = attachmentOf(subject);
@@ -58,14 +61,14 @@ export async function leaveMount(world: ClusterWorld, subject: DiskSubject): Pro
   await until(what, async () => {
     const [holder] = (await world.pod(attachment)).status?.containerStatuses ?? [];
     last = holder;
-    // a kubelet that sleeps until the restart is due says nothing of the wait
+    // A kubelet that sleeps until the restart is due does not report the delay.
     const isEnded = holder?.state?.terminated !== undefined && (holder.restartCount ?? 0) >= 2;
     if (isEnded || holder?.state?.waiting?.reason === 'CrashLoopBackOff') return true;
     if (holder?.state?.running !== undefined) await node.run(killHolder(disk));
     return false;
   });
   await world.api.delete(world.podReference(attachment));
-  // where the restart came first: in a pod on its way out nothing is started again
+  // If the restart came first: nothing is restarted in a pod that is being deleted.
   await until('the attachment to be gone', async () => {
     await node.run(killHolder(disk));
     return !(await world.isThere(world.podReference(attachment)));
@@ -75,11 +78,14 @@ export async function leaveMount(world: ClusterWorld, subject: DiskSubject): Pro
   assert.equal(mounts.exitCode, 0, 'nothing was left in the hub: the test has shown nothing');
 }
 
-/** Every process of the holder's script with those arguments; killed, it is not there to let go. */
+/**
+ * Returns the command that kills every process of the mount container's script with these arguments, so that
+ * it cannot unmount.
+ */
 const killHolder = (disk: string): string[] => [
   'sh',
   '-c',
-  // words of a command line end with a zero byte
+  // Arguments in /proc/PID/cmdline end with a zero byte.
   `for words in $(grep -lzxF -- "$0" /proc/[0-9]*/cmdline 2>/dev/null); do
      grep -qzx hold "$words" 2>/dev/null || continue
      pid=\${words#/proc/}

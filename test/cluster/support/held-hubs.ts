@@ -2,7 +2,7 @@ import type { Machine } from '../machine/machine.ts';
 
 const goAhead = '/run/hubs-go-ahead';
 
-/** Stands before mount(8) in the mount namespace of one node: the tmpfs of a VM's hub has to wait. */
+/** Replaces mount(8) in the mount namespace of one node and delays the tmpfs of a VM's hub. */
 const waitingMount = `#!/bin/sh
 case "$*" in
 *empty-dir/hub*) while [ ! -e ${goAhead} ]; do sleep 0.1; done ;;
@@ -10,7 +10,10 @@ esac
 exec /run/mount-itself "$@"
 `;
 
-/** From now on, until `letHubsBeMounted` or a power cut, kubelet mounts no hub there, as one that is slow after a boot. */
+/**
+ * Until `letHubsBeMounted` or a power loss, the kubelet mounts no hub on that node, like a node that is slow
+ * after a boot.
+ */
 export async function holdHubs(machine: Machine): Promise<void> {
   const script = `cp -L "$(command -v mount)" /run/mount-itself && cat > /run/mount-waiting && chmod 755 /run/mount-waiting &&
     /run/mount-itself --bind /run/mount-waiting "$(readlink -f "$(command -v mount)")"`;

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { stringify } from 'yaml';
 import { checkout } from '../../support/embedded-line.ts';
 
-/** `bosh-kubernetes` itself, or the bosh CLI: both know create-env and delete-env. */
+/** The command of `bosh-kubernetes` or of the bosh CLI. Both have create-env and delete-env. */
 export type Deployer = readonly [program: string, ...words: string[]];
 
 export const ownDeployer: Deployer = [process.execPath, join(checkout, 'bin', 'bosh-kubernetes.mjs')];
@@ -19,12 +19,12 @@ export interface HelloPlan {
   readonly kubeconfig: string;
   readonly kubeletRootDirectory: string;
   readonly profile: string;
-  /** Name of the node that its VM has to be on; absent: any. */
+  /** The name of the VM's node. The default is any node. */
   readonly node?: string;
   /** `kubernetes.attach`. */
   readonly attach: string;
   readonly deployer: Deployer;
-  /** cloud_properties of its disk. */
+  /** The disk's cloud_properties. */
   readonly diskProperties: Readonly<Record<string, unknown>>;
 }
 
@@ -38,7 +38,7 @@ export interface Outcome {
   readonly output: string;
 }
 
-/** examples/hello on a real cluster: the manifest as it is, with an ops file for what differs there. */
+/** examples/hello on a real cluster: the unchanged manifest, with an ops file for the differences. */
 export class HelloDeployment {
   readonly plan: HelloPlan;
   readonly #directory: string;
@@ -67,14 +67,13 @@ export class HelloDeployment {
   }
 
   /**
-   * Another command of `bosh-kubernetes` about the deployment; `words` stand behind the manifest and its
-   * inputs.
+   * Runs another command of `bosh-kubernetes` on the deployment. `words` follow the manifest and its inputs.
    */
   command(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
     return this.#run(name, settings, words);
   }
 
-  /** The same inside a tunnel of bosh-kubernetes. */
+  /** Runs the command inside a tunnel of bosh-kubernetes. */
   tunnelled(name: string, settings: Settings, ...words: readonly string[]): Promise<Outcome> {
     const { namespace, address } = this.plan;
     const tunnel = ['tunnel', '--kubeconfig', this.file('kubeconfig'), '--namespace', namespace];
@@ -82,12 +81,14 @@ export class HelloDeployment {
     return this.#run(name, settings, words, [...ownDeployer, ...tunnel, ...range, ...ownDeployer]);
   }
 
-  /** A file of its own folder, where commands run. */
+  /** Returns the path of a file in its directory, in which commands run. */
   file(name: string): string {
     return join(this.#directory, name);
   }
 
-  /** What the job answers: who it greets, and since when its disk has had content. */
+  /**
+   * Returns the job's response: the name in the greeting, and the time since when its disk has had content.
+   */
   async greeting(): Promise<string> {
     const response = await fetch(`http://${this.plan.address}:8080/`);
     assert.equal(response.status, 200);

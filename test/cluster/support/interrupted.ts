@@ -2,16 +2,22 @@ import assert from 'node:assert/strict';
 import type { CallContext } from '../../../src/cpi/cloud.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 
-/** When a verb has just made a pod, begins to ask a holder, or has just asked for the end of a pod. */
+/**
+ * The moment when a CPI method has just created a pod, starts an exec in a mount container, or has just
+ * requested the deletion of a pod.
+ */
 type Moment = 'pod made' | 'holder asked' | 'end requested';
 
 export interface Interruption {
   readonly moment: Moment;
-  /** Begins at that moment, once, and goes on beside the verb. */
+  /** Starts at that moment, once, and runs concurrently with the method. */
   readonly action: () => Promise<void>;
 }
 
-/** What a verb comes to while something happens in the middle of it; resolves or rejects after both have ended. */
+/**
+ * Runs a CPI method during which `action` happens. Resolves or rejects with the method's result after both
+ * have ended.
+ */
 export async function interrupted<T>(
   cloud: CallContext,
   { moment, action }: Interruption,

@@ -1,6 +1,6 @@
 import { isProductError } from '../../../src/errors/product-error.ts';
 
-/** Whether a detach_disk is refused because the disk is in use; any other error is thrown. */
+/** Returns true if detach_disk rejects because the disk is in use. Any other error is thrown. */
 export async function isBusy(detached: Promise<unknown>): Promise<boolean> {
   try {
     await detached;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** As by the kernel when memory runs out: SIGKILL from the node to PID 1 of the VM's container. */
+/** Sends SIGKILL from the node to PID 1 of the VM's container, as the kernel does when memory runs out. */
 export async function killVmContainer(world: ClusterWorld, cid: string): Promise<void> {
   const [status] = (await world.pod(cid)).status?.containerStatuses ?? [];
   const id = status?.containerID?.replace('containerd://', '') ?? '';

@@ -6,14 +6,14 @@ import { runWell } from '../machine/run.ts';
 import type { ClusterNode } from '../node/cluster-node.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 
-/** Puts a stemcell, a folder that `stemcell build` has made, onto these nodes. The same again changes nothing. */
+/** Loads a stemcell, a directory that `stemcell build` has made, onto these nodes. Idempotent. */
 export async function loadStemcell(nodes: readonly ClusterNode[], directory: string): Promise<Stemcell> {
   const image = await imageOf(directory);
   await Promise.all(nodes.map(({ machine }) => loadInto(machine, directory, image)));
   return { image: image.pinned, archive: join(directory, 'stemcell.tgz') };
 }
 
-/** Puts it into the containerd of one machine. */
+/** Loads the stemcell into the containerd of one machine. */
 export async function loadStemcellInto(machine: Machine, directory: string): Promise<void> {
   await loadInto(machine, directory, await imageOf(directory));
 }
@@ -24,7 +24,7 @@ interface Index {
 
 interface Image {
   readonly reference: string;
-  /** By digest, as the light stemcell and so its cid name it. */
+  /** The reference by digest, which the light stemcell and so its cid contain. */
   readonly pinned: string;
 }
 
@@ -37,7 +37,7 @@ async function imageOf(directory: string): Promise<Image> {
   return { reference, pinned: `${reference.replace(/:[^:/]*$/u, '')}@${manifest.digest}` };
 }
 
-/** By tag, as it is imported, and by digest. */
+/** Imports the image by tag and names it by digest, too. */
 async function loadInto(machine: Machine, directory: string, { reference, pinned }: Image): Promise<void> {
   const images = ['ctr', '--namespace', 'k8s.io', 'images'];
   if ((await machine.runWell([...images, 'list', '--quiet', `name==${pinned}`])).trim() !== '') return;

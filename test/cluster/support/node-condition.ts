@@ -15,7 +15,7 @@ export const untilReady = (world: ClusterWorld, name: string): Promise<true> =>
 export const untilLost = (world: ClusterWorld, name: string): Promise<true> =>
   until('the node to be lost', async () => !(await isReady(world, name)), deadlineMs);
 
-/** Whatever state the node's processes are in. */
+/** Starts the node again, whatever the state of its processes. */
 export async function startAgain(world: ClusterWorld, node: NodeUnderTest): Promise<void> {
   await node.stop();
   await node.start();

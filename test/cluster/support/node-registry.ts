@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { DockerRegistry } from '../../../src/oci/registry/testing/docker-registry.ts';
 import type { NodeUnderTest } from './cluster-under-test.ts';
 
-/** Has a node know a registry by that name, as its operator does (containerd: docs/hosts.md). */
+/** Configures a registry's name on a node, as the node's operator does (containerd: docs/hosts.md). */
 export async function nameRegistry(
   node: NodeUnderTest,
   name: string,
@@ -14,14 +14,14 @@ export async function nameRegistry(
   await succeed(node, ['sh', '-c', script, folder, ca, hosts]);
 }
 
-/** Takes the name back, and what was pulled by it. */
+/** Removes the registry's name and the images that were pulled by it. */
 export async function forgetRegistry(node: NodeUnderTest, name: string): Promise<void> {
   await succeed(node, ['rm', '-r', folderOf(name)]);
   const images = await pulledFrom(node, name);
   if (images.length > 0) await succeed(node, ['ctr', '--namespace', 'k8s.io', 'images', 'rm', ...images]);
 }
 
-/** The images of that registry which the node has. */
+/** Returns the node's images from that registry. */
 export async function pulledFrom(node: NodeUnderTest, name: string): Promise<readonly string[]> {
   const list = ['ctr', '--namespace', 'k8s.io', 'images', 'list', '--quiet'];
   const names = (await succeed(node, list)).split('\n');

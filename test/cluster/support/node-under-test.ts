@@ -7,7 +7,7 @@ import type { RealCluster } from '../real-cluster.ts';
 import type { NodeUnderTest } from './cluster-under-test.ts';
 import { holdHubs, letHubsBeMounted } from './held-hubs.ts';
 
-/** What the suites do to a node of our own cluster. */
+/** Returns the operations of the suites on a node of our own cluster. */
 export function nodeUnderTest(cluster: RealCluster, node: ClusterNode): NodeUnderTest {
   return {
     name: node.name,

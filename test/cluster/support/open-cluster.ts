@@ -18,13 +18,16 @@ import { openForeignCluster } from './open-foreign-cluster.ts';
 import { heavyStockStemcell, stockStemcell } from './stock-stemcell.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
-/** Which cluster the suites were told to use, before anything of it is looked at. */
+/** The cluster that the suites were configured to use, before any access to it. */
 export type AskedCluster =
   | { readonly kind: 'own'; readonly name: string }
   | { readonly kind: 'kubeconfig'; readonly settings: ForeignSettings }
   | { readonly kind: 'none'; readonly reason: string };
 
-/** `npm run test:cluster` sets these variables: KUBECONFIG alone lets nobody make namespaces there. */
+/**
+ * Reads the variables that `npm run test:cluster` sets. KUBECONFIG alone does not permit the creation of
+ * namespaces there.
+ */
 export function askedCluster(environment: NodeJS.ProcessEnv = process.env): AskedCluster {
   const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig = '' } =
     environment;
@@ -34,7 +37,7 @@ export function askedCluster(environment: NodeJS.ProcessEnv = process.env): Aske
   return typeof settings === 'string' ? { kind: 'none', reason: settings } : { kind: 'kubeconfig', settings };
 }
 
-/** For `skip` of a test that needs a stemcell made for that profile or with an upstream agent. */
+/** Returns the `skip` option of a test that needs a stemcell for that profile or with an upstream agent. */
 export function withoutStemcell(profile: SecurityProfile, upstream?: UpstreamAgent): string | false {
   const asked = askedCluster();
   if (asked.kind !== 'kubeconfig') return false;
@@ -43,14 +46,14 @@ export function withoutStemcell(profile: SecurityProfile, upstream?: UpstreamAge
   return asked.settings.stemcells[profile] === undefined && `needs ${variable}, an image for that profile`;
 }
 
-/** For `skip` of a test that moves a disk to another class. */
+/** Returns the `skip` option of a test that moves a disk to another class. */
 export function withoutOtherClass(): string | false {
   const asked = askedCluster();
   const missing = asked.kind === 'kubeconfig' && asked.settings.waitingStorageClass === undefined;
   return missing && 'needs CONFORMANCE_WAITING_STORAGE_CLASS, which a disk can be moved to';
 }
 
-/** The cluster; the suite's stemcell is on its nodes. */
+/** Opens the cluster. The suite's stemcell is on its nodes. */
 export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest> {
   switch (asked.kind) {
     case 'own': {
@@ -80,7 +83,7 @@ export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest
   }
 }
 
-/** A volume is in the store of one of the drivers, under its own name. */
+/** Returns the violations of a volume, which is in the store of one of the drivers under its own name. */
 async function violationsOf({ layout }: RealCluster, volume: string): Promise<readonly string[]> {
   const { volumes } = volumePlaces(layout);
   const found = await Promise.all(

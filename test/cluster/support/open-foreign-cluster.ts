@@ -7,7 +7,7 @@ import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import type { ClusterUnderTest, DiskClass, Stemcell } from './cluster-under-test.ts';
 import type { ForeignSettings } from './foreign-settings.ts';
 
-/** A cluster that only its API is known of. */
+/** Opens a cluster of which only the API server is accessible. */
 export async function openForeignCluster(settings: ForeignSettings): Promise<ClusterUnderTest> {
   const kubeconfig = await readFile(settings.kubeconfig, 'utf8');
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-stemcells-'));

@@ -5,7 +5,10 @@ import type { ClusterWorld, NewVm } from './cluster-world.ts';
 import { fixedAddress } from './fixed-address.ts';
 import type { AgentOutcome } from './outlives-reboot.ts';
 
-/** detach_disk for a disk that the agent has mounted and its job writes to: whether it refuses or not, the disk is whole on another node then. */
+/**
+ * Calls detach_disk for a disk that the agent has mounted and its job writes to. Whether it rejects or not,
+ * the disk must be intact on another node afterwards.
+ */
 export async function outlivesAgentDetach(world: ClusterWorld, vmOptions: NewVm = {}): Promise<AgentOutcome> {
   const vm = await newAgentVm(world, fixedAddress(world, 'agent', 3), vmOptions);
   const disk = await newAgentDisk(world, vm);

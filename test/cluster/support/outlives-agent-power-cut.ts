@@ -9,21 +9,22 @@ import { fixedAddress } from './fixed-address.ts';
 type Step<T> = (vm: AgentVm, disk: string) => Promise<T>;
 
 export interface AgentPowerCut {
-  /** While the node is off. */
+  /** Runs while the node is off. */
   readonly off?: Step<unknown>;
-  /** When the node is on, and done before it mounts the hubs of its VMs. */
+  /** Runs when the node is on. The node waits for its end before it mounts the hubs of its VMs. */
   readonly beforeHubs?: Step<unknown>;
-  /** When the VM's container runs again, and done before the job has to. */
+  /** Runs when the VM's container runs again. Its end is awaited before the job has to run. */
   readonly back?: Step<unknown>;
-  /** When the job writes again. */
+  /** Runs when the job writes again. */
   readonly writes?: Step<unknown>;
-  /** How the disk goes then, and whether detach_disk was refused; `detachFromJob` where nothing is said. */
+  /** Detaches the disk and returns true if detach_disk was rejected. The default is `detachFromJob`. */
   readonly take?: Step<boolean>;
 }
 
 /**
- * A node loses its power while a job of our agent writes; when it is back the job writes again, detach_disk is asked for
- * meanwhile, and the disk is whole on another node then. Resolves with whether it was refused.
+ * Cuts a node's power while a job of our agent writes. After the restart the job writes again, and
+ * detach_disk is called while it does. The disk must be intact on another node afterwards. Returns true if
+ * detach_disk was rejected.
  */
 export async function outlivesAgentPowerCut(
   world: ClusterWorld,

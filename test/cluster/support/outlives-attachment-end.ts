@@ -3,15 +3,17 @@ import { assertWhole } from './assert-whole.ts';
 import { type DiskSubject, writingVm } from './disk-subject.ts';
 
 export interface EndOfAttachment {
-  /** Has the attachment's pod end while a job writes to the disk. */
+  /** Ends the attachment pod while a job writes to the disk. */
   readonly end: (pod: string) => Promise<unknown>;
-  /** After that, while the pod may still be there. */
+  /** Runs after that, while the pod may still exist. */
   readonly meanwhile?: (subject: DiskSubject) => Promise<void>;
-  /** When it has gone. */
+  /** Runs when the pod is deleted. */
   readonly after?: (subject: DiskSubject) => Promise<void>;
 }
 
-/** An attachment ends by somebody else's hand while a job writes: the disk is whole on another node then. */
+/**
+ * Ends an attachment pod from outside while a job writes. The disk must be intact on another node afterwards.
+ */
 export async function outlivesAttachmentEnd(
   world: ClusterWorld,
   { end, meanwhile, after }: EndOfAttachment,

@@ -6,7 +6,10 @@ import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import { assertCanary, endDisk, filledDisk } from './filled-disk.ts';
 
-/** update_disk to other attributes: the same cid, the driver's own work, and its data is there. */
+/**
+ * Calls update_disk with other attributes. The cid stays the same, the driver changes the volume, and its
+ * data must be there.
+ */
 export async function outlivesAttributes(world: ClusterWorld, storageClass: DiskClass): Promise<void> {
   const filled = await filledDisk(world, storageClass);
   const { vm, disk } = filled;

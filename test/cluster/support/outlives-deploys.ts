@@ -13,18 +13,21 @@ import { fixedAddress } from './fixed-address.ts';
 import { type Deployer, HelloDeployment } from './hello-deployment.ts';
 
 export interface DeployedHello {
-  /** Of its fixed address. */
+  /** The number of its fixed address. */
   readonly number: number;
   readonly profile: SecurityProfile;
   /** `kubernetes.attach`. */
   readonly attach: string;
   readonly deployer: Deployer;
-  /** Absent: our agent. */
+  /** The default is our agent. */
   readonly upstream?: UpstreamAgent | undefined;
   readonly diskClass?: DiskClass;
 }
 
-/** create-env of examples/hello, without a change, with a larger disk, with --recreate, and delete-env: its disk keeps the content. */
+/**
+ * Runs create-env of examples/hello, without a change, with a larger disk and with --recreate, and
+ * delete-env. The disk must keep its content.
+ */
 export async function outlivesDeploys(world: ClusterWorld, plan: DeployedHello): Promise<void> {
   const { cluster, namespace } = world;
   const { number, profile, attach, deployer, upstream, diskClass = 'loop' } = plan;
@@ -54,7 +57,7 @@ async function deployAgain(
   const since = sinceOf(await deployment.greeting());
   const before = await deployedNow(world);
   assert.equal(before.size, '64Mi');
-  // also where the agent has mounted something over /var/log since
+  // This must also work if the agent has mounted something over /var/log since then.
   await world.untilInVm(before.vm, 'logger --tag canary spoke && grep -q "canary: spoke" /var/log/syslog');
 
   if (upstream !== undefined) await speaksToSyslog(world, before.vm);
@@ -87,17 +90,17 @@ async function deployAgain(
 }
 
 interface Deployed {
-  /** Uid of the VM's pod, and the VM's cid. */
+  /** The uid of the VM's pod, and the VM's cid. */
   readonly pod: string;
   readonly vm: string;
-  /** Cid and the claim's uid. */
+  /** The disk's cid and its claim's uid. */
   readonly disk: string;
   readonly claim: string;
-  /** What the volume has. */
+  /** The size of the volume. */
   readonly size: string;
 }
 
-/** The VM and the disk of the namespace, of which there may be no second. */
+/** Returns the VM and the disk of the namespace. Fails if there is more than one of them. */
 async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> {
   const only = async <T extends KubernetesObject>(resource: Resource, kind: ObjectKind): Promise<T> => {
     const { items } = await api.list<T>(resource, { namespace, labelSelector: `${label.kind}=${kind}` });
@@ -118,8 +121,9 @@ async function deployedNow({ api, namespace }: ClusterWorld): Promise<Deployed> 
 }
 
 /**
- * The upstream agent audits each request it is sent to /dev/log. It starts beside rsyslogd: where it is there first, it says so,
- * tries again, and keeps until then what it has to say (bosh-agent: platform/delayed_audit_logger_unix.go).
+ * The upstream agent logs an audit line for each request to /dev/log. It starts concurrently with rsyslogd:
+ * if the agent starts first, it reports this, retries, and buffers its lines until then (bosh-agent:
+ * platform/delayed_audit_logger_unix.go).
  */
 async function speaksToSyslog(world: ClusterWorld, vm: string): Promise<void> {
   await world.untilInVm(vm, 'grep -q CEF:0 /var/log/syslog');

@@ -6,24 +6,27 @@ import { type Coming, type DiskSubject, stopWriting, storeOf, writingVm } from '
 import { isBusy } from './is-busy.ts';
 
 export interface DetachInUse extends Coming {
-  /** How detach_disk is asked for while the job writes. */
+  /** Calls detach_disk while the job writes. The default is one call of the CPI's method. */
   readonly ask?: (cloud: CallContext, subject: DiskSubject) => Promise<unknown>;
-  /** Before detach_disk is asked for. */
+  /** Runs before detach_disk. */
   readonly before?: (subject: DiskSubject) => Promise<void>;
-  /** When it has refused. */
+  /** Runs after detach_disk was rejected. */
   readonly refused?: (subject: DiskSubject) => Promise<void>;
-  /** When the job has ended, before the disk is asked for again. */
+  /** Runs when the job has ended, before the disk is detached again. */
   readonly stopped?: (subject: DiskSubject) => Promise<void>;
-  /** How the disk goes then; detach_disk where nothing is said. */
+  /** Detaches the disk after the job has ended. The default is detach_disk. */
   readonly detach?: (subject: DiskSubject) => Promise<unknown>;
 }
 
 export interface DetachedInUse extends DiskSubject {
-  /** Whether the first detach_disk was refused, as the job was writing. */
+  /** True if the first detach_disk was rejected because the job was writing. */
   readonly isRefused: boolean;
 }
 
-/** detach_disk for a disk to which a job writes: whether it refuses or not, the disk is whole on another node then. */
+/**
+ * Calls detach_disk for a disk that a job writes to. Whether it rejects or not, the disk must be intact on
+ * another node afterwards.
+ */
 export async function outlivesDetach(
   world: ClusterWorld,
   { ask, before, refused, stopped, detach, ...coming }: DetachInUse,

@@ -5,8 +5,8 @@ import { writingVm } from './disk-subject.ts';
 import { leaveMount } from './harm-attachment.ts';
 
 /**
- * A VM's pod is deleted (`remove`) while a job writes to a disk whose attachment has gone and left its mount in the hub: delete_vm
- * ends it, and the disk is whole on another node then.
+ * Deletes a VM's pod (`remove`) while a job writes to a disk whose attachment pod is deleted and has left its
+ * mount in the hub. delete_vm must end the pod, and the disk must be intact on another node afterwards.
  */
 export async function outlivesLeftMount(
   world: ClusterWorld,
@@ -19,7 +19,7 @@ export async function outlivesLeftMount(
   await leaveMount(world, subject);
   await remove(vm);
   await deleteVm(world.cloud, [vm]);
-  // what delete_vm made to take the mount out
+  // The pod that delete_vm created to unmount the leftover mount.
   await world.untilGone(`attach-${vm}`);
   await assertWhole(world, disks, { node: other });
 }

@@ -9,23 +9,23 @@ import type { ClusterWorld } from './cluster-world.ts';
 import { writingVm } from './disk-subject.ts';
 import { nodeReference, startAgain, untilLost } from './node-condition.ts';
 
-/** The CPI, with little patience for a lost node. */
+/** Returns the CPI with a short timeout for a lost node. */
 export const hasty = (world: ClusterWorld): CallContext =>
   world.cloudWith({}, { deadlines: { lost_node: 5, delete_vm: 300, release: 2 } });
 
 export interface LostNode {
   readonly node: NodeUnderTest;
-  /** While the node is lost and nobody has said so yet. */
+  /** Runs while the node is lost and before an operator has declared this. */
   readonly lost?: () => Promise<void>;
-  /** Before an operator does as told. */
+  /** Runs before the operator follows the advice. */
   readonly beforeRemedy?: () => Promise<void>;
-  /** When that is done, and the VM deleted. */
+  /** Runs after the advice was followed and the VM was deleted. */
   readonly deleted?: () => Promise<void>;
 }
 
 /**
- * The processes of a node freeze while a job writes: delete_vm names the remedy and, when it has been followed, deletes the VM;
- * its disk is whole on another node then.
+ * Freezes the processes of a node while a job writes. delete_vm must name the remedy and delete the VM after
+ * it was applied. The disk must be intact on another node afterwards.
  */
 export async function outlivesLostNode(
   world: ClusterWorld,
@@ -52,7 +52,10 @@ export async function outlivesLostNode(
   }
 }
 
-/** What delete_vm of a VM with a stake (a disk, an address) tells an operator to say to kubectl: the VM is still there. */
+/**
+ * Returns the kubectl arguments that delete_vm advises for a VM with a stake (a disk, an address). The VM
+ * must still exist.
+ */
 export async function remedyOf(
   world: ClusterWorld,
   { vm, stake, node }: { readonly vm: string; readonly stake: string; readonly node: string },

@@ -8,8 +8,9 @@ import { assertWhole } from './assert-whole.ts';
 import { type DiskSubject, writingVm } from './disk-subject.ts';
 
 /**
- * A node loses its power while a job writes; when it is back the attachment has its turn before the VM's hub is mounted.
- * `back` is done when the VM runs again, and takes the disk from it; the disk is whole on another node then.
+ * Cuts a node's power while a job writes. After the restart the attachment pod starts before the VM's hub is
+ * mounted. `back` runs when the VM runs again and detaches the disk. The disk must be intact on another node
+ * afterwards.
  */
 export async function outlivesPowerCut(
   world: ClusterWorld,
@@ -31,7 +32,10 @@ export async function outlivesPowerCut(
   await deleteVm(world.cloud, [vm]);
 }
 
-/** What a node waits for before it mounts the hubs of its VMs: the attachment was refused, or has bound to what is there. */
+/**
+ * Waits, before a node mounts the hubs of its VMs, until the attachment pod was rejected or has mounted its
+ * disk onto what is there.
+ */
 export async function attachmentFirst(world: ClusterWorld, disk: string): Promise<void> {
   await until('the attachment to be refused, or to bind', () => hadItsTurn(world, `attach-${disk}`));
 }

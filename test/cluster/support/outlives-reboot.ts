@@ -8,21 +8,21 @@ import { fixedAddress } from './fixed-address.ts';
 import { killVmContainer } from './kill-vm-container.ts';
 
 export interface Reboot {
-  /** Before anything happens, with a job that writes. */
+  /** Runs first, while the job writes. */
   readonly before?: (vm: AgentVm) => Promise<void>;
-  /** After reboot_vm, and again after the kill, when the job writes again. */
+  /** Runs after reboot_vm and again after the kill, each time when the job writes again. */
   readonly back?: (vm: AgentVm, disk: string, life: 2 | 3) => Promise<void>;
 }
 
 export interface AgentOutcome {
   readonly vm: AgentVm;
-  /** Whether detach_disk was refused, as the job was writing. */
+  /** True if detach_disk was rejected because the job was writing. */
   readonly isRefused: boolean;
 }
 
 /**
- * reboot_vm while a job of our agent writes, then its container is killed: the job writes on each time, and its disk, which
- * detach_disk is asked for meanwhile, is whole on another node then.
+ * Calls reboot_vm while a job of our agent writes, and then kills its container. The job must continue each
+ * time. detach_disk is called while the job writes, and the disk must be intact on another node afterwards.
  */
 export async function outlivesReboot(
   world: ClusterWorld,

@@ -5,7 +5,7 @@ import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 import { assertCanary, endDisk, filledDisk } from './filled-disk.ts';
 
-/** resize_disk: the disk is larger, and its data is there. */
+/** Calls resize_disk. The disk must be larger and have its data. */
 export async function outlivesResize(world: ClusterWorld, storageClass: DiskClass): Promise<void> {
   const filled = await filledDisk(world, storageClass);
   const { vm, disk } = filled;

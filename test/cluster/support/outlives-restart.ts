@@ -9,12 +9,12 @@ import { interrupted } from './interrupted.ts';
 import type { DiskSubject } from './disk-subject.ts';
 import { type DetachedInUse, outlivesDetach } from './outlives-detach.ts';
 
-/** What is killed on a node and started again. */
+/** The programs of a node that are killed and started again. */
 export const restartedPrograms = ['kubelet', 'containerd'] as const;
 
 /**
- * A program of the node is killed in the middle of attach_disk, of a detach_disk while the job writes, and of one after it:
- * all converge, and the disk is whole on another node.
+ * Kills a program of the node during attach_disk, during a detach_disk while the job writes, and during one
+ * after it. All calls must converge, and the disk must be intact on another node afterwards.
  */
 export async function outlivesRestart(
   world: ClusterWorld,
@@ -23,7 +23,8 @@ export async function outlivesRestart(
 ): Promise<DetachedInUse> {
   const restartBelow = (vm: string) => async (): Promise<void> => {
     await (await world.nodeOf(vm)).restart(program);
-    // a kubelet that is healthy learns of its pods a second later, and calls a new containerd when its back-off is over
+    // A healthy kubelet has the status of its pods a second later, and calls a new containerd when its
+    // back-off has ended.
     await world.untilInVm(vm, 'true');
   };
   const { cloud: used = world.cloud } = vmOptions;
@@ -45,7 +46,8 @@ export async function outlivesRestart(
             detachDisk(each, [vm, disk]),
           );
         const attachment = world.podReference(`attach-${disk}`);
-        // the holder is spoken to through both programs: where it was out of reach for too long the disk is still attached
+        // Calls to the mount container go through both programs. If it was unreachable for too long, the disk
+        // is still attached.
         const failure = await detach('holder asked').then(
           () => undefined,
           (error: unknown) => error,
@@ -56,7 +58,7 @@ export async function outlivesRestart(
         } else {
           await attachDisk(world.cloud, [vm, disk]);
         }
-        // from here on nobody has to be asked, so nothing may fail
+        // From here on no exec is necessary, so nothing may fail.
         await detach('end requested');
         assert.equal(await world.isThere(attachment), false);
       },
@@ -65,7 +67,10 @@ export async function outlivesRestart(
   );
 }
 
-/** One refusal may say that the holder could not be asked: this is for the one that says who uses the disk. */
+/**
+ * Retries until the error names the process that uses the disk. An earlier error may only say that the mount
+ * container was unreachable.
+ */
 async function untilRefusedAsInUse(
   cloud: CallContext,
   { vm, disks: [disk = ''] }: DiskSubject,

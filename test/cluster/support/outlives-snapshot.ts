@@ -9,7 +9,10 @@ import type { ClusterWorld } from './cluster-world.ts';
 import { assertCanary, endDisk, filledDisk } from './filled-disk.ts';
 import { readFromSnapshot } from './snapshot-content.ts';
 
-/** A snapshot has the content of its moment, also restored into that class; neither object nor blocks are left of a deleted one. */
+/**
+ * Takes a snapshot. It must have the content of its moment, also when it is restored into that class. After
+ * its deletion neither an object nor blocks may be left.
+ */
 export async function outlivesSnapshot(world: ClusterWorld, restoredInto: DiskClass): Promise<void> {
   const { api } = world;
   const filled = await filledDisk(world, 'loop');

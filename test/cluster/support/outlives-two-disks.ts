@@ -8,8 +8,9 @@ import { isBusy } from './is-busy.ts';
 import type { DetachedInUse } from './outlives-detach.ts';
 
 /**
- * Two disks come to a VM, the second while a job writes to the first, and are asked back while jobs write to both: whether that
- * is refused or not, they are whole on another node then. `detached` is done when the VM has none any more.
+ * Attaches two disks to a VM, the second while a job writes to the first, and detaches them while jobs write
+ * to both. Whether that is rejected or not, they must be intact on another node afterwards. `detached` runs
+ * when the VM has no disk any more.
  */
 export async function outlivesTwoDisks(
   world: ClusterWorld,

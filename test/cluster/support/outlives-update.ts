@@ -7,7 +7,10 @@ import { assertWhole } from './assert-whole.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 import { stopWriting, storeOf, writingVm } from './disk-subject.ts';
 
-/** update_disk of what a job wrote, into another class: a new cid, and the disk that has it is whole. */
+/**
+ * Moves a disk with a job's data to another class by update_disk. The cid is new, and the new disk must be
+ * intact.
+ */
 export async function outlivesUpdate(
   world: ClusterWorld,
   { cloud = world.cloud }: Pick<NewVm, 'cloud'> = {},

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 
-/** A command of a page, and what the page says that it prints. */
+/** A command of a page, and the output that the page shows. */
 export interface PageCommand {
   readonly command: string;
   readonly output: string;
@@ -11,13 +11,13 @@ export interface PageCommand {
 
 /** A `console` block of a page. */
 export interface PageBlock {
-  /** Of the section that it is in. */
+  /** The heading of its section. */
   readonly heading: string;
   readonly commands: readonly PageCommand[];
 }
 
 /**
- * The `console` blocks of a Markdown page: a command is a line after `$ `, and the lines of its
+ * Returns the `console` blocks of a Markdown page. A command is a line after `$ ` with the lines of its
  * here-document.
  */
 export function blocksOf(page: string): PageBlock[] {
@@ -41,18 +41,15 @@ function commandsOf(block: string): PageCommand[] {
 }
 
 export interface ShellOptions {
-  /** Where the script is written. */
+  /** The path where the script is written. */
   readonly script: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Kills what runs then. */
+  /** Kills the running command when it is aborted. */
   readonly signal: AbortSignal;
 }
 
-/**
- * Runs commands in one bash, up to the first that fails, and resolves with the stdout of each. Rejects with
- * all output.
- */
+/** Runs commands in one bash until one fails. Returns the stdout of each. Rejects with all output. */
 export async function runInShell(
   commands: readonly string[],
   { script, cwd, env, signal }: ShellOptions,

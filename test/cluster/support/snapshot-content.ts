@@ -6,8 +6,9 @@ import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
 /**
- * A file of a snapshot (the CPI's disks have theirs in `store`), or why it cannot be read, from a claim of that class that is restored
- * from it, as an operator would. Nothing of it is left.
+ * Returns a file of a snapshot (the CPI's disks have theirs in `store`), or why it cannot be read. Reads it
+ * from a claim of that class that is restored from the snapshot, as an operator would do. Removes the claim
+ * and the pod.
  */
 export async function readFromSnapshot(
   world: ClusterWorld,
@@ -40,7 +41,7 @@ export async function readFromSnapshot(
   }
 }
 
-/** Its container is called as a VM's, so that commands find it. */
+/** Returns a pod whose container has the name of a VM's container, so that commands find it. */
 function reader({ namespace, cluster }: ClusterWorld, name: string): Pod {
   return {
     metadata: { name, namespace },

@@ -5,7 +5,10 @@ import { checkout } from '../../support/embedded-line.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { codeDigest } from '../../support/code-digest.ts';
 
-/** Of all that a stemcell of the suite is made from: its agent, the files put onto its root, its builder and packages. */
+/**
+ * Returns the digest of everything that a stemcell of the suite is made from: its agent, the files for its
+ * root, its builder and packages.
+ */
 export async function stemcellDigest(
   packages: readonly string[],
   upstream: UpstreamAgent | undefined,
@@ -23,7 +26,7 @@ export async function stemcellDigest(
   return hash.digest('hex').slice(0, 12);
 }
 
-/** What the builder reads when it runs. */
+/** Returns the files that the builder reads when it runs. */
 async function assetsBelow(path: string): Promise<string[]> {
   const entries = await readdir(join(checkout, path), { recursive: true, withFileTypes: true });
   return entries

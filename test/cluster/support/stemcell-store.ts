@@ -5,7 +5,10 @@ import { runWell } from '../machine/run.ts';
 import { loadStemcellInto } from './load-stemcell.ts';
 import { cachedFolder } from '../programs/folder-cache.ts';
 
-/** What the containerd of a new node begins with: these stemcells, unpacked once for all nodes of all clusters. */
+/**
+ * Returns the directory that the containerd of a new node starts with. It contains these stemcells, unpacked
+ * once for all nodes of all clusters.
+ */
 export async function stemcellStore(directories: readonly string[]): Promise<string> {
   const containerd = await runWell(['containerd', '--version']);
   const names = directories.map((directory) => basename(directory));
@@ -17,6 +20,6 @@ export async function stemcellStore(directories: readonly string[]): Promise<str
     makeImageStore(made, async (machine) => {
       for (const directory of directories) await loadStemcellInto(machine, directory);
     });
-  // larger than the stemcells together, and nodes that have it do not need it any more
+  // It is larger than the stemcells together, and nodes that have it do not need it any more.
   return cachedFolder('image-store', key, make, { keptMs: 60 * 60 * 1000 });
 }

@@ -1,10 +1,10 @@
-/** Who is PID 1 of a stock stemcell: systemd since noble, runit before. */
+/** PID 1 of a stock stemcell: systemd since noble, runit before. */
 export const stockInits = ['systemd', 'runit'] as const;
 export type StockInit = (typeof stockInits)[number];
 
 export interface StockFile {
   readonly mode: number;
-  /** A symbolic link has a target, anything else a text. */
+  /** A symbolic link has a target, any other file has a text. */
   readonly text?: string;
   readonly target?: string;
 }
@@ -33,7 +33,7 @@ const agentJson = (linux: object): StockFile => {
 const agent = 'exec nice -n -15 /var/vcap/bosh/bin/bosh-agent -P ubuntu -C /var/vcap/bosh/agent.json';
 const monit = 'exec nice -n -10 /var/vcap/bosh/bin/monit -I -c /var/vcap/bosh/etc/monitrc';
 
-/** Of bosh_monit, with the file that it puts there because monit refuses an include without files. */
+/** Files of the stage bosh_monit. One of them exists only because monit rejects an include without files. */
 const monitFiles = {
   '/var/vcap/bosh/etc/monitrc': text(
     `set daemon 10
@@ -69,8 +69,9 @@ const units = '/etc/systemd/system';
 const wanted = `${units}/multi-user.target.wants`;
 
 /**
- * What a stock stemcell for containers has to start its agent with (bosh-linux-stemcell-builder: stages/bosh_go_agent,
- * bosh_monit, base_warden, delay_monit_start, base_ubuntu_packages), written anew. Paths of the root file system.
+ * The files by which a stock stemcell for containers starts its agent (bosh-linux-stemcell-builder:
+ * stages/bosh_go_agent, bosh_monit, base_warden, delay_monit_start, base_ubuntu_packages), rewritten by us.
+ * Paths are those of the root file system.
  */
 export const stockFiles: Readonly<Record<StockInit, Readonly<Record<string, StockFile>>>> = {
   systemd: {
@@ -99,7 +100,7 @@ exec env - PATH=$PATH runsvdir -P /etc/service 'log: ....................'
 `,
       0o755,
     ),
-    // the package resolvconf, which the agent calls where agent.json names no service manager
+    // The package resolvconf, which the agent calls if agent.json names no service manager.
     '/etc/resolv.conf': link('../run/resolvconf/resolv.conf'),
     '/etc/resolvconf/resolv.conf.d/base': text(''),
     '/run/resolvconf/enable-updates': text(''),
@@ -129,7 +130,7 @@ mv -f resolv.conf_new resolv.conf
   },
 };
 
-/** What stemcells of ours have in place of that, and Debian's own services for runit. */
+/** The files that our stemcells have instead, and Debian's own services for runit. */
 export const notStock = [
   ...['/usr/lib/bosh-kubernetes/services', '/usr/lib/bosh-kubernetes/init'],
   ...['/etc/ssh/sshd_config.d/bosh-kubernetes.conf', '/etc/service', '/etc/sv'],

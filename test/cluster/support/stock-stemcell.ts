@@ -13,7 +13,7 @@ import { notStock, stockFiles, type StockInit } from './stock-files.ts';
 import { cachedFolder } from '../programs/folder-cache.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
-/** The look-alike of a stock stemcell on that node, converted by `stemcell build --from`. */
+/** Returns the look-alike of a stock stemcell on that node, converted by `stemcell build --from`. */
 export async function stockStemcell(
   cluster: RealCluster,
   { init, upstream, node }: StockStemcellPlan,
@@ -23,12 +23,15 @@ export async function stockStemcell(
   return holdingLock(lock, () => loadStemcell([cluster.node(node)], directory));
 }
 
-/** The path of the heavy one that it was made from. */
+/** Returns the path of the heavy stemcell that it was made from. */
 export async function heavyStockStemcell(cluster: RealCluster, init: StockInit): Promise<string> {
   return (await made(cluster, init, undefined)).heavy;
 }
 
-/** The suite's Debian root with a stock one's paths, agent.json and init, packed as upstream packs it, and its conversion. */
+/**
+ * Packs the suite's Debian root with a stock stemcell's paths, agent.json and init, as upstream packs it, and
+ * converts it.
+ */
 async function made(
   cluster: RealCluster,
   init: StockInit,
@@ -47,7 +50,7 @@ async function made(
   return { directory, heavy: heavyBeside(directory) };
 }
 
-/** It is read a few times and thrown away. */
+/** The archive is read a few times and then removed, so fast compression is enough. */
 const fast = ['--use-compress-program', 'gzip -1'];
 
 async function packHeavy(base: string, init: StockInit, archive: string): Promise<void> {

@@ -12,21 +12,23 @@ import { cachedFolder } from '../programs/folder-cache.ts';
 import { stemcellDigest } from './stemcell-digest.ts';
 
 /**
- * runc for what bpm does, nodejs for the example's job, the inits of stock stemcells (stock-stemcell.ts), which do nothing in
- * these; the rest so that the roots of all profiles are one, made once.
+ * runc for bpm, nodejs for the example's job, and the inits of stock stemcells (stock-stemcell.ts), which do
+ * nothing in these stemcells. The other packages are there so that all profiles have the same root, which is
+ * built once.
  */
 export const stemcellPackages = [
   ...['runc', 'nodejs', 'iptables', 'kmod', 'nftables'],
   ...['systemd-sysv', 'dbus', 'cron', 'runit'],
 ];
 
-/** By which the cache and test files know the stemcell of a profile. */
+/** Returns the name of a profile's stemcell in the cache and for test files. */
 export const kindOf = (profile: SecurityProfile, upstream?: UpstreamAgent): string =>
   upstream === undefined ? profile : `${profile}-upstream`;
 
 /**
- * The stemcell of a profile as `bosh-kubernetes stemcell build` makes it, with runc, on every node of the cluster; made
- * once, and again where anything that goes into it has changed. With `upstream` that agent runs there instead of ours.
+ * Returns the stemcell of a profile as `bosh-kubernetes stemcell build` makes it, with runc, on every node of
+ * the cluster. It is built once, and again if one of its inputs has changed. `upstream` selects an upstream
+ * agent instead of ours.
  */
 export async function suiteStemcell(
   cluster: RealCluster,
@@ -37,12 +39,12 @@ export async function suiteStemcell(
   const prepared = preparedStemcell(kind);
   if (prepared !== undefined) return prepared;
   const directory = await stemcellDirectory(profile, upstream);
-  // several tests may ask at the same time
+  // Several tests may call this at the same time.
   const lock = join(cluster.layout.directory, `stemcell-${kind}.lock`);
   return holdingLock(lock, () => loadStemcell(cluster.nodes, directory));
 }
 
-/** Where that stemcell is on this machine, without a cluster. */
+/** Returns the path of that stemcell on this machine. Needs no cluster. */
 export async function stemcellDirectory(profile: SecurityProfile, upstream?: UpstreamAgent): Promise<string> {
   const key = await stemcellDigest(stemcellPackages, upstream);
   return cachedFolder(kindOf(profile, upstream), key, (made) => build(made, profile, upstream));

@@ -9,18 +9,21 @@ import type { ClusterNode } from '../node/cluster-node.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
 import type { RealCluster } from '../real-cluster.ts';
 
-/** What pods and volumes have on a node and in the cluster, by kind. */
+/** The traces of pods and volumes on a node and in the cluster, by kind. */
 export type Traces = ReadonlyMap<string, readonly string[]>;
 
-/** Stands on a line of its own before what is found of a kind. */
+/** Printed on its own line before the results of each kind. */
 const mark = '== kind';
 
-/** Of other kinds of things than objects of a namespace. The loop devices of the whole machine are looked at, ours counted. */
+/**
+ * Returns traces other than objects of a namespace. All loop devices of the machine are listed, but only ours
+ * are counted.
+ */
 export async function tracesOf(cluster: RealCluster, node: ClusterNode, api: KubernetesApi): Promise<Traces> {
   const { layout } = cluster;
   const traces = new Map<string, readonly string[]>();
   const looks = Object.entries(scripts(node));
-  // one process that enters the node: a test looks again and again
+  // Only one process enters the node, because a test repeats this often.
   const all = looks
     .map(([, script], index) => `echo '${mark} ${index}'\n{ ${script}; } || exit 1`)
     .join('\n');
@@ -46,21 +49,24 @@ export async function tracesOf(cluster: RealCluster, node: ClusterNode, api: Kub
   return traces;
 }
 
-/** What is there now and was not then: `kind: thing`. */
+/** Returns as `kind: thing` what is in `now` and not in `then`. */
 export function addedSince(then: Traces, now: Traces): string[] {
   return [...now].flatMap(([kind, things]) =>
     things.filter((thing) => then.get(kind)?.includes(thing) !== true).map((thing) => `${kind}: ${thing}`),
   );
 }
 
-/** A node on which nothing has run yet lacks the folder. */
+/** Prints nothing on a node without the directory, because no pod has run there yet. */
 const ifThere = (path: string, program: string, options = ''): string =>
   `if [ -e ${path} ]; then ${program} ${path} ${options}; fi`;
 
-/** The kubelet makes these with the first pod of a class, and keeps them. */
+/** The kubelet creates these control groups with the first pod of a class, and keeps them. */
 const noneOfThePods = ['kubepods', 'burstable', 'besteffort'].map((name) => `! -name ${name}`).join(' ');
 
-/** The directory of a driver below plugins, and layers of an image, stay for the next pod. */
+/**
+ * A driver's directory below plugins and the layers of an image are not listed, because they stay for the
+ * next pod.
+ */
 const scripts = ({ cgroup }: ClusterNode): Readonly<Record<string, string>> => ({
   'pod directories': ifThere(`${kubeletDirectory}/pods`, 'ls'),
   'pod logs': ifThere('/var/log/pods', 'ls'),
@@ -70,7 +76,7 @@ const scripts = ({ cgroup }: ClusterNode): Readonly<Record<string, string>> => (
     'find',
     '-xdev -mindepth 2 -maxdepth 3',
   ),
-  // some go while find(1) looks
+  // Some control groups are removed while find(1) runs.
   'control groups': `find /sys/fs/cgroup -type d -path '*/${cgroup}/*' ${noneOfThePods} 2>/dev/null || true`,
   'containers and sandboxes': 'ctr --namespace k8s.io containers list --quiet',
   tasks: 'ctr --namespace k8s.io tasks list --quiet',

@@ -3,47 +3,49 @@ import type { CallContext } from '../../../src/cpi/cloud.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 
-/** A text of the CPI's pods and commands, and what stands there instead. */
+/** A text in the CPI's pods and commands, and its replacement. */
 export interface Weakness {
   readonly from: string;
   readonly to: string;
 }
 
-/** Nobody ever uses a disk. */
+/** No disk ever counts as used. */
 export const noBusyCheck: Weakness = {
   from: 'users() {',
   to: 'users() { echo .; return; }\nformer_users() {',
 };
 
-/** The attachment binds whatever the hub is. */
+/** The attachment pod mounts the disk into any hub. */
 export const noTmpfsCheck: Weakness = { from: '[ "$kind" = "$own_tmpfs" ] ||', to: 'true ||' };
 
-/** The attachment lets go only when it is deleted itself. */
+/** The mount container unmounts the disk only when its own pod is deleted. */
 export const deafHolder: Weakness = { from: 'is_going || vm_is_gone; then', to: 'false; then' };
 
-/** It lets go when there is nothing left on the disk, as one that others were faster than. */
+/** The mount container unmounts the disk only when the disk is empty, as if others had been faster. */
 export const lateHolder: Weakness = {
   from: 'asked=$ending',
   to: '[ ! -e "$entry/store/canary" ] || { pause 0.3; continue; }; asked=$ending',
 };
 
-/** The hub is a folder of the node's disk. */
+/** The hub is a directory on the node's disk. */
 export const plainHub: Weakness = { from: '"emptyDir":{"medium":"Memory"}', to: '"emptyDir":{}' };
 
-/** The attachment does not wait for \`disks\`, which is there only where the hub's tmpfs is, and makes it itself. */
+/**
+ * The attachment pod does not wait for `disks`, which exists only in the hub's tmpfs, and creates it itself.
+ */
 export const noDisksGate: Weakness = { from: 'empty-dir/hub/disks', to: 'empty-dir/hub' };
 export const makesDisks: Weakness = { from: 'in_disks() {', to: 'in_disks() { mkdir -p "$disks";' };
 
-/** The VM's end tells no attachment, as where its container is down. */
+/** The end of the VM is not signalled to attachment pods, as if its container were down. */
 export const silentEnd: Weakness = { from: 'mkdir /warden-cpi-dev/.going', to: 'true' };
 
-/** A VM that starts again has forgotten its disk, and its jobs do not wait for it. */
+/** A VM that restarts has forgotten its disk, and its jobs do not wait for the disk. */
 export const forgetfulVm: Weakness = {
   from: 'bind_disk || exit 1',
   to: 'rm -f "$bosh/managed_disk_settings.json"',
 };
 
-/** The copy of a disk is an empty volume: an API server drops a source of a kind that it does not know. */
+/** The copy of a disk is an empty volume, because an API server drops a source of an unknown kind. */
 export const noSource: Weakness = {
   from: '"dataSource":{"apiGroup":"snapshot.storage.k8s.io","kind":"VolumeSnapshot"',
   to: '"dataSource":{"apiGroup":"snapshot.storage.k8s.io","kind":"Nothing"',
@@ -51,11 +53,17 @@ export const noSource: Weakness = {
 
 export interface WeakenedCloud {
   readonly cloud: CallContext;
-  /** Fails where a weakness was never put in: a renamed line would make a test of harm fail for the wrong reason. */
+  /**
+   * Fails if a weakness was never applied. Otherwise a renamed line would make the test fail for the wrong
+   * reason.
+   */
   assertUsed(): void;
 }
 
-/** The CPI without some of what keeps disks from harm: what a suite finds with it, it would find in a CPI that is wrong. */
+/**
+ * Returns the CPI without some of its guards for disks. Every error that a suite finds with it, the suite
+ * would also find in a defective CPI.
+ */
 export function weakenedCloud(cloud: CallContext, weaknesses: readonly Weakness[]): WeakenedCloud {
   const used = new Set<Weakness>();
   const weaken = (text: string, encode: (part: string) => string): string =>

@@ -6,7 +6,7 @@ import { rightsInForce } from '../../support/rights-in-force.ts';
 import { StoppedCpi } from '../../support/stopped-cpi.ts';
 import type { ClusterWorld } from './cluster-world.ts';
 
-/** Makes the account of manifests/rbac in the namespace of this world, for `withStoppedCpi`. */
+/** Creates the account of manifests/rbac in the namespace of this world, for `withStoppedCpi`. */
 export async function makeCpiAccount(world: ClusterWorld): Promise<void> {
   const { api, namespace } = world;
   world.atClose(async () => {
@@ -17,7 +17,7 @@ export async function makeCpiAccount(world: ClusterWorld): Promise<void> {
   await rightsInForce(api, namespace);
 }
 
-/** The CPI as it is built, for as long as it is used. */
+/** Runs `use` with the built CPI. */
 export async function withStoppedCpi(
   { namespace, cluster }: ClusterWorld,
   use: (cpi: StoppedCpi) => Promise<void>,
@@ -30,7 +30,7 @@ export async function withStoppedCpi(
     settings: {
       kubernetes: { kubelet_root_dir: cluster.kubeletRootDirectory },
       agent: { mbus: 'https://mbus:secret@0.0.0.0:6868' },
-      // the agents of these VMs have no certificate, and do not listen
+      // The agents of these VMs have no certificate and do not listen.
       deadlines: { release: 2, agent: 1 },
     },
   });

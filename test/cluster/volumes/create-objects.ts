@@ -10,7 +10,10 @@ interface Definition extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** Creates what of the definitions of snapshots, and of the drivers and their classes, the cluster lacks. */
+/**
+ * Creates the missing CustomResourceDefinitions of snapshots, and the missing objects of the drivers and
+ * their classes.
+ */
 export async function createVolumeObjects(api: KubernetesApi, definitions: string): Promise<void> {
   for (const definition of await readSnapshotDefinitions(definitions)) {
     await createMissing(api, { resource: customResourceDefinitions, object: definition });

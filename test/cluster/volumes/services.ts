@@ -11,7 +11,7 @@ import type { ProgramName } from '../programs/programs.ts';
 
 const main = fileURLToPath(new URL('../csi/main.ts', import.meta.url));
 
-/** Where volumes are, and the sockets of drivers: one folder that all machines see. */
+/** Returns the directories of volumes and of the drivers' sockets, which all machines see. */
 export function volumePlaces({ directory }: Layout): { readonly volumes: string; readonly sockets: string } {
   return { volumes: join(directory, 'volumes'), sockets: join(directory, 'csi') };
 }
@@ -21,14 +21,14 @@ function places(layout: Layout): string[] {
   return ['--directory', volumes, '--sockets', sockets];
 }
 
-/** The driver on a node: it registers itself with the kubelet. */
+/** The driver on a node, which registers itself with the kubelet. */
 export function nodeDriverService(layout: Layout, { name, zone }: NodePlan): Service {
   const who = ['--node-id', name, '--zone', zone, '--kubelet-root', kubeletDirectory];
   const command = [process.execPath, main, 'node', ...who, ...places(layout)];
   return { name: 'csi-node', command, graceMs: 5000 };
 }
 
-/** The drivers' controller and provisioner, which look for the holders of a device among all processes of the host. */
+/** The drivers' controller and provisioner, which search all processes of the host for mounts of a device. */
 export function controllerDriverService(layout: Layout): Service {
   const command = [
     process.execPath,
@@ -47,7 +47,7 @@ const programOf: Record<Sidecar['program'], ProgramName> = {
   'csi-snapshotter': 'csi-snapshotter',
 };
 
-/** Upstream's sidecars of each driver, and the controller of snapshots. */
+/** Upstream's sidecars of each driver, and the snapshot controller. */
 export function sidecarServices(programs: string, layout: Layout): Service[] {
   const kubeconfig = `--kubeconfig=${layout.kubeconfig}`;
   const { sockets } = volumePlaces(layout);

@@ -9,8 +9,8 @@ import { holdingLock } from '../programs/holding-lock.ts';
 import { snapshotClient } from '../programs/programs.ts';
 
 /**
- * Copies upstream's definitions of snapshots from their module into the cache of programs; resolves with the folder. Several
- * clusters, that come up at the same time, may ask at once.
+ * Copies upstream's CustomResourceDefinitions of snapshots from their module into the cache of programs.
+ * Returns the directory. Several clusters may call this at the same time.
  */
 export async function fetchSnapshotDefinitions(cache: string): Promise<string> {
   const target = join(cache, 'snapshot-definitions');
@@ -21,7 +21,7 @@ export async function fetchSnapshotDefinitions(cache: string): Promise<string> {
   return target;
 }
 
-/** They appear whole or not at all. */
+/** Copies them so that they appear atomically. */
 async function copyDefinitions(cache: string, target: string): Promise<void> {
   const module = await makeGoModule(cache);
   const from = (await go(module, ['list', '-m', '-f', '{{.Dir}}', snapshotClient])).trim();

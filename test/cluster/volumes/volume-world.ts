@@ -20,10 +20,10 @@ import type { PodParts } from '../pod-world.ts';
 import { testCluster } from '../test-cluster.ts';
 import { volumePlaces } from './services.ts';
 
-/** Claims of a test's own, and pods that have them at /disk. */
+/** Claims of a test, and pods that have them at /disk. */
 export class VolumeWorld {
   readonly pods: PodWorld;
-  /** Of the driver `loop`. */
+  /** The volume store of the driver `loop`. */
   readonly store: VolumeStore;
 
   private constructor(world: PodWorld, store: VolumeStore) {
@@ -87,7 +87,7 @@ export class VolumeWorld {
     });
   }
 
-  /** Has a pod with the claim on that node while `action` works; the pod is gone after it. */
+  /** Runs a pod with the claim on that node while `action` runs. The pod is deleted afterwards. */
   async use(claim: string, node: string, action: (pod: string) => Promise<unknown>): Promise<void> {
     const name = `${claim}-${node}`;
     await this.pod(name, claim, node);
@@ -109,7 +109,7 @@ export class VolumeWorld {
     );
   }
 
-  /** Waits until an event about the object of that name says so. */
+  /** Waits for an event about the named object with a matching message. */
   async told(name: string, message: RegExp): Promise<void> {
     await until(`an event about ${name} that says ${String(message)}`, async () => {
       const { items } = await this.pods.api.list<EventRecord>(events, { namespace: this.pods.namespace });
@@ -117,12 +117,12 @@ export class VolumeWorld {
     });
   }
 
-  /** What the driver saw happen to a claim's volume that must not. */
+  /** Returns the violations that the driver saw on a claim's volume. */
   async violations(claim: string): Promise<Violation[]> {
     return await this.store.violations((await this.claimNow(claim)).spec.volumeName ?? '');
   }
 
-  /** Mount tables of both nodes. */
+  /** Returns the mount tables of both nodes. */
   nodeMounts(): Promise<string[][]> {
     return Promise.all(testCluster().nodes.map(({ machine }) => machine.mounts()));
   }

@@ -5,8 +5,9 @@ import { mbusPassword } from '../../../src/cpi/testing/test-cloud.ts';
 const types = new Set(Object.values(errorTable).map(({ boshType }) => boshType));
 
 /**
- * Holds a text to be one valid envelope (docs-bosh: content/cpi-api-v2.md) with an error of a known type that is no fault of the CPI
- * and has no secret. Returns the error's type, or `result`.
+ * Asserts that a text is one valid envelope (docs-bosh: content/cpi-api-v2.md). An error in it must have a
+ * known type, must not be an internal error of the CPI, and must contain no secret. Returns the error's type,
+ * or `result`.
  */
 export function checkEnvelope(text: string): string {
   const response: unknown = JSON.parse(text);

@@ -6,14 +6,17 @@ import { mbusPassword, namespace, testCloud } from '../../../src/cpi/testing/tes
 import type { Clock } from '../../../src/kubernetes/clock.ts';
 
 export interface FuzzWorld {
-  /** The response to what came on stdin, as it goes to stdout, and whether it got past the envelope to a verb. */
+  /**
+   * Returns the CPI's stdout for the given stdin, and whether the input got past the envelope to a CPI
+   * method.
+   */
   readonly ask: (stdin: Buffer) => Promise<{ stdout: string; isPastEnvelope: boolean }>;
   readonly known: Known;
 }
 
 const realPauseMs = 30;
 
-/** A clock on which no wait takes long: whoever sleeps an hour gets it after 30 ms. */
+/** Returns a clock on which no wait is long: a sleep of one hour ends after 30 ms. */
 function hastyClock(): Clock {
   let ahead = 0;
   return {
@@ -38,7 +41,7 @@ function hastyClock(): Clock {
   };
 }
 
-/** The CPI in this process, against the embedded API with a node that only says it runs pods. */
+/** The CPI in this process, against the embedded API server with a node that only reports running pods. */
 export async function fuzzWorld(t: TestContext): Promise<FuzzWorld> {
   const { cloud } = await testCloud(t);
   const clock = hastyClock();

@@ -6,18 +6,18 @@ import { sectionsOf, valuesOf } from '../../cpi/documented.ts';
 import { anyBytes, anyValue, mutate, mutateBytes } from './mutate.ts';
 import type { Random } from './random.ts';
 
-/** What an input is made of; `call` is a valid request with changed arguments or context. */
+/** The kind of an input. `call` is a valid request with changed arguments or context. */
 type InputKind = 'bytes' | 'json' | 'envelope' | 'call';
 
 export interface Input {
   readonly kind: InputKind;
-  /** A valid request that was changed. */
+  /** True for a valid request that was changed. */
   readonly isMutation: boolean;
   readonly bytes: Buffer;
 }
 
 export interface Known {
-  /** Cids that calls before were answered with. */
+  /** The cids that earlier calls returned. */
   readonly vms: readonly string[];
   readonly disks: readonly string[];
 }
@@ -28,7 +28,10 @@ const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(leve
 const methods = [...signatures.keys()];
 const agents = ['agent-1', '2b3c4d5e-0000-4000-8000-000000000002', 'An Agent_3'];
 
-/** Makes inputs, of which three in four are calls; the cloud_properties are those that docs/cpi.md shows. */
+/**
+ * Returns a function that makes inputs, of which three in four are calls. The cloud_properties are those of
+ * docs/cpi.md.
+ */
 export async function inputMaker(): Promise<MakeInput> {
   const page = await readFile(new URL('../../../docs/cpi.md', import.meta.url), 'utf8');
   const shown = (heading: string): unknown[] =>
@@ -92,7 +95,7 @@ const kinds: readonly InputKind[] = [
   ...['call', 'call', 'call', 'call', 'call', 'call', 'call', 'call'],
 ] as readonly InputKind[];
 
-/** What cpi-config brings into the context. */
+/** Settings that cpi-config adds to the context. */
 const overrides: readonly object[] = [
   ...[{}, {}, {}],
   { vm: { stemcell: { api_version: 3 } } },
@@ -116,7 +119,7 @@ function bytesOf(random: Random, kind: InputKind, request: Record<string, unknow
       for (let left = random.oneOf([0, 1, 2, 3, 3]); left > 0; left -= 1) {
         const part = random.oneOf(['arguments', 'arguments', 'arguments', 'context']);
         const next = mutate(random, changed[part]);
-        // anything else would not get past the envelope
+        // Any other value would not get past the envelope.
         if (Array.isArray(next) === (part === 'arguments') && typeof next === 'object' && next !== null) {
           changed[part] = next;
         }

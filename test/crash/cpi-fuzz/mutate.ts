@@ -22,7 +22,7 @@ const texts = [
 ];
 const numbers = [0, -0, -1, 1, 1.5, 2 ** 31, 2 ** 43, 2 ** 53, -(2 ** 63), 1e308, 1e-9];
 
-/** Any JSON value. */
+/** Returns any JSON value. */
 export function anyValue(random: Random, depth = 3): unknown {
   switch (random.below(depth > 0 ? 7 : 5)) {
     case 0:
@@ -44,7 +44,10 @@ export function anyValue(random: Random, depth = 3): unknown {
   }
 }
 
-/** The value with one place in it changed: replaced, removed, doubled, wrapped, renamed, or its text cut and spliced. */
+/**
+ * Returns the value with one change: a part is replaced, removed, duplicated, wrapped or renamed, or its text
+ * is cut and spliced.
+ */
 export function mutate(random: Random, value: unknown): unknown {
   const entries = entriesOf(value);
   if (entries.length === 0 || random.below(4) === 0) return changed(random, value);
@@ -95,7 +98,7 @@ function rebuilt(value: unknown, entries: readonly (readonly [string, unknown])[
   return Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries);
 }
 
-/** The text with some of its bytes changed, cut out or doubled. */
+/** Returns the text with some of its bytes changed, removed or duplicated. */
 export function mutateBytes(random: Random, text: string): Buffer {
   const bytes = Buffer.from(text, 'utf8');
   const at = random.below(bytes.length + 1);

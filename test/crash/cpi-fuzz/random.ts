@@ -1,12 +1,12 @@
-/** Numbers that a seed decides, so that a failure can be had again. */
+/** Random numbers that depend only on a seed, so that a failure can be reproduced. */
 export interface Random {
   readonly seed: number;
-  /** A whole number from 0 up to, not including, `end`. */
+  /** Returns an integer from 0 to `end`, exclusive. */
   readonly below: (end: number) => number;
   readonly oneOf: <T>(items: readonly T[]) => T;
 }
 
-/** mulberry32: small, and good enough to choose inputs. */
+/** mulberry32: small, and good enough for choosing inputs. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   const below = (end: number): number => {

@@ -8,7 +8,7 @@ interface ConfigMap extends KubernetesObject {
   data?: Record<string, string>;
 }
 
-/** `undefined`: the object is not there. */
+/** `undefined`: the object does not exist. */
 type State = string | undefined;
 
 interface Write {
@@ -18,15 +18,15 @@ interface Write {
 
 const collection = '/api/v1/namespaces/bosh/configmaps';
 
-/** ConfigMaps and what of them a server has acknowledged. Each has one writer, so its state is known. */
+/** Records what a server has acknowledged for ConfigMaps. Each has only one writer, so its state is known. */
 export class Acknowledged {
   readonly #states = new Map<string, State>();
-  /** The write that was not answered. */
+  /** The writes without a response. */
   readonly #open = new Map<string, State>();
   readonly #chance: Chance;
   #numbers = 0;
   writes = 0;
-  /** Of those without an answer: how many were done all the same. */
+  /** How many writes without a response were done all the same. */
   unanswered = 0;
   doneUnanswered = 0;
 
@@ -34,7 +34,10 @@ export class Acknowledged {
     this.#chance = chance;
   }
 
-  /** Writes to one object after the other until the server is gone; `onAcknowledged` after each answer. */
+  /**
+   * Writes to one object after the other until the server is dead. Calls `onAcknowledged` after each
+   * response.
+   */
   async write(transport: Transport, names: readonly string[], onAcknowledged: () => void): Promise<void> {
     for (let n = 0; ; n += 1) {
       const name = names[n % names.length] ?? '';
@@ -54,7 +57,7 @@ export class Acknowledged {
     }
   }
 
-  /** Compares the server's objects with all that was acknowledged. */
+  /** Compares the server's objects with everything that was acknowledged. */
   async check(transport: Transport): Promise<void> {
     const { status, body } = await transport.request({ method: 'GET', path: collection });
     assert.equal(status, 200, body);
@@ -78,7 +81,7 @@ export class Acknowledged {
     return { method: 'PATCH', outcome: this.#content() };
   }
 
-  /** Long enough for the journal to be rewritten now and then. */
+  /** Returns a text long enough for the journal to be rewritten now and then. */
   #content(): string {
     return `${this.#numbers} ${'x'.repeat(this.#chance.below(40_000))}`;
   }

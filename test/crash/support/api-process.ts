@@ -9,33 +9,36 @@ import { loadAccess } from '../../../src/kubernetes/load-access.ts';
 import { openTransport } from '../../../src/kubernetes/open-transport.ts';
 import type { Transport } from '../../../src/kubernetes/transport.ts';
 
-/** An API server in a process of its own. */
+/** An API server in another process. */
 export interface ApiProcess {
   readonly pid: number;
-  /** Retries nothing, so that what was answered is known. */
+  /** Never retries, so that it is known which requests got a response. */
   readonly transport: Transport;
-  /** kill -9, and the end of it. */
+  /** Sends SIGKILL and waits for the end of the process. */
   kill(): Promise<void>;
 }
 
 const source = join(import.meta.dirname, '../../contract/serve.ts');
-/** Gone with the suite's process. */
+/** The bundle is removed when the suite's process exits. */
 let bundle: Promise<string> | undefined;
 
-/** In one file, as the cluster itself is built: its sources take three times as long to load as the server to start. */
+/**
+ * Bundles the server in one file, like the cluster itself. Loading the sources takes three times as long as
+ * starting the server.
+ */
 async function buildServer(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-api-process-'));
   process.once('exit', () => rmSync(directory, { recursive: true }));
   const file = join(directory, 'serve.mjs');
-  // a dependency in CommonJS asks for Node's own modules
+  // A CommonJS dependency calls require() for Node's own modules.
   const js = "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);";
   await bundleForNode(source, file, { format: 'esm', banner: { js } });
   return file;
 }
 
 /**
- * Serves the cluster in `directory` and resolves when it answers. `enter`: a command line that runs the server's
- * (`unshare --mount ...`); the process that is killed is the server all the same, since it is executed in place.
+ * Serves the cluster in `directory` and resolves when it responds. `enter` is a command that runs the
+ * server's command (`unshare --mount ...`). It execs the server, so the killed process is the server.
  */
 export async function startApi(directory: string, enter: readonly string[] = []): Promise<ApiProcess> {
   const server = await (bundle ??= buildServer());

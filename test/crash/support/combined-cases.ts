@@ -9,7 +9,7 @@ const twoDisks = async (verbs: VerbWorld, vm: string): Promise<string> => {
   return vm;
 };
 
-/** The disks of a VM that goes are kept. */
+/** Deletes a VM. Its disks must be kept. */
 export const deletionBesideDisks: VerbCase = {
   ...{ row: 'delete_vm (recreate, a disk attached)', title: 'delete_vm (recreate, two disks attached)' },
   method: 'delete_vm',
@@ -18,8 +18,8 @@ export const deletionBesideDisks: VerbCase = {
 };
 
 /**
- * What the rows of `verbCases` do, where one strategy, Service or disk meets another: for kills alone, and by
- * hand.
+ * Combinations of the rows of `verbCases`: two strategies, Services or disks at once. Only for kills, and run
+ * by hand.
  */
 export const combinedCases: readonly VerbCase[] = [
   {
@@ -85,7 +85,7 @@ export const combinedCases: readonly VerbCase[] = [
   },
 ];
 
-/** There are as many, and each can be attached to another VM and has its content. */
+/** Asserts that there are `count` disks, and that each can be attached to another VM and has its content. */
 async function keepsDisks(verbs: VerbWorld, count: number): Promise<void> {
   const { disks } = await verbs.world.objects();
   assert.equal(disks.length, count);
@@ -97,13 +97,18 @@ async function fillsAndHasAllDisks(verbs: VerbWorld, [own, second]: readonly unk
   await hasDisks(verbs, own as string, 2);
 }
 
-/** The disk that was detached, and the one that was not. */
+/**
+ * Asserts that the detached disk has its content and that the VM still has the other one. Deletes everything.
+ */
 async function keepsTheOther(verbs: VerbWorld, [own, detached]: readonly unknown[]): Promise<void> {
   await verbs.isKept(detached as string);
   await hasDisks(verbs, own as string, 1);
 }
 
-/** There are as many, and the VM has all of them, each with its content; then all goes. */
+/**
+ * Asserts that there are `count` disks and that the VM has all of them, each with its content. Then deletes
+ * everything.
+ */
 async function hasDisks(verbs: VerbWorld, vm: string, count: number): Promise<void> {
   const { disks } = await verbs.world.objects();
   assert.equal(disks.length, count);

@@ -4,7 +4,7 @@ import type { Moment } from './killing-cpi.ts';
 
 /** A kill of the deployer at one CPI call of a command. */
 export interface KillCase {
-  /** Which call of the command, from 1. */
+  /** The number of the call in the command, from 1. */
   readonly call: number;
   readonly method: string;
   readonly moment: Moment;
@@ -20,8 +20,8 @@ const lasting = new Set([
 ]);
 
 /**
- * The calls that make or remove something, while they run and when they have answered. Every call is met
- * before and after it by src/deploy/deploy.crash.test.ts, with a CPI that keeps no cluster.
+ * Returns a kill during and one after each call that creates or deletes something.
+ * src/deploy/deploy.crash.test.ts kills before and after every call, with a CPI that has no cluster.
  */
 export function killCases(methods: readonly string[]): KillCase[] {
   return methods.flatMap((method, index) =>
@@ -40,8 +40,8 @@ export function assertKilled({ exitCode, signal, stdout, stderr }: Outcome): voi
 }
 
 /**
- * One VM with one attached disk, which are those of the state file, and its job answers. `unclaimed` more disks may be
- * there; `status` names each.
+ * Asserts that there are one VM and one attached disk, that they are those of the state file, and that the
+ * job responds. `unclaimed` more disks may exist; `status` must name each. Returns the output of `status`.
  */
 export async function assertConverged(line: EmbeddedLine, { unclaimed = 0 } = {}): Promise<string> {
   const [{ vms, attachments, disks, secrets }, state] = await Promise.all([line.objects(), line.state()]);

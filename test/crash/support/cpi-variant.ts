@@ -8,12 +8,13 @@ export const root = dirname(dirname(dirname(dirname(fileURLToPath(import.meta.ur
 
 const executable = join(root, 'dist', 'cpi', 'cpi');
 
-/** Whether the executable was built; without it `packCpiVariant` needs a `node_path`. */
+/** True if the executable was built. Without it `packCpiVariant` needs a `node_path`. */
 export const hasExecutable = existsSync(executable);
 
 /**
- * Packs the CPI's release with `script` as `bin/cpi` and the real one beside it as `bin/cpi-real`. For the executable it
- * holds a word that runs the one in dist: packing and installing a hundred megabytes is not what these tests are about.
+ * Packs the CPI's release with `script` as `bin/cpi` and the real one beside it as `bin/cpi-real`. The
+ * executable is replaced by a script that runs the one in dist, because these tests need not pack and install
+ * 100 MB.
  */
 export async function packCpiVariant(script: string, scratch: string, outFile: string): Promise<void> {
   const directory = join(scratch, 'cpi-release');

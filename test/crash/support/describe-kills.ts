@@ -7,30 +7,32 @@ import { requestRows } from '../../cpi/request-rows.ts';
 import { isWrite, startApiProxy, type ProxiedRequest } from '../../support/api-proxy.ts';
 import { type VerbCase, VerbWorld } from './verb-world.ts';
 
-/** After which of the answers that the API gives; or when the call's own answer has begun to come. */
+/** Kills after the API server's response with that number, or when the call's own response has begun. */
 type Kill = { readonly after: 'write' | 'request'; readonly number: number } | { readonly after: 'answer' };
 
 interface Seen {
   readonly writes: number;
   readonly requests: number;
-  /** It did not end by itself before. */
+  /** True if the process did not exit by itself before. */
   readonly wasKilled: boolean;
 }
 
-/** Of a kill before the answer: a call may ask once less than the one before. */
+/** Attempts for a kill before the response: a call may send one request less than the previous one. */
 const attempts = 10;
 
-/** What a director leaves to a CPI; and Bun's executable does not end once it has answered. */
+/** The environment that a director gives to a CPI. Bun's executable does not exit after its response. */
 const heldAnswered = {
   ...{ PATH: '/usr/sbin:/usr/bin:/sbin:/bin', TMPDIR: '/tmp', HOME: '/nonexistent' },
   BUN_OPTIONS: `--preload=${join(import.meta.dirname, 'hold-answered.ts')}`,
 };
 
-/** Each case, killed after each of its writes, before its answer and after it; then called again. */
+/** Kills each case after each of its writes, before its response and after it, and then repeats the call. */
 export function describeKills(title: string, cases: readonly VerbCase[]): void {
   describe(title, () => {
     let verbs: VerbWorld;
-    /** Of each case, after a write alone: one around its answer makes up for none of these. */
+    /**
+     * The kills of each case directly after a write. A kill around its response cannot replace one of these.
+     */
     const kills = new Map<VerbCase, number>();
     let aroundAnswers = 0;
 
@@ -45,7 +47,7 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
         verbs.lookInside();
         let seen: Seen;
         let number = 1;
-        // the last round is not killed, and is repeated all the same
+        // The last round is not killed but is repeated all the same.
         do {
           seen = await killAndRepeat(each, { after: 'write', number }, empty);
           if (seen.wasKilled) kills.set(each, number);
@@ -82,7 +84,7 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
       assert.fail(`${each.row} never was killed before its answer`);
     }
 
-    /** Resolves with what the call got to. */
+    /** Kills the call and repeats it. Returns what the killed call did. */
     async function killAndRepeat(each: VerbCase, kill: Kill, empty: readonly string[]): Promise<Seen> {
       const args = await each.prepare(verbs);
       const { answered, ...seen } = await killed(each, args, kill);
@@ -93,7 +95,7 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
       if (error !== null && each.againMayFail?.test(error.type) !== true) {
         assert.fail(`${each.row} again, ${what}: ${error.type}: ${error.message}`);
       }
-      // whoever called may have noted the answer
+      // The caller may have recorded the response.
       if (answered?.error === null && error === null && each.mayLeave === undefined)
         assert.deepEqual(result, answered.result, `${each.row} again, ${what}`);
       await each.check?.(verbs, args, result);
@@ -127,7 +129,7 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
           ...(kill.after === 'answer' && { environment: heldAnswered }),
           onStart: (started: ChildProcess) => {
             child = started;
-            // the answer is written in one piece, so its first byte is as good as its last
+            // The response is written in one piece, so its first byte implies the last.
             if (kill.after !== 'answer') return;
             started.stdout?.once('data', (answer: Buffer) => {
               answered = JSON.parse(answer.toString()) as CpiResponse;
@@ -135,7 +137,7 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
             });
           },
         };
-        // to its own caller a killed process has no answer
+        // For its caller a killed process has no response.
         await verbs.world.request(each.method, args, options).catch(() => {});
       } finally {
         await proxy.close();

@@ -29,18 +29,18 @@ export interface Outcome {
 
 export interface CommandOptions {
   readonly environment?: Readonly<Record<string, string>>;
-  /** Sees all of stdout so far whenever more of it comes. */
+  /** Called with all of stdout so far whenever more of it arrives. */
   readonly onOutput?: (stdout: string, child: ChildProcess) => void;
 }
 
 export interface LineOptions {
-  /** Of 127.64.0.0/10; no two lines that run at the same time have the same. */
+  /** An address of 127.64.0.0/10. Two lines that run at the same time must have different ones. */
   readonly address: string;
-  /** Stands in as `bin/cpi`; it finds the real one beside itself. */
+  /** Replaces `bin/cpi`. It finds the real one beside itself. */
   readonly cpi?: string;
 }
 
-/** What the CPI keeps in the cluster, by name; what is about to go is not counted. */
+/** The names of the CPI's objects in the cluster. Objects that are being deleted are not counted. */
 export interface CloudObjects {
   readonly vms: readonly string[];
   readonly attachments: readonly string[];
@@ -49,8 +49,8 @@ export interface CloudObjects {
 }
 
 /**
- * An embedded cluster, the example's manifest and the operator's command line in a folder of its own: what an operator
- * has, apart from the address. `dist/` must have been built.
+ * An embedded cluster, the example's manifest and the command line in one directory: what an operator has,
+ * except for the address. `dist/` must have been built.
  */
 export class EmbeddedLine {
   readonly directory: string;
@@ -66,7 +66,7 @@ export class EmbeddedLine {
     this.manifestPath = join(directory, 'manifest.yml');
   }
 
-  /** Writes the manifest; nothing runs yet. */
+  /** Writes the manifest. Starts nothing. */
   static async prepare({ address, cpi }: LineOptions): Promise<EmbeddedLine> {
     const directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-crash-')));
     const line = new EmbeddedLine(directory, address);
@@ -101,7 +101,9 @@ export class EmbeddedLine {
     return join(this.directory, 'manifest-creds.yml');
   }
 
-  /** Where test and stand-in CPI meet; the CPI is told as CPI_CONTROL. */
+  /**
+   * The directory through which the test and the replacement CPI communicate. The CPI gets it as CPI_CONTROL.
+   */
   get controlDirectory(): string {
     return join(this.directory, 'control');
   }
@@ -123,7 +125,7 @@ export class EmbeddedLine {
     await writeFile(this.manifestPath, change(await readFile(this.manifestPath, 'utf8')));
   }
 
-  /** `bosh-kubernetes WORDS`; never rejects for how it ended. */
+  /** Runs `bosh-kubernetes WORDS`. Never rejects for an exit code. */
   command(words: readonly string[], options: CommandOptions = {}): Promise<Outcome> {
     const child = spawn(process.execPath, [mainModulePath(root), ...words], {
       cwd: this.directory,
@@ -132,7 +134,7 @@ export class EmbeddedLine {
         HOME: this.directory,
         BOSH_KUBERNETES_HOME: this.home,
         CPI_CONTROL: this.controlDirectory,
-        // of the tests' own, if they have one: the command loads from it in half the time
+        // Use the tests' compile cache, if there is one: the command then loads in half the time.
         NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
         ...options.environment,
       },
@@ -165,7 +167,7 @@ export class EmbeddedLine {
     return this.command(['delete-env', ...this.envWords()]);
   }
 
-  /** The manifest and the flags that say what it asks for: the same for ours and for the bosh CLI. */
+  /** Returns the manifest and its flags, which are the same for bosh-kubernetes and the bosh CLI. */
   envWords(): string[] {
     const folder = `kubelet_root_dir=${apiKubeletRoot}`;
     const variables = ['-v', folder, '--var-file', `kubeconfig=${this.kubeconfig}`];
@@ -177,7 +179,10 @@ export class EmbeddedLine {
     return stdout;
   }
 
-  /** Connected as the kubeconfig says, until `remove`; a cluster that was started again has the same. */
+  /**
+   * Connects as the kubeconfig says. The connection is valid until `remove`, also after a restart of the
+   * cluster.
+   */
   async api(): Promise<KubernetesApi> {
     const transport = await openTransport(await loadAccess(await readFile(this.kubeconfig, 'utf8')));
     this.#transports.push(transport);
@@ -208,17 +213,21 @@ export class EmbeddedLine {
     return parseState(await readFile(this.statePath, 'utf8'), this.statePath);
   }
 
-  /** What the example's job serves: it is on the persistent disk since the disk's first deploy. */
+  /**
+   * Returns the response of the example's job, which has been on the persistent disk since the disk's first
+   * deploy.
+   */
   async answer(): Promise<string> {
     const response = await fetch(this.url);
     if (response.status !== 200) throw new Error(`${this.url} answered ${response.status}`);
     return response.text();
   }
 
-  /** Everything that ran and was kept. */
+  /** Removes everything that ran and its data. */
   async remove(): Promise<void> {
     for (const transport of this.#transports) transport.close();
-    // of create-env, whose state names no cluster: this one goes with all that is on it
+    // The state file of create-env names no cluster. Remove it before `destroy`, which deletes this cluster
+    // with everything on it.
     await rm(this.statePath, { force: true });
     const { exitCode, stdout, stderr } = await this.command(['destroy', this.manifestPath, '--force']);
     if (exitCode !== 0) throw new Error(`destroy failed: ${stdout}${stderr}`);

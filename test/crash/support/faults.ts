@@ -1,6 +1,6 @@
 import { isExec, isWrite, type Fate, type ProxiedRequest } from '../../support/api-proxy.ts';
 
-/** What is done to the requests of a call. */
+/** The faults that can be applied to a call's requests. */
 export const faultKinds = [
   '429 with Retry-After',
   '500 with Retry-After',
@@ -38,7 +38,7 @@ const event = (object: object): Fate => ({
 });
 
 const fates: Readonly<Record<FaultKind, Fate>> = {
-  // Kubernetes says whole seconds; none, so that the suite does not wait longer than the CPI's own pause
+  // Kubernetes sends whole seconds. Zero keeps the suite from waiting longer than the CPI's own delay.
   '429 with Retry-After': answer(429, 'TooManyRequests', { 'retry-after': '0' }),
   '500 with Retry-After': answer(500, 'InternalError', { 'retry-after': '0' }),
   'slow server': { kind: 'late', milliseconds: 50 },
@@ -54,10 +54,13 @@ const fates: Readonly<Record<FaultKind, Fate>> = {
   'expired token': answer(401, 'Unauthorized'),
 };
 
-/** Which requests of one call a fault meets: returns true where it is to. Holds state, so it is for that call alone. */
+/**
+ * Selects the requests of one call that get a fault, by returning true. It is stateful, so each call needs
+ * its own.
+ */
 export type Target = (request: ProxiedRequest) => boolean;
 
-/** A fault, and the requests that it meets. */
+/** A fault, and the requests that get it. */
 export interface Stroke {
   readonly kind: FaultKind;
   readonly where: string;
@@ -67,8 +70,8 @@ export interface Stroke {
 export const isWatch = ({ url }: ProxiedRequest): boolean => url.includes('watch=');
 
 /**
- * Each request when it is first made; what comes after the refusal of the same goes through. Not those of a wait: what
- * it waits for would come meanwhile, and there would be no watch.
+ * Selects each request at its first attempt; its retries pass. Requests of a wait are excluded: the awaited
+ * change would come in the meantime, and there would be no watch.
  */
 export function eachOnce(): Target {
   const met = new Set<string>();
@@ -80,35 +83,35 @@ export function eachOnce(): Target {
   };
 }
 
-/** Every watch. */
+/** Selects every watch. */
 export const everyWatch = (): Target => isWatch;
 
-/** The write of that number, once. */
+/** Selects the write with that number, once. */
 export function write(number: number): Target {
   let writes = 0;
   return (request) => isWrite(request) && (writes += 1) === number;
 }
 
-/** The read of that number, once; what is asked again counts again. */
+/** Selects the read with that number, once. Retries are counted, too. */
 export function read(number: number): Target {
   let reads = 0;
   return (given) =>
     given.method === 'GET' && !isWatch(given) && !isExec(given.url) && (reads += 1) === number;
 }
 
-/** The command in a pod of that number, once. */
+/** Selects the exec with that number, once. */
 export function exec(number: number): Target {
   let execs = 0;
   return ({ url }) => isExec(url) && (execs += 1) === number;
 }
 
-/** The request of that number, once. */
+/** Selects the request with that number, once. */
 export const request =
   (number: number): Target =>
   (given) =>
     given.number === number;
 
-/** All requests after that many writes: a token that has expired stays so. */
+/** Selects all requests after that many writes: an expired token stays expired. */
 export function after(writes: number): Target {
   let seen = 0;
   return (given) => {
@@ -118,7 +121,10 @@ export function after(writes: number): Target {
   };
 }
 
-/** What becomes of a request under the strokes; `onHit` hears of those that are met. */
+/**
+ * Returns the function that decides the fate of a request under the strokes. `onHit` is called for each
+ * applied stroke.
+ */
 export function decideBy(strokes: readonly Stroke[], onHit: (stroke: Stroke) => void) {
   const aimed = strokes.map((stroke) => ({ stroke, target: stroke.aim() }));
   return (given: ProxiedRequest): Fate => {

@@ -1,6 +1,6 @@
 /**
- * Loaded into the CPI's executable before its own code: a process that has answered does not come to its end, so that a
- * kill after the answer is not a race.
+ * Loaded into the CPI's executable before its own code. A process that has written its response does not
+ * exit, so that a kill after the response is not a race.
  */
 interface Writer {
   write(file: unknown, text: string): Promise<number>;

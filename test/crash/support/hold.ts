@@ -5,12 +5,12 @@ import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernet
 import { volumeAnnotations, type PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
 import { until } from '../../support/until.ts';
 
-/** Lets what a call waits for come. */
+/** Makes the delayed change happen that a call waits for. */
 export type Release = () => Promise<void>;
 
 const finalizer = 'bosh.cloudfoundry.org/test';
 
-/** The object stays when it is deleted, until it is released. */
+/** Keeps a deleted object until it is released. */
 export async function holdEnd(api: KubernetesApi, reference: ObjectReference): Promise<Release> {
   const { metadata } = await api.get(reference);
   await api.patch(reference, { metadata: { finalizers: [...(metadata.finalizers ?? []), finalizer] } });
@@ -19,7 +19,10 @@ export async function holdEnd(api: KubernetesApi, reference: ObjectReference): P
   };
 }
 
-/** False where others changed the object meanwhile: they take away finalizers of theirs. */
+/**
+ * Returns false if another client changed the object in the meantime, for example by removing its own
+ * finalizer.
+ */
 async function withoutFinalizer(api: KubernetesApi, reference: ObjectReference): Promise<boolean> {
   const found = await ignoreNotFound(api.get(reference));
   if (found === undefined) return true;
@@ -34,7 +37,10 @@ async function withoutFinalizer(api: KubernetesApi, reference: ObjectReference):
   }
 }
 
-/** The volume of a disk does not grow until it is released: the driver of an embedded cluster takes it for another's. */
+/**
+ * Keeps the volume of a disk from growing until it is released: the embedded cluster's driver ignores it as
+ * another driver's volume.
+ */
 export async function holdGrowth(api: KubernetesApi, namespace: string, disk: string): Promise<Release> {
   const { spec } = await api.get<PersistentVolumeClaim>({
     ...{ resource: persistentVolumeClaims, namespace, name: disk },

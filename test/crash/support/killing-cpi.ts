@@ -2,14 +2,14 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * What happens at the chosen call: the deployer dies while the CPI works, which comes to its end without it;
- * or it dies when the CPI has answered.
+ * What happens at the chosen call. `during`: the deployer is killed while the CPI works, and the CPI finishes
+ * without it. `after`: the deployer is killed when the CPI has responded.
  */
 export type Moment = 'during' | 'after';
 
 /**
- * A `bin/cpi` that ends its caller at the call that `rule` in the control folder names, and notes every call
- * but describe_vm.
+ * A `bin/cpi` that kills its caller at the call that `rule` in the control directory names, and records every
+ * call except describe_vm.
  */
 export const killingCpi = `#!/bin/sh
 real=\${0%/*}/cpi-real
@@ -40,7 +40,7 @@ case $moment in
 esac
 `;
 
-/** The stand-in's rule and what it noted. */
+/** The rule of the replacement CPI and the calls that it recorded. */
 export class CpiControl {
   readonly #rule: string;
   readonly #calls: string;
@@ -61,7 +61,7 @@ export class CpiControl {
     await rm(this.#rule, { force: true });
   }
 
-  /** The methods called since, in order. */
+  /** Returns the methods called since then, in order. */
   async calls(): Promise<string[]> {
     const lines = await readFile(this.#calls, 'utf8').catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';

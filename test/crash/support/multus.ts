@@ -17,7 +17,10 @@ const definition = {
   },
 };
 
-/** Serves NetworkAttachmentDefinitions in a real cluster; false where it serves them already. */
+/**
+ * Installs the NetworkAttachmentDefinition kind in a real cluster. Returns false if the cluster already has
+ * it.
+ */
 export async function installMultus(api: KubernetesApi): Promise<boolean> {
   const isServed = (): Promise<boolean> =>
     api.list(networkAttachmentDefinitions).then(

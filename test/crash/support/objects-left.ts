@@ -12,7 +12,7 @@ import {
 } from '../../../src/kubernetes/resources.ts';
 import type { RestApi } from '../../../src/kubernetes/rest-api.ts';
 
-/** All that the CPI writes: manifests/rbac/namespaced.yaml allows it no other. */
+/** All resources that the CPI writes: manifests/rbac/namespaced.yaml permits no others. */
 const written: readonly Resource[] = [
   pods,
   persistentVolumeClaims,
@@ -25,8 +25,8 @@ const written: readonly Resource[] = [
 ];
 
 /**
- * Every object of those kinds in the namespace, as `plural kind name`. Without a selector: a claim that the cluster makes for
- * a pod's ephemeral volume has none of our labels.
+ * Returns every object of these kinds in the namespace, as `plural kind name`. Uses no selector, because a
+ * claim that the cluster creates for a pod's ephemeral volume has none of our labels.
  */
 export async function objectsLeft(api: RestApi, namespace: string): Promise<string[]> {
   const lists = await Promise.all(written.map((resource) => linesOf(api, resource, namespace)));
@@ -40,7 +40,7 @@ async function linesOf(api: RestApi, resource: Resource, namespace: string): Pro
       [resource.plural, labels['bosh.cloudfoundry.org/kind'] ?? 'unlabelled', name].join(' '),
     );
   } catch (error) {
-    // the cluster has no such kind
+    // The cluster does not have this kind.
     if (isApiError(error, 404)) return [];
     throw error;
   }

@@ -65,7 +65,7 @@ export const verbCases: readonly VerbCase[] = [
     },
   },
   {
-    // the next end of a container is followed by a pause, which doubles
+    // The next restart of the container is delayed, and the delay doubles each time.
     ...{ row: 'reboot_vm', method: 'reboot_vm', waits: true, isSlowAgain: true },
     prepare: async (verbs) => [await verbs.world.newVm()],
     check: async (verbs, [own]) => verbs.world.call('delete_vm', own),
@@ -163,14 +163,17 @@ export const verbCases: readonly VerbCase[] = [
   },
 ];
 
-/** It can be written to, and keeps that for the next VM, which is one that takes disks without a new pod. */
+/**
+ * Asserts that the disk can be written to and keeps the data for the next VM, which gets the disk without a
+ * new pod.
+ */
 async function isAttached(verbs: VerbWorld, vm: string, disk: string): Promise<void> {
   await verbs.fill(disk, vm);
   await verbs.world.call('detach_disk', vm, disk);
   await verbs.isKept(disk);
 }
 
-/** One of its own for each call: the same definition is the same network. */
+/** Returns another network for each call, because the same definition is the same network. */
 function network(): object {
   const network_attachment = { type: 'macvlan', master: 'eth1', mode: 'bridge', name: randomUUID() };
   return {

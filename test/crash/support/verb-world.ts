@@ -22,43 +22,55 @@ import { provision, storeFolder, volumesOf } from './volume-folder.ts';
 export const recreate = { kubernetes: { attach: 'recreate' } };
 const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
 
-/** One row of the table of requests in docs/cpi.md that asks the API for something. */
+/** One row of the table of requests in docs/cpi.md that sends requests to the API server. */
 export interface VerbCase {
   readonly row: string;
-  /** Of its test, where it does what another one of the same row does in other surroundings. */
+  /**
+   * The test's title, if the case calls the method of another case of the same row under different
+   * conditions.
+   */
   readonly title?: string;
   readonly method: string;
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** Arguments of a call that has everything still to do. */
+  /** Returns the arguments of a call for which nothing has been done yet. */
   readonly prepare: (verbs: VerbWorld) => Promise<readonly unknown[]>;
-  /** It waits for something that takes time, by a watch. */
+  /** True if the call waits for a slow change, by a watch. */
   readonly waits?: true;
-  /** What it waits for would be there at once, without a watch: has it take its time, until it is released. */
+  /**
+   * Delays the change that the call waits for until it is released. Otherwise it would happen at once, and
+   * the call would not need a watch.
+   */
   readonly hold?: (verbs: VerbWorld, args: readonly unknown[]) => Promise<Release>;
-  /** It writes once more before it waits: where that has to be asked again, what it waits for is there already, without a watch. */
+  /**
+   * True if the call writes once more before it waits. If that write has to be repeated, the awaited change
+   * has already happened, and the call does not need a watch.
+   */
   readonly writesBeforeItWaits?: true;
-  /** It writes and reads nothing: its row of the table says what is read at most. */
+  /**
+   * True if the call writes and reads nothing, although the table has a number of reads for it, which is an
+   * upper bound.
+   */
   readonly readsNothing?: true;
-  /** Done a second time it takes long. */
+  /** True if the second call takes long. */
   readonly isSlowAgain?: true;
-  /** How the call that comes after a disturbed one may end; success when absent. */
+  /** The error that the call after a disturbed one may have. By default it must succeed. */
   readonly againMayFail?: RegExp;
-  /** What a disturbed call may leave, marked as unclaimed: the contract gives no key to find it by. */
+  /** The objects that a disturbed call may leave, marked as unclaimed, because the contract has no key to find it by. */
   readonly mayLeave?: 'disks' | 'snapshots';
-  /** What the answer, or the second one, has to be worth. */
+  /** Checks the result of the call, or of the repeated call. */
   readonly check?: (verbs: VerbWorld, args: readonly unknown[], result: unknown) => Promise<void>;
 }
 
-/** A world for calls that are done harm to: two VMs, a second storage class, the definition of Multus. */
+/** A world for calls that are disturbed: two VMs, a second storage class, and the definition of Multus. */
 export class VerbWorld {
   readonly world: World;
   readonly vm: string;
-  /** A VM whose disks come by the strategy `recreate`. */
+  /** A VM whose disks are attached by the strategy `recreate`. */
   readonly recreated: string;
-  /** The default storage class under another name. */
+  /** A copy of the default storage class with another name. */
   readonly otherClass: string;
   readonly #isMultusOurs: boolean;
-  /** The volumes are folders of this machine; elsewhere content is a VM's matter. */
+  /** True if volumes are directories on this machine. Otherwise only a VM can read their content. */
   readonly #hasFolders: boolean;
   readonly #agents: Server;
   #looksInside = false;
@@ -77,10 +89,11 @@ export class VerbWorld {
   }
 
   static async open(): Promise<VerbWorld> {
-    // nobody speaks to these agents, and the start of each of hundreds costs more than the call that makes its VM
+    // No client connects to these agents, and starting hundreds of them would cost more than the calls that
+    // create their VMs.
     const agents = createServer().listen(0, '127.0.0.1');
     await once(agents, 'listening');
-    // what looks for an agent that listens finds one at once
+    // A call that waits for a listening agent finds one at once.
     const { port } = agents.address() as AddressInfo;
     const world = await World.open({ agent: idleAgent, agentPort: port });
     const vm = await world.newVm();
@@ -104,7 +117,7 @@ export class VerbWorld {
     this.#agents.close();
   }
 
-  /** A disk with content that no VM has. */
+  /** Returns a disk with content that is not attached. */
   async filled(): Promise<string> {
     if (!this.#hasFolders) {
       const disk = await this.attached();
@@ -117,7 +130,7 @@ export class VerbWorld {
     return disk;
   }
 
-  /** A disk with content that the VM has. */
+  /** Returns a disk with content that is attached to the VM. */
   async attached(vm = this.vm): Promise<string> {
     const disk = await this.world.newDisk({}, vm);
     await this.world.call('attach_disk', vm, disk);
@@ -126,26 +139,26 @@ export class VerbWorld {
     return disk;
   }
 
-  /** A VM whose disks come by the strategy `recreate`. */
+  /** Creates a VM whose disks are attached by the strategy `recreate`. */
   async newRecreated(vm: NewVm = {}): Promise<string> {
     const made = await this.world.request('create_vm', this.world.vmArguments(vm), { settings: recreate });
     assert.equal(made.error, null, made.error?.message);
     return (made.result as [string])[0];
   }
 
-  /** Gives an attached disk its content, as its VM does. */
+  /** Writes the content of an attached disk, as its VM does. */
   async fill(disk: string, vm: string): Promise<void> {
     await this.world.run(vm, `echo kept > ${store(disk)}/content`);
   }
 
-  /** From here on one disk that has to be kept is given to a VM; of the others only the content is looked at. */
+  /** From now on one disk that must be kept is attached to a VM. Of the others only the content is read. */
   lookInside(): void {
     this.#looksInside = true;
   }
 
   /**
-   * Asserts that the disk still has its content, and deletes it. That nothing has it mounted any more is seen by
-   * `isAsBefore`: its volume would stay.
+   * Asserts that the disk still has its content, and deletes it. `isAsBefore` shows that it is not mounted
+   * any more: otherwise its volume would stay.
    */
   async isKept(disk: string): Promise<void> {
     if (this.#hasFolders) {
@@ -161,7 +174,7 @@ export class VerbWorld {
     await this.world.call('delete_disk', disk);
   }
 
-  /** Settings of a call that asks the API by way of the proxy. */
+  /** Returns the settings of a call whose requests go through the proxy. */
   async through(proxy: ApiProxy, { settings }: VerbCase): Promise<Record<string, unknown>> {
     const { access } = this.world.target;
     const token = await tokenOf(access, this.world.namespace);
@@ -169,15 +182,15 @@ export class VerbWorld {
     return { ...settings, kubernetes: { ...(settings?.['kubernetes'] as object), kubeconfig } };
   }
 
-  /** All that the CPI made, of every kind, and the volumes of its disks. */
+  /** Returns all objects that the CPI created, of every kind, and the volumes of its disks. */
   async everything(): Promise<string[]> {
     const objects = await objectsLeft(this.world.api, this.world.namespace);
     return this.#hasFolders ? [...objects, ...(await volumesOf(this.world))] : objects;
   }
 
   /**
-   * What a repeated call may have left, marked as unclaimed, is removed; then all has to be as in `empty`. Fails for a
-   * snapshot without the mark.
+   * Deletes what a repeated call may have left, marked as unclaimed, and asserts that everything is as in
+   * `empty`. Fails for a snapshot without the mark.
    */
   async isAsBefore(
     each: VerbCase,

@@ -9,7 +9,7 @@ import {
 import type { World } from '../../conformance/world.ts';
 import { until } from '../../support/until.ts';
 
-/** What a VM has as a disk's `store`: a folder of this machine, as the volumes of an embedded cluster are. */
+/** Returns a disk's `store` directory, which is on this machine like all volumes of an embedded cluster. */
 export async function storeFolder({ api, namespace, target }: World, disk: string): Promise<string> {
   const claim = { resource: persistentVolumeClaims, namespace, name: disk };
   const name = await until(
@@ -19,7 +19,10 @@ export async function storeFolder({ api, namespace, target }: World, disk: strin
   return join(dirname(target.kubeletRootDirectory), 'volumes', name, 'store');
 }
 
-/** Has the volume made of a disk that no VM had yet: the scheduler's word, which a pod with the disk would bring. */
+/**
+ * Lets the volume of a disk be created that no VM had yet, by the annotation that the scheduler would set for
+ * a pod with the disk.
+ */
 export async function provision(world: World, disk: string): Promise<void> {
   const { api, namespace } = world;
   const [node] = (await api.list(nodes)).items;
@@ -28,7 +31,10 @@ export async function provision(world: World, disk: string): Promise<void> {
   await mkdir(await storeFolder(world, disk), { recursive: true });
 }
 
-/** The volumes of the namespace's claims, also of those that are gone: a volume goes when nothing has it mounted. */
+/**
+ * Returns the volumes of the namespace's claims, including deleted ones: a volume is deleted when nothing has
+ * it mounted.
+ */
 export async function volumesOf({ api, namespace }: World): Promise<string[]> {
   const { items } = await api.list<PersistentVolume>(persistentVolumes);
   return items

@@ -8,7 +8,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { firstSentence } from '../../env-arguments.ts';
 import { expandHome } from '../../expand-home.ts';
 
-/** The words after `director init`, checked as far as they can be alone. Paths are absolute. */
+/** The arguments of `director init`, validated as far as possible without other data. Paths are absolute. */
 export interface InitArguments {
   readonly directory: string;
   readonly target: Target;
@@ -16,9 +16,9 @@ export interface InitArguments {
   readonly kubeconfig: string | undefined;
   readonly context: string | undefined;
   readonly namespace: string;
-  /** Of the director's own VM. */
+  /** The stemcell of the director's own VM. */
   readonly stemcell: string;
-  /** Of the VMs that the director makes; undefined: the same. */
+  /** The stemcell of the VMs that the director creates. Undefined: `stemcell`. */
   readonly vmStemcell: string | undefined;
   /** Undefined: the release of this installation. */
   readonly release: string | undefined;
@@ -26,9 +26,9 @@ export interface InitArguments {
   readonly network: { readonly range: string; readonly gateway: string } | undefined;
   readonly outsideAddress: string | undefined;
   readonly hasStaticVolumes: boolean;
-  /** The plugin static-ip gives addresses, though its DaemonSet is not there. */
+  /** True if the plugin static-ip assigns addresses although its DaemonSet is not found. */
   readonly hasStaticIp: boolean;
-  /** VMs keep the certificate of NATS that they begin with. */
+  /** True if VMs keep their first NATS certificate. */
   readonly hasLastingNatsCredentials: boolean;
 }
 
@@ -55,7 +55,7 @@ const options = {
   'vm-stemcell': { type: 'string' },
 } as const;
 
-/** Throws INVALID_ARGUMENT, which says what is wrong and shows the usage. */
+/** Throws INVALID_ARGUMENT with the problem and the usage. */
 export function parseInitArguments(words: readonly string[]): InitArguments {
   const { values, positionals } = parseWords(words);
   const [directory, extra] = positionals;

@@ -19,8 +19,8 @@ import { initDirector } from './init.ts';
 const checkout = join(import.meta.dirname, '..', '..', '..', '..');
 
 /**
- * Small ones of the names of manifests/bosh-deployment, so that these tests do not depend on what stands in
- * those.
+ * Small files with the names of those in manifests/bosh-deployment, so that these tests do not depend on the
+ * content of the real files.
  */
 const opsFiles = {
   'cpi.yml': [{ type: 'replace', path: '/vms?', value: { cpu: '500m', memory: 1024 } }],
@@ -47,7 +47,7 @@ interface Setting {
   readonly directory: string;
   readonly kubeconfig: string;
   readonly stemcell: string;
-  /** `director init` with the kubeconfig and the stemcell; the folder comes last. */
+  /** Runs `director init` with the kubeconfig and the stemcell. The directory is the last argument. */
   readonly init: (...words: string[]) => Promise<{ out: string }>;
 }
 

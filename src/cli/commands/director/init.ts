@@ -14,8 +14,8 @@ import { parseInitArguments } from './init-arguments.ts';
 export { initUsage } from './init-arguments.ts';
 
 /**
- * Prints a table of what a director needs of the cluster, and writes the director's folder. Rejects with
- * DIRECTOR_NOT_POSSIBLE, and nothing written, where something is missing that a director cannot be without.
+ * Prints a table of what a director needs from the cluster, and writes the director's directory. Rejects with
+ * DIRECTOR_NOT_POSSIBLE and writes nothing if something is missing that a director cannot work without.
  */
 export async function initDirector(
   words: readonly string[],
@@ -24,7 +24,7 @@ export async function initDirector(
   const parsed = parseInitArguments(words);
   const { directory, context } = parsed;
   const { root } = installation;
-  // as kubectl; never the embedded cluster, which knows no port forwarding
+  // Choose the kubeconfig like kubectl, but never the embedded cluster, which has no port forwarding.
   const kubeconfig = resolve(
     parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
   );

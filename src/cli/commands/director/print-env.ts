@@ -12,8 +12,8 @@ import { proxyVariables } from '../../serve-way.ts';
 export const printEnvUsage = 'print-env [DIRECTORY]';
 
 /**
- * Prints what a POSIX shell evaluates to have the director of a folder as its bosh CLI's: `eval "$(…
- * print-env DIRECTORY)"`. Starts the tunnel in the background where the folder's way is one and none runs.
+ * Prints shell code that makes the bosh CLI use the director of a directory: `eval "$(… print-env
+ * DIRECTORY)"`. Starts the tunnel in the background if the directory needs one and none is running.
  */
 export async function printDirectorEnv(words: readonly string[], context: CommandContext): Promise<number> {
   const directory = resolve(expandHome(parseDirectory(words)));
@@ -25,7 +25,7 @@ export async function printDirectorEnv(words: readonly string[], context: Comman
   const exports = Object.entries({ ...variables, ...proxy }).map(
     ([name, value]) => `export ${name}=${shellWord(value)}\n`,
   );
-  // another director's, which this shell had before
+  // Variables of another director that this shell used before.
   const stale = [
     ...(proxy === undefined ? ['BOSH_ALL_PROXY', 'CREDHUB_PROXY'] : []),
     ...('CREDHUB_SERVER' in variables

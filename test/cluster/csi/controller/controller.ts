@@ -6,11 +6,11 @@ import type { VolumeStore } from '../volume/volume-store.ts';
 import type { VolumeRecord } from '../volume/volume-record.ts';
 import type { KeyedLock } from '../volume/keyed-lock.ts';
 
-/** What the methods of the controller service are built from. */
+/** The dependencies of the methods of the controller service. */
 export interface Controller {
   readonly driver: Driver;
   readonly store: VolumeStore;
-  /** One call at a time per volume. */
+  /** Allows one call at a time for each volume. */
   readonly lock: KeyedLock;
   readonly clock: Clock;
 }
@@ -21,13 +21,13 @@ export async function requireVolume({ store }: Controller, volumeId: string): Pr
   return volume;
 }
 
-/** INVALID_ARGUMENT without an id; undefined for a volume that is not there. */
+/** Returns undefined for a volume that does not exist. Throws INVALID_ARGUMENT without an id. */
 export async function findVolume(store: VolumeStore, volumeId: string): Promise<VolumeRecord | undefined> {
   if (volumeId === '') throw new CsiError('INVALID_ARGUMENT', 'the volume id is missing');
   return isId(volumeId) ? await store.volume(volumeId) : undefined;
 }
 
-/** UNIMPLEMENTED for what this driver leaves out. */
+/** Throws UNIMPLEMENTED for a feature that this driver does not have. */
 export function require(can: boolean, what: string, driver: Driver): void {
   if (!can) throw new CsiError('UNIMPLEMENTED', `${driver.name} cannot ${what}`);
 }

@@ -15,11 +15,11 @@ import type { Controller } from './controller.ts';
 
 interface Copied {
   readonly bytes: number;
-  /** False for a copy of a volume that no node ever had: there is nothing on it yet. */
+  /** False for the copy of a volume that no node has had yet, because it has no content. */
   readonly isFormatted: boolean;
 }
 
-/** Makes a volume, empty or from a snapshot or another volume; the same name again gives the same volume. */
+/** Creates a volume, empty or from a snapshot or another volume. The same name returns the same volume. */
 export function createVolume(
   controller: Controller,
 ): (request: CreateVolumeRequest) => Promise<{ volume: CsiVolume }> {

@@ -5,7 +5,10 @@ import { isId } from '../volume/volume-store.ts';
 import { findVolume } from './controller.ts';
 import type { Controller } from './controller.ts';
 
-/** Deletes the volume, which no node may have; one that is gone is deleted. What went wrong with it stays on record. */
+/**
+ * Deletes the volume, which must not be published to a node. Succeeds if it does not exist. Its violations
+ * stay recorded.
+ */
 export function deleteVolume({ store, lock }: Controller): (request: VolumeRequest) => Promise<object> {
   return async ({ volumeId }) =>
     await lock(volumeId, async () => {
@@ -17,7 +20,7 @@ export function deleteVolume({ store, lock }: Controller): (request: VolumeReque
       if (volume !== undefined && (await devicesOf(store.image(volumeId))).length > 0) {
         throw new CsiError('FAILED_PRECONDITION', `volume ${volumeId} still has a device`);
       }
-      // also what a deletion that was cut off has left
+      // This also removes what an interrupted deletion has left.
       if (isId(volumeId)) await store.removeVolume(volumeId);
       return {};
     });

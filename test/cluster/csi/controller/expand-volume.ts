@@ -8,8 +8,8 @@ import { require, requireVolume } from './controller.ts';
 import type { Controller } from './controller.ts';
 
 /**
- * Grows the blocks; the node then grows the file system. Never shrinks. Without the right to grow a mounted file system, an
- * attached volume is refused as in use: external-resizer waits until it is detached.
+ * Grows the blocks; the node then grows the file system. Never shrinks. Without the capability to grow a
+ * mounted file system, rejects for a volume in use: external-resizer then waits until it is detached.
  */
 export function expandVolume(controller: Controller): (request: ExpandRequest) => Promise<object> {
   const { driver, store, lock } = controller;

@@ -6,7 +6,7 @@ import type { Controller } from './controller.ts';
 
 const known: Readonly<Record<string, RegExp>> = { iops: /^[1-9]\d{0,6}$/, tier: /^[a-z]{1,20}$/ };
 
-/** INVALID_ARGUMENT for a parameter of a VolumeAttributesClass that no volume of this driver can have. */
+/** Throws INVALID_ARGUMENT for a parameter of a VolumeAttributesClass that the driver does not support. */
 export function requireMutableParameters(driver: Driver, parameters: Readonly<Record<string, string>>): void {
   for (const [key, value] of Object.entries(parameters)) {
     require(driver.canModify, 'change the attributes of volumes', driver);
@@ -16,7 +16,7 @@ export function requireMutableParameters(driver: Driver, parameters: Readonly<Re
   }
 }
 
-/** Records the attributes; a sparse file is no faster for them. */
+/** Records the attributes. They do not make a sparse file faster. */
 export function modifyVolume(controller: Controller): (request: ModifyRequest) => Promise<object> {
   return async ({ volumeId, mutableParameters }) => {
     require(controller.driver.canModify, 'change the attributes of volumes', controller.driver);

@@ -6,7 +6,7 @@ import { fileState } from '../volume/volume-store.ts';
 import { requireVolume } from './controller.ts';
 import type { Controller } from './controller.ts';
 
-/** Gives the volume to one node, and to no other before that one has given it back. */
+/** Publishes the volume to one node. Rejects while it is published to another node. */
 export function publishVolume(controller: Controller): (request: PublishRequest) => Promise<object> {
   const { store, lock, clock } = controller;
 

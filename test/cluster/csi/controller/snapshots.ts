@@ -7,7 +7,10 @@ import { exists, idOf, isId } from '../volume/volume-store.ts';
 import { require, requireVolume } from './controller.ts';
 import type { Controller } from './controller.ts';
 
-/** Copies a volume's blocks as they are at one moment, in use or not; the same name again gives the same snapshot. */
+/**
+ * Copies a volume's blocks as they are at one moment, even if it is in use. The same name returns the same
+ * snapshot.
+ */
 export function createSnapshot(
   controller: Controller,
 ): (request: CreateSnapshotRequest) => Promise<{ snapshot: CsiSnapshot }> {
@@ -38,7 +41,7 @@ export function createSnapshot(
   };
 }
 
-/** Deletes a snapshot; one that is gone is deleted. */
+/** Deletes a snapshot. Succeeds if it does not exist. */
 export function deleteSnapshot({
   driver,
   store,
@@ -51,7 +54,7 @@ export function deleteSnapshot({
   };
 }
 
-/** All snapshots, or those of a volume, or one; pages by position in the order of their ids. */
+/** Lists all snapshots, those of a volume, or one. Pages are positions in the order of their ids. */
 export function listSnapshots({
   driver,
   store,

@@ -4,7 +4,9 @@ import { fileState } from '../volume/volume-store.ts';
 import { findVolume } from './controller.ts';
 import type { Controller } from './controller.ts';
 
-/** Takes the volume from its node, whoever still uses it there; from another node there is nothing to take. */
+/**
+ * Unpublishes the volume from its node, even if processes there still use it. Does nothing for another node.
+ */
 export function unpublishVolume({
   store,
   lock,

@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { ProgramError, run } from './run.ts';
 
-/** Makes an empty file system of all of the device. */
+/** Creates an empty file system on the whole device. */
 export async function makeFileSystem(device: string): Promise<void> {
   await run('mkfs.ext4', '-q', '-F', '-m', '0', device);
 }
 
-/** The type of what is on the device; undefined where there is nothing that blkid knows. */
+/** Returns the type of the content of the device, or undefined if blkid finds none. */
 export async function fileSystemOf(device: string): Promise<string | undefined> {
   try {
     const type = await run('blkid', '-p', '-u', 'filesystem', '-o', 'value', '-s', 'TYPE', device);
@@ -17,7 +17,10 @@ export async function fileSystemOf(device: string): Promise<string | undefined> 
   }
 }
 
-/** Replays the journal and mends what is safe to mend; rejects where the file system needs a human (e2fsck(8): 4 and up). */
+/**
+ * Replays the journal and repairs what can be repaired safely. Rejects if the file system needs a manual
+ * repair (e2fsck(8): exit code 4 or higher).
+ */
 export async function checkFileSystem(device: string): Promise<void> {
   try {
     await run('e2fsck', '-p', device);
@@ -26,7 +29,10 @@ export async function checkFileSystem(device: string): Promise<void> {
   }
 }
 
-/** Grows the file system of a device that is not mounted to the device's size; does nothing where it fills it. */
+/**
+ * Grows the file system of an unmounted device to the device's size. Does nothing if it already has that
+ * size.
+ */
 export async function growFileSystem(device: string): Promise<void> {
   try {
     await run('resize2fs', device);
@@ -37,7 +43,10 @@ export async function growFileSystem(device: string): Promise<void> {
   }
 }
 
-/** The same for one that is mounted in this mount namespace. Only for who has CAP_SYS_RESOURCE (ext4, EXT4_IOC_RESIZE_FS). */
+/**
+ * Grows a file system that is mounted in this mount namespace. Needs CAP_SYS_RESOURCE (ext4,
+ * EXT4_IOC_RESIZE_FS).
+ */
 export async function growMountedFileSystem(device: string): Promise<void> {
   await run('resize2fs', device);
 }

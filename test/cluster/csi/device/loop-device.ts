@@ -1,13 +1,13 @@
 import { stat } from 'node:fs/promises';
 import { ProgramError, run } from './run.ts';
 
-/** A loop device that has a file behind it. */
+/** A loop device with a backing file. */
 export interface LoopDevice {
-  /** `/dev/loop3`. */
+  /** For example `/dev/loop3`. */
   readonly path: string;
-  /** `7:3`, as mountinfo names it. */
+  /** For example `7:3`, as in mountinfo. */
   readonly number: string;
-  /** Inode of the file behind it: it stays the same when the file's name goes to another. */
+  /** The inode of the backing file. It stays the same if the file is renamed or replaced. */
   readonly inode: number;
 }
 
@@ -20,10 +20,13 @@ interface Listing {
   }[];
 }
 
-/** The machine's loop devices whose file is on the file system of device number `fileSystem` (stat's `dev`). */
+/**
+ * Returns the machine's loop devices whose backing file is on the file system with the device number
+ * `fileSystem` (stat's `dev`).
+ */
 async function listDevices(fileSystem: number): Promise<LoopDevice[]> {
   const text = await run('losetup', '--list', '--json', '--output', 'NAME,MAJ:MIN,BACK-INO,BACK-MAJ:MIN');
-  // without any device it prints nothing at all
+  // Without any device losetup prints nothing at all.
   if (text.trim() === '') return [];
   return (JSON.parse(text) as Listing).loopdevices.flatMap((device) => {
     const inode = device['back-ino'];
@@ -32,7 +35,10 @@ async function listDevices(fileSystem: number): Promise<LoopDevice[]> {
   });
 }
 
-/** `major:minor` of stat's `dev` (glibc's gnu_dev_major: 12 bits of major, 20 of minor on a local disk). */
+/**
+ * Formats stat's `dev` as `major:minor` (glibc's gnu_dev_major: 12 bits of major, 20 of minor on a local
+ * disk).
+ */
 function numberOf(dev: number): string {
   const value = BigInt(dev);
   const major = ((value >> 8n) & 0xfffn) | ((value >> 32n) & ~0xfffn);
@@ -40,19 +46,24 @@ function numberOf(dev: number): string {
   return `${major}:${minor}`;
 }
 
-/** The loop devices that stand on this file, whatever it is called meanwhile. */
+/** Returns the loop devices whose backing file is this file, even if it was renamed. */
 export async function devicesOf(file: string): Promise<LoopDevice[]> {
   const { dev, ino } = await stat(file);
   return (await listDevices(dev)).filter(({ inode }) => inode === ino);
 }
 
-/** The loop device of that number (`7:3`) if its file is on the file system of `directory`. */
+/**
+ * Returns the loop device of that number (`7:3`) if its backing file is on the file system of `directory`.
+ */
 export async function deviceOfNumber(number: string, directory: string): Promise<LoopDevice | undefined> {
   const { dev } = await stat(directory);
   return (await listDevices(dev)).find((device) => device.number === number);
 }
 
-/** The one loop device of a file; made where there is none. Two would be two file systems over the same blocks. */
+/**
+ * Returns the file's only loop device. Creates it if there is none. Two devices would be two file systems on
+ * the same blocks.
+ */
 export async function attach(file: string): Promise<LoopDevice> {
   for (let tries = 0; tries < 10; tries += 1) {
     const [device, second] = await devicesOf(file);
@@ -61,7 +72,7 @@ export async function attach(file: string): Promise<LoopDevice> {
       throw new Error(`${file} is behind ${device.path} and ${second.path}`);
     }
     await run('losetup', '--find', '--nooverlap', file).catch((error: unknown) => {
-      // another node took the free device between losetup's look and its grasp
+      // Another node took the free device after losetup had chosen it.
       if (!(error instanceof ProgramError) || !/busy|failed to set up loop device/i.test(error.stderr))
         throw error;
     });
@@ -69,14 +80,14 @@ export async function attach(file: string): Promise<LoopDevice> {
   throw new Error(`${file} gets no loop device: losetup finds none that is free`);
 }
 
-/** Lets go of the device; as long as something has it mounted the kernel keeps it, and that is no error. */
+/** Detaches the device. The kernel keeps it as long as it is mounted, which is not an error. */
 export async function detach(device: LoopDevice): Promise<void> {
   await run('losetup', '--detach', device.path).catch((error: unknown) => {
     if (!(error instanceof ProgramError) || !/no such device/i.test(error.stderr)) throw error;
   });
 }
 
-/** Tells the device that its file has another size. */
+/** Tells the device that the size of its file has changed. */
 export async function readSize(device: LoopDevice): Promise<void> {
   await run('losetup', '--set-capacity', device.path);
 }

@@ -4,7 +4,7 @@ import { readAllMountTables } from '../../../../src/cluster/node/mounts/mount-ta
 import type { MountEntry } from '../../../../src/platform/mountinfo.ts';
 import { run } from './run.ts';
 
-/** What is mounted at exactly that path in this mount namespace: the uppermost. */
+/** Returns the topmost mount at exactly this path in this mount namespace. */
 export async function mountAt(path: string): Promise<MountEntry | undefined> {
   return (await readMountTable()).findLast(({ target }) => target === path);
 }
@@ -20,7 +20,7 @@ export async function bind(from: string, to: string, isReadOnly: boolean): Promi
   if (isReadOnly) await run('mount', '-o', 'remount,bind,ro', to);
 }
 
-/** Unmounts whatever is stacked there, plainly: what is in use makes it reject. */
+/** Unmounts all stacked mounts at the path, not lazily. Rejects if one is in use. */
 export async function unmountAll(path: string): Promise<void> {
   while ((await mountAt(path)) !== undefined) {
     await run('umount', path);
@@ -35,13 +35,16 @@ export async function removeMountPoint(path: string): Promise<void> {
   }
 }
 
-/** A process that sees a device mounted, and where: one of each mount namespace would do, all are told. */
+/**
+ * A process that sees the device mounted, and the path. One process for each mount namespace would be enough,
+ * but all are returned.
+ */
 export interface Holder {
   readonly pid: number;
   readonly path: string;
 }
 
-/** Where a device is mounted in any mount namespace that has a process. */
+/** Returns where a device is mounted, in any mount namespace that has a process. */
 export async function holdersOf(number: string): Promise<Holder[]> {
   return (await readAllMountTables()).flatMap(({ pid, mounts }) =>
     mounts.filter(({ device }) => device === number).map(({ target }) => ({ pid, path: target })),

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-/** A program that did not end with 0. */
+/** The error of a program with an exit code other than 0. */
 export class ProgramError extends Error {
   readonly code: number | undefined;
   readonly stderr: string;
@@ -15,7 +15,7 @@ export class ProgramError extends Error {
 
 const deadlineMs = 120_000;
 
-/** Runs a program to its end; resolves with its output, rejects with ProgramError. No shell is involved. */
+/** Runs a program without a shell. Returns its output. Rejects with ProgramError if it fails. */
 export function run(program: string, ...words: readonly string[]): Promise<string> {
   const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
   return new Promise((resolve, reject) => {

@@ -5,7 +5,10 @@ import type { CsiCode } from './csi-error.ts';
 import { clientOf } from './services.ts';
 import type { ServiceName } from './services.ts';
 
-/** Calls methods of a service on a unix socket; rejects with CsiError, also where nobody listens (UNAVAILABLE). */
+/**
+ * Calls methods of a service on a unix socket. Rejects with CsiError, with the code UNAVAILABLE if no process
+ * listens.
+ */
 export interface CsiClient {
   call<Response extends object>(method: string, request: object): Promise<Response>;
   close(): void;
@@ -20,7 +23,7 @@ type Method = (
 ) => void;
 
 export function connect(name: ServiceName, socket: string): CsiClient {
-  // a driver that was killed is back soon: the default waits up to two minutes between tries
+  // A killed driver restarts soon. By default gRPC waits up to two minutes between attempts.
   const options = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reconnect_backoff_ms': 500 };
   const client = new (clientOf(name))(`unix://${socket}`, credentials.createInsecure(), options);
   return {

@@ -2,7 +2,7 @@ import type { status } from '@grpc/grpc-js';
 
 export type CsiCode = Exclude<keyof typeof status, number>;
 
-/** An answer of the driver that is a gRPC status other than OK; the sidecars and the kubelet act on the code. */
+/** A response of the driver with a gRPC status other than OK. Sidecars and kubelet depend on the code. */
 export class CsiError extends Error {
   readonly code: CsiCode;
 

@@ -1,6 +1,6 @@
 /**
- * The messages of csi.proto as the handlers read and write them (proto-loader: defaults filled in, int64 as decimal text,
- * enums as their names, the set member of a oneof present).
+ * The messages of csi.proto as the handlers read and write them (proto-loader: with defaults, int64 as
+ * decimal text, enums as their names, and the member that is set of a oneof).
  */
 export interface VolumeCapability {
   readonly block?: object | null;

@@ -6,11 +6,11 @@ import { CsiError } from './csi-error.ts';
 import { definitionOf } from './services.ts';
 import type { ServiceName } from './services.ts';
 
-/** What a method does; a CsiError is answered with its code, anything else is INTERNAL. */
+/** Implements a method. A CsiError is returned with its code, any other error as INTERNAL. */
 type Handler = (request: never) => Promise<object>;
 export type Handlers = Readonly<Record<string, Handler>>;
 
-/** One line per call: what was asked of which volume, and how it ended. */
+/** The log line of a call: method, volume and result. */
 interface CallRecord {
   readonly method: string;
   readonly subject: string;
@@ -19,16 +19,16 @@ interface CallRecord {
 }
 
 export interface ServeOptions {
-  /** Absolute path; what a former life left there is removed. */
+  /** Absolute path. A socket that a previous process left there is removed. */
   readonly socket: string;
   readonly services: Partial<Record<ServiceName, Handlers>>;
   readonly onCall: (call: CallRecord) => void;
 }
 
-/** sockaddr_un has 108 bytes, the last of them zero (unix(7)). */
+/** sockaddr_un has 108 bytes, and the last one is zero (unix(7)). */
 const longestPath = 107;
 
-/** Serves gRPC on a unix socket of mode 0600 below its directory's rights; `stop` ends the calls under way. */
+/** Serves gRPC on a unix socket of mode 0600. `stop` cancels the running calls. */
 export async function serve({ socket, services, onCall }: ServeOptions): Promise<{ stop(): void }> {
   const server = new Server();
   for (const [name, handlers] of Object.entries(services)) {

@@ -12,7 +12,9 @@ const packages: Readonly<Record<ServiceName, { readonly file: string; readonly p
   Registration: { file: 'plugin-registration.proto', path: ['pluginregistration', 'Registration'] },
 };
 
-/** Each file is parsed once: a driver process serves up to three drivers with up to three services. */
+/**
+ * Each file is parsed once, because a driver process serves up to three drivers with up to three services.
+ */
 const loaded = new Map<string, GrpcObject>();
 
 function load(file: string): GrpcObject {
@@ -27,7 +29,9 @@ function load(file: string): GrpcObject {
   return found;
 }
 
-/** A client's constructor for one service of the two protocols; int64 as text, enums as names. */
+/**
+ * Returns the client constructor of a service of the two protocols, with int64 as text and enums as names.
+ */
 export function clientOf(name: ServiceName): ServiceClientConstructor {
   const { file, path } = packages[name];
   let found: unknown = loaded.get(file) ?? load(file);

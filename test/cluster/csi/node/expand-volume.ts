@@ -6,8 +6,9 @@ import { requireOwn, requirePath } from './node.ts';
 import type { CsiNode } from './node.ts';
 
 /**
- * Grows the mounted file system to the size that the controller gave the blocks. Where the kernel does not let us, the
- * controller grows detached volumes only, and the stage has grown the file system before it mounted it.
+ * Grows the mounted file system to the size that the controller gave the blocks. If the kernel does not
+ * permit that, the controller grows only detached volumes, and staging has grown the file system before
+ * mounting it.
  */
 export function expandVolume(node: CsiNode): (request: NodePathRequest) => Promise<object> {
   const { driver, store, lock } = node;

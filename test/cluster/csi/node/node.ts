@@ -6,17 +6,20 @@ import type { VolumeRecord } from '../volume/volume-record.ts';
 import { isId } from '../volume/volume-store.ts';
 import type { VolumeStore } from '../volume/volume-store.ts';
 
-/** What the methods of the node service are built from; they run in the mount namespace of that node. */
+/** The dependencies of the methods of the node service. They run in the mount namespace of the node. */
 export interface CsiNode {
   readonly driver: Driver;
   readonly store: VolumeStore;
   readonly lock: KeyedLock;
   readonly nodeId: string;
-  /** Absent: the node says none. */
+  /** If absent, the node reports no zone. */
   readonly zone: string | undefined;
 }
 
-/** A volume that this node has: NOT_FOUND, or FAILED_PRECONDITION where it was not published to it. */
+/**
+ * Returns a volume that is published to this node. Throws NOT_FOUND if it does not exist, and
+ * FAILED_PRECONDITION if it is not published to this node.
+ */
 export async function requireOwn({ store, nodeId }: CsiNode, volumeId: string): Promise<VolumeRecord> {
   requireText(volumeId, 'the volume id');
   const volume = isId(volumeId) ? await store.volume(volumeId) : undefined;
@@ -36,7 +39,7 @@ export function requireText(value: string | undefined, what: string): string {
   return value;
 }
 
-/** An absolute path without dots or a slash at its end. */
+/** Returns an absolute path without dots and without a trailing slash, or throws. */
 export function requirePath(value: string | undefined, what: string): string {
   const path = requireText(value, what);
   if (!isAbsolute(path) || normalize(path) !== path || path.endsWith('/')) {

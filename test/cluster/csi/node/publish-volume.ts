@@ -8,7 +8,7 @@ import { requireCapabilities } from '../volume/volume-capability.ts';
 import { requireOwn, requirePath, requireText } from './node.ts';
 import type { CsiNode } from './node.ts';
 
-/** Binds the staged volume where a pod will have it. */
+/** Bind-mounts the staged volume at the path for a pod. */
 export function publishVolume(node: CsiNode): (request: NodePublishRequest) => Promise<object> {
   const { store, lock } = node;
   return async (request) => {
@@ -26,7 +26,7 @@ export function publishVolume(node: CsiNode): (request: NodePublishRequest) => P
       }
       const isReadOnly = request.readonly ?? false;
       const present = await mountAt(target);
-      // a bind that was cut off before it became read-only is made again
+      // A bind mount that was interrupted before it became read-only is created again.
       if (isOurs(present) && present?.options.includes('ro') === isReadOnly) return {};
       await unmountAll(target);
       await mkdir(dirname(target), { recursive: true });
@@ -36,7 +36,7 @@ export function publishVolume(node: CsiNode): (request: NodePublishRequest) => P
   };
 }
 
-/** Unmounts it from there, plainly, and removes the empty directory. */
+/** Unmounts the path, not lazily, and removes the empty directory. */
 export function unpublishVolume({ lock }: CsiNode): (request: NodeUnpublishRequest) => Promise<object> {
   return async (request) => {
     const volumeId = requireText(request.volumeId, 'the volume id');

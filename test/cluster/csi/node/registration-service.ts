@@ -3,8 +3,9 @@ import type { Driver } from '../drivers.ts';
 import type { Handlers } from '../grpc/serve.ts';
 
 /**
- * pluginregistration.Registration: the kubelet finds its socket in plugins_registry and asks where the driver is
- * (what node-driver-registrar does elsewhere). `onStatus` hears whether the kubelet took it.
+ * pluginregistration.Registration: the kubelet finds this socket in plugins_registry and requests the
+ * driver's path. (Elsewhere node-driver-registrar does this.) `onStatus` receives whether the kubelet
+ * accepted the registration.
  */
 export function registrationService(
   driver: Driver,

@@ -10,7 +10,10 @@ import { exists } from '../volume/volume-store.ts';
 import { requireOwn, requirePath } from './node.ts';
 import type { CsiNode } from './node.ts';
 
-/** Mounts the volume's file system at the staging path; made where the volume is new, grown where it is smaller than the blocks. */
+/**
+ * Mounts the volume's file system at the staging path. Creates it if the volume is new, and grows it if it is
+ * smaller than the blocks.
+ */
 export function stageVolume(node: CsiNode): (request: StageRequest) => Promise<object> {
   const { store, lock } = node;
 
@@ -22,7 +25,8 @@ export function stageVolume(node: CsiNode): (request: StageRequest) => Promise<o
       const { isForgetful = false } = await requireOwn(node, volumeId);
       if (await isStaged(volumeId, path)) return {};
       const device = await attach(store.image(volumeId));
-      // also mounted elsewhere after an unstage that somebody outlived: the kernel then has it mounted already
+      // After an unstage while a process still used the volume, the device is also mounted elsewhere. The
+      // kernel then has the file system mounted already.
       if ((await holdersOf(device.number)).length === 0) {
         if (isForgetful) await makeFileSystem(device.path);
         await prepare(volumeId, device);
@@ -32,7 +36,10 @@ export function stageVolume(node: CsiNode): (request: StageRequest) => Promise<o
     });
   }
 
-  /** Unmounts what is left of a disk that was taken from this node while it was mounted. */
+  /**
+   * Returns true if the volume is mounted there. Unmounts what is left of a disk that was taken from this
+   * node while it was mounted.
+   */
   async function isStaged(volumeId: string, path: string): Promise<boolean> {
     const mount = await mountAt(path);
     if (mount === undefined) return false;

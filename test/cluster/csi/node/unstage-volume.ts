@@ -7,8 +7,8 @@ import { requirePath, requireText } from './node.ts';
 import type { CsiNode } from './node.ts';
 
 /**
- * Unmounts the staging path, plainly, and lets go of the device. Whoever holds another mount of it keeps the device alive,
- * and is not asked: no storage driver is. That is the detach's matter (take-away.ts).
+ * Unmounts the staging path, not lazily, and detaches the device. A process with another mount keeps the
+ * device alive. As with any storage driver, it is not consulted. The detach handles this case (take-away.ts).
  */
 export function unstageVolume({
   store,
@@ -25,7 +25,7 @@ export function unstageVolume({
       await unmountAll(path);
       if (mounted !== undefined) await detach(mounted);
       const volume = isId(volumeId) ? await store.volume(volumeId) : undefined;
-      // a volume that another node has by now has that one's device
+      // If another node already has the volume, the device belongs to that node.
       if (volume?.publication?.nodeId === nodeId) {
         for (const device of await devicesOf(store.image(volumeId))) await detach(device);
       }

@@ -4,7 +4,7 @@ import { CsiError } from '../grpc/csi-error.ts';
 import type { NodePathRequest } from '../grpc/messages.ts';
 import { requirePath, requireText } from './node.ts';
 
-/** How full the volume is, for the kubelet's metrics. */
+/** Returns how full the volume is, for the kubelet's metrics. */
 export async function volumeStats({ volumeId, volumePath }: NodePathRequest): Promise<object> {
   requireText(volumeId, 'the volume id');
   const path = requirePath(volumePath, 'the volume path');

@@ -12,7 +12,7 @@ import type { Driver } from '../drivers.ts';
 
 const csiDrivers: Resource = { ...storageClasses, plural: 'csidrivers' };
 
-/** An object and where it belongs, to be created where it is missing. */
+/** An object and its resource, to be created if it does not exist. */
 export interface ClusterObject {
   readonly resource: Resource;
   readonly object: KubernetesObject;
@@ -23,11 +23,13 @@ interface CsiDriverObject extends KubernetesObject {
 }
 
 /**
- * What a cluster needs to know of the suite's drivers: CSIDriver objects, the classes `loop` (the default; at once), `loop-wait`
- * (when a pod is scheduled), `loop-retain`, `loop-plain` (of a driver that can neither grow nor be snapshotted), `loop-zonal`,
- * `loop-forgetful` (whose volumes lose their content whenever they come to a node),
- * the VolumeAttributesClasses `loop-fast` and `loop-impossible`, and, where their kind is installed, the VolumeSnapshotClass
- * `loop`. In the order of creation.
+ * Returns the objects that a cluster needs for the suite's drivers, in the order of creation:
+ * - CSIDriver objects;
+ * - the classes `loop` (the default, binds at once), `loop-wait` (binds when a pod is scheduled),
+ *   `loop-retain`, `loop-plain` (of a driver that can neither grow volumes nor take snapshots), `loop-zonal`,
+ *   and `loop-forgetful` (whose volumes lose their content whenever a node stages them);
+ * - the VolumeAttributesClasses `loop-fast` and `loop-impossible`;
+ * - the VolumeSnapshotClass `loop` if its kind is installed.
  */
 export function storageObjects({ withSnapshots }: { readonly withSnapshots: boolean }): ClusterObject[] {
   return [
@@ -46,7 +48,7 @@ function csiDriver({ name }: Driver): CsiDriverObject {
     spec: {
       attachRequired: true,
       podInfoOnMount: false,
-      // a pod's fsGroup is applied to what is mounted for it, as with most block storage
+      // A pod's fsGroup is applied to its volume, as with most block storage.
       fsGroupPolicy: 'ReadWriteOnceWithFSType',
       volumeLifecycleModes: ['Persistent'],
     },

@@ -4,8 +4,9 @@ import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
 const betaProvisioner = 'volume.beta.kubernetes.io/storage-provisioner';
 
 /**
- * True for a claim that the volume controller has left to this driver: it said so in the annotation, the claim has no volume
- * yet, and its node is chosen where the class waits for that (sig-storage-lib-external-provisioner, shouldProvision). Pure.
+ * Returns true if the volume controller has left the claim to this driver: the annotation names the driver,
+ * the claim has no volume yet, and its node is chosen if the class waits for that
+ * (sig-storage-lib-external-provisioner, shouldProvision).
  */
 export function isToProvision(
   claim: PersistentVolumeClaim,

@@ -24,7 +24,7 @@ import { volumeNameOf, volumeObject } from './volume-object.ts';
 export interface ProvisionerContext extends ControllerRuntime {
   readonly api: KubernetesApi;
   readonly driver: Driver;
-  /** Of the driver's controller service. */
+  /** The client of the driver's controller service. */
   readonly controller: CsiClient;
   readonly recorder: EventRecorder;
   readonly claims: Informer<PersistentVolumeClaim>;
@@ -39,8 +39,9 @@ const modes: Readonly<Record<AccessMode, AccessModeName>> = {
 };
 
 /**
- * Makes volumes for the claims of one driver: at the driver first, the object after it, both named by the claim's uid, so
- * that each step may be repeated. A failure is an event on the claim, which is tried again.
+ * Creates volumes for the claims of one driver: first at the driver, then the object. Both are named after
+ * the claim's uid, so that each step can be repeated. A failure is reported as an event on the claim, and the
+ * claim is tried again.
  */
 export function createClaimProvisioner(context: ProvisionerContext): WorkQueue {
   const { api, driver, controller, claims, classes, recorder } = context;
@@ -99,7 +100,10 @@ export function createClaimProvisioner(context: ProvisionerContext): WorkQueue {
     return attributes.parameters ?? {};
   }
 
-  /** The zone of the node that the scheduler chose; without a choice, of all nodes that the driver runs on. */
+  /**
+   * Returns the zone of the node that the scheduler chose, or without a choice the zones of all nodes that
+   * the driver runs on.
+   */
   async function topologyOf(claim: PersistentVolumeClaim): Promise<TopologyRequirement> {
     const key = zoneKeyOf(driver);
     const chosen = claim.metadata.annotations?.[volumeAnnotations.selectedNode];
@@ -120,7 +124,7 @@ export function createClaimProvisioner(context: ProvisionerContext): WorkQueue {
     try {
       await api.create(resources.persistentVolumes, object);
     } catch (error) {
-      // an existing one of that name is ours of an earlier try
+      // An existing object with that name was created by an earlier attempt.
       if (!isApiError(error, 409, 'AlreadyExists')) throw error;
     }
   }

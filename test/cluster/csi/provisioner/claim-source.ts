@@ -8,8 +8,9 @@ import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/ku
 import type { VolumeContentSource } from '../grpc/messages.ts';
 
 /**
- * What a claim is to be filled from, as the driver names it; undefined for an empty volume. Rejects where the source is not
- * there, not ready, of another driver or larger than the claim: the claim is tried again.
+ * Returns the source of a claim as the driver names it, or undefined for an empty volume. Rejects if the
+ * source does not exist, is not ready, belongs to another driver or is larger than the claim. The claim is
+ * then tried again.
  */
 export async function claimSource(
   api: KubernetesApi,
@@ -98,7 +99,7 @@ async function find<T extends KubernetesObject>(
   }
 }
 
-/** Bytes that the claim asks for. */
+/** Returns the requested size of the claim in bytes. */
 export function requestOf(claim: PersistentVolumeClaim): bigint {
   return sizeOf(claim.spec.resources?.requests);
 }

@@ -37,11 +37,14 @@ interface World {
   claim(name: string, spec?: Partial<PersistentVolumeClaim['spec']>): Promise<PersistentVolumeClaim>;
   bound(name: string): Promise<PersistentVolume>;
   gone(resource: Resource, name: string): Promise<void>;
-  /** Waits for an event about the object of that name. */
+  /** Waits for an event about the named object. */
   told(name: string, reason: string, message: RegExp): Promise<void>;
 }
 
-/** The embedded API and its controllers, the suite's classes, and controllers of the drivers in this process. */
+/**
+ * Starts the embedded API server and its controllers, with the suite's classes, and the drivers' controllers
+ * in this process.
+ */
 async function startWorld(t: TestContext): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'provisioner-'));
   const sockets = join(directory, 's');
@@ -67,7 +70,7 @@ async function startWorld(t: TestContext): Promise<World> {
     await rm(directory, { recursive: true });
   });
   for (const { resource, object } of storageObjects({ withSnapshots: false })) {
-    // the embedded cluster needs to know nothing of drivers, and knows no parameters of theirs
+    // The embedded cluster does not know the drivers and does not support StorageClass parameters of theirs.
     if (resource.plural === 'storageclasses' && !('parameters' in object)) await api.create(resource, object);
   }
   return {
@@ -184,7 +187,7 @@ test('a claim of a class that waits gets its volume when its node is chosen', { 
   const world = await startWorld(t);
   await world.start();
   await world.claim('waiting', { storageClassName: 'loop-wait' });
-  // a later claim is served before it, so it was not just slow
+  // A later claim is served before the first one, so the first one was not just slow.
   await world.claim('disk');
   await world.bound('disk');
   assert.equal((await world.api.get<PersistentVolumeClaim>(claimAt('waiting'))).spec.volumeName, undefined);
@@ -221,7 +224,7 @@ test('a claim is filled from a snapshot or a claim, or told why it is not', { sk
   await world.told('shared', 'ProvisioningFailed', /MULTI_NODE_MULTI_WRITER is not supported/);
 });
 
-/** What the snapshot controller and csi-snapshotter leave behind. */
+/** Writes the objects that the snapshot controller and csi-snapshotter create. */
 async function writeSnapshot(
   api: KubernetesApi,
   { snapshotId, sizeBytes }: { readonly snapshotId: string; readonly sizeBytes: string },
@@ -259,7 +262,7 @@ async function writeSnapshot(
 test('a provisioner that was away goes on where it stopped', { skip }, async (t) => {
   const world = await startWorld(t);
   await world.claim('disk');
-  // made by a former life that ended before it wrote the object
+  // A previous process created the volume and ended before it wrote the object.
   const { uid = '' } = (await world.api.get<PersistentVolumeClaim>(claimAt('disk'))).metadata;
   await world.controller.call('CreateVolume', {
     name: `pvc-${uid}`,
@@ -272,7 +275,7 @@ test('a provisioner that was away goes on where it stopped', { skip }, async (t)
   await stop();
   await world.api.delete(claimAt('disk'));
   await world.gone(resources.persistentVolumeClaims, 'disk');
-  // gone at the driver, but not its object
+  // The volume is deleted at the driver, but its object is not.
   await world.controller.call('DeleteVolume', { volumeId: `pvc-${uid}` });
   await world.start();
   await world.gone(resources.persistentVolumes, `pvc-${uid}`);

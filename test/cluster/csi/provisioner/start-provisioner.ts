@@ -15,14 +15,15 @@ import { createVolumeDeleter } from './volume-deleter.ts';
 
 export interface ProvisionerOptions extends ControllerRuntime {
   readonly api: KubernetesApi;
-  /** Each with the socket of its controller service. */
+  /** Each driver with the socket of its controller service. */
   readonly drivers: readonly { readonly driver: Driver; readonly socket: string }[];
 }
 
 /**
- * Makes and deletes the volumes of these drivers' classes, which is what kubernetes-csi/external-provisioner does elsewhere
- * (no Go module proxy serves that one). One instance at a time; all state is in the API server and at the drivers. A source
- * is not held by a finalizer while it is cloned: the driver copies within the call.
+ * Creates and deletes the volumes of these drivers' classes, as kubernetes-csi/external-provisioner does
+ * elsewhere (no Go module proxy has that one). Run one instance at a time. All state is in the API server and
+ * in the drivers. A source needs no finalizer while it is cloned, because the driver copies it within the
+ * call.
  */
 export async function startProvisioner(options: ProvisionerOptions): Promise<{ stop(): Promise<void> }> {
   const { api } = options;

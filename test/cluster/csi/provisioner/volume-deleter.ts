@@ -16,8 +16,9 @@ export interface DeleterContext extends Pick<
 }
 
 /**
- * Deletes the volumes of claims that are gone, where the reclaim policy says Delete: at the driver first, the object after
- * it. One that is still attached is refused by the driver, told as an event, and tried again.
+ * Deletes the volumes of deleted claims if the reclaim policy is Delete: first at the driver, then the
+ * object. The driver rejects a volume that is still attached; this is reported as an event, and the deletion
+ * is tried again.
  */
 export function createVolumeDeleter(context: DeleterContext): WorkQueue {
   const { api, driver, controller, volumes, recorder } = context;
@@ -49,13 +50,13 @@ export function createVolumeDeleter(context: DeleterContext): WorkQueue {
       } catch (error) {
         if (!isApiError(error, 404)) throw error;
       }
-      // comes back through the change of the object, which now waits for its finalizer
+      // The key is added again by the change of the object, which now waits for its finalizer.
       return;
     }
     await removeFinalizer(api, resources.persistentVolumes, volume, provisionerFinalizer);
   }
 
-  /** Asks the API server: data is removed on good grounds only. */
+  /** Reads from the API server, not from a cache, because a stale cache must not cause data loss. */
   async function hasClaim({ spec }: PersistentVolume): Promise<boolean> {
     if (spec.claimRef === undefined) return false;
     const { namespace, name, uid } = spec.claimRef;
@@ -71,7 +72,10 @@ export function createVolumeDeleter(context: DeleterContext): WorkQueue {
   return queue;
 }
 
-/** Released, or deleted by somebody while nobody has it, and the driver is to delete what is behind it. Pure. */
+/**
+ * Returns true if the driver must delete the volume: it is Released, or it was deleted while no claim uses
+ * it, and the reclaim policy is Delete.
+ */
 function isToDelete({ metadata, spec, status }: PersistentVolume, driverName: string): boolean {
   if (
     metadata.annotations?.[volumeAnnotations.provisionedBy] !== driverName ||

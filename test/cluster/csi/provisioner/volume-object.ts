@@ -7,10 +7,13 @@ import type {
 import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
 import type { CsiVolume } from '../grpc/messages.ts';
 
-/** Holds the object until the driver has deleted the volume (kubernetes-csi/external-provisioner's name for it). */
+/**
+ * Keeps the object until the driver has deleted the volume (the name is
+ * kubernetes-csi/external-provisioner's).
+ */
 export const provisionerFinalizer = 'external-provisioner.volume.kubernetes.io/finalizer';
 
-/** Name of the volume object, and of the volume at the driver: the same for each try. */
+/** Returns the name of the volume object and of the volume at the driver. It is the same in each attempt. */
 export function volumeNameOf(claim: PersistentVolumeClaim): string {
   return `pvc-${claim.metadata.uid ?? ''}`;
 }
@@ -22,7 +25,7 @@ export interface VolumeObjectOptions {
   readonly volume: CsiVolume;
 }
 
-/** The object for a volume that the driver made, reserved for its claim. Pure. */
+/** Returns the object for a volume that the driver created, reserved for its claim. */
 export function volumeObject({
   driverName,
   claim,

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
-/** Why drivers cannot run on this machine; undefined where they can. */
+/** Returns why drivers cannot run on this machine, or undefined if they can. */
 export function driversAreMissing(): string | undefined {
   if (process.getuid?.() !== 0) return 'needs root for mounts and loop devices';
   const programs = ['losetup', 'mkfs.ext4', 'e2fsck', 'resize2fs', 'blkid', 'fsfreeze', 'unshare', 'nsenter'];
@@ -16,10 +16,10 @@ export function driversAreMissing(): string | undefined {
   return probe.status === 0 ? undefined : `needs loop devices: ${probe.stderr.trim()}`;
 }
 
-/** A mount namespace that outlives the driver in it, as a node's does: held by a process that sleeps. */
+/** A mount namespace that outlives the driver in it, like a node's. A sleeping process keeps it. */
 export interface MountNamespace {
   readonly pid: number;
-  /** Ends it, and with it what is mounted in it. */
+  /** Ends the mount namespace and all its mounts. */
   end(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ export class DriverProcess {
     this.#words = words;
   }
 
-  /** Resolves when it serves; rejects with what it said where it ends before. */
+  /** Resolves when the driver serves. Rejects with its output if it ends before. */
   async start(): Promise<void> {
     const words = [
       `--mount=/proc/${this.#namespace.pid}/ns/mnt`,
@@ -58,7 +58,7 @@ export class DriverProcess {
     const ended = once(child, 'exit').then(() => {
       throw new Error(`the driver ended: ${complaints}`);
     });
-    // the end of a driver that was ready is the test's own doing
+    // The test itself ends a driver that was ready.
     ended.catch(() => undefined);
     const ready = new Promise<void>((resolve) => {
       createInterface({ input: child.stdout }).on('line', (line) => {
@@ -68,7 +68,7 @@ export class DriverProcess {
     await Promise.race([ready, ended]);
   }
 
-  /** SIGKILL. Programs that it had started go on. */
+  /** Sends SIGKILL. Programs that the driver had started continue. */
   async kill(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;

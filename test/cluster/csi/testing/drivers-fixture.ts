@@ -11,7 +11,7 @@ import { openVolumeStore } from '../volume/volume-store.ts';
 import type { VolumeStore } from '../volume/volume-store.ts';
 import { DriverProcess, openMountNamespace } from './driver-process.ts';
 
-/** Drivers as processes of their own: a controller, and one per node in a mount namespace of the node's. */
+/** Drivers in separate processes: one controller, and one driver per node in the node's mount namespace. */
 export interface DriversFixture {
   readonly controllerProcess: DriverProcess;
   store(): Promise<VolumeStore>;
@@ -23,17 +23,17 @@ export interface DriversFixture {
 export interface NodeFixture {
   readonly id: string;
   readonly process: DriverProcess;
-  /** Of the process that holds its mount namespace. */
+  /** The pid of the process that keeps its mount namespace. */
   readonly pid: number;
   readonly client: CsiClient;
-  /** Where a path of the node's mount namespace is for everybody else. */
+  /** Returns the path outside of the node's mount namespace. */
   path(path: string): string;
-  /** Paths for a volume, as a kubelet would choose them. */
+  /** Returns the paths of a volume as a kubelet would choose them. */
   staging(volumeId: string): string;
   target(volumeId: string): string;
 }
 
-/** Starts a controller; nodes come with `startNode`. All of it, devices included, is gone when the test is over. */
+/** Starts a controller. `startNode` adds nodes. Everything is removed after the test, including devices. */
 export async function startDrivers(t: TestContext): Promise<DriversFixture> {
   const directory = await mkdtemp(join(tmpdir(), 'csi-'));
   const [data, sockets] = [join(directory, 'data'), join(directory, 's')];

@@ -5,7 +5,7 @@ import type { NodeFixture } from './drivers-fixture.ts';
 export const mebibyte = 1024 * 1024;
 const volumeCapability = { mount: { fsType: 'ext4' }, accessMode: { mode: 'SINGLE_NODE_WRITER' } };
 
-/** What the provisioner asks for. */
+/** Returns the request of the provisioner. */
 export function createRequest(name: string, mebibytes: number, source?: VolumeContentSource): object {
   return {
     name,
@@ -25,7 +25,7 @@ export async function createVolume(
   return (await controller.call<{ volume: CsiVolume }>('CreateVolume', request)).volume;
 }
 
-/** One step of a volume's way to a pod or back. */
+/** One call on a volume's way to a pod or back. */
 export interface Step {
   readonly service: 'controller' | 'node';
   readonly method: string;
@@ -66,7 +66,7 @@ export function stepsDown({ id, ...node }: NodeFixture, volumeId: string): Step[
   ];
 }
 
-/** Takes those steps one after the other. */
+/** Makes these calls one after the other. */
 export async function take(steps: readonly Step[], controller: CsiClient, node: CsiClient): Promise<void> {
   for (const { service, method, request } of steps) {
     await (service === 'node' ? node : controller).call(method, request);

@@ -2,11 +2,14 @@ import { CsiError } from '../grpc/csi-error.ts';
 import type { CapacityRange } from '../grpc/messages.ts';
 
 const mebibyte = 1024 * 1024;
-/** ext4 with a journal needs about that much. */
+/** About the minimum for ext4 with a journal. */
 const smallest = 16 * mebibyte;
 const largest = 64 * 1024 * 1024 * mebibyte;
 
-/** Bytes of a new or grown volume: what is required, in whole MiB, at least `floor`. OUT_OF_RANGE where that cannot be. Pure. */
+/**
+ * Returns the size in bytes of a new or grown volume: the required size in whole MiB, at least `floor`.
+ * Throws OUT_OF_RANGE if that is not possible.
+ */
 export function capacityOf(range: CapacityRange | null | undefined, floor = 0): number {
   const required = bytes(range?.requiredBytes);
   const limit = bytes(range?.limitBytes);
@@ -21,13 +24,13 @@ export function capacityOf(range: CapacityRange | null | undefined, floor = 0): 
   return capacity;
 }
 
-/** True where an existing volume is one that was asked for. Pure. */
+/** Returns true if the size of an existing volume matches the request. */
 export function isInRange(capacity: number, range: CapacityRange | null | undefined): boolean {
   const limit = bytes(range?.limitBytes);
   return capacity >= bytes(range?.requiredBytes) && (limit === 0 || capacity <= limit);
 }
 
-/** int64 as text; beyond 2^53 it is above every limit anyway. */
+/** Converts int64 as text to a number. A value beyond 2^53 is above every limit anyway. */
 function bytes(value: string | number | undefined): number {
   return Number(value ?? 0);
 }

@@ -7,9 +7,9 @@ import { replaceFile } from './replace-file.ts';
 import { exists, fileState } from './volume-store.ts';
 
 /**
- * Copies an image while its file system may be mounted on some node: it is frozen for the time of the copy, in the mount
- * namespace where it is mounted, so that the copy is a file system at one moment. A mark beside the image tells the next
- * life that a freeze may have outlived this one.
+ * Copies an image whose file system may be mounted on a node. The file system is frozen during the copy, in
+ * the mount namespace where it is mounted, so that the copy is consistent. A mark file beside the image tells
+ * the next process that the file system may still be frozen.
  */
 export async function copyBlocks(from: string, to: string): Promise<void> {
   await thawLeftover(from);
@@ -27,7 +27,7 @@ export async function copyBlocks(from: string, to: string): Promise<void> {
   }
 }
 
-/** To be called when a controller starts: a file system that stays frozen stops whoever writes to it for ever. */
+/** Must be called when a controller starts, because a frozen file system blocks its writers for ever. */
 export async function thawLeftover(image: string): Promise<void> {
   if (!(await exists(markOf(image)))) return;
   const holder = await holderOf(image);
@@ -37,7 +37,7 @@ export async function thawLeftover(image: string): Promise<void> {
 
 async function thaw(image: string, holder: Holder): Promise<void> {
   await inNamespaceOf(holder, 'fsfreeze', '--unfreeze', holder.path).catch((error: unknown) => {
-    // EINVAL: it is not frozen
+    // EINVAL means that it is not frozen.
     if (!(error instanceof ProgramError) || !/invalid argument/i.test(error.stderr)) throw error;
   });
   await rm(markOf(image), { force: true });
@@ -48,7 +48,7 @@ const markOf = (image: string): string => `${image}.frozen`;
 async function holderOf(image: string): Promise<Holder | undefined> {
   const [device] = await devicesOf(image);
   const holders = device === undefined ? [] : await holdersOf(device.number);
-  // the kubelet's own mount rather than a path inside a container that may end
+  // Prefer the kubelet's own mount to a path inside a container that may end.
   return holders.find(({ path }) => path.endsWith('/globalmount')) ?? holders[0];
 }
 
@@ -56,7 +56,7 @@ function inNamespaceOf(holder: Holder, program: string, ...words: string[]): Pro
   return run('nsenter', `--mount=/proc/${holder.pid}/ns/mnt`, '--', program, ...words);
 }
 
-/** Nobody has it mounted: again where somebody begins to in the middle. */
+/** Copies an image that is not mounted. Repeats the copy if a node mounts it in the meantime. */
 async function copyQuiet(from: string, to: string): Promise<void> {
   for (let tries = 0; tries < 20; tries += 1) {
     const before = await fileState(from);
@@ -67,7 +67,7 @@ async function copyQuiet(from: string, to: string): Promise<void> {
   throw new Error(`${from} changes all the time although it is not mounted`);
 }
 
-/** Holes stay holes; an interrupted copy is replaced by the next. */
+/** Copies a file with its holes. The next copy replaces an interrupted one. */
 export async function copySparse(from: string, to: string): Promise<void> {
   await run('cp', '--sparse=always', '--no-preserve=all', from, to);
 }

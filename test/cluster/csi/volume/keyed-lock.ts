@@ -1,4 +1,7 @@
-/** Runs what has the same key one after the other; what it gives and rejects with is the caller's. */
+/**
+ * Runs actions with the same key one after the other. Returns the result or the error of the action to its
+ * caller.
+ */
 export type KeyedLock = <T>(key: string, action: () => Promise<T>) => Promise<T>;
 
 export function keyedLock(): KeyedLock {
@@ -6,7 +9,7 @@ export function keyedLock(): KeyedLock {
   return (key, action) => {
     const former = tails.get(key) ?? Promise.resolve();
     const mine = former.then(action, action);
-    // the next one waits for the end of this one, whatever it is
+    // The next action waits for the end of this one, whether it succeeds or fails.
     const tail = mine.then(
       () => undefined,
       () => undefined,

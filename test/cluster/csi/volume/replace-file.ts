@@ -1,6 +1,6 @@
 import { open, rename } from 'node:fs/promises';
 
-/** Writes a file whole or not at all. */
+/** Writes a file atomically. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const next = `${path}.next`;
   const file = await open(next, 'w', 0o600);

@@ -7,10 +7,10 @@ import { copySparse } from './copy-blocks.ts';
 import type { VolumeStore } from './volume-store.ts';
 
 /**
- * What a storage array does at a detach: the node has the disk no more, whoever still has it mounted. A loop device cannot
- * be pulled, so its file is: the volume goes on as a copy of this moment, the device gets the size 0, and everything that
- * its file system had not written yet, or writes now, is lost with an I/O error. Such a loss is reported first.
- * Repeating it finishes what a former call began.
+ * Takes a volume from a node as a storage array does at a detach, even if it is still mounted there. A loop
+ * device cannot be pulled, so its file is: the volume continues as a copy of this moment, and the device gets
+ * the size 0. Everything that its file system has not written yet, or writes later, is lost with an I/O
+ * error. Such a loss is reported first. A repeated call completes an interrupted one.
  */
 export async function takeAway(
   store: VolumeStore,
@@ -23,7 +23,7 @@ export async function takeAway(
   const held = await heldDevices(image);
   if (held.length === 0) return;
   const holders = (await Promise.all(held.map(({ number }) => holdersOf(number)))).flat();
-  // many processes share a mount namespace: one of them tells for all
+  // Many processes share a mount namespace, so report one for each path.
   const telling = holders.filter(
     ({ path }, index) => holders.findIndex((each) => each.path === path) === index,
   );
@@ -43,7 +43,10 @@ export async function takeAway(
 
 const patienceMs = 3000;
 
-/** The devices that stay after a plain detach: a node that was killed between umount and losetup leaves one that is idle. */
+/**
+ * Returns the devices that remain after a plain detach. A node that was killed between umount and losetup
+ * leaves an idle device.
+ */
 async function heldDevices(image: string): Promise<LoopDevice[]> {
   for (let waited = 0; ; waited += 50) {
     const devices = await devicesOf(image);
@@ -51,7 +54,7 @@ async function heldDevices(image: string): Promise<LoopDevice[]> {
     const mounts = await Promise.all(devices.map(({ number }) => holdersOf(number)));
     if (mounts.flat().length > 0 || waited >= patienceMs) return devices;
     for (const device of devices) await detach(device);
-    // the last close of a device that was just unmounted may still be under way
+    // The last close of a device that was just unmounted may still be running.
     await pause(50);
   }
 }
@@ -59,7 +62,7 @@ async function heldDevices(image: string): Promise<LoopDevice[]> {
 async function finish(store: VolumeStore, volumeId: string): Promise<void> {
   const { ino } = await stat(store.image(volumeId));
   for (const file of await store.pulled(volumeId)) {
-    // cut off before the copy took the name: it is the volume itself
+    // The call was interrupted before the copy was renamed. Then this file is the volume itself.
     if ((await stat(file)).ino !== ino) {
       await truncate(file, 0);
       for (const device of await devicesOf(file)) await readSize(device);

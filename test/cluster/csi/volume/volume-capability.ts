@@ -1,7 +1,7 @@
 import { CsiError } from '../grpc/csi-error.ts';
 import type { AccessModeName, VolumeCapability } from '../grpc/messages.ts';
 
-/** One node at a time: two would be two kernels with a file system each over the same blocks. */
+/** Only one node at a time: two would be two kernels with a file system each on the same blocks. */
 const supportedModes: readonly AccessModeName[] = [
   'SINGLE_NODE_WRITER',
   'SINGLE_NODE_READER_ONLY',
@@ -10,7 +10,7 @@ const supportedModes: readonly AccessModeName[] = [
 ];
 const flagGrammar = /^[a-z][a-z0-9_]*(=[A-Za-z0-9_.:/-]+)?$/;
 
-/** Why volumes of this driver cannot be used like that; undefined where they can. Pure. */
+/** Returns why volumes of this driver cannot be used in this way, or undefined if they can. */
 export function refusalOf(capability: VolumeCapability): string | undefined {
   const mode = capability.accessMode?.mode ?? 'UNKNOWN';
   if (capability.mount === undefined || capability.mount === null) {
@@ -24,7 +24,7 @@ export function refusalOf(capability: VolumeCapability): string | undefined {
   return flag === undefined ? undefined : `${JSON.stringify(flag)} is no mount option`;
 }
 
-/** INVALID_ARGUMENT for what `refusalOf` refuses, and where there is nothing. */
+/** Throws INVALID_ARGUMENT if `refusalOf` returns a reason, and if there are no capabilities. */
 export function requireCapabilities(capabilities: readonly (VolumeCapability | null | undefined)[]): void {
   if (capabilities.length === 0) throw new CsiError('INVALID_ARGUMENT', 'a volume capability is missing');
   for (const capability of capabilities) {

@@ -1,16 +1,19 @@
 import type { AccessModeName } from '../grpc/messages.ts';
 
-/** What the controller knows of a volume; it alone writes it. The blocks are in a file beside it. */
+/** The controller's record of a volume. Only the controller writes it. The blocks are in a file beside it. */
 export interface VolumeRecord {
   readonly id: string;
   readonly capacityBytes: number;
   readonly source?: ContentSource;
   readonly mutableParameters: Readonly<Record<string, string>>;
   readonly zone?: string;
-  /** It is made empty each time that it comes to a node: what a test that looks for lost data has to find. */
+  /** The volume is emptied whenever a node stages it. A test that looks for lost data must detect this. */
   readonly isForgetful?: true;
   readonly publication?: Publication;
-  /** How the file looked when no node had it any more: whoever changes it after that had no right to. */
+  /**
+   * The state of the file when no node had it any more. Any later change before the next publish is a
+   * violation.
+   */
   readonly atRest?: FileState;
 }
 
@@ -33,17 +36,17 @@ export interface SnapshotRecord {
   readonly id: string;
   readonly volumeId: string;
   readonly sizeBytes: number;
-  /** False for one of a volume that no node ever had. */
+  /** False for a snapshot of a volume that no node has had. */
   readonly isFormatted: boolean;
   readonly createdMs: number;
 }
 
-/** What must not happen to a disk and did. */
+/** Something that must never happen to a disk and did. */
 export interface Violation {
   readonly at: string;
   readonly kind: 'taken-while-held' | 'written-at-rest';
   readonly nodeId: string;
   readonly detail: string;
-  /** Where it still was mounted, each with a process that sees it: `pid 7 at /path`. */
+  /** The paths where the disk was still mounted, each with a process that sees it: `pid 7 at /path`. */
   readonly holders: readonly string[];
 }

@@ -5,13 +5,17 @@ import { replaceFile } from './replace-file.ts';
 import type { FileState, SnapshotRecord, Violation, VolumeRecord } from './volume-record.ts';
 
 /**
- * One driver's directory, shared by the controller and all nodes: records as JSON, blocks as sparse files, what went wrong
- * as `<volume>.violations`, one JSON object per line, which stays when the volume is deleted.
+ * One driver's directory, shared by the controller and all nodes: records as JSON, blocks as sparse files,
+ * and violations in `<volume>.violations`, one JSON object per line. The violations stay when the volume is
+ * deleted.
  */
 export interface VolumeStore {
   image(volumeId: string): string;
   snapshotImage(snapshotId: string): string;
-  /** Exists once the image holds a file system: what looks blank after that is damaged, not new. */
+  /**
+   * The file that exists once the image has a file system. An image that looks blank after that is damaged,
+   * not new.
+   */
   formattedMark(volumeId: string): string;
   volume(id: string): Promise<VolumeRecord | undefined>;
   snapshot(id: string): Promise<SnapshotRecord | undefined>;
@@ -25,18 +29,21 @@ export interface VolumeStore {
   hasNode(nodeId: string): Promise<boolean>;
   report(volumeId: string, violation: Violation): Promise<void>;
   violations(volumeId: string): Promise<Violation[]>;
-  /** Files of pulled images whose end is not done yet. */
+  /** Returns the files of pulled images that still need to be removed. */
   pulled(volumeId: string): Promise<string[]>;
 }
 
 const safeName = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** An id that is a file name, the same for the same name: a repeated create finds what the first one made. */
+/**
+ * Returns an id that is a valid file name. It is the same for the same name, so that a repeated create finds
+ * the first volume.
+ */
 export function idOf(name: string): string {
   return safeName.test(name) ? name : `h-${createHash('sha256').update(name).digest('hex').slice(0, 40)}`;
 }
 
-/** False for what this driver never gave out, which is therefore no path either. */
+/** Returns false for an id that this driver never returned, which must not be used as a path. */
 export function isId(id: string): boolean {
   return safeName.test(id);
 }
@@ -67,7 +74,7 @@ export async function openVolumeStore(directory: string): Promise<VolumeStore> {
     saveVolume: (record) => replaceFile(join(volumes, `${record.id}.json`), JSON.stringify(record)),
     saveSnapshot: (record) => replaceFile(join(snapshots, `${record.id}.json`), JSON.stringify(record)),
     removeVolume: async (id) => {
-      // the record goes last: a deletion that was cut off is found again
+      // The record is removed last, so that the next call continues an interrupted deletion.
       for (const path of [...(await pulled(id)), image(id), mark(id), join(volumes, `${id}.json`)]) {
         await rm(path, { force: true });
       }
@@ -104,7 +111,10 @@ export async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** Undefined also where the blocks are gone: a deletion was cut off there. */
+/**
+ * Returns the record, or undefined if the record or the blocks do not exist. Missing blocks are those of an
+ * interrupted deletion.
+ */
 async function readRecord<T>(path: string, image: string): Promise<T | undefined> {
   const text = await readText(path);
   return text === undefined || !(await exists(image)) ? undefined : (JSON.parse(text) as T);

@@ -17,7 +17,7 @@ export interface FuzzRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** A valid request with something changed in its object or its query; false: changed beyond that. */
+  /** True for a valid request with a change in its object or its query, false for one with another change. */
   readonly mutation: boolean;
 }
 
@@ -41,7 +41,7 @@ const values = [
   '\u0000',
   'metadata.name=n1',
 ];
-/** The second half is known to reads alone. */
+/** Only reads have the second half of these parameters. */
 const parameters = [
   'dryRun',
   'fieldValidation',
@@ -60,7 +60,7 @@ const allTemplates = [...templates, ...policyTemplates].map((template) => ({
   name: groupResource(template.resource),
 }));
 
-/** The next request; `api` shows what there is to be changed. */
+/** Returns the next request. `api` provides the objects to change. */
 export function fuzzRequest(chance: Chance, api: LocalApi): FuzzRequest {
   const valid = validRequest(chance, api);
   return chance.once(8) ? broken(chance, valid) : mutated(chance, valid);
@@ -208,7 +208,7 @@ function writeQuery(chance: Chance): Record<string, string> {
   };
 }
 
-/** Something changed in the object or, where there is none or by chance, in the query. */
+/** Changes the object, or the query if there is no object or by chance. */
 function mutated(chance: Chance, valid: Valid): FuzzRequest {
   const inQuery = valid.body === undefined || chance.once(6);
   const query = inQuery ? { ...valid.query, [chance.pick(parameters)]: chance.pick(values) } : valid.query;
@@ -216,7 +216,7 @@ function mutated(chance: Chance, valid: Valid): FuzzRequest {
   return written({ ...valid, query }, body === undefined ? undefined : JSON.stringify(body), true);
 }
 
-/** Of a JSON patch mostly what its operations bring. */
+/** Changes a request body. In a JSON patch this is mostly the value of an operation. */
 function mutateBody(chance: Chance, body: unknown): unknown {
   if (!Array.isArray(body) || body.length === 0 || chance.once(5)) return mutate(chance, body);
   const at = chance.below(body.length);
@@ -224,7 +224,7 @@ function mutateBody(chance: Chance, body: unknown): unknown {
   return body.with(at, { ...operation, value: mutate(chance, operation['value']) });
 }
 
-/** Something changed in the text, the path, the method or the headers. */
+/** Changes the text, the path, the method or the headers. */
 function broken(chance: Chance, valid: Valid): FuzzRequest {
   const text = valid.body === undefined ? undefined : JSON.stringify(valid.body);
   const request = written(valid, text, false);
@@ -282,7 +282,7 @@ function written(
   };
 }
 
-/** As `resourcePath`, for names that may be none. */
+/** Like `resourcePath`, for names that may be invalid. */
 function pathOf(resource: Resource, namespace: string | undefined, segments: readonly string[]): string {
   const encoded = segments.map((segment) => encodeURIComponent(segment)).join('/');
   return `${resourcePath(resource, namespace === undefined || /[/%]|^\.*$/.test(namespace) ? undefined : namespace)}${encoded === '' ? '' : `/${encoded}`}`;

@@ -11,7 +11,10 @@ export interface FuzzAnswer {
 
 const headEnd = Buffer.from('\r\n\r\n');
 
-/** One connection on which request follows answer. Of HTTP it knows what the server uses: every body has a length. */
+/**
+ * One connection on which requests follow responses. It implements only the HTTP features that the server
+ * uses: every body has a length.
+ */
 export class KeptConnection {
   readonly #socket: TLSSocket;
   readonly #host: string;
@@ -26,7 +29,7 @@ export class KeptConnection {
       this.#onMore();
     });
     socket.on('close', () => this.#onMore());
-    // 'close' comes after it, which is told to who waits
+    // 'close' follows, and the waiting request gets it.
     socket.on('error', () => {});
   }
 
@@ -61,7 +64,7 @@ export class KeptConnection {
     return { code: Number(code), text: await this.#take(() => Number(length)) };
   }
 
-  /** The bytes up to where `end` says, as soon as they are there. */
+  /** Returns the bytes up to the result of `end` as soon as they have arrived. */
   async #take(end: () => number | undefined): Promise<string> {
     for (;;) {
       const length = end();

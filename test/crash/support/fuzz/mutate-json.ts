@@ -48,14 +48,14 @@ const keys = [
   'x'.repeat(300),
 ];
 
-/** A copy of a JSON value with one or two changes anywhere in it. */
+/** Returns a copy of a JSON value with one or two changes anywhere in it. */
 export function mutate(chance: Chance, value: unknown): unknown {
   let mutated = structuredClone(value);
   for (let left = 1 + chance.below(2); left > 0; left -= 1) mutated = change(chance, mutated, 0);
   return mutated;
 }
 
-/** Mostly below, seldom here: the root itself is replaced least. */
+/** Changes mostly a nested value and seldom this one, so the root itself is rarely replaced. */
 function change(chance: Chance, value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null)
     return chance.once(3) ? chance.pick(strange) : near(chance, value);
@@ -84,7 +84,7 @@ function changeRecord(chance: Chance, record: object, depth: number): unknown {
   return Object.fromEntries(entries.with(at, [key, change(chance, value, depth + 1)]));
 }
 
-/** Something of the same type. */
+/** Returns another value of the same type. */
 function near(chance: Chance, value: unknown): unknown {
   if (typeof value === 'number') return value + chance.pick([1, -1, 1000, -1000]);
   if (typeof value === 'boolean') return !value;
@@ -97,7 +97,7 @@ function near(chance: Chance, value: unknown): unknown {
   );
 }
 
-/** Text of JSON that is slightly wrong, or has a member twice. */
+/** Returns JSON text that is slightly wrong or has a duplicate member. */
 export function spoil(chance: Chance, text: string): string {
   const at = chance.below(text.length + 1);
   switch (chance.below(4)) {

@@ -18,7 +18,7 @@ const review = (group: string, plural: string): Resource => ({
 
 const access = { resourceAttributes: { namespace: 'bosh', verb: 'get', resource: 'pods' } };
 
-/** Valid objects of the kinds that say who may do what, how much, and before whom. */
+/** Valid objects of the kinds for access, quotas and priorities. */
 export const policyTemplates: readonly Template[] = [
   { resource: resources.roles, make: (chance) => ({ rules: rules(chance) }) },
   { resource: resources.clusterRoles, make: (chance) => ({ rules: rules(chance) }) },

@@ -1,9 +1,9 @@
-/** Chance that can be had again: the same seed, the same sequence (mulberry32). */
+/** Reproducible random numbers: the same seed returns the same sequence (mulberry32). */
 export interface Chance {
-  /** An integer of [0, bound). */
+  /** Returns an integer of [0, bound). */
   below(bound: number): number;
   pick<T>(items: readonly T[]): T;
-  /** True once in `n` times. */
+  /** Returns true once in `n` calls on average. */
   once(n: number): boolean;
 }
 

@@ -3,12 +3,15 @@ import type { Template } from './valid-objects.ts';
 
 interface Asking {
   readonly method: string;
-  /** Of the path, behind the resource. */
+  /** The segments of the path after the resource. */
   readonly segments: readonly string[];
   readonly body: unknown;
 }
 
-/** What only some resources have: subresources of their own, and reviews, which are made and never kept. */
+/**
+ * Returns a request that only some resources have: their subresources, and reviews, which are created but not
+ * stored.
+ */
 export function specialRequest(
   chance: Chance,
   { resource, make }: Template,

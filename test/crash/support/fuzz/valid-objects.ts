@@ -6,7 +6,7 @@ export type Fields = Record<string, unknown>;
 
 export interface Template {
   readonly resource: Resource;
-  /** All but the metadata of an object that the server takes. */
+  /** Returns all fields of a valid object except its metadata. */
   readonly make: (chance: Chance) => Fields;
 }
 
@@ -51,7 +51,7 @@ const pod = (chance: Chance): Fields => ({
 
 const snapshotRef = { name: 'n1', namespace: 'bosh' };
 
-/** Valid objects of the kinds that the CPI and the controllers work with. */
+/** Valid objects of the kinds that the CPI and the controllers use. */
 export const templates: readonly Template[] = [
   { resource: resources.configMaps, make: (chance) => ({ data: map(chance) }) },
   { resource: resources.secrets, make: (chance) => ({ stringData: map(chance), type: 'Opaque' }) },
