@@ -65,9 +65,10 @@ async function makeRootDirectory(path: string, mode: number, group: number | und
   }
 }
 
-/** Removes the files and links of writes that a crash interrupted before their rename. */
+/** Removes the files and links of writes that a crash interrupted before their rename. Leaves folders. */
 async function removeTemporaryFiles(path: string): Promise<void> {
-  for (const name of await readdir(path)) {
-    if (isTemporaryName(name)) await rm(join(path, name), { force: true });
+  for (const entry of await readdir(path, { withFileTypes: true })) {
+    if (isTemporaryName(entry.name) && !entry.isDirectory())
+      await rm(join(path, entry.name), { force: true });
   }
 }

@@ -91,7 +91,11 @@ test('a starting agent removes the temporary files of writes that a kill interru
     await (path.includes('/link.') ? symlink('/nowhere', path) : writeFile(path, 'half'));
   const kept = join(jobs, 'hello.tmp');
   await writeFile(kept, '');
+  // a folder is of no write
+  const folder = join(base, `folder.${randomUUID()}.tmp`);
+  await mkdir(folder);
   await vm.start();
   for (const path of temporary) await assert.rejects(lstat(path), { code: 'ENOENT' }, path);
   await lstat(kept);
+  await lstat(folder);
 });

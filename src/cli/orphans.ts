@@ -120,8 +120,8 @@ async function ifAllowed<T>(objects: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Names that the CPI gives to the claims of disks and VMs (src/cpi/names.ts, src/cpi/vm/vm-claims.ts). */
-const diskName = /^disk-/u;
+/** Names that the CPI gives to claims of disks and of VMs (src/cpi/names.ts, src/cpi/vm/vm-claims.ts). */
+const diskName = /^disk-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u;
 const vmVolumeName = /^vm-.*-(?:state|data)$/u;
 
 /**

@@ -53,7 +53,7 @@ function secretsOfUser(entry: unknown): unknown[] {
   });
   // a user may have put the token itself there by mistake
   const mistaken = typeof tokenFile === 'string' && /^\.{0,2}\//u.test(tokenFile) ? undefined : tokenFile;
-  return [user, mistaken, args, listOf(args).map(valueOfFlag), variables];
+  return [{ user }, mistaken, args, listOf(args).map(valueOfFlag), variables];
 }
 
 /**

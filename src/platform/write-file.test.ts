@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { writeFile, withPath } from './write-file.ts';
+import { writeFile, withPath, writing } from './write-file.ts';
 
 test('the error of a write on a full disk names the file', async () => {
   await assert.rejects(writeFile('/dev/full', 'x'), {
@@ -22,6 +22,15 @@ test('an error that names a file already, or is of no write, stays as it is', ()
     assert.equal(withPath('/b', error), error);
     assert.equal(error.message, 'it was so');
   }
+});
+
+test('the error of a read stays as it is: what is written may be read from another file', async () => {
+  const error = Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO', syscall: 'read' });
+  await assert.rejects(
+    writing('/target', () => Promise.reject(error)),
+    { message: 'EIO: i/o error, read' },
+  );
+  assert.ok(!('path' in error));
 });
 
 const rooms = ['agent', 'bosh', 'cli', 'cluster', 'deploy', 'oci', 'platform', 'stemcell'];

@@ -7,11 +7,12 @@ const unnamed = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO']);
 
 /**
  * Adds the path to the error of a write to that file (or below that folder), as Node does for other calls: a
- * write knows only its descriptor. Returns any other error unchanged.
+ * write knows only its descriptor. Returns any other error unchanged, also that of a read: what is written is
+ * often read from another file.
  */
 export function withPath(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'code' in error && unnamed.has(String(error.code)))) return error;
-  if (!('syscall' in error) || 'path' in error) return error;
+  if (!('syscall' in error) || error.syscall === 'read' || 'path' in error) return error;
   return Object.assign(error, { path, message: `${error.message} '${path}'` });
 }
 

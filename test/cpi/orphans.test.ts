@@ -163,14 +163,14 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   const volume = await volumeOf(disk);
   // a volume of another user of that class, and one of a class that deletes its volumes
   await api.create<PersistentVolumeClaim>(persistentVolumeClaims, {
-    metadata: { namespace, name: 'foreign' },
+    metadata: { namespace, name: 'disk-of-others' },
     spec: {
       ...{ storageClassName: 'kept', accessModes: ['ReadWriteOnce'] },
       resources: { requests: { storage: '1Mi' } },
     },
   });
-  const foreign = await volumeOf('foreign');
-  await api.delete({ resource: persistentVolumeClaims, namespace, name: 'foreign' });
+  const foreign = await volumeOf('disk-of-others');
+  await api.delete({ resource: persistentVolumeClaims, namespace, name: 'disk-of-others' });
   await deleteDisk(cloud, [disk]);
   const phase = async (name: string): Promise<string | undefined> =>
     (await api.get<PersistentVolume>({ resource: persistentVolumes, name })).status?.phase;

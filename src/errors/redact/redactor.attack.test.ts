@@ -142,6 +142,16 @@ test('the name of a taint or label, or of a Secret to pull by, is no secret, tho
   );
 });
 
+test('the user that a kubeconfig impersonates is readable, and a variable with the same name is not', () => {
+  const user = { as: 'system:deployer', 'as-uid': '3f1c-uid', 'as-groups': ['deployers'] };
+  const variables = { as: 'hunter22', nested: { 'as-uid': 'hunter23', 'as-groups': 'https://u:p4ss@h/' } };
+  const redact = redactor(variableSecrets({ kubeconfig: { users: [{ user }] }, ...variables }));
+  assert.equal(
+    redact('system:deployer 3f1c-uid deployers; hunter22 hunter23 p4ss'),
+    'system:deployer 3f1c-uid deployers; <redacted> <redacted> <redacted>',
+  );
+});
+
 test('of variables, addresses and names of hosts stay readable, and everything else is cut out', () => {
   const shown = {
     ...{ ip: '10.0.0.6', cidr: '10.0.0.0/24', v6: 'fd00::6', host: 'bosh.example.com', at: 'localhost:6868' },

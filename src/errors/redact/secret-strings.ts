@@ -21,13 +21,22 @@ const booleanKeys = /^(?:true|false|yes|no|on|off|null|none)$/iu;
 const secretKeys =
   /(?:pass|password|passwd|passphrase|secret|token|credential|(?:api|access|account|client|private|secret|shared)[_-]?key|(?:^|[_-])key)(?:s|[_-]data)?$/iu;
 /**
- * Keys whose values are names, not secrets: parts of create_vm's env, the name of a user, Secrets of a
- * cluster, and the impersonated user of a kubeconfig, which errors of the API contain.
+ * Keys whose values are names, not secrets: parts of create_vm's env, the name of a user, and Secrets of a
+ * cluster.
  */
 const nonSecretKeys = new Set([
-  ...['group', 'groups', 'tags', 'username', 'image_pull_secrets', 'imagePullSecrets'],
-  ...['as', 'as-uid', 'as-groups'],
+  'group',
+  'groups',
+  'tags',
+  'username',
+  'image_pull_secrets',
+  'imagePullSecrets',
 ]);
+/**
+ * Keys of the impersonated user below the key `user` of a kubeconfig, which errors of the API contain.
+ * Anywhere else such a key can have a secret.
+ */
+const impersonationKeys = new Set(['as', 'as-uid', 'as-groups']);
 
 /**
  * Returns the strings of values whose contents are secret, whatever their shape, and the passwords of URLs
@@ -69,8 +78,10 @@ export function urlPasswords(source: unknown): string[] {
  * True for keys whose values are names. The `key` of a toleration or selector is the name of a taint or
  * label.
  */
-const isName = (key: string, parent: object): boolean =>
-  nonSecretKeys.has(key) || (key === 'key' && 'operator' in parent);
+const isName = (key: string, parent: object, parentKey: string | undefined): boolean =>
+  nonSecretKeys.has(key) ||
+  (key === 'key' && 'operator' in parent) ||
+  (parentKey === 'user' && impersonationKeys.has(key));
 
 function stringsIn(
   source: unknown,
@@ -78,11 +89,11 @@ function stringsIn(
 ): string[] {
   const found = new Set<string>();
   const seen = new Map<object, boolean>();
-  const open: { readonly value: unknown; readonly isSecret: boolean }[] = [
+  const open: { readonly value: unknown; readonly isSecret: boolean; readonly parentKey?: string }[] = [
     { value: source, isSecret: false },
   ];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { value, isSecret } = next;
+    const { value, isSecret, parentKey } = next;
     if (typeof value === 'string') {
       if (isWanted(value, isSecret, false)) found.add(value);
       for (const password of passwordsOf(value)) found.add(password);
@@ -95,7 +106,8 @@ function stringsIn(
     if (before === true || before === isSecret) continue;
     seen.set(value, isSecret);
     for (const [key, item] of Object.entries(value)) {
-      if (!isName(key, value)) open.push({ value: item, isSecret: isSecret || secretKeys.test(key) });
+      if (!isName(key, value, parentKey))
+        open.push({ value: item, isSecret: isSecret || secretKeys.test(key), parentKey: key });
     }
   }
   return [...found].filter((secret) => secret.trim().length >= shortest && !booleanKeys.test(secret));
