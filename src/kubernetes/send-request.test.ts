@@ -61,6 +61,28 @@ test('a 403 of a server that is ready, or that does not say, counts when it is g
   }
 });
 
+test('a 403 counts when it is given again, also while other requests read whether the server is ready', async () => {
+  const other = { ...get, path: '/api/v1/pods' };
+  let now = 0;
+  let sent = 0;
+  const transport: Transport = {
+    request: async ({ path }) => {
+      if (path === get.path) {
+        sent += 1;
+        assert.ok(sent < 10, 'the request is repeated for ever');
+        now += 1001;
+        await assert.rejects(send(other), forbidden);
+      }
+      return answer(path === '/readyz' ? 200 : 403);
+    },
+    stream: () => Promise.reject(new Error('nothing is watched here')),
+    close: () => undefined,
+  };
+  const send = requestSender(transport, { now: () => now, sleep: () => Promise.resolve() }, () => 0);
+  await assert.rejects(send(get), forbidden);
+  assert.equal(sent, 2);
+});
+
 test('of a server that was ready just now a 403 counts at once, later it is looked at again', async () => {
   const { send, asked, pass } = serve(startingUntil(Infinity, 200));
   await assert.rejects(send(get), forbidden);

@@ -30,15 +30,20 @@ export function requestSender(transport: Transport, clock: Clock, random: () => 
   const readiness = new ApiReadiness(transport, clock);
   return async (request) => {
     let refusedAt: number | undefined;
+    // its own, since other requests read the readiness, too: what they read may be newer than this request
+    let isKnownReady = false;
     for (let tries = 1; ;) {
       const sentAt = clock.now();
       const outcome = await attempt(transport, request);
       if (outcome.response !== undefined) return outcome.response;
-      if (isForbidden(outcome.setback) && !readiness.wasReady(sentAt)) {
+      if (isForbidden(outcome.setback) && !isKnownReady && !readiness.wasReady(sentAt)) {
         // counts from the first refusal: before it the server may not even have listened
         refusedAt ??= clock.now();
         const state = await readiness.look();
-        if (state === 'ready') continue;
+        if (state === 'ready') {
+          isKnownReady = true;
+          continue;
+        }
         if (clock.now() - refusedAt < maxWaitMs[state]) {
           await clock.sleep(initialDelayMs);
           continue;
