@@ -128,6 +128,7 @@ const hotChecks: readonly Check[] = [
   hotWithout('NOFROM', 'PTWICE OPS=2 NCALL=1 INITATT OPSET=2 KILLS=1 ONEVM', 'all'),
   hotWithout('NONOTE', 'PDET OPS=2 NCALL=1 INITATT OPSET=11 OOM=2', 'all'),
   hotWithout('NOVERSION', 'OPS=1 OPSET=1 NCALL=2 FORCE=1 SAMENODE=0', 'in CI'),
+  hotWithout('NOLOOK', 'OPS=2 OPSET=1 NCALL=2 FORCE=1 SAMENODE=0 KILLS=1 UIDS=4', 'in CI'),
   hotWithout('NOFINAL', 'OPS=1 INITATT OPSET=3 NCALL=2 ONEVM', 'in CI'),
   hotWithout('NOTOKEN', 'OPS=1 INITATT OPSET=3 NCALL=2 ONEVM', 'in CI'),
   hotWithout('NOLIST', 'PLEFT OPS=1 OPSET=5 NCALL=2 ONEVM', 'in CI'),

@@ -173,6 +173,27 @@ test('an attach_disk that is held before its create asks the VM that got the dis
   await detachDisk(cloud, [vmCid, disk]);
 });
 
+test('an attach_disk that finds the attachment of a killed one asks the VM that got the disk meanwhile, too', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, api, disk } = world;
+  const networks = { default: { type: 'dynamic' } };
+  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };
+  const slow = holdCall(dying, `create pods attach-${disk}`, (held) => attachDisk(held, [other, disk]));
+  await slow.arrived;
+  await attachDisk(cloud, [vmCid, disk]);
+  await deleteByForce(world);
+  await assert.rejects(slow.release(), isKilled);
+
+  await assert.rejects(
+    attachDisk(cloud, [other, disk]),
+    rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(`mounted in VM '${vmCid}'`, 'u')),
+  );
+
+  await assert.rejects(api.get(attachment(disk)));
+  await detachDisk(cloud, [vmCid, disk]);
+});
+
 test('a detach_disk that is held before its deletion takes no attachment from a later attach_disk', async (t) => {
   const { cloud, api, disk } = await vmAndDisk(t);
   await attachDisk(cloud, [vmCid, disk]);
