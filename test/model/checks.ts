@@ -106,6 +106,12 @@ const hotChecks: readonly Check[] = [
   },
   {
     ...safety,
+    property: 'a VM that was to end and starts again: its disk comes back, but not after detach_disk',
+    flags: 'PDET PUSE PNOT OPS=1 INITATT OPSET=11 NCALL=2 SANDBOX=1 KILLS=1 UIDS=4 ONEVM',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
     property: 'attach_disk and detach_disk beside delete_vm: no attachment is left',
     flags: 'PLEFT OPS=1 INITATT OPSET=7 NCALL=2 ONEVM',
     ...{ expected: 'holds', runs: 'in CI' },
