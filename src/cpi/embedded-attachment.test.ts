@@ -106,6 +106,25 @@ describeInOneNamespace(import.meta.filename, () => {
     await deleteDisk(world.cloud, [disk]);
   });
 
+  test('a VM that was to end and starts again has its disk again', async () => {
+    const vm = await newVm();
+    const { disk, hint } = await newDisk(vm);
+    // as the preStop hook does, also where a kubelet makes the sandbox of the VM's pod again
+    await world.inVm(vm, 'mkdir /warden-cpi-dev/.going');
+    await until('the disk to be out', async () => (await mountsOf(vm, disk)) === 0);
+    await world.killContainer(vm);
+    await until('the disk to be there again', async () => {
+      const { exitCode } = await world
+        .exec(vm, 'bosh', ['/bin/sh', '-c', 'test -d "$1"', 'look', hint])
+        .catch(() => ({ exitCode: 1 }));
+      return exitCode === 0;
+    });
+    await detachDisk(world.cloud, [vm, disk]);
+    assert.equal(await mountsOf(vm, disk), 0);
+    await deleteVm(world.cloud, [vm]);
+    await deleteDisk(world.cloud, [disk]);
+  });
+
   test('a disk that comes into use while it is released is put back, and still attached', async () => {
     const vm = await newVm();
     const { disk, hint } = await newDisk(vm);

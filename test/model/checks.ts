@@ -106,6 +106,12 @@ const hotChecks: readonly Check[] = [
   },
   {
     ...safety,
+    property: 'a VM that was to end and starts again: its disk comes back, but not after detach_disk',
+    flags: 'PDET PUSE PNOT OPS=1 INITATT OPSET=11 NCALL=2 SANDBOX=1 KILLS=1 UIDS=4 ONEVM',
+    ...{ expected: 'holds', runs: 'in CI' },
+  },
+  {
+    ...safety,
     property: 'attach_disk and detach_disk beside delete_vm: no attachment is left',
     flags: 'PLEFT OPS=1 INITATT OPSET=7 NCALL=2 ONEVM',
     ...{ expected: 'holds', runs: 'in CI' },
@@ -128,6 +134,7 @@ const hotChecks: readonly Check[] = [
   hotWithout('NOFROM', 'PTWICE OPS=2 NCALL=1 INITATT OPSET=2 KILLS=1 ONEVM', 'all'),
   hotWithout('NONOTE', 'PDET OPS=2 NCALL=1 INITATT OPSET=11 OOM=2', 'all'),
   hotWithout('NOVERSION', 'OPS=1 OPSET=1 NCALL=2 FORCE=1 SAMENODE=0', 'in CI'),
+  hotWithout('NOLOOK', 'OPS=2 OPSET=1 NCALL=2 FORCE=1 SAMENODE=0 KILLS=1 UIDS=4', 'in CI'),
   hotWithout('NOFINAL', 'OPS=1 INITATT OPSET=3 NCALL=2 ONEVM', 'in CI'),
   hotWithout('NOTOKEN', 'OPS=1 INITATT OPSET=3 NCALL=2 ONEVM', 'in CI'),
   hotWithout('NOLIST', 'PLEFT OPS=1 OPSET=5 NCALL=2 ONEVM', 'in CI'),

@@ -10,6 +10,7 @@ import { annotation } from '../labels.ts';
 import { Crash, crashingApi } from '../testing/crashing-api.ts';
 import { brokenImage } from '../testing/fake-node.ts';
 import { atRequest, interceptingApi } from '../testing/intercepting-api.ts';
+import type { HeldCall } from '../testing/held-call.ts';
 import { holdCall } from '../testing/held-call.ts';
 import { rejection } from '../testing/rejection.ts';
 import type { TestCloud } from '../testing/test-cloud.ts';
@@ -173,6 +174,27 @@ test('an attach_disk that is held before its create asks the VM that got the dis
   await detachDisk(cloud, [vmCid, disk]);
 });
 
+test('an attach_disk that finds the attachment of a killed one asks the VM that got the disk meanwhile, too', async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, api, disk } = world;
+  const networks = { default: { type: 'dynamic' } };
+  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  const dying = { ...cloud, api: crashingApi(cloud.api, 1, 'after') };
+  const slow = holdCall(dying, `create pods attach-${disk}`, (held) => attachDisk(held, [other, disk]));
+  await slow.arrived;
+  await attachDisk(cloud, [vmCid, disk]);
+  await deleteByForce(world);
+  await assert.rejects(slow.release(), isKilled);
+
+  await assert.rejects(
+    attachDisk(cloud, [other, disk]),
+    rejection('DISK_ATTACHED_ELSEWHERE', new RegExp(`mounted in VM '${vmCid}'`, 'u')),
+  );
+
+  await assert.rejects(api.get(attachment(disk)));
+  await detachDisk(cloud, [vmCid, disk]);
+});
+
 test('a detach_disk that is held before its deletion takes no attachment from a later attach_disk', async (t) => {
   const { cloud, api, disk } = await vmAndDisk(t);
   await attachDisk(cloud, [vmCid, disk]);
@@ -225,6 +247,31 @@ test('a detach_disk whose attachment was deleted by force takes over nothing tha
 
   assert.deepEqual([...node.releasedDisks], []);
   assert.equal((await api.get(attachment(disk))).metadata.deletionTimestamp, undefined);
+});
+
+test("a detach_disk that takes a mount over does not end another VM's attachment that has the name by then", async (t) => {
+  const world = await vmAndDisk(t);
+  const { cloud, api, node, disk } = world;
+  const networks = { default: { type: 'dynamic' } };
+  const [other] = await createVm(cloud, createVmArguments({ agentId: 'other', networks }));
+  await attachDisk(cloud, [vmCid, disk]);
+  await deleteByForce(world);
+  let wasMarked = false;
+  let slow: HeldCall<string> | undefined;
+  const meeting = interceptingApi(cloud.api, async (request) => {
+    wasMarked ||= request === `patch persistentvolumeclaims ${disk}`;
+    if (!wasMarked || slow !== undefined || request !== `get pods attach-${disk}`) return;
+    node.leftMounts.delete(disk);
+    await detachDisk(cloud, [vmCid, disk]);
+    slow = holdCall(cloud, `patch persistentvolumeclaims ${disk}`, (held) => attachDisk(held, [other, disk]));
+    await slow.arrived;
+  });
+
+  await assert.rejects(detachDisk({ ...cloud, api: meeting }, [vmCid, disk]), rejection('DISK_BUSY'));
+
+  assert.equal((await api.get(attachment(disk))).metadata.deletionTimestamp, undefined);
+  await slow?.release();
+  assert.deepEqual(await getDisks(cloud, [other]), [disk]);
 });
 
 test('an attachment that is deleted by force while attach_disk has the disk mounted: attach_disk does not succeed', async (t) => {

@@ -13,7 +13,7 @@ import { directorFallbackHint } from './change/own-way.ts';
  * current size is success. NOT_SUPPORTED, without changes, for a smaller size, for a disk that was never
  * attached if its class binds at the first attach, and for a class without allowVolumeExpansion: the director
  * then copies. DISK_BUSY if update_disk replaces the disk during the call: the same call again grows the
- * replacement. Model: change/update.pml
+ * replacement. Model: update.pml
  */
 export async function resizeDisk(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'resize_disk' };

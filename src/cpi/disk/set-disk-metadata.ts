@@ -17,7 +17,7 @@ const tries = 3;
 /**
  * set_disk_metadata(disk_cid, metadata): sends one patch, which also removes the mark `unclaimed`. Sends a
  * second one if a replacement has just taken the disk's place, because the replacement is the disk then.
- * DISK_NOT_FOUND without the disk, and for a claim that the CPI does not manage. Model: change/update.pml
+ * DISK_NOT_FOUND without the disk, and for a claim that the CPI does not manage. Model: update.pml
  */
 export async function setDiskMetadata(cloud: CallContext, args: readonly unknown[]): Promise<null> {
   const place: Location = { code: 'INVALID_ARGUMENT', path: 'set_disk_metadata' };

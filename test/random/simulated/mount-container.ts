@@ -122,18 +122,27 @@ export class MountContainer {
     const bound = this.#bind();
     if (bound.exitCode !== 0) return this.#end(bound.exitCode, bound.words);
     this.#isReady = true;
+    let isOut = false;
     for (;;) {
       const isAsked = (): boolean => this.#isEnding || (hub()?.isGoing ?? true);
       const isUseful = (): boolean => this.#isEnding || (hub()?.mounts.has(this.#view.diskCid) ?? false);
       const isFree = (): boolean => !this.#isLocked && this.#view.users().length === 0;
       await steps.when(
         `${name}: lets go`,
-        () => this.#exit !== undefined || (isAsked() && isUseful() && isFree()),
+        () => this.#exit !== undefined || (isAsked() ? isUseful() && isFree() : isOut && !this.#isLocked),
       );
+      if (!isAsked()) {
+        isOut = false;
+        const again = await this.#locked(() => Promise.resolve(this.#bind()));
+        if (again === undefined) return;
+        if (again.exitCode !== 0) return this.#end(1, again.words);
+        continue;
+      }
       const wasAsked = this.#isEnding;
       const outcome = await this.#locked(() => this.#release());
       if (outcome === undefined) return;
       if (outcome.exitCode === 0 && wasAsked) return this.#end(0, '');
+      isOut ||= outcome.exitCode === 0;
     }
   }
 

@@ -13,6 +13,9 @@ import { mountFailedExit, volumeFunctions } from './volume-functions.ts';
  *   identified by the pod's uid in their cgroup, so this applies only if the container's own cgroup shows its
  *   own uid; otherwise (the embedded node has no cgroups) a container that waits for its restart would look
  *   like a deleted VM.
+ *
+ * The last two may pass: a kubelet that makes the sandbox of the VM's pod again runs the preStop hook, and may
+ * need longer than 30 s. The process then mounts the volume again.
  */
 export const holdScript = `${volumeFunctions}${bindFunction}trap 'ending=1' TERM INT
 # of a life before: a sandbox that is made again ends the holder too
@@ -35,15 +38,20 @@ vm_is_gone() {
 }
 # whatever it is; a VM of version 0.1.0 makes a file
 is_going() { [ -e /hub/.going ] || [ -L /hub/.going ]; }
+is_out=
 while :; do
   if [ -n "$ending" ] || is_going || vm_is_gone; then
     asked=$ending
     release > /scratch/users 2>&1
     case $? in
-      0) [ -z "$asked" ] || exit 0; pause 1 ;;
+      0) [ -z "$asked" ] || exit 0; is_out=1; pause 1 ;;
       ${mountFailedExit}) cat /scratch/users >&2; exit ${mountFailedExit} ;;
       *) pause 0.3 ;;
     esac
+  elif [ -n "$is_out" ]; then
+    # not the code of a failed mount: a release by exec may be under way, and ends with the container
+    bind || exit 1
+    is_out=
   else
     pause 1
   fi

@@ -88,10 +88,12 @@ export async function hold(
 ): Promise<Held> {
   const diskCid = claim.metadata.name ?? '';
   const scheduled = await waitForScheduling(cloud, vm, () => vmNotFound(cloud, vm.metadata.name ?? ''));
-  const attachment = await ensureAttachment(cloud, scheduled, claim, holding.takesOver);
+  const { attachment, isNew } = await ensureAttachment(cloud, scheduled, claim, holding.takesOver);
   const nodeName = scheduled.spec.nodeName ?? '';
   let mark: string | undefined;
   try {
+    // whoever made it may have looked before another VM got the disk
+    if (!isNew) await holding.look(claim);
     mark = await recordAttachment(cloud, attachment, { claim, look: holding.look });
     const outcome = await waitUntilHeld(cloud, attachment, { diskCid, nodeName, mark, ask: holding.ask });
     return { attachment, mark, outcome };
@@ -125,25 +127,29 @@ function attachmentState(existing: Pod | undefined, vm: Pod): AttachmentState {
   return isTerminal(existing) ? 'ended' : 'ours';
 }
 
+/**
+ * Finds or creates the attachment pod. Before it creates one, it checks that no other VM has the disk
+ * mounted.
+ */
 async function ensureAttachment(
   cloud: CallContext,
   vm: Pod,
   claim: PersistentVolumeClaim,
   adoptExisting: boolean,
-): Promise<Pod> {
+): Promise<{ readonly attachment: Pod; readonly isNew: boolean }> {
   const diskCid = claim.metadata.name ?? '';
   let takesOver = adoptExisting;
   for (let left = tries; left > 0; left -= 1) {
     const existing = await findAttachment(cloud, diskCid);
     const state = attachmentState(existing, vm);
-    if (existing !== undefined && state === 'ours') return existing;
+    if (existing !== undefined && state === 'ours') return { attachment: existing, isNew: false };
     takesOver ||= state === 'ended';
     const wanted = attachmentPod({ ...attachmentPlanBase(cloud, vm), diskCid, adoptsMount: takesOver });
     if (state === 'ended') await assertAdmitted(cloud, wanted);
     if (existing !== undefined) await clear(cloud, existing, state);
     await refuseMountElsewhere(cloud, claim, vm);
     const created = await createAttachmentPod(cloud, wanted);
-    if (created !== undefined) return created;
+    if (created !== undefined) return { attachment: created, isNew: true };
   }
   throw madeByOthers(diskCid);
 }

@@ -56,9 +56,14 @@ export async function adoptMount(
   const ask = (): Promise<BindOutcome> => Promise.resolve({ kind: 'bound' });
   const { mark } = await hold(cloud, vm, claim, { takesOver: true, look, ask });
   const attachment = await findAttachment(cloud, diskCid);
-  if (attachment === undefined) throw conflictError('DISK_BUSY', `the attachment of disk '${diskCid}'`);
+  // another VM's may have the name by now
+  if (attachment === undefined || !isOf(attachment, vm))
+    throw conflictError('DISK_BUSY', `the attachment of disk '${diskCid}'`);
   return { attachment, mark: Number(mark) };
 }
+
+const isOf = (attachment: Pod, vm: Pod): boolean =>
+  attachment.metadata.annotations?.[annotation.vmUid] === vm.metadata.uid;
 
 function refuseLater(
   claim: PersistentVolumeClaim,

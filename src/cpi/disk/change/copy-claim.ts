@@ -60,7 +60,7 @@ export function buildReplacementClaim(
 
 /**
  * Returns the patch by which a replacement takes the place of a disk. It copies the metadata that the disk's
- * claim has now, which may have changed since the replacement was made.
+ * claim has now, which may have changed since the replacement was made. Model: update.pml
  */
 export function standingCopy({ metadata: { labels = {}, annotations = {} } }: PersistentVolumeClaim): {
   labels: Record<string, string | null>;

@@ -14,7 +14,7 @@ import { directorFallbackHint } from './own-way.ts';
 /**
  * Requests a larger volume and waits until the driver has grown it. Idempotent. Rejects with NOT_SUPPORTED,
  * without changes, if the API refuses; with DISK_UPDATE_FAILED if the driver reports a permanent failure; and
- * with DISK_BUSY if another call has replaced the disk.
+ * with DISK_BUSY if another call has replaced the disk. Model: update.pml
  */
 export async function expandVolume(
   cloud: CallContext,
