@@ -29,5 +29,7 @@ export interface Command {
   readonly subCommands?: readonly (readonly [usage: string, summary: string])[];
   /** Usage of each sub-command, for the help of this command alone. */
   readonly verbs?: readonly string[];
+  /** Path of the page in this repository that explains the flags. */
+  readonly documentation?: string;
   run(words: readonly string[], context: CommandContext): Promise<number>;
 }

@@ -21,6 +21,7 @@ const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
 /** What VMs run: made here, and brought to where nodes find it (docs/stemcells.md). */
 export const stemcell: Command = {
   name: 'stemcell',
+  documentation: 'docs/stemcells.md',
   usage: 'build|push|load|pre-pull ...',
   summary: 'Make a stemcell, the image that VMs run, and bring it to a registry or to nodes',
   verbs: [...verbs.values()].map(({ usage }) => usage),

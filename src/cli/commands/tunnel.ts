@@ -10,6 +10,7 @@ import { parseTunnelArguments, tunnelUsages, type TunnelArguments } from '../tun
 /** A SOCKS5 proxy into a cluster, by the port forwarding of its API (docs/tunnel.md). */
 export const tunnel: Command = {
   name: 'tunnel',
+  documentation: 'docs/tunnel.md',
   usage: tunnelUsages[0][0],
   summary: tunnelUsages[0][1],
   subCommands: tunnelUsages,
