@@ -26,5 +26,7 @@ export interface Command {
   readonly subCommands?: readonly (readonly [usage: string, summary: string])[];
   /** Usage of each sub-command, shown only in the help of this command. */
   readonly verbs?: readonly string[];
+  /** Path of the page in this repository that explains the flags. */
+  readonly documentation?: string;
   run(words: readonly string[], context: CommandContext): Promise<number>;
 }

@@ -16,6 +16,17 @@ test('shows code and causes of a product error, outermost first', () => {
   );
 });
 
+test('does not show a cause that the message has quoted', () => {
+  const cause = new Error('Invalid tar number.', { cause: new Error('byte 12') });
+
+  assert.equal(
+    describeError(
+      new ProductError('ARCHIVE_INVALID', "'x.tgz' cannot be unpacked: Invalid tar number.", { cause }),
+    ),
+    "'x.tgz' cannot be unpacked: Invalid tar number. [ARCHIVE_INVALID]\n  byte 12",
+  );
+});
+
 test('says what Kubernetes answered, with its code, and what to do about credentials', () => {
   const answered = (code: number, reason: string, message: string): string =>
     describeError(

@@ -70,12 +70,15 @@ function withStep(error: Error, more = ''): string {
   return step === undefined ? error.message : `${error.message}; ${step}${more}`;
 }
 
+/** Without a cause that the message before it ends with or quotes already. */
 function causes(error: Error): string[] {
   const lines: string[] = [];
-  let cause = error.cause;
-  for (let depth = 1; cause instanceof Error; depth += 1) {
-    lines.push(`${'  '.repeat(depth)}${withStep(cause)}`);
-    cause = cause.cause;
+  let said = error.message;
+  for (let { cause } = error; cause instanceof Error; cause = cause.cause) {
+    const text = withStep(cause);
+    if (said.includes(text)) continue;
+    lines.push(`${'  '.repeat(lines.length + 1)}${text}`);
+    said = text;
   }
   return lines;
 }

@@ -23,8 +23,8 @@ const help = command && commandHelp(command, given);
 
 if (command === undefined) {
   const asked = name === undefined || name === 'help' || name === '--help' || name === '-h';
-  if (!asked) terminal.error(`bosh-kubernetes: there is no command '${name}'`);
-  terminal.out(usage(commands));
+  if (asked) terminal.out(usage(commands));
+  else terminal.error(`bosh-kubernetes: there is no command '${name}'; bosh-kubernetes help lists all`);
   process.exitCode = asked ? 0 : 1;
 } else if (help !== undefined) {
   plain.out(help);

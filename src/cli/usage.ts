@@ -1,15 +1,24 @@
 import type { Command } from './command.ts';
-import { formatTable } from './table.ts';
 
-/** Returns the help text, with one line for each command or sub-command. */
+/**
+ * Returns the help text, with one line for each command or sub-command, without flags, which would make it wider
+ * than a screen.
+ */
 export function usage(commands: readonly Command[]): string {
-  const table = formatTable(
-    ['Command', ''],
-    commands.flatMap(({ name, usage: words, summary, subCommands = [[words, summary]] }) =>
-      subCommands.map(([each, what]) => [`  ${name} ${each}`.trimEnd(), what]),
-    ),
+  const lines = commands.flatMap(({ name, usage: words, summary, subCommands = [[words, summary]] }) =>
+    subCommands.map(([each, what]) => [`  ${`${name} ${withoutFlags(each)}`.trimEnd()}`, what] as const),
   );
-  return `Usage: bosh-kubernetes COMMAND\n\n${table}`;
+  const width = Math.max(...lines.map(([line]) => line.length));
+  const table = lines.map(([line, what]) => `${line.padEnd(width)}  ${what}\n`).join('');
+  return `Usage: bosh-kubernetes COMMAND\n\n${table}\nbosh-kubernetes COMMAND --help shows the flags of one command.\n`;
+}
+
+/** What may be left out goes, and all from the first flag on that must be there, but for one that names a sub-command. */
+function withoutFlags(words: string): string {
+  return words
+    .replaceAll(/ ?\[[^\]]*\](\.\.\.)?/gu, '')
+    .replace(/(?<=.)( --|,).*$/u, '')
+    .trim();
 }
 
 /**
@@ -17,7 +26,7 @@ export function usage(commands: readonly Command[]): string {
  * `words` do not request help.
  */
 export function commandHelp(
-  { name, usage: words, summary, verbs, subCommands }: Command,
+  { name, usage: words, summary, verbs, subCommands, documentation }: Command,
   given: readonly string[],
 ): string | undefined {
   const end = given.indexOf('--');
@@ -26,5 +35,6 @@ export function commandHelp(
   const all = listed.length > 0 ? listed : [words];
   const asked = all.filter((each) => each.split(' ')[0] === given[0]);
   const lines = (asked.length > 0 ? asked : all).map((each) => `  bosh-kubernetes ${name} ${each}`.trimEnd());
-  return `${summary}. Usage:\n${lines.join('\n')}\n`;
+  const further = documentation === undefined ? '' : `${documentation} explains them.\n`;
+  return `${summary}. Usage:\n${lines.join('\n')}\n${further}`;
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { access, realpath } from 'node:fs/promises';
+import { access, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
@@ -98,6 +98,8 @@ async function assertNoLegacyState(manifestPath: string, statePath: string): Pro
 
 async function checkPaths(manifestPath: string, statePath: string): Promise<void> {
   await undefinedIfMissing(access(manifestPath), 'FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
+  if ((await stat(manifestPath)).isDirectory())
+    throw new ProductError('FILE_NOT_FOUND', `'${manifestPath}' is a folder; name the manifest, a file`);
   await undefinedIfMissing(
     realpath(dirname(statePath)),
     'STATE_INVALID',

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { createEnv } from './create-env.ts';
+import { deleteEnv } from './delete-env.ts';
 import { startEnv } from './start-env.ts';
 import { stopEnv } from './stop-env.ts';
 import { testEnvironment } from './testing/test-environment.ts';
@@ -52,6 +57,21 @@ Finished starting deployment (t)
 
   assert.deepEqual(cloud.requests(), []);
   assert.deepEqual(await state(), before);
+});
+
+test('a folder in place of the manifest is refused, and no state is begun beside it', async (t) => {
+  const { options, ports } = await testEnvironment(t);
+  const manifestPath = await mkdtemp(join(tmpdir(), 'folder-'));
+  t.after(() => rm(manifestPath, { recursive: true }));
+  const { statePath: _, ...others } = options;
+
+  for (const run of [createEnv, stopEnv, startEnv, deleteEnv]) {
+    await assert.rejects(run({ ...others, manifestPath }, ports), {
+      code: 'FILE_NOT_FOUND',
+      message: `'${manifestPath}' is a folder; name the manifest, a file`,
+    });
+  }
+  assert.equal(existsSync(`${manifestPath}-state.json`), false);
 });
 
 test('create-env without a change says that stop-env has stopped the jobs, and what starts them', async (t) => {

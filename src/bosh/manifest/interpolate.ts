@@ -65,6 +65,8 @@ class Interpolation {
   /** The number of references that could not be resolved. */
   #unresolvedCount = 0;
   readonly #values = new Map<string, YamlNode | undefined>();
+  /** Variables that have a type, and no value since there is no vars store. */
+  readonly #withoutStore = new Set<string>();
   readonly #inProgress: string[] = [];
 
   constructor({ definitions, source, problems, missing }: InterpolationJob) {
@@ -163,7 +165,8 @@ class Interpolation {
     if (value === undefined) {
       this.#unresolvedCount += 1;
       if (this.#missing === 'keep') return undefined;
-      this.#problems.add(place, '', `variable '${variable}' is not given and not generated`);
+      const step = this.#withoutStore.has(variable) ? '; --vars-store FILE generates it' : '';
+      this.#problems.add(place, '', `variable '${variable}' is not given and not generated${step}`);
       return undefined;
     }
     if (parts.length === 0) return withPosition(value, place);
@@ -199,7 +202,12 @@ class Interpolation {
     const before = this.#problems.count + this.#unresolvedCount;
     const interpolated = options === undefined ? undefined : await this.interpolate(options);
     if (this.#problems.count + this.#unresolvedCount > before) return undefined;
-    return this.#source.get({ ...rest, ...(interpolated === undefined ? {} : { options: interpolated }) });
+    const value = await this.#source.get({
+      ...rest,
+      ...(interpolated === undefined ? {} : { options: interpolated }),
+    });
+    if (value === undefined && definition.type !== undefined) this.#withoutStore.add(name);
+    return value;
   }
 }
 

@@ -235,7 +235,9 @@ test('without a vars store a typed variable has to be given', async (t) => {
   const lines = await faults(t, `${valid}variables:\n- {name: password, type: password}\n`, {
     variables: {},
   });
-  assert.deepEqual(lines, ["m.yml:37:9: variable 'password' is not given and not generated"]);
+  assert.deepEqual(lines, [
+    "m.yml:37:9: variable 'password' is not given and not generated; --vars-store FILE generates it",
+  ]);
 });
 
 test('what is no map is no manifest, and said so alone', async (t) => {

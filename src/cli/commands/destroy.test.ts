@@ -61,6 +61,18 @@ describeInNamespace(import.meta.filename, () => {
     assert.deepEqual(await installation.left(), []);
   });
 
+  test('a manifest that is not there is refused: the cluster has the disks of another', async (t) => {
+    const installation = await smallInstallation(t);
+    const before = await installation.left();
+    for (const manifestPath of [`${installation.manifestPath}-typo.yml`, installation.home]) {
+      const { exitCode, stderr } = await startDestroy({ ...installation, manifestPath }).ended;
+
+      assert.equal(exitCode, 1, stderr);
+      assert.match(stderr, /There is no manifest '.*'; nothing was removed \[FILE_NOT_FOUND\]/);
+      assert.deepEqual(await installation.left(), before);
+    }
+  });
+
   test('where nobody can be asked nothing is removed', async (t) => {
     const installation = await smallInstallation(t);
     const before = await installation.left();

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { lstat, realpath, rm } from 'node:fs/promises';
+import { lstat, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { checkOwner } from '../../cluster/daemon/check-owner.ts';
 import { safeRemove } from '../../platform/safe-remove.ts';
@@ -10,6 +10,7 @@ import { cpiNotePathFor } from '../../deploy/state/cpi-note.ts';
 import { digestNotePathFor } from '../../deploy/state/digest-note.ts';
 import { pendingPathFor } from '../../deploy/state/pending-file.ts';
 import { statePathFor } from '../../deploy/state/state-file.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import type { Command, CommandContext } from '../command.ts';
 import { defaultVarsStorePath } from '../default-credentials.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
@@ -28,6 +29,7 @@ export const destroy: Command = {
   async run(words, context) {
     const parsed = parseEnvArguments('destroy', words);
     await checkOwner(context.installation.clusterDirectory, 'remove');
+    await assertNamesDeployment(parsed);
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
     const { lockPath } = context.installation;
     await withInstallationLock(lockPath, async () => {
@@ -38,6 +40,16 @@ export const destroy: Command = {
     return 0;
   },
 };
+
+/** A mistyped path must not cost the disks of what else is on the cluster. FILE_NOT_FOUND of a manifest without a state. */
+async function assertNamesDeployment(parsed: EnvArguments): Promise<void> {
+  const { manifestPath } = parsed;
+  const statePath = await statePathOf(parsed);
+  // the note is the last that a destroy removes
+  if ([statePath, clusterNotePathFor(statePath)].some((path) => existsSync(path))) return;
+  if ((await stat(manifestPath).catch(() => undefined))?.isDirectory() === false) return;
+  throw new ProductError('FILE_NOT_FOUND', `There is no manifest '${manifestPath}'; nothing was removed`);
+}
 
 async function confirmed(
   { terminal, installation, signal }: CommandContext,

@@ -16,6 +16,7 @@ const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
 /** Commands for a BOSH director on Kubernetes (docs/director.md). */
 export const director: Command = {
   name: 'director',
+  documentation: 'docs/director.md',
   usage: `${[...verbs.keys()].join('|')} ...`,
   summary:
     'Look whether a cluster can have a BOSH director, and write what creates it; print the settings of one',

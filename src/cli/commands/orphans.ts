@@ -20,7 +20,7 @@ export const orphans: Command = {
     const { clusterDirectory } = installation;
     const kubeconfig = chooseKubeconfig(values.kubeconfig, clusterDirectory, environment);
     if (kubeconfig.isEmbedded && !(await embeddedCluster(installation).isRunning())) {
-      terminal.error('the embedded cluster does not run; start it with: bosh-kubernetes up');
+      terminal.error('the embedded cluster does not run; start it with: bosh-kubernetes cluster start');
       return 3;
     }
     const found = await withKubernetes(

@@ -39,6 +39,7 @@ test('status of a manifest whose recorded VM is not in the cluster says so and f
     );
   }
   assert.deepEqual(await run(), { exitCode: 0, errors: '' });
+  await writeFile(join(directory, 'never-deployed.yml'), '');
   assert.deepEqual(await run(join(directory, 'never-deployed.yml')), { exitCode: 0, errors: '' });
 
   await api.create(pods, {
@@ -46,6 +47,27 @@ test('status of a manifest whose recorded VM is not in the cluster says so and f
     spec: { containers: [{ name: 'vm', image: 'any' }], automountServiceAccountToken: false },
   } as never);
   for (const words of deployment) assert.deepEqual(await run(...words), { exitCode: 0, errors: '' });
+});
+
+test('status of a manifest or a state file that is not there names it, and tells a manifest that was never deployed', async (t) => {
+  const { directory } = await startTestServer(t);
+  const installation = { clusterDirectory: directory } as Installation;
+  const spoken = said();
+  const run = (...words: string[]) =>
+    status.run(['--kubeconfig', kubeconfigPath(directory), ...words], { ...spoken.context, installation });
+  const manifestPath = join(directory, 'm.yml');
+
+  await assert.rejects(run(manifestPath), {
+    code: 'FILE_NOT_FOUND',
+    message: /There is no manifest '.*m\.yml'/,
+  });
+  await assert.rejects(run('--state', join(directory, 's.json')), {
+    code: 'FILE_NOT_FOUND',
+    message: /There is no deployment state file '.*s\.json'/,
+  });
+  await writeFile(manifestPath, '');
+  assert.equal(await run(manifestPath), 0);
+  assert.match(spoken.out, /Nothing of '.*m\.yml' is deployed: there is no state file '.*m-state\.json'/);
 });
 
 interface Kubeconfig {

@@ -1,11 +1,13 @@
-import { statePathFor } from '../../deploy/state/state-file.ts';
+import { existsSync } from 'node:fs';
+import { readState, statePathFor } from '../../deploy/state/state-file.ts';
 import { oneLine } from '../../errors/one-line.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';
 import { chooseKubeconfig } from '../choose-kubeconfig.ts';
 import { withKubernetes } from '../connect.ts';
 import { embeddedCluster } from '../embedded-cluster.ts';
-import { parseStatusArguments, statusUsage } from '../kubernetes-arguments.ts';
+import { parseStatusArguments, statusUsage, type StatusArguments } from '../kubernetes-arguments.ts';
 import { inspectCluster } from '../look-at-cluster.ts';
 import { formatTable } from '../table.ts';
 
@@ -21,6 +23,7 @@ export const status: Command = {
     'List VMs and disks in the cluster, unclaimed disks among them, and whether the VM of a manifest is there',
   async run(words, { installation, terminal, secrets, environment }) {
     const values = parseStatusArguments(words);
+    const deployment = await findDeployment(values);
     const cluster = embeddedCluster(installation);
     const { clusterDirectory } = installation;
     const chosen = chooseKubeconfig(values.kubeconfig, clusterDirectory, environment);
@@ -36,9 +39,14 @@ export const status: Command = {
       options,
     );
     terminal.out(report(vms, disks));
-    const { manifestPath, state } = values;
-    if ((manifestPath ?? state) === undefined) return 0;
-    const statePath = await statePathFor(manifestPath ?? '', state);
+    if (deployment === undefined) return 0;
+    const { statePath, isRecorded } = deployment;
+    if (!isRecorded) {
+      terminal.out(
+        `\nNothing of '${values.manifestPath}' is deployed: there is no state file '${statePath}'\n`,
+      );
+      return 0;
+    }
     const { missingVm } = await inspectCluster(statePath, kubeconfig, {
       namespace: values.namespace,
       ...options,
@@ -50,6 +58,24 @@ export const status: Command = {
     return 1;
   },
 };
+
+/**
+ * Returns undefined if no deployment was named. Rejects with FILE_NOT_FOUND if the `--state`, or the manifest of
+ * a deployment without a state, does not exist.
+ */
+async function findDeployment({
+  manifestPath,
+  state,
+}: StatusArguments): Promise<{ readonly statePath: string; readonly isRecorded: boolean } | undefined> {
+  if ((manifestPath ?? state) === undefined) return undefined;
+  const statePath = await statePathFor(manifestPath ?? '', state);
+  const isRecorded = (await readState(statePath)) !== undefined;
+  if (!isRecorded && state !== undefined)
+    throw new ProductError('FILE_NOT_FOUND', `There is no deployment state file '${statePath}'`);
+  if (!isRecorded && manifestPath !== undefined && !existsSync(manifestPath))
+    throw new ProductError('FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
+  return { statePath, isRecorded };
+}
 
 /**
  * Returns the output of the command: tables, then one sentence for each VM or disk that needs an action of

@@ -24,6 +24,7 @@ const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
  */
 export const stemcell: Command = {
   name: 'stemcell',
+  documentation: 'docs/stemcells.md',
   usage: 'build|push|load|pre-pull ...',
   summary: 'Make a stemcell, the image that VMs run, and bring it to a registry or to nodes',
   verbs: [...verbs.values()].map(({ usage }) => usage),

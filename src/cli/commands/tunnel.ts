@@ -10,6 +10,7 @@ import { parseTunnelArguments, tunnelUsages, type TunnelArguments } from '../tun
 /** A SOCKS5 proxy into a cluster, through its API's port forwarding (docs/tunnel.md). */
 export const tunnel: Command = {
   name: 'tunnel',
+  documentation: 'docs/tunnel.md',
   usage: tunnelUsages[0][0],
   summary: tunnelUsages[0][1],
   subCommands: tunnelUsages,

@@ -10,10 +10,12 @@ import { profiles } from '../../stemcell/profile.ts';
 import { firstSentence } from '../env-arguments.ts';
 import { expandHome } from '../expand-home.ts';
 import type { PushTarget } from './push-arguments.ts';
-import { parsePushTarget, pushOptions, refusePushOptions } from './push-arguments.ts';
+import { parsePushTarget, pushOptions, pushUsage, refusePushOptions } from './push-arguments.ts';
 
 export const buildUsage =
-  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--reference NAME]) --output FOLDER [--push HOST/REPOSITORY[:TAG]] [OPTIONS]';
+  'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline [--include PACKAGE]... [--mirror MIRROR]... [--agent FILE] [--monit FILE] [--davcli FILE] [--offline]' +
+  ' | --from STEMCELL.tgz|ROOT.tar[.gz|.zst]|OCI-LAYOUT [--operating-system NAME] [--architecture amd64|arm64] [--reference NAME]) --output FOLDER' +
+  ` [--name NAME] [--version VERSION] [--image HOST/REPOSITORY:TAG] [--push HOST/REPOSITORY[:TAG] ${pushUsage}]`;
 
 export interface BuildArguments {
   readonly from: DebianArguments | SourceArguments;
@@ -47,7 +49,8 @@ export interface DebianArguments {
 
 const text = { type: 'string' } as const;
 const texts = { type: 'string', multiple: true } as const;
-const options = {
+/** Each is in `buildUsage`. */
+export const buildOptions = {
   from: text,
   'from-debian': text,
   'operating-system': text,
@@ -183,7 +186,7 @@ function checkMirror(mirror: string): void {
 
 function parseWords(args: string[]) {
   try {
-    return parseArgs({ args, options, strict: true }).values;
+    return parseArgs({ args, options: buildOptions, strict: true }).values;
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw new ProductError(

@@ -30,6 +30,8 @@ export async function smallInstallation(t: TestContext): Promise<SmallInstallati
   await mkdir(join(home, 'cluster', 'volumes'), { recursive: true });
   await mkdir(join(home, 'workspace', 'installation'), { recursive: true });
   for (const path of files.filter((file) => !file.endsWith('.cluster'))) await writeFile(path, 'x');
+  const manifestPath = join(directory, 'manifest.yml');
+  await writeFile(manifestPath, 'x');
   const statePath = join(directory, 'manifest-state.json');
   await writeFile(statePath, JSON.stringify({ ...emptyState, installation_id: 'one' }));
   await writeFile(`${statePath}.pending`, '{"disks":[]}');
@@ -44,5 +46,5 @@ export async function smallInstallation(t: TestContext): Promise<SmallInstallati
     );
     return files.filter((_, index) => there[index]);
   };
-  return { home, manifestPath: join(directory, 'manifest.yml'), files, left };
+  return { home, manifestPath, files, left };
 }
