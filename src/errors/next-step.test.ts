@@ -20,7 +20,7 @@ const step = new RegExp(
  * message (start-problem.ts).
  */
 const passedOn =
-  /\$\{(?:error\.message|whyAndNext|next|expected|words|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|mayPass[^,]*),\s*(?:message|error\.message|noSnapshotApi|words\.join\('; '\)|ended\(.*|events === '' \? message.*)/su;
+  /\$\{(?:error\.message|whyAndNext|next|expected|words|args|directorFallbackHint|restoreHint|recreateHint|lastError)\}|^\s*(?:code|error\.code|'[A-Z_]+'|(?:mayPass|retryable)[^,]*),\s*(?:message|error\.message|noSnapshotApi|words\.join\('; '\)|(?:ended|terminalError)\(.*|events === '' \? message.*)/su;
 
 /** Returns the arguments of each `new ProductError(` in a source text. */
 function errorsIn(source: string): string[] {

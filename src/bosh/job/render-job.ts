@@ -41,7 +41,7 @@ interface SourceFile {
   readonly context: TemplateContext;
   readonly destination: string;
   readonly executable: boolean;
-  readonly propertiesAt: string | undefined;
+  readonly propertiesPosition: string | undefined;
 }
 
 export type JobTemplate = TemplateToRender & Pick<SourceFile, 'destination' | 'executable'>;
@@ -55,7 +55,12 @@ export async function renderJobs(options: RenderJobsOptions): Promise<readonly R
   const { jobs, directory, renderer } = options;
   const sources = await readJobTemplates(options);
   const texts = await renderer.render(
-    sources.map(({ name, template, context, propertiesAt }) => ({ name, template, context, propertiesAt })),
+    sources.map(({ name, template, context, propertiesPosition }) => ({
+      name,
+      template,
+      context,
+      propertiesPosition,
+    })),
   );
   const rendered = jobs.map(({ job }) => ({ name: job.name, directory: join(directory, job.name) }));
   for (const one of rendered) {
@@ -95,13 +100,10 @@ function jobSources(
     context,
     destination: join(target, destination),
     executable: destination.startsWith('bin/'),
-    propertiesAt: propertiesPosition,
+    propertiesPosition,
   }));
   const destination = join(target, 'monit');
-  return [
-    ...templates,
-    { file: 'monit', context, destination, executable: false, propertiesAt: propertiesPosition },
-  ];
+  return [...templates, { file: 'monit', context, destination, executable: false, propertiesPosition }];
 }
 
 /** Returns undefined for a monit file that does not exist. */

@@ -97,7 +97,7 @@ test('a manifest is read with its references resolved', async (t) => {
   const [web, other] = manifest.instanceGroup.jobs;
   assert.deepEqual(web?.properties, { web: { port: 80 } });
   assert.match(web.at, /m\.yml:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.name$/);
-  assert.match(web.propertiesAt, /m\.yml:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.properties$/);
+  assert.match(web.propertiesPosition, /m\.yml:\d+:\d+: instance_groups\[0\]\.jobs\[0\]\.properties$/);
   assert.deepEqual([other?.name, other?.release, other?.properties], ['other', 'app', undefined]);
   assert.deepEqual(manifest.tags, { team: 'blue', cost: '7' });
   assert.match(manifest.tagPlaces['cost'] ?? '', /m\.yml:33:26: tags\.cost$/);

@@ -75,7 +75,7 @@ export interface JobReference {
    * The position of the properties that apply to the job: its own, otherwise the group's, otherwise the
    * global ones, otherwise the position of its name.
    */
-  readonly propertiesAt: string;
+  readonly propertiesPosition: string;
   /** Absent if the job has no `properties` in the manifest: then global and group properties are used. */
   readonly properties?: Properties;
 }
@@ -106,7 +106,7 @@ export interface CloudProvider {
     readonly release: string;
     readonly at: string;
   }[];
-  readonly propertiesAt: string;
+  readonly propertiesPosition: string;
   /** File, line, column and key of the mbus. */
   readonly mbusAt: string;
   /** Contains user and password, so it is a secret. */

@@ -12,7 +12,7 @@ export function readCloudProvider(field: Field, releases: readonly string[]): Cl
   const ca = readCa(field.get('cert').get('ca'));
   return {
     at: field.position,
-    propertiesAt: firstPresent(field.get('properties'), field).position,
+    propertiesPosition: firstPresent(field.get('properties'), field).position,
     templates: field.isPresent ? readTemplates(field, releases) : [],
     mbusAt: field.get('mbus').position,
     mbus: field.isPresent ? readMbus(field.get('mbus')) : '',

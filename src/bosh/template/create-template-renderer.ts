@@ -197,7 +197,8 @@ function describe(
   { message, line }: NonNullable<RubyResult['error']>,
 ): string {
   const place = line === undefined ? '' : ` (line ${line})`;
-  const properties = template?.propertiesAt === undefined ? '' : `; its properties: ${template.propertiesAt}`;
+  const properties =
+    template?.propertiesPosition === undefined ? '' : `; its properties: ${template.propertiesPosition}`;
   return `Cannot render '${template?.name ?? ''}'${place}: ${message}${properties}`;
 }
 

@@ -27,7 +27,7 @@ export interface TemplateToRender {
   readonly template: string;
   readonly context: TemplateContext;
   /** The position of its properties in the manifest, for errors. */
-  readonly propertiesAt?: string | undefined;
+  readonly propertiesPosition?: string | undefined;
 }
 
 /** Renders ERB with Ruby. */

@@ -64,7 +64,7 @@ async function renderCpiJobs(
 ): Promise<void> {
   const rendered = await stage.perform('Rendering job templates', () =>
     renderJobs({
-      jobs: jobs.map((job) => ({ job, propertiesAt: manifest.cloudProvider.propertiesAt })),
+      jobs: jobs.map((job) => ({ job, propertiesPosition: manifest.cloudProvider.propertiesPosition })),
       deployment: manifest.name,
       globalProperties: {},
       groupProperties: manifest.cloudProvider.properties,

@@ -26,7 +26,7 @@ export function jobsToRender({ manifest, releases }: TemplatesToRender): readonl
   return manifest.instanceGroup.jobs.map((reference) => ({
     job: jobOfRelease(releases, reference),
     jobProperties: reference.properties,
-    propertiesAt: reference.propertiesAt,
+    propertiesPosition: reference.propertiesPosition,
   }));
 }
 
