@@ -9,7 +9,6 @@ import {
   parseRequest,
   successResponse,
 } from './protocol.ts';
-import { redactedSay } from './redacted-say.ts';
 import type { OpenCall, SessionOptions } from './session.ts';
 
 export interface AnswerDependencies {
@@ -82,6 +81,7 @@ async function callVerb(
     contextName = call.contextName;
     file = parseConfigFile(configText);
     session = await ports.openSession({ file, context, contextName, method });
+    const { redactedSay } = await import('./redacted-say.ts');
     const say = redactedSay(session.cloud.reportProgress, () => createRedactor(file, request, session));
     const result = await verb({ ...session.cloud, reportProgress: say }, call.arguments);
     const log = session.log();
