@@ -188,7 +188,7 @@ test('an attached claim that was deleted is not let go before its owner says so,
 test('keys and classes that the CPI does not know are named', async () => {
   const disk = /disk_size: 64\n {4}cloud_properties: \{\}/;
   await edit(/cloud_properties: \{\}/, 'cloud_properties: {cpuz: 1}');
-  assertRefused(await line.up(), 'create_vm.cloud_properties', 'cpuz', 'known are cpu', '[CPI_ERROR]');
+  assertRefused(await line.up(), 'check_vm.cloud_properties', 'cpuz', 'known are cpu', '[CPI_ERROR]');
   assert.deepEqual(await line.objects(), nothing);
 
   await edit(disk, 'disk_size: 64\n    cloud_properties: {klass: 1}');
