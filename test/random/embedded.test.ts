@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import fc from 'fast-check';
 import { describeInOneNamespace } from '../../src/cluster/node/testing/in-namespace.ts';
@@ -26,7 +27,8 @@ const seed = Number(process.env['BOSH_KUBERNETES_RANDOM_SEED']?.split('/')[0] ??
 /** The number of concurrent runs: a run mostly waits. */
 const lanes = 3;
 /** A run that has begun is finished, which takes long if calls wait for each other. */
-const secondsToFinish = 300;
+const secondsToFinish = 200;
+const secondsToReport = 60;
 
 describeInOneNamespace(
   import.meta.filename,
@@ -54,6 +56,7 @@ describeInOneNamespace(
       const processes = new CpiProcesses(world, server.kubeconfig);
       let [started, calls, writes] = [0, 0, 0];
       const failures: string[] = [];
+      const running = new Set<() => string>();
       const lane = async (): Promise<void> => {
         while (Date.now() < end && failures.length === 0) {
           const number = started;
@@ -65,15 +68,21 @@ describeInOneNamespace(
           });
           const turnstile = new Turnstile((bound) => (order[turnstile.trace.length % 500] ?? 0) % bound);
           const run = new EmbeddedRun({ plan, number, world, turnstile, processes });
+          const again = `BOSH_KUBERNETES_RANDOM_SEED=${seed + number}`;
+          const describe = (): string =>
+            [JSON.stringify(plan), ...turnstile.trace, ...run.violations, again].join('\n');
+          running.add(describe);
           await run.do();
+          running.delete(describe);
           calls += run.calls;
           writes += run.writes;
           if (run.violations.length === 0) continue;
-          const again = `BOSH_KUBERNETES_RANDOM_SEED=${seed + number}`;
-          failures.push([JSON.stringify(plan), ...turnstile.trace, ...run.violations, again].join('\n'));
+          failures.push(describe());
         }
       };
-      await Promise.all(Array.from({ length: lanes }, lane));
+      const tooLate = AbortSignal.timeout((seconds + secondsToFinish) * 1000);
+      await Promise.race([Promise.all(Array.from({ length: lanes }, lane)), once(tooLate, 'abort')]);
+      for (const describe of running) failures.push(`this run does not end: ${describe()}`);
       t.diagnostic(
         `${calls} calls and ${writes} writes in ${started} runs, BOSH_KUBERNETES_RANDOM_SEED=${seed}`,
       );
@@ -96,5 +105,5 @@ describeInOneNamespace(
       return lists.flat();
     }
   },
-  seconds + secondsToFinish,
+  seconds + secondsToFinish + secondsToReport,
 );

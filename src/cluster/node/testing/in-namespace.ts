@@ -44,6 +44,8 @@ function spawnTests(
   const child = spawn(program, [...args, '/bin/sh', '-c', '"$@"; exit $?', 'sh', ...command], {
     // If something keeps the process alive after the tests are over, this fails, too.
     timeout: (seconds + secondsToEnd) * 1000,
+    // unshare ignores SIGTERM while it waits for its child
+    killSignal: 'SIGKILL',
     env: { ...environment, [marker]: mode.name, TMPDIR: '/tmp' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
