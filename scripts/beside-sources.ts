@@ -6,12 +6,13 @@ import type { Plugin } from 'esbuild';
  * Returns a plugin for a bundle that stays in the checkout: its sources still find the scripts beside them,
  * wherever the checkout is. `outFile` is the path of the bundle.
  */
-export const besideSources = (sources: string, outFile: string): Plugin => ({
+export const besideSources = (checkout: string, outFile: string): Plugin => ({
   name: 'beside-sources',
   setup(bundler) {
     bundler.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      if (!path.startsWith(`${sources}/`) || !text.includes('import.meta')) return undefined;
+      const isOurs = path.startsWith(`${checkout}/`) && !path.includes('/node_modules/');
+      if (!isOurs || !text.includes('import.meta')) return undefined;
       const place = relative(dirname(outFile), path);
       const contents = text
         .replaceAll('import.meta.dirname', `(import.meta.dirname + ${JSON.stringify(`/${dirname(place)}`)})`)

@@ -9,8 +9,8 @@ import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { embeddedAgentProperties } from '../src/bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { mainModulePath } from '../src/cli/built-command-line.ts';
-import { besideCluster, builtCluster } from '../src/cluster/daemon/built-cluster.ts';
-import { hostRootImage } from '../src/cluster/node/image/host-root-image.ts';
+import { besideCluster, builtCluster } from '../embedded-cluster/daemon/built-cluster.ts';
+import { hostRootImage } from '../embedded-cluster/node/image/host-root-image.ts';
 import { allEnded } from './all-ended.ts';
 import { besideSources } from './beside-sources.ts';
 import type { CpiArtefacts } from './build-cpi.ts';
@@ -140,7 +140,7 @@ async function buildRuntime(directory: string): Promise<void> {
  * scripts that both need beside them: loading the sources would take longer than starting a cluster.
  */
 async function buildCluster(main: string): Promise<void> {
-  const sources = join(root, 'src', 'cluster', 'node', 'runtime');
+  const sources = join(root, 'embedded-cluster', 'node', 'runtime');
   const directory = dirname(main);
   await mkdir(directory, { recursive: true });
   for (const name of (await readdir(sources)).filter((path) => path.endsWith('.sh'))) {
@@ -148,9 +148,9 @@ async function buildCluster(main: string): Promise<void> {
     await rename(join(directory, `${name}.partial`), join(directory, name));
   }
   const options = { ...asModules, plugins: [requireHttp] };
-  const prepare = join(root, 'src', 'cluster', 'prepare', 'main.ts');
+  const prepare = join(root, 'embedded-cluster', 'prepare', 'main.ts');
   await bundleForNode(prepare, besideCluster(main), options);
-  await bundleForNode(join(root, 'src', 'cluster', 'main.ts'), main, options);
+  await bundleForNode(join(root, 'embedded-cluster', 'main.ts'), main, options);
 }
 
 /**
@@ -161,7 +161,7 @@ async function buildCommandLine(main: string): Promise<void> {
   await mkdir(dirname(main), { recursive: true });
   await bundleForNode(join(root, 'src', 'cli', 'main.ts'), main, {
     ...asModules,
-    plugins: [besideSources(join(root, 'src'), main), requireHttp],
+    plugins: [besideSources(root, main), requireHttp],
   });
 }
 
@@ -178,7 +178,7 @@ async function buildVolumeServices(directory: string): Promise<void> {
   }
   for (const name of ['cell', 'demo']) {
     const outFile = join(directory, `${name}.mjs`);
-    const plugins = [besideSources(join(root, 'src'), outFile)];
+    const plugins = [besideSources(root, outFile)];
     packages.push(
       ...(await bundleForNode(join(root, 'src', 'volumes', name, 'main.ts'), outFile, {
         ...asModules,

@@ -8,7 +8,14 @@ import { holdingLock } from './checkout-lock.mjs';
 import { compileCache, lock, pinnedNode, root } from './ensure-installed.mjs';
 import { fail } from './fail.mjs';
 
-const inputs = ['src', 'release', 'examples/hello/release', 'scripts', 'package-lock.json'];
+const inputs = [
+  'src',
+  'embedded-cluster',
+  'release',
+  'examples/hello/release',
+  'scripts',
+  'package-lock.json',
+];
 /** What create-release writes, and the artefacts that it packs. */
 const packed =
   /^release\/(LICENSE|NOTICE|src|dev_releases|releases|final_blobs|\.dev_builds|\.final_builds)$/;

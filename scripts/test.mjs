@@ -17,6 +17,7 @@ if (!(await ensureBuilt())) process.exit(1);
 const asked = process.argv.slice(2);
 const beside = [
   'src',
+  'embedded-cluster',
   'bench',
   'scripts',
   'test/ci',

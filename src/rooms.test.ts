@@ -3,20 +3,19 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { test } from 'node:test';
 
-const source = import.meta.dirname;
-const architecture = await readFile(join(source, '../docs/architecture.md'), 'utf8');
+const checkout = join(import.meta.dirname, '..');
+const architecture = await readFile(join(checkout, 'docs/architecture.md'), 'utf8');
 
-/** Room by path below src, with the rooms that docs/architecture.md lets it import. */
+/** Room by path, without `src/`, with the rooms that docs/architecture.md lets it import. */
 const rooms = new Map(
-  [...architecture.matchAll(/^\| `src\/(.+?)` \|.*\| (.+?) \|$/gm)].map(([, room = '', imports = '']) => [
-    room,
-    imports === '-' ? [] : imports.split(', '),
-  ]),
+  [...architecture.matchAll(/^\| `(?:src\/)?([a-z0-9/-]+)` \|.*\| (.+?) \|$/gm)].map(
+    ([, room = '', imports = '']) => [room, imports === '-' ? [] : imports.split(', ')],
+  ),
 );
 const [portsInWords = ''] = /^.*Ports are interfaces[^]*?\n\n/m.exec(architecture) ?? [];
 const ports = [...portsInWords.replaceAll(/\([^)]*\)/g, '').matchAll(/`(.+?\.ts)`/g)].map(([, path]) => path);
 
-/** By the longest name, as `cluster/api` lies in `cluster`. */
+/** By the longest name, as `volumes/broker` would lie in `volumes`. */
 const roomOf = (path: string): string | undefined =>
   [...rooms.keys()]
     .filter((room) => path.startsWith(`${room}/`))
@@ -37,9 +36,18 @@ function mayImport(room: string, target: string): boolean {
 const isProduct = (path: string): boolean =>
   path.endsWith('.ts') && !/\.test\.ts$|(^|\/)testing\//.test(path);
 
+const pathOf = (file: string): string => (file.startsWith('embedded-cluster/') ? file : join('src', file));
+
+/** All product files, without `src/`. */
+async function productFiles(): Promise<string[]> {
+  const own = await readdir(join(checkout, 'src'), { recursive: true });
+  const cluster = await readdir(join(checkout, 'embedded-cluster'), { recursive: true });
+  return [...own, ...cluster.map((path) => `embedded-cluster/${path}`)].filter(isProduct);
+}
+
 test('a room imports what docs/architecture.md says, and nothing else', async () => {
   assert.ok(rooms.size > 10 && ports.length > 4, `${[...rooms.keys()].join()}; ${ports.join()}`);
-  const files = (await readdir(source, { recursive: true })).filter(isProduct);
+  const files = await productFiles();
   const wrong: string[] = [];
   for (const file of files) {
     const room = roomOf(file);
@@ -47,9 +55,10 @@ test('a room imports what docs/architecture.md says, and nothing else', async ()
       if (!file.endsWith('/main.ts')) wrong.push(`${file} is in no room of the table`);
       continue;
     }
-    const text = await readFile(join(source, file), 'utf8');
+    const path = join(checkout, pathOf(file));
+    const text = await readFile(path, 'utf8');
     for (const [, specifier = ''] of text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']+)'/g)) {
-      const target = relative(source, join(source, file, '..', specifier));
+      const target = relative(checkout, join(path, '..', specifier)).replace(/^src\//, '');
       if (!mayImport(room, target)) wrong.push(`${file} imports ${target}`);
     }
   }

@@ -1,6 +1,6 @@
-import { groupResource } from '../../src/cluster/api/errors/status-errors.ts';
-import type { Kind } from '../../src/cluster/api/kinds/kind.ts';
-import type { LocalApi } from '../../src/cluster/api/local-api.ts';
+import { groupResource } from '../../embedded-cluster/api-server/errors/status-errors.ts';
+import type { Kind } from '../../embedded-cluster/api-server/kinds/kind.ts';
+import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { volumeAttachments } from '../../src/cpi/disk/attach/volume-attachments.ts';
 import { networkPolicyKind, volumeAttachmentKind } from '../../src/cpi/testing/foreign-kinds.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';

@@ -37,7 +37,15 @@ export interface SmallCheckout {
 export async function smallCheckout(t: TestContext): Promise<SmallCheckout> {
   const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-scripts-'));
   t.after(() => rm(directory, { recursive: true, force: true }));
-  for (const path of ['src', 'release', 'examples/hello/release', 'dist', 'running', 'bin'])
+  for (const path of [
+    'src',
+    'embedded-cluster',
+    'release',
+    'examples/hello/release',
+    'dist',
+    'running',
+    'bin',
+  ])
     await mkdir(join(directory, path), { recursive: true });
   const scripts = dirname(import.meta.dirname);
   await cp(scripts, join(directory, 'scripts'), { recursive: true });

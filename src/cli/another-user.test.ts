@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { whyNotRun } from '../cluster/testing/why-not-run.ts';
+import { whyNotRun } from '../../embedded-cluster/testing/why-not-run.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
 import { openApi } from '../kubernetes/open-api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';

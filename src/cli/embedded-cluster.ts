@@ -1,8 +1,8 @@
-import { builtCluster } from '../cluster/daemon/built-cluster.ts';
-import { daemonStatus } from '../cluster/daemon/daemon-status.ts';
-import { removeClusterDirectory } from '../cluster/daemon/remove-cluster-directory.ts';
-import { startDaemon } from '../cluster/daemon/start-daemon.ts';
-import { stopDaemon } from '../cluster/daemon/stop-daemon.ts';
+import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
+import { daemonStatus } from '../../embedded-cluster/daemon/daemon-status.ts';
+import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
+import { startDaemon } from '../../embedded-cluster/daemon/start-daemon.ts';
+import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { kubeconfigPath } from './connect.ts';
 import type { Installation } from './installation.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { startTestServer, type TestServer } from '../cluster/api/testing/test-server.ts';
+import { startTestServer, type TestServer } from '../../embedded-cluster/api-server/testing/test-server.ts';
 import { emptyState } from '../deploy/state/deployment-state.ts';
 import type { Pending } from '../deploy/state/pending-file.ts';
 import { persistentVolumeClaims, pods } from '../kubernetes/resources.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
-import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';

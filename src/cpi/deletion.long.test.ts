@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../kubernetes/resources.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../test/support/until.ts';
-import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { CallContext } from './cloud.ts';
 import { annotation } from './labels.ts';

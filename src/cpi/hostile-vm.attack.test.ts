@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import * as hostile from '../../test/support/hostile-vm.ts';
 import { until } from '../../test/support/until.ts';
-import { describeInOneNamespace, namespaceMode } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace, namespaceMode } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { attachDisk } from './disk/attach-disk.ts';
 import { deleteDisk } from './disk/delete-disk.ts';

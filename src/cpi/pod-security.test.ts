@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../agent/testing/eventually.ts';
-import { describeInOneNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import { isApiError } from '../kubernetes/api-error.ts';
 import { namespaces, pods } from '../kubernetes/resources.ts';

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { suite, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryDirectory } from '../cluster/api/testing/temporary-directory.ts';
+import { temporaryDirectory } from '../../embedded-cluster/api-server/testing/temporary-directory.ts';
 import { startTlsServer } from '../kubernetes/testing/tls-server.ts';
 import { answerRequest } from './answer.ts';
 import type { CpiResponse } from './protocol.ts';

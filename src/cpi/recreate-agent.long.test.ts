@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { startCountingJob } from '../agent/testing/counting-job.ts';
 import { reaches } from '../agent/testing/specs.ts';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { CallContext } from './cloud.ts';
 import { attachDisk } from './disk/attach-disk.ts';

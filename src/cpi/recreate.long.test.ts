@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../agent/testing/eventually.ts';
-import { describeInNamespace, namespaceMode } from '../cluster/node/testing/in-namespace.ts';
+import { describeInNamespace, namespaceMode } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { eventually } from '../agent/testing/eventually.ts';
 import { startCountingJob } from '../agent/testing/counting-job.ts';
 import { reaches } from '../agent/testing/specs.ts';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { isProductError } from '../errors/product-error.ts';
 import type { Pod } from '../kubernetes/pod.ts';
 import { pods } from '../kubernetes/resources.ts';

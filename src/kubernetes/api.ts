@@ -50,7 +50,7 @@ export type PatchType = 'application/merge-patch+json' | 'application/json-patch
 /**
  * The verbs of a Kubernetes API, independent of the server.
  *
- * Adapters: `rest-api.ts` (HTTPS) and `cluster/api/local-api.ts` (the embedded server's registry, same
+ * Adapters: `rest-api.ts` (HTTPS) and `embedded-cluster/api-server/local-api.ts` (the embedded server's registry, same
  * process). Both pass `test/contract`. Every verb rejects with `ApiError` if the server responds with a
  * Status failure; a missing object is an `ApiError` with code 404, never `undefined`.
  */

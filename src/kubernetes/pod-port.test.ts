@@ -6,7 +6,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
-import { startTestServer } from '../cluster/api/testing/test-server.ts';
+import { startTestServer } from '../../embedded-cluster/api-server/testing/test-server.ts';
 import { loadAccess } from './load-access.ts';
 import { openPodPort, type PodPortOptions } from './pod-port.ts';
 import { startPortForwardServer } from './testing/port-forward-server.ts';

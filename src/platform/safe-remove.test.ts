@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isProductError } from '../errors/product-error.ts';
-import { mount, unmount } from '../cluster/node/mounts/mount-command.ts';
-import { describeInNamespace } from '../cluster/node/testing/in-namespace.ts';
+import { mount, unmount } from '../../embedded-cluster/node/mounts/mount-command.ts';
+import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { safeRemove } from './safe-remove.ts';
 
 describeInNamespace(import.meta.filename, () => {

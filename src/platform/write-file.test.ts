@@ -33,12 +33,15 @@ test('the error of a read stays as it is: what is written may be read from anoth
   assert.ok(!('path' in error));
 });
 
-const rooms = ['agent', 'bosh', 'cli', 'cluster', 'deploy', 'oci', 'platform', 'stemcell'];
+const rooms = [
+  ...['agent', 'bosh', 'cli', 'deploy', 'oci', 'platform', 'stemcell'].map((room) => `src/${room}`),
+  'embedded-cluster',
+];
 /** Writes to /proc and the like, or without any bytes; errors of /dev/null and of a log that is truncated. */
-const excepted = ['cluster/node/runtime/user-namespace.ts'];
+const excepted = ['embedded-cluster/node/runtime/user-namespace.ts'];
 
 test('whatever writes files by descriptor names them in its errors', async () => {
-  const source = join(import.meta.dirname, '..');
+  const source = join(import.meta.dirname, '..', '..');
   const nameless: string[] = [];
   for (const room of rooms) {
     for (const file of await readdir(join(source, room), { recursive: true })) {
@@ -53,5 +56,5 @@ test('whatever writes files by descriptor names them in its errors', async () =>
         nameless.push(path);
     }
   }
-  assert.deepEqual(nameless, ['platform/write-file.ts']);
+  assert.deepEqual(nameless, ['src/platform/write-file.ts']);
 });

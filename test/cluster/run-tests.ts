@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { asTestsRun } from '../../src/cluster/testing/as-tests-run.ts';
+import { asTestsRun } from '../../embedded-cluster/testing/as-tests-run.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { addFailedFiles } from './failed-files.ts';
 import type { SuiteGroup } from './suites.ts';

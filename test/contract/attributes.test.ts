@@ -1,5 +1,5 @@
 import { describe, test } from 'node:test';
-import { localProvisioner } from '../../src/cluster/api/bootstrap.ts';
+import { localProvisioner } from '../../embedded-cluster/api-server/bootstrap.ts';
 import { volumeAttributesClasses } from '../../src/kubernetes/resources.ts';
 import type { VolumeAttributesClass } from '../../src/kubernetes/volume.ts';
 import { attributesContract, type AttributesSubject } from './attributes-contract.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { startSimulatedCluster } from '../../src/cluster/testing/simulated-cluster.ts';
+import { startSimulatedCluster } from '../../embedded-cluster/testing/simulated-cluster.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openTransport } from '../../src/kubernetes/open-transport.ts';
 import { RestApi } from '../../src/kubernetes/rest-api.ts';

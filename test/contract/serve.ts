@@ -1,6 +1,6 @@
-import { openLocalApi } from '../../src/cluster/api/open-local-api.ts';
-import { startApiServer } from '../../src/cluster/api/start-api-server.ts';
-import { FakeConsole } from '../../src/cluster/api/testing/fake-console.ts';
+import { openLocalApi } from '../../embedded-cluster/api-server/open-local-api.ts';
+import { startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
+import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 
 // Run by test/crash/support/api-process.ts as a separate process, which is killed: serves the cluster in the
 // directory of argument 1.

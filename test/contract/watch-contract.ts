@@ -100,7 +100,7 @@ export function watchContract(makeSubject: () => Promise<Subject>): void {
   });
 
   // a test cannot make a real cluster drop its history: this test checks the response whenever it has done
-  // so, and src/cluster/api/local-api.test.ts always checks it for the embedded one
+  // so, and embedded-cluster/api-server/local-api.test.ts always checks it for the embedded one
   test('a watch from the first version has all that happened since, or is 410 Expired', limit, async () => {
     const { api, namespace } = subject;
     const made = await api.create(configMaps, configMap(namespace, 'seven'));

@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import type { LocalApi } from '../../src/cluster/api/local-api.ts';
+import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import type { CpiError } from '../../src/cpi/protocol.ts';
 import { startStorage } from '../../src/cpi/testing/storage-cloud.ts';
 import { createVmArguments, namesLeft, namespace, vmCidOfTest } from '../../src/cpi/testing/test-cloud.ts';

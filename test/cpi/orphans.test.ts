@@ -13,7 +13,7 @@ import { createVmArguments, namespace, vmCidOfTest } from '../../src/cpi/testing
 import { createVm } from '../../src/cpi/vm/create-vm.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { setVmMetadata } from '../../src/cpi/vm/set-vm-metadata.ts';
-import { forbidden } from '../../src/cluster/api/errors/status-errors.ts';
+import { forbidden } from '../../embedded-cluster/api-server/errors/status-errors.ts';
 import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
 import {
   persistentVolumeClaims,

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Attributes } from '../../src/cluster/api/access/attributes.ts';
-import { evaluate } from '../../src/cluster/api/access/authorize.ts';
-import { ruleMatches } from '../../src/cluster/api/access/policy-rule.ts';
-import { serviceAccountGroups, serviceAccountUsername } from '../../src/cluster/api/access/user.ts';
-import { describeInNamespace } from '../../src/cluster/node/testing/in-namespace.ts';
+import type { Attributes } from '../../embedded-cluster/api-server/access/attributes.ts';
+import { evaluate } from '../../embedded-cluster/api-server/access/authorize.ts';
+import { ruleMatches } from '../../embedded-cluster/api-server/access/policy-rule.ts';
+import {
+  serviceAccountGroups,
+  serviceAccountUsername,
+} from '../../embedded-cluster/api-server/access/user.ts';
+import { describeInNamespace } from '../../embedded-cluster/node/testing/in-namespace.ts';
 import { methods } from '../../src/cpi/methods.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { callEveryMethod, callForDiskNamespace } from './roles-scenario.ts';

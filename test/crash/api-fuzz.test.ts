@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { test } from 'node:test';
-import type { LocalApi } from '../../src/cluster/api/local-api.ts';
-import { updateObject } from '../../src/cluster/api/registry/update.ts';
-import { startTestServer } from '../../src/cluster/api/testing/test-server.ts';
+import type { LocalApi } from '../../embedded-cluster/api-server/local-api.ts';
+import { updateObject } from '../../embedded-cluster/api-server/registry/update.ts';
+import { startTestServer } from '../../embedded-cluster/api-server/testing/test-server.ts';
 import { fuzzRequest } from './support/fuzz/fuzz-requests.ts';
 import type { FuzzRequest } from './support/fuzz/fuzz-requests.ts';
 import { KeptConnection } from './support/fuzz/kept-connection.ts';

@@ -4,12 +4,12 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { builtCluster } from '../../src/cluster/daemon/built-cluster.ts';
+import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
-import { checkRequirements } from '../../src/cluster/daemon/check-requirements.ts';
-import { removeClusterDirectory } from '../../src/cluster/daemon/remove-cluster-directory.ts';
-import { startDaemon } from '../../src/cluster/daemon/start-daemon.ts';
-import { stopDaemon } from '../../src/cluster/daemon/stop-daemon.ts';
+import { checkRequirements } from '../../embedded-cluster/daemon/check-requirements.ts';
+import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
+import { startDaemon } from '../../embedded-cluster/daemon/start-daemon.ts';
+import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
 import { hasKubectl, Kubectl } from './kubectl.ts';
 
 const skip = await obstacle();

@@ -1,9 +1,9 @@
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { builtCluster } from '../../src/cluster/daemon/built-cluster.ts';
-import { removeClusterDirectory } from '../../src/cluster/daemon/remove-cluster-directory.ts';
-import { startDaemon } from '../../src/cluster/daemon/start-daemon.ts';
-import { stopDaemon } from '../../src/cluster/daemon/stop-daemon.ts';
+import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
+import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
+import { startDaemon } from '../../embedded-cluster/daemon/start-daemon.ts';
+import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openApi } from '../../src/kubernetes/open-api.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';

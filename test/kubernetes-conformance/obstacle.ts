@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { checkRequirements } from '../../src/cluster/daemon/check-requirements.ts';
+import { checkRequirements } from '../../embedded-cluster/daemon/check-requirements.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import { missingGo } from '../cluster/programs/missing-go.ts';
 

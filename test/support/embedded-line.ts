@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { builtCluster } from '../../src/cluster/daemon/built-cluster.ts';
-import { removeClusterDirectory } from '../../src/cluster/daemon/remove-cluster-directory.ts';
-import { startDaemon, type DaemonInfo } from '../../src/cluster/daemon/start-daemon.ts';
-import { stopDaemon } from '../../src/cluster/daemon/stop-daemon.ts';
+import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
+import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
+import { startDaemon, type DaemonInfo } from '../../embedded-cluster/daemon/start-daemon.ts';
+import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';
 import type { CpiError } from '../../src/cpi/protocol.ts';
 import type { TestAgent } from '../../src/cpi/testing/agents.ts';
 import type { Access } from '../../src/kubernetes/access.ts';

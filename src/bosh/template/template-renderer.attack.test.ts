@@ -20,7 +20,7 @@ import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { whyNotRun } from '../../cluster/testing/why-not-run.ts';
+import { whyNotRun } from '../../../embedded-cluster/testing/why-not-run.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { findRuby, rendererOf } from './create-template-renderer.ts';
 import { withNamespaces, withLimits, nativeRuby, wasmRuby } from './ruby-command.ts';

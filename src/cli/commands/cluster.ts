@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { parseNodeArgument } from '../../cluster/node/parse-node.ts';
+import { parseNodeArgument } from '../../../embedded-cluster/node/parse-node.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Command } from '../command.ts';
 import { kubeconfigPath } from '../connect.ts';

@@ -14,8 +14,8 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { mount, unmount } from '../../cluster/node/mounts/mount-command.ts';
-import { describeInNamespace } from '../../cluster/node/testing/in-namespace.ts';
+import { mount, unmount } from '../../../embedded-cluster/node/mounts/mount-command.ts';
+import { describeInNamespace } from '../../../embedded-cluster/node/testing/in-namespace.ts';
 import { systemClock } from '../../deploy/clock.ts';
 import { acquireLock } from '../../deploy/lock.ts';
 import { poll } from '../../deploy/poll.ts';

@@ -3,7 +3,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
-import { startTestServer } from '../../cluster/api/testing/test-server.ts';
+import { startTestServer } from '../../../embedded-cluster/api-server/testing/test-server.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { pods } from '../../kubernetes/resources.ts';
 import { kubeconfigPath } from '../connect.ts';

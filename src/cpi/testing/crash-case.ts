@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { Kind } from '../../cluster/api/kinds/kind.ts';
+import type { Kind } from '../../../embedded-cluster/api-server/kinds/kind.ts';
 import type { CallContext, Verb } from '../cloud.ts';
 import { Crash, crashingApi } from './crashing-api.ts';
 import type { TestCloud } from './test-cloud.ts';

@@ -1,6 +1,6 @@
 import { ApiError, isApiError } from '../../kubernetes/api-error.ts';
 import type { Resource } from '../../kubernetes/api.ts';
-import type { ControlPlaneApi } from '../../cluster/api/control-plane-api.ts';
+import type { ControlPlaneApi } from '../../../embedded-cluster/api-server/control-plane-api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { ContainerStatus, Pod, PodStatus } from '../../kubernetes/pod.ts';
 import { events, persistentVolumeClaims, pods, secrets } from '../../kubernetes/resources.ts';

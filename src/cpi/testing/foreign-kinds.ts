@@ -1,7 +1,7 @@
-import { pathNotFound } from '../../cluster/api/errors/status-errors.ts';
-import type { Kind } from '../../cluster/api/kinds/kind.ts';
-import { ageColumn, nameColumn } from '../../cluster/api/kinds/columns.ts';
-import { any, kindSchema } from '../../cluster/api/schema/schema.ts';
+import { pathNotFound } from '../../../embedded-cluster/api-server/errors/status-errors.ts';
+import type { Kind } from '../../../embedded-cluster/api-server/kinds/kind.ts';
+import { ageColumn, nameColumn } from '../../../embedded-cluster/api-server/kinds/columns.ts';
+import { any, kindSchema } from '../../../embedded-cluster/api-server/schema/schema.ts';
 import type { Resource } from '../../kubernetes/api.ts';
 import { networkAttachmentDefinitions, networkPolicies } from '../../kubernetes/resources.ts';
 import type { CallContext } from '../cloud.ts';

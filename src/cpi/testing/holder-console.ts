@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { ApiError } from '../../kubernetes/api-error.ts';
-import type { ExecRequest, ExecSession, PodConsole } from '../../cluster/node/pod-console.ts';
+import type { ExecRequest, ExecSession, PodConsole } from '../../../embedded-cluster/node/pod-console.ts';
 import { successExit } from '../../kubernetes/pod-script.ts';
 import { endUnlessBoundExit } from '../disk/attach/end-unless-bound-script.ts';
 import { releaseExit } from '../disk/attach/release-script.ts';

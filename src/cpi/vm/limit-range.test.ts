@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { limitRanges } from '../failure/limit-range.ts';
-import { forbidden } from '../../cluster/api/errors/status-errors.ts';
+import { forbidden } from '../../../embedded-cluster/api-server/errors/status-errors.ts';
 import type { CreateOptions, KubernetesApi, ListQuery, Resource } from '../../kubernetes/api.ts';
 import type { KubernetesObject } from '../../kubernetes/object.ts';
 import type { Container, Pod } from '../../kubernetes/pod.ts';

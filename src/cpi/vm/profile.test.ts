@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { evaluatePod } from '../../cluster/api/admission/pod-security/security-policy.ts';
+import { evaluatePod } from '../../../embedded-cluster/api-server/admission/pod-security/security-policy.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import { plannedPod } from '../testing/planned-pod.ts';
 import { profiles } from './profile.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
-import { startTestServer } from '../../cluster/api/testing/test-server.ts';
+import { startTestServer } from '../../../embedded-cluster/api-server/testing/test-server.ts';
 import { runK8sBinding } from './run-k8s-binding.ts';
 
 const nfs = {

@@ -1,4 +1,4 @@
-import type { ProcessRecord } from '../../../src/cluster/daemon/process-record.ts';
+import type { ProcessRecord } from '../../../embedded-cluster/daemon/process-record.ts';
 import { until } from '../../support/until.ts';
 import { hasEnded, runs } from './proc.ts';
 

@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { isAlive, type ProcessRecord } from '../../../src/cluster/daemon/process-record.ts';
+import { isAlive, type ProcessRecord } from '../../../embedded-cluster/daemon/process-record.ts';
 
 const gone = new Set(['ENOENT', 'ESRCH', 'EACCES']);
 

@@ -1,5 +1,5 @@
 import { readFile, rm } from 'node:fs/promises';
-import type { ProcessRecord } from '../../../src/cluster/daemon/process-record.ts';
+import type { ProcessRecord } from '../../../embedded-cluster/daemon/process-record.ts';
 import { runs } from './proc.ts';
 import { writeJson } from './write-whole.ts';
 

@@ -1,5 +1,5 @@
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { LocalApi } from '../../../src/cluster/api/local-api.ts';
+import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { Node } from '../../../src/kubernetes/node.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';

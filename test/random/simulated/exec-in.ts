@@ -1,5 +1,5 @@
 import { ApiError } from '../../../src/kubernetes/api-error.ts';
-import type { LocalApi } from '../../../src/cluster/api/local-api.ts';
+import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import type { ExecCommand, ExecResult } from '../../../src/cpi/cloud.ts';
 import { inUseExit } from '../../../src/cpi/disk/attach/in-use-script.ts';

@@ -1,5 +1,5 @@
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
-import type { LocalApi } from '../../../src/cluster/api/local-api.ts';
+import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import type { Pod, PodStatus } from '../../../src/kubernetes/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';

@@ -1,4 +1,4 @@
-import type { VolumeProvisioner, VolumeSource } from '../../../src/cluster/node/volume-provisioner.ts';
+import type { VolumeProvisioner, VolumeSource } from '../../../embedded-cluster/node/volume-provisioner.ts';
 
 /** The storage of the driver: of each volume it keeps only the number of the last write. */
 export class SimulatedStorage implements VolumeProvisioner {

@@ -1,27 +1,27 @@
 import { createHash } from 'node:crypto';
-import { bootstrapCluster } from '../../../src/cluster/api/bootstrap.ts';
-import type { ControlPlaneApi } from '../../../src/cluster/api/control-plane-api.ts';
-import { groupResource } from '../../../src/cluster/api/errors/status-errors.ts';
-import { allKinds } from '../../../src/cluster/api/kinds/all-kinds.ts';
-import { LocalApi } from '../../../src/cluster/api/local-api.ts';
-import { ObjectStore } from '../../../src/cluster/api/store/object-store.ts';
-import type { TokenKey } from '../../../src/cluster/api/tokens/token-key.ts';
-import { createGarbageCollector } from '../../../src/cluster/controllers/collection/garbage-collector.ts';
-import { createPodCollector } from '../../../src/cluster/controllers/nodes/pod-collector.ts';
-import { createTaintEviction } from '../../../src/cluster/controllers/nodes/taint-eviction.ts';
-import { createScheduler } from '../../../src/cluster/controllers/scheduling/scheduler.ts';
-import { createSnapshotController } from '../../../src/cluster/controllers/snapshots/snapshot-controller.ts';
-import { createSnapshotTaker } from '../../../src/cluster/controllers/snapshots/snapshot-taker.ts';
-import { startControllers } from '../../../src/cluster/controllers/start-controllers.ts';
-import { createClaimBinder } from '../../../src/cluster/controllers/volumes/claim-binder.ts';
+import { bootstrapCluster } from '../../../embedded-cluster/api-server/bootstrap.ts';
+import type { ControlPlaneApi } from '../../../embedded-cluster/api-server/control-plane-api.ts';
+import { groupResource } from '../../../embedded-cluster/api-server/errors/status-errors.ts';
+import { allKinds } from '../../../embedded-cluster/api-server/kinds/all-kinds.ts';
+import { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
+import { ObjectStore } from '../../../embedded-cluster/api-server/store/object-store.ts';
+import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/token-key.ts';
+import { createGarbageCollector } from '../../../embedded-cluster/controllers/collection/garbage-collector.ts';
+import { createPodCollector } from '../../../embedded-cluster/controllers/nodes/pod-collector.ts';
+import { createTaintEviction } from '../../../embedded-cluster/controllers/nodes/taint-eviction.ts';
+import { createScheduler } from '../../../embedded-cluster/controllers/scheduling/scheduler.ts';
+import { createSnapshotController } from '../../../embedded-cluster/controllers/snapshots/snapshot-controller.ts';
+import { createSnapshotTaker } from '../../../embedded-cluster/controllers/snapshots/snapshot-taker.ts';
+import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
+import { createClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
 import {
   createClaimProtection,
   createVolumeProtection,
-} from '../../../src/cluster/controllers/volumes/claim-protection.ts';
-import { createSourceProtection } from '../../../src/cluster/controllers/volumes/source-protection.ts';
-import { createSourceProvisioner } from '../../../src/cluster/controllers/volumes/source-provisioner.ts';
-import { createVolumeReclaimer } from '../../../src/cluster/controllers/volumes/volume-reclaimer.ts';
-import type { CreateController } from '../../../src/cluster/controllers/runtime/controller.ts';
+} from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
+import { createSourceProtection } from '../../../embedded-cluster/controllers/volumes/source-protection.ts';
+import { createSourceProvisioner } from '../../../embedded-cluster/controllers/volumes/source-provisioner.ts';
+import { createVolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
+import type { CreateController } from '../../../embedded-cluster/controllers/runtime/controller.ts';
 import type { CallContext } from '../../../src/cpi/cloud.ts';
 import { parseConfig } from '../../../src/cpi/config.ts';
 import { volumeAttachmentKind } from '../../../src/cpi/testing/foreign-kinds.ts';

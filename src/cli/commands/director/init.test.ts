@@ -6,8 +6,11 @@ import { parse, stringify } from 'yaml';
 import { embeddedAgentProperties } from '../../../bosh/stemcell/embedded-agent.ts';
 import { packLightStemcell } from '../../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
-import { publishApiServer } from '../../../cluster/api/publish-api-server.ts';
-import { startSimulatedCluster, type SimulatedCluster } from '../../../cluster/testing/simulated-cluster.ts';
+import { publishApiServer } from '../../../../embedded-cluster/api-server/publish-api-server.ts';
+import {
+  startSimulatedCluster,
+  type SimulatedCluster,
+} from '../../../../embedded-cluster/testing/simulated-cluster.ts';
 import { readDirectorFile } from '../../../director/director-file.ts';
 import { isProductError } from '../../../errors/product-error.ts';
 import { namespaces, serviceAccounts, services, storageClasses } from '../../../kubernetes/resources.ts';

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { test } from 'node:test';
-import { runCommand } from '../../../cluster/node/command.ts';
-import { describeInNamespace } from '../../../cluster/node/testing/in-namespace.ts';
+import { runCommand } from '../../../../embedded-cluster/node/command.ts';
+import { describeInNamespace } from '../../../../embedded-cluster/node/testing/in-namespace.ts';
 import { volumeFunctions } from './volume-functions.ts';
 
 /**

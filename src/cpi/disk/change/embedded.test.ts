@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { describeInOneNamespace } from '../../../cluster/node/testing/in-namespace.ts';
+import { describeInOneNamespace } from '../../../../embedded-cluster/node/testing/in-namespace.ts';
 import type { KubernetesObject } from '../../../kubernetes/object.ts';
 import {
   persistentVolumeClaims,

@@ -1,6 +1,6 @@
 import { mkdir, rmdir } from 'node:fs/promises';
 import { readMountTable } from '../../../../src/platform/mountinfo.ts';
-import { readAllMountTables } from '../../../../src/cluster/node/mounts/mount-table.ts';
+import { readAllMountTables } from '../../../../embedded-cluster/node/mounts/mount-table.ts';
 import type { MountEntry } from '../../../../src/platform/mountinfo.ts';
 import { run } from './run.ts';
 

@@ -1,7 +1,7 @@
-import type { EventRecorder } from '../../../../src/cluster/controllers/runtime/event-recorder.ts';
-import type { Informer } from '../../../../src/cluster/controllers/runtime/informer.ts';
-import { WorkQueue } from '../../../../src/cluster/controllers/runtime/work-queue.ts';
-import type { ControllerRuntime } from '../../../../src/cluster/controllers/runtime/work-queue.ts';
+import type { EventRecorder } from '../../../../embedded-cluster/controllers/runtime/event-recorder.ts';
+import type { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
+import { WorkQueue } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
+import type { ControllerRuntime } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
 import { isApiError } from '../../../../src/kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
 import type { Node } from '../../../../src/kubernetes/node.ts';

@@ -1,6 +1,6 @@
-import { EventRecorder } from '../../../../src/cluster/controllers/runtime/event-recorder.ts';
-import { Informer } from '../../../../src/cluster/controllers/runtime/informer.ts';
-import type { ControllerRuntime } from '../../../../src/cluster/controllers/runtime/work-queue.ts';
+import { EventRecorder } from '../../../../embedded-cluster/controllers/runtime/event-recorder.ts';
+import { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
+import type { ControllerRuntime } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
 import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
 import * as resources from '../../../../src/kubernetes/resources.ts';
 import type {

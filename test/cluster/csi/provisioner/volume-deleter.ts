@@ -1,6 +1,9 @@
-import type { Informer } from '../../../../src/cluster/controllers/runtime/informer.ts';
-import { hasFinalizer, removeFinalizer } from '../../../../src/cluster/controllers/runtime/finalizers.ts';
-import { WorkQueue } from '../../../../src/cluster/controllers/runtime/work-queue.ts';
+import type { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
+import {
+  hasFinalizer,
+  removeFinalizer,
+} from '../../../../embedded-cluster/controllers/runtime/finalizers.ts';
+import { WorkQueue } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
 import { isApiError } from '../../../../src/kubernetes/api-error.ts';
 import * as resources from '../../../../src/kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kubernetes/volume.ts';

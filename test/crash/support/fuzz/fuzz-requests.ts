@@ -1,10 +1,10 @@
 import type { Resource } from '../../../../src/kubernetes/api.ts';
-import type { LocalApi } from '../../../../src/cluster/api/local-api.ts';
-import { groupResource } from '../../../../src/cluster/api/errors/status-errors.ts';
+import type { LocalApi } from '../../../../embedded-cluster/api-server/local-api.ts';
+import { groupResource } from '../../../../embedded-cluster/api-server/errors/status-errors.ts';
 import { resourcePath } from '../../../../src/kubernetes/resource-path.ts';
-import { kindOf } from '../../../../src/cluster/api/registry/registry.ts';
-import type { Kind } from '../../../../src/cluster/api/kinds/kind.ts';
-import { copyJson } from '../../../../src/cluster/api/schema/json.ts';
+import { kindOf } from '../../../../embedded-cluster/api-server/registry/registry.ts';
+import type { Kind } from '../../../../embedded-cluster/api-server/kinds/kind.ts';
+import { copyJson } from '../../../../embedded-cluster/api-server/schema/json.ts';
 import { mutate, spoil } from './mutate-json.ts';
 import { policyTemplates } from './policy-objects.ts';
 import type { Chance } from './seeded.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type TLSSocket } from 'node:tls';
-import type { TestServer } from '../../../../src/cluster/api/testing/test-server.ts';
+import type { TestServer } from '../../../../embedded-cluster/api-server/testing/test-server.ts';
 import type { FuzzRequest } from './fuzz-requests.ts';
 
 export interface FuzzAnswer {

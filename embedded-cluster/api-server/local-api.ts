@@ -1,0 +1,155 @@
+import { isApiError } from '../../src/kubernetes/api-error.ts';
+import type {
+  CreateOptions,
+  DeleteOptions,
+  ListQuery,
+  ObjectReference,
+  PatchType,
+  Resource,
+  WatchEvent,
+  WatchQuery,
+} from '../../src/kubernetes/api.ts';
+import type { KubernetesObject, ObjectList } from '../../src/kubernetes/object.ts';
+import type { ControlPlaneApi } from './control-plane-api.ts';
+import { pathNotFound } from './errors/status-errors.ts';
+import { bindPod, finalizeNamespace } from './registry/control-plane-verbs.ts';
+import { createObject } from './registry/create.ts';
+import { deleteObject } from './registry/delete.ts';
+import { EventQueue } from './registry/event-queue.ts';
+import { listObjects } from './registry/list.ts';
+import { patchObject } from './registry/patch.ts';
+import { getObject, kindOf } from './registry/registry.ts';
+import type { Location, Registry } from './registry/registry.ts';
+import { updateObject } from './registry/update.ts';
+import { watchObjects } from './registry/watch.ts';
+import { copyJson } from './schema/json.ts';
+import type { StoredObject } from './store/stored-object.ts';
+import { requestToken } from './tokens/request-token.ts';
+import type { IssuedToken, TokenRequest } from './tokens/token-request.ts';
+
+/**
+ * The API server without its network: it has the same rules, stored objects and errors, in process, for the
+ * controllers, the node and tests. Arguments and results are copied. When a write resolves, it is in the
+ * journal.
+ */
+export class LocalApi implements ControlPlaneApi {
+  /** For the HTTPS server, which serves the same registry. */
+  readonly registry: Registry;
+
+  constructor(registry: Registry) {
+    this.registry = registry;
+  }
+
+  async get<T extends KubernetesObject>(reference: ObjectReference): Promise<T> {
+    return copy(getObject(this.registry, this.#kind(reference.resource), requestLocation(reference))) as T;
+  }
+
+  async list<T extends KubernetesObject>(resource: Resource, query: ListQuery = {}): Promise<ObjectList<T>> {
+    const list = listObjects(this.registry, this.#kind(resource), query);
+    return { ...list, items: list.items.map((item) => copy(item) as T) };
+  }
+
+  async anyMatch(
+    resource: Resource,
+    query: ListQuery,
+    wanted: (object: KubernetesObject) => boolean,
+  ): Promise<boolean> {
+    return listObjects(this.registry, this.#kind(resource), query).items.some(wanted);
+  }
+
+  async create<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    { dryRun = false }: CreateOptions = {},
+  ): Promise<T> {
+    const namespace = resource.namespaced ? object.metadata.namespace : undefined;
+    return copy(createObject(this.registry, this.#kind(resource), object, { namespace, dryRun })) as T;
+  }
+
+  async replace<T extends KubernetesObject>(
+    resource: Resource,
+    object: T,
+    subresource?: 'status',
+  ): Promise<T> {
+    const location = { namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
+    const kind = this.#kind(resource, subresource);
+    return copy(updateObject(this.registry, kind, location, object, { subresource })) as T;
+  }
+
+  async patch<T extends KubernetesObject>(
+    reference: ObjectReference,
+    patch: unknown,
+    options: { readonly type?: PatchType; readonly subresource?: 'status' } = {},
+  ): Promise<T> {
+    const { type = 'application/merge-patch+json', subresource } = options;
+    const kind = this.#kind(reference.resource, subresource);
+    return copy(
+      patchObject(this.registry, kind, requestLocation(reference), patch, { type, subresource }),
+    ) as T;
+  }
+
+  async delete(reference: ObjectReference, options: DeleteOptions = {}): Promise<void> {
+    deleteObject(this.registry, this.#kind(reference.resource), requestLocation(reference), options);
+  }
+
+  async groups(): Promise<readonly string[]> {
+    const named = [...this.registry.kinds.values()].map(({ resource }) => resource.group);
+    return [...new Set(named)].filter((group) => group !== '');
+  }
+
+  async *watch<T extends KubernetesObject>(
+    resource: Resource,
+    query: WatchQuery = {},
+  ): AsyncIterable<WatchEvent<T>> {
+    const { signal, ...selection } = query;
+    const queue = new EventQueue<WatchEvent<StoredObject>>();
+    const stop = watchObjects(this.registry, this.#kind(resource), selection, (event) => queue.push(event));
+    const end = (): void => queue.abort();
+    signal?.addEventListener('abort', end, { once: true });
+    if (signal?.aborted === true) end();
+    try {
+      for await (const event of queue) {
+        yield copyJson(event) as unknown as WatchEvent<T>;
+        if (event.type === 'ERROR') return;
+      }
+    } finally {
+      stop();
+      signal?.removeEventListener('abort', end);
+    }
+  }
+
+  async bindPod(namespace: string, name: string, nodeName: string): Promise<void> {
+    bindPod(this.registry, { namespace, name }, nodeName);
+  }
+
+  async finalizeNamespace(name: string): Promise<void> {
+    try {
+      finalizeNamespace(this.registry, name, []);
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+    }
+  }
+
+  async requestToken(namespace: string, account: string, request: TokenRequest): Promise<IssuedToken> {
+    return requestToken(this.registry, { namespace, name: account }, request) as unknown as IssuedToken;
+  }
+
+  /** Writes the journal to the disk and closes it. The object must not be used afterwards. */
+  close(): Promise<void> {
+    return this.registry.store.close();
+  }
+
+  #kind(resource: Resource, subresource?: 'status'): ReturnType<typeof kindOf> {
+    const kind = kindOf(this.registry, resource);
+    if (subresource === 'status' && !kind.hasStatus) throw pathNotFound();
+    return kind;
+  }
+}
+
+function requestLocation({ namespace, name, resource }: ObjectReference): Location {
+  return { namespace: resource.namespaced ? namespace : undefined, name };
+}
+
+function copy(object: StoredObject): unknown {
+  return copyJson(object);
+}

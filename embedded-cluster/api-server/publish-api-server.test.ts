@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { EndpointSlice, Service } from '../../src/kubernetes/service.ts';
+import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
+import { openLocalApi } from './open-local-api.ts';
+import { apiServerAddress, publishApiServer } from './publish-api-server.ts';
+import { temporaryDirectory } from './testing/temporary-directory.ts';
+
+const reference = { namespace: 'default', name: 'kubernetes' };
+
+test('the Service kubernetes leads to the server, in the next life to its next port', async (t) => {
+  const api = await openLocalApi({ directory: temporaryDirectory(t) });
+  t.after(() => api.close());
+  await publishApiServer(api, new URL('https://127.0.0.1:4001'));
+  await publishApiServer(api, new URL('https://127.0.0.1:4002'));
+  const service = await api.get<Service>({ resource: services, ...reference });
+  assert.equal(service.spec.clusterIP, apiServerAddress);
+  assert.deepEqual(service.spec.ports, [{ name: 'https', protocol: 'TCP', port: 4002, targetPort: 4002 }]);
+  const slice = await api.get<EndpointSlice>({ resource: endpointSlices, ...reference });
+  assert.deepEqual(slice.endpoints, [{ addresses: ['127.0.0.1'], conditions: { ready: true } }]);
+  assert.deepEqual(slice.ports, [{ name: 'https', protocol: 'TCP', port: 4002 }]);
+});
+
+test('an address that another Service has already does not keep a cluster from its start', async (t) => {
+  const api = await openLocalApi({ directory: temporaryDirectory(t) });
+  t.after(() => api.close());
+  const mine: Service = {
+    metadata: { namespace: 'bosh', name: 'mine' },
+    spec: { clusterIP: apiServerAddress, ports: [{ port: 80 }] },
+  };
+  await api.create(services, mine);
+  await publishApiServer(api, new URL('https://127.0.0.1:4001'));
+  const service = await api.get<Service>({ resource: services, ...reference });
+  assert.notEqual(service.spec.clusterIP, apiServerAddress);
+});

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { isProductError } from '../../src/errors/product-error.ts';
+import type { KubernetesObject, Status } from '../../src/kubernetes/object.ts';
+import { configMaps, pods } from '../../src/kubernetes/resources.ts';
+import { openLocalApi } from './open-local-api.ts';
+import { issueCertificates } from './pki/issue-certificates.ts';
+import { startApiServer } from './start-api-server.ts';
+import { FakeConsole } from './testing/fake-console.ts';
+import { temporaryDirectory } from './testing/temporary-directory.ts';
+import { startTestServer } from './testing/test-server.ts';
+
+const collection = '/api/v1/namespaces/bosh/configmaps';
+
+test('strangers see health and version only', async (t) => {
+  const server = await startTestServer(t);
+  for (const path of ['/healthz', '/livez', '/readyz', '/version']) {
+    assert.equal((await server.call(path, { anonymous: true })).code, 200, path);
+  }
+  for (const path of ['/api', '/apis', '/api/v1/pods', '/openapi/v3', '/nowhere']) {
+    const answer = await server.call(path, { anonymous: true });
+    assert.equal(answer.code, 401, path);
+    assert.equal((answer.json() as { reason: string }).reason, 'Unauthorized');
+  }
+});
+
+test('a timeout in the URL is a duration, or the request is refused', async (t) => {
+  const server = await startTestServer(t);
+  for (const timeout of ['', '0', '0s', '3m', '1h2.5m', '32s'])
+    assert.equal((await server.call(`/version?timeout=${timeout}`)).code, 200, timeout);
+  for (const timeout of ['invalid', '5', '1d', 's', '1m 2s']) {
+    const answer = await server.call(`/version?timeout=${encodeURIComponent(timeout)}`);
+    assert.equal(answer.code, 400, timeout);
+    assert.match(
+      (answer.json() as { message: string }).message,
+      /^invalid timeout specified in the request URL/u,
+    );
+  }
+});
+
+test('the bearer token of the cluster opens it, another does not', async (t) => {
+  const server = await startTestServer(t);
+  const withToken = (token: string): Promise<{ code: number }> =>
+    server.call('/api/v1/pods', { anonymous: true, headers: { authorization: `Bearer ${token}` } });
+  assert.equal((await withToken(server.credentials.token)).code, 200);
+  assert.equal((await withToken(`${server.credentials.token}x`)).code, 401);
+  assert.equal((await withToken('')).code, 401);
+});
+
+test("another authority's client certificate and the server's own are no credentials", async (t) => {
+  const server = await startTestServer(t);
+  const foreign = await issueCertificates(Date.now());
+  const { credentials } = server;
+  const pairs = [
+    { adminCertificate: foreign.adminCertificate, adminKey: foreign.adminKey },
+    { adminCertificate: credentials.serverCertificate, adminKey: credentials.serverKey },
+  ];
+  for (const pair of pairs) {
+    const other = { ...server, credentials: { ...credentials, ...pair } };
+    const { request } = await import('node:https');
+    const code = await new Promise<number | undefined>((resolve, reject) => {
+      request(
+        `${other.url}/api/v1/pods`,
+        {
+          ca: credentials.authority,
+          cert: other.credentials.adminCertificate,
+          key: other.credentials.adminKey,
+          agent: false,
+        },
+        (response) => {
+          response.resume();
+          resolve(response.statusCode);
+        },
+      )
+        .on('error', reject)
+        .end();
+    });
+    assert.equal(code, 401);
+  }
+});
+
+test('the port is kept over restarts; another process on it is a clear error', async (t) => {
+  const directory = temporaryDirectory(t);
+  const api = await openLocalApi({ directory });
+  const options = { api, console: new FakeConsole(), directory, onError: assert.ifError };
+  const first = await startApiServer(options);
+  await first.close();
+  const second = await startApiServer(options);
+  assert.equal(second.url, first.url);
+  await second.close();
+  const squatter = createServer().listen(Number(new URL(first.url).port), '127.0.0.1');
+  await new Promise((resolve) => squatter.once('listening', resolve));
+  await assert.rejects(startApiServer(options), (error) => isProductError(error, 'CLUSTER_PORT_TAKEN'));
+  assert.equal((squatter.address() as AddressInfo).port, Number(new URL(first.url).port));
+  await new Promise((resolve) => squatter.close(resolve));
+  await api.close();
+});
+
+test('lists come in pages that show one version', async (t) => {
+  const server = await startTestServer(t);
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    await server.api.create(configMaps, { metadata: { namespace: 'bosh', name } });
+  }
+  type Page = {
+    metadata: { continue?: string; remainingItemCount?: number; resourceVersion: string };
+    items: { metadata: { name: string } }[];
+  };
+  const page = async (query: string): Promise<Page> =>
+    (await server.call(`${collection}?${query}`)).json() as Page;
+  const first = await page('limit=2');
+  assert.equal(first.metadata.remainingItemCount, 3);
+  await server.api.delete({ resource: configMaps, namespace: 'bosh', name: 'd' });
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'bb' } });
+  const second = await page(`limit=2&continue=${first.metadata.continue}`);
+  const third = await page(`continue=${second.metadata.continue}`);
+  const names = [first, second, third].flatMap(({ items }) => items.map(({ metadata }) => metadata.name));
+  assert.deepEqual(names, ['a', 'b', 'c', 'd', 'e']);
+  assert.equal(third.metadata.resourceVersion, first.metadata.resourceVersion);
+  assert.equal(third.metadata.continue, undefined);
+  const exact = await page(`resourceVersion=${first.metadata.resourceVersion}&resourceVersionMatch=Exact`);
+  assert.equal(exact.items.length, 5);
+  assert.equal((await server.call(`${collection}?continue=nonsense`)).code, 400);
+  assert.equal((await server.call(`${collection}?resourceVersion=999999`)).code, 504);
+});
+
+test('a continue token that is too old is 410', async (t) => {
+  const server = await startTestServer(t, 2);
+  for (const name of ['a', 'b', 'c'])
+    await server.api.create(configMaps, { metadata: { namespace: 'bosh', name } });
+  const first = (await server.call(`${collection}?limit=1`)).json() as { metadata: { continue: string } };
+  for (let n = 0; n < 10; n += 1) {
+    await server.api.patch(
+      { resource: configMaps, namespace: 'bosh', name: 'a' },
+      { data: { n: String(n) } },
+    );
+  }
+  const late = await server.call(`${collection}?limit=1&continue=${first.metadata.continue}`);
+  assert.equal(late.code, 410);
+  assert.equal((late.json() as { reason: string }).reason, 'Expired');
+});
+
+test('a dry run answers as if and keeps nothing', async (t) => {
+  const server = await startTestServer(t);
+  const body = { metadata: { name: 'dry' } };
+  const made = await server.call(`${collection}?dryRun=All`, { method: 'POST', body });
+  assert.equal(made.code, 201);
+  assert.equal((await server.call(`${collection}/dry`)).code, 404);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'kept' } });
+  assert.equal((await server.call(`${collection}/kept?dryRun=All`, { method: 'DELETE' })).code, 200);
+  assert.equal((await server.call(`${collection}/kept`)).code, 200);
+  assert.equal((await server.call(`${collection}?dryRun=Some`, { method: 'POST', body })).code, 422);
+});
+
+test('DeleteOptions come in the body or in the query, and unknown ones are refused', async (t) => {
+  const server = await startTestServer(t);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'a' } });
+  const wrong = { preconditions: { uid: 'other' } };
+  assert.equal((await server.call(`${collection}/a`, { method: 'DELETE', body: wrong })).code, 409);
+  const unknown = { orphanDependents: true };
+  assert.equal((await server.call(`${collection}/a`, { method: 'DELETE', body: unknown })).code, 400);
+  assert.equal(
+    (await server.call(`${collection}/a?propagationPolicy=Sideways`, { method: 'DELETE' })).code,
+    400,
+  );
+  const gone = await server.call(`${collection}/a`, { method: 'DELETE' });
+  assert.equal((gone.json() as { status: string }).status, 'Success');
+});
+
+test('a deletion in the foreground or that orphans is refused by name, and deletes nothing', async (t) => {
+  const server = await startTestServer(t);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'kept' } });
+  await server.api.create(pods, {
+    metadata: { namespace: 'bosh', name: 'kept' },
+    spec: { containers: [{ name: 'main', image: 'none' }] },
+  });
+  const eviction = '/api/v1/namespaces/bosh/pods/kept/eviction';
+  for (const propagationPolicy of ['Foreground', 'Orphan']) {
+    const inQuery = `?propagationPolicy=${propagationPolicy}`;
+    const inBody = { method: 'DELETE', body: { propagationPolicy } };
+    const answers = [
+      await server.call(`${collection}/kept${inQuery}`, { method: 'DELETE' }),
+      await server.call(`${collection}/kept`, inBody),
+      await server.call(collection, inBody),
+      await server.call(eviction, { method: 'POST', body: { deleteOptions: { propagationPolicy } } }),
+    ];
+    for (const { code, text } of answers) {
+      assert.equal(code, 400);
+      assert.match(text, new RegExp(`propagationPolicy .*${propagationPolicy}.* is not served`, 'u'));
+    }
+  }
+  for (const plural of ['configmaps', 'pods']) {
+    const { json } = await server.call(`/api/v1/namespaces/bosh/${plural}/kept`);
+    const { metadata } = json() as KubernetesObject;
+    assert.deepEqual([metadata.deletionTimestamp, metadata.finalizers], [undefined, undefined]);
+  }
+  const background = { method: 'DELETE', body: { propagationPolicy: 'Background' } };
+  assert.equal((await server.call(`${collection}/kept`, background)).code, 200);
+});
+
+test('a kind that is not served is refused by name, with the page that says so', async (t) => {
+  const server = await startTestServer(t);
+  for (const [path, what] of [
+    ['apis/apps/v1', 'deployments of apps/v1'],
+    ['apis/apps/v1', 'replicasets of apps/v1'],
+    ['api/v1', 'replicationcontrollers of v1'],
+    ['api/v1', 'podtemplates of v1'],
+  ] as const) {
+    const [plural = ''] = what.split(' ');
+    for (const method of ['GET', 'POST']) {
+      const answer = await server.call(`/${path}/namespaces/bosh/${plural}`, {
+        method,
+        ...(method === 'POST' && { body: { metadata: { name: 'web' } } }),
+      });
+      const { code, reason, message, details } = answer.json() as Status;
+      assert.deepEqual([answer.code, code, reason, details?.name], [404, 404, 'NotFound', undefined]);
+      assert.match(message ?? '', new RegExp(`does not serve ${what} \\(docs/operating\\.md`, 'u'));
+    }
+    assert.equal((await server.call(`/${path}/namespaces/bosh/${plural}/web/scale`)).code, 404);
+  }
+  const groups = (await server.call('/apis')).json() as { groups: { name: string }[] };
+  assert(!groups.groups.some(({ name }) => name === 'apps'));
+});
+
+test('a collection is deleted by selector', async (t) => {
+  const server = await startTestServer(t);
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'a', labels: { go: 'yes' } } });
+  await server.api.create(configMaps, { metadata: { namespace: 'bosh', name: 'b' } });
+  assert.equal((await server.call(`${collection}?labelSelector=go%3Dyes`, { method: 'DELETE' })).code, 200);
+  const { items } = await server.api.list(configMaps, { namespace: 'bosh' });
+  assert.deepEqual(
+    items.map(({ metadata }) => metadata.name),
+    ['b'],
+  );
+});
+
+test('bodies, types, methods and paths that cannot be: 400, 415, 405, 404, 406, 413', async (t) => {
+  const server = await startTestServer(t);
+  const post = (body: string, type = 'application/json'): Promise<{ code: number; text: string }> =>
+    server.call(collection, { method: 'POST', body, headers: { 'content-type': type } });
+  const secret = await post('{"data":{"password":"hunter2"');
+  assert.equal(secret.code, 400);
+  assert.doesNotMatch(secret.text, /hunter2/);
+  assert.equal((await post('{}', 'application/vnd.kubernetes.protobuf')).code, 400);
+  assert.equal((await post('a: b', 'application/yaml')).code, 415);
+  assert.equal((await post(JSON.stringify({ data: { a: 'x'.repeat(4_000_000) } }))).code, 413);
+  assert.equal((await server.call(collection, { method: 'PUT' })).code, 405);
+  assert.equal((await server.call('/api/v1/namespaces/bosh/limitranges')).code, 404);
+  assert.equal((await server.call('/api/v1/namespaces/bosh/configmaps/a/status')).code, 404);
+  assert.equal((await server.call('/apis/apps/v1/statefulsets')).code, 404);
+  assert.equal((await server.call(collection, { headers: { accept: 'application/yaml' } })).code, 406);
+  const patch = { method: 'PATCH', body: {}, headers: { 'content-type': 'application/apply-patch+cbor' } };
+  assert.equal((await server.call(`${collection}/a`, patch)).code, 415);
+});
+
+test('a URL may be as long as with a real server: it carries the scripts of exec', async (t) => {
+  const server = await startTestServer(t);
+  const commands = Array.from({ length: 4000 }, (_, n) => `command=word-${n}-of-a-script`).join('&');
+  assert.equal((await server.call(`${collection}?${commands}`)).code, 200);
+});

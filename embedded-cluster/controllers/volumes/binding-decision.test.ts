@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  StorageClass,
+} from '../../../src/kubernetes/volume.ts';
+import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import { localProvisioner } from '../../api-server/bootstrap.ts';
+import { decideBinding } from './binding-decision.ts';
+
+const claim = (
+  spec: Partial<PersistentVolumeClaim['spec']> = {},
+  annotations = {},
+): PersistentVolumeClaim => ({
+  metadata: { name: 'disk', namespace: 'bosh', uid: 'uid-1', annotations },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: '100Mi' } },
+    storageClassName: 'local',
+    ...spec,
+  },
+});
+const volume = (name: string, spec: Partial<PersistentVolume['spec']> = {}): PersistentVolume => ({
+  metadata: { name },
+  spec: { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], storageClassName: '', ...spec },
+  status: { phase: 'Available' },
+});
+const local = (volumeBindingMode: StorageClass['volumeBindingMode']): StorageClass => ({
+  metadata: { name: 'local' },
+  provisioner: localProvisioner,
+  ...(volumeBindingMode !== undefined && { volumeBindingMode }),
+});
+
+function decide(
+  asking: PersistentVolumeClaim,
+  volumes: PersistentVolume[],
+  storageClass?: StorageClass,
+): string {
+  const decision = decideBinding({ claim: asking, volumes, storageClass });
+  switch (decision.kind) {
+    case 'bind':
+      return `bind ${decision.volume.metadata.name ?? ''}`;
+    case 'provision':
+      return `provision on ${decision.nodeName ?? 'any'}`;
+    default:
+      return `wait ${decision.news?.reason ?? 'silently'}`;
+  }
+}
+
+suite('what to do for a claim', () => {
+  test('a class that waits for the first consumer provisions on the selected node', () => {
+    const waiting = local('WaitForFirstConsumer');
+
+    assert.equal(decide(claim(), [], waiting), 'wait WaitForFirstConsumer');
+    assert.equal(
+      decide(claim({}, { [volumeAnnotations.selectedNode]: 'n1' }), [], waiting),
+      'provision on n1',
+    );
+  });
+
+  test('an immediate class provisions anywhere', () => {
+    assert.equal(decide(claim(), [], local('Immediate')), 'provision on any');
+  });
+
+  test('static volumes: the smallest that fits', () => {
+    const asking = claim({ storageClassName: '' });
+    const volumes = [
+      volume('big'),
+      volume('small', { capacity: { storage: '50Mi' } }),
+      volume('right', { capacity: { storage: '100Mi' } }),
+      volume('other-class', { capacity: { storage: '100Mi' }, storageClassName: 'x' }),
+      volume('other-mode', { capacity: { storage: '100Mi' }, accessModes: ['ReadOnlyMany'] }),
+      volume('taken', {
+        capacity: { storage: '100Mi' },
+        claimRef: { namespace: 'bosh', name: 'z', uid: 'u' },
+      }),
+    ];
+
+    assert.equal(decide(asking, volumes), 'bind right');
+    assert.equal(
+      decide(asking, [{ ...volume('released'), status: { phase: 'Released' } }]),
+      'wait FailedBinding',
+    );
+    assert.equal(decide(asking, []), 'wait FailedBinding');
+  });
+
+  test('a volume reserved for the claim comes first, unless it does not fit', () => {
+    const asking = claim({ storageClassName: '' });
+    const reserved = (more = {}): PersistentVolume =>
+      volume('mine', { claimRef: { namespace: 'bosh', name: 'disk' }, ...more });
+
+    assert.equal(decide(asking, [volume('a'), reserved()]), 'bind mine');
+    assert.equal(decide(asking, [reserved({ capacity: { storage: '1Mi' } })]), 'wait VolumeMismatch');
+    const ofAnother = volume('mine', { claimRef: { namespace: 'bosh', name: 'disk', uid: 'uid-0' } });
+    assert.equal(decide(asking, [ofAnother]), 'wait FailedBinding');
+  });
+
+  test('a half-made binding is continued, whatever its class says', () => {
+    const mine = volume('pvc-uid-1', {
+      storageClassName: 'local',
+      claimRef: { namespace: 'bosh', name: 'disk', uid: 'uid-1' },
+    });
+
+    assert.equal(decide(claim(), [mine], local('WaitForFirstConsumer')), 'bind pvc-uid-1');
+  });
+
+  test('a claim that names its volume gets that one or none', () => {
+    const asking = claim({ storageClassName: '', volumeName: 'v' });
+    const taken = volume('v', { claimRef: { namespace: 'bosh', name: 'other', uid: 'u' } });
+
+    assert.equal(decide(asking, [volume('a'), volume('v')]), 'bind v');
+    assert.equal(decide(asking, [volume('a')]), 'wait silently');
+    assert.equal(decide(asking, [taken]), 'wait FailedBinding');
+  });
+
+  test('what cannot be provisioned says why', () => {
+    assert.equal(decide(claim(), []), 'wait ProvisioningFailed');
+    assert.equal(
+      decide(claim({ accessModes: ['ReadWriteMany'] }), [], local('Immediate')),
+      'wait ProvisioningFailed',
+    );
+    assert.equal(decide(claim({ volumeMode: 'Block' }), [], local('Immediate')), 'wait ProvisioningFailed');
+    assert.equal(
+      decide(claim(), [], { ...local('Immediate'), provisioner: 'x.example' }),
+      'wait ExternalProvisioning',
+    );
+  });
+});

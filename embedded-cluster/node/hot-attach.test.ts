@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readFile, realpath, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { parseConfig } from '../../src/cpi/config.ts';
+import { attachmentPod } from '../../src/cpi/disk/attach/attachment-pod.ts';
+import { mountContainer } from '../../src/cpi/own-containers.ts';
+import { bindScript } from '../../src/cpi/disk/attach/bind-script.ts';
+import { untilReadyIn } from '../../src/cpi/disk/attach/until-ready-script.ts';
+import { releaseScript } from '../../src/cpi/disk/attach/release-script.ts';
+import { buildClaim, parseDiskProperties } from '../../src/cpi/disk/claim.ts';
+import { parseVmProperties } from '../../src/cpi/vm/vm-properties.ts';
+import { vmPod } from '../../src/cpi/vm/vm-pod.ts';
+import { systemClock } from '../../src/kubernetes/clock.ts';
+import type { KubernetesObject } from '../../src/kubernetes/object.ts';
+import type { Pod } from '../../src/kubernetes/pod.ts';
+import { events, persistentVolumeClaims, pods, secrets } from '../../src/kubernetes/resources.ts';
+import type { LocalApi } from '../api-server/local-api.ts';
+import { openLocalApi } from '../api-server/open-local-api.ts';
+import { startControllers } from '../controllers/start-controllers.ts';
+import { runCommand } from './command.ts';
+import type { EmbeddedNode } from './embedded-node.ts';
+import { hostRootImage } from './image/host-root-image.ts';
+import { mountsAtOrBelow, readMountTable } from '../../src/platform/mountinfo.ts';
+import { safeRemove } from '../../src/platform/safe-remove.ts';
+import { startNode } from './start-node.ts';
+import { describeInNamespace } from './testing/in-namespace.ts';
+
+// Tests the CPI's own pods on the embedded node, together with the controllers.
+describeInNamespace(import.meta.filename, () => {
+  const namespace = 'bosh';
+  const errors: unknown[] = [];
+  const onError = (error: unknown): void => void errors.push(error);
+  let directory: string;
+  let api: LocalApi;
+  let node: EmbeddedNode;
+  let controllers: { stop(): Promise<void> };
+
+  before(async () => {
+    directory = await realpath(await mkdtemp(join(tmpdir(), 'bosh-kubernetes-attach-')));
+    const runtimeDirectory = join(directory, 'runtime');
+    await mkdir(runtimeDirectory);
+    await writeFile(join(runtimeDirectory, 'node'), '#!/bin/sh\nexec sleep 1000\n', { mode: 0o755 });
+    api = await openLocalApi({ directory });
+    node = await startNode({
+      ...{ api, directory, runtimeDirectory, clock: systemClock, version: '1.36.0', onError },
+    });
+    controllers = await startControllers({
+      ...{ api, provisioner: node, clock: systemClock, random: Math.random, onError },
+    });
+  });
+
+  after(async () => {
+    await controllers.stop();
+    await node.stop(0);
+    await api.close();
+    for (;;) {
+      const [entry] = mountsAtOrBelow(await readMountTable(), directory);
+      if (entry === undefined) {
+        break;
+      }
+      assert.equal((await runCommand('umount', ['--lazy', entry.target])).exitCode, 0);
+    }
+    await safeRemove(directory);
+    assert.deepEqual(errors, []);
+  });
+
+  const getPod = (name: string): Promise<Pod> => api.get<Pod>({ resource: pods, namespace, name });
+
+  async function describePod(name: string): Promise<string> {
+    const { items } = await api.list<
+      KubernetesObject & { message: string; involvedObject: { name: string } }
+    >(events);
+    const messages = items
+      .filter((event) => event.involvedObject.name === name)
+      .map((event) => event.message);
+    return JSON.stringify([messages, (await getPod(name)).status], undefined, 1);
+  }
+
+  const untilReady = (name: string): Promise<boolean> =>
+    until(
+      async () =>
+        (await getPod(name)).status?.conditions?.some(
+          (each) => each.type === 'Ready' && each.status === 'True',
+        ) === true,
+      () => describePod(name),
+    );
+
+  const untilGone = (name: string): Promise<boolean> =>
+    until(
+      () =>
+        getPod(name).then(
+          () => false,
+          () => true,
+        ),
+      () => describePod(name),
+    );
+
+  async function exec(
+    pod: string,
+    container: string,
+    ...command: string[]
+  ): Promise<{ exitCode: number; stdout: string }> {
+    const session = await node.exec({ namespace, pod, container, command, stdin: false, tty: false });
+    session.stderr.resume();
+    const chunks: Buffer[] = [];
+    for await (const chunk of session.stdout) {
+      chunks.push(chunk as Buffer);
+    }
+    return { ...(await session.exited), stdout: Buffer.concat(chunks).toString() };
+  }
+
+  async function createVm(cid: string, address: string): Promise<Pod> {
+    const secret = await api.create(secrets, {
+      metadata: { namespace, name: cid },
+      data: { 'settings.json': Buffer.from('{}').toString('base64') },
+    } as KubernetesObject);
+    const properties = parseVmProperties(
+      { cpu: '10m', memory: 32, ephemeral_disk: { size: 10 } },
+      { code: 'INVALID_ARGUMENT', path: 'cloud_properties' },
+      parseConfig({}, {}),
+    );
+    const plan = {
+      ...{ cid, agentId: cid.replace('vm-', ''), namespace, image: hostRootImage, properties },
+      ...{ group: undefined, groupLabels: {}, directorUuid: undefined, attach: 'hot' as const },
+      networking: { labels: {}, annotations: { 'bosh.cloudfoundry.org/ip-address': address } },
+      nameServers: [],
+    };
+    const pod = await api.create<Pod>(pods, vmPod(plan, secret.metadata.uid ?? ''));
+    await untilReady(cid);
+    return pod;
+  }
+
+  async function attach(cid: string, vm: Pod): Promise<void> {
+    await api.create(
+      persistentVolumeClaims,
+      buildClaim({
+        ...{
+          cid,
+          namespace,
+          sizeMiB: 1,
+          properties: parseDiskProperties({}, { code: 'INVALID_ARGUMENT', path: 'disk' }),
+        },
+        directorUuid: undefined,
+      }),
+    );
+    await api.create<Pod>(
+      pods,
+      attachmentPod({
+        ...{ diskCid: cid, namespace, vm, nodeName: 'embedded', directorUuid: undefined },
+        kubeletRootDirectory: join(directory, 'kubelet'),
+      }),
+    );
+    await untilReady(`attach-${cid}`);
+    const bound = await inAttachment(cid, vm, [bindScript, 'bind'], '1');
+    assert.equal(bound.exitCode, 0);
+  }
+
+  async function inAttachment(
+    cid: string,
+    vm: Pod,
+    script: [string, string],
+    ...more: string[]
+  ): Promise<{ exitCode: number; stdout: string }> {
+    const pod = await getPod(`attach-${cid}`);
+    const uids = [vm.metadata.uid ?? '', pod.metadata.uid ?? ''];
+    const command = ['/bin/sh', '-c', untilReadyIn(pod) + script[0], script[1], cid, ...uids, ...more];
+    return exec(`attach-${cid}`, mountContainer, ...command);
+  }
+
+  const release = (cid: string, vm: Pod): Promise<{ exitCode: number; stdout: string }> =>
+    inAttachment(cid, vm, [releaseScript, 'release'], '1', '1');
+
+  test('a disk is attached to a running VM, counts as busy while it is used, and is released when it is not', async () => {
+    const vm = await createVm('vm-one', '127.64.3.1');
+    await attach('disk-one', await getPod('vm-one'));
+    await attach('disk-two', await getPod('vm-one'));
+    const store = '/warden-cpi-dev/disks/disk-one/store';
+    const mounted = await exec(
+      'vm-one',
+      'bosh',
+      '/bin/sh',
+      '-c',
+      `mount --bind ${store} /var/vcap/store && echo alive > /var/vcap/store/canary`,
+    );
+    assert.equal(mounted.exitCode, 0);
+
+    const busy = await release('disk-one', vm);
+    assert.equal(busy.exitCode, 16);
+    assert.match(busy.stdout, /\/var\/vcap\/store/);
+
+    assert.equal((await exec('vm-one', 'bosh', 'umount', '/var/vcap/store')).exitCode, 0);
+    const released = await release('disk-one', vm);
+    assert.equal(released.exitCode, 0, released.stdout);
+    await api.delete({ resource: pods, namespace, name: 'attach-disk-one' });
+    await untilGone('attach-disk-one');
+    const volume = await volumeOf('disk-one');
+    assert.equal(await readFile(join(volume, 'store', 'canary'), 'utf8'), 'alive\n');
+    await api.delete({ resource: persistentVolumeClaims, namespace, name: 'disk-one' });
+    await until(
+      async () =>
+        readFile(join(volume, 'store', 'canary')).then(
+          () => false,
+          () => true,
+        ),
+      async () => 'the volume of a deleted claim',
+    );
+  });
+
+  test('a deleted VM takes its attachments with it, and the disk keeps its content', async () => {
+    const begin = performance.now();
+    await api.delete({ resource: pods, namespace, name: 'vm-one' });
+    await untilGone('vm-one');
+    assert.ok(performance.now() - begin < 10_000, 'the VM went before its grace was over');
+    const volume = await volumeOf('disk-two');
+    await api.delete({ resource: pods, namespace, name: 'attach-disk-two' });
+    await untilGone('attach-disk-two');
+    assert.ok(
+      (await readFile(join(volume, 'store', '.'), 'utf8').catch((error: { code: string }) => error.code)) ===
+        'EISDIR',
+    );
+  });
+
+  async function volumeOf(claim: string): Promise<string> {
+    const object = await api.get<KubernetesObject & { spec: { volumeName: string } }>({
+      ...{ resource: persistentVolumeClaims, namespace, name: claim },
+    });
+    return join(directory, 'volumes', object.spec.volumeName);
+  }
+});
+
+async function until(condition: () => Promise<boolean>, describe: () => Promise<string>): Promise<boolean> {
+  const deadline = Date.now() + 20_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) {
+      assert.fail(`waited 20 s: ${await describe()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return true;
+}

@@ -1,0 +1,79 @@
+import type { ContainerState, ContainerStatus, PodStatus } from '../../../src/kubernetes/pod.ts';
+
+/** The node's data about one container of a pod; it becomes the container's ContainerStatus. */
+export interface ContainerRecord {
+  readonly name: string;
+  readonly image: string;
+  readonly init: boolean;
+  restartCount: number;
+  containerId: string | undefined;
+  state: ContainerState;
+  lastState: ContainerState | undefined;
+}
+
+const waiting = (reason: string): ContainerState => ({ waiting: { reason } });
+
+/**
+ * Returns kubelet's state for a container whose exit code is unknown (kuberuntime: ContainerStatusUnknown).
+ */
+function unknownExit(status: ContainerStatus, now: string): ContainerState {
+  const startedAt = status.state?.running?.startedAt;
+  return {
+    terminated: {
+      exitCode: 255,
+      reason: 'Unknown',
+      message: 'the node was restarted while the container ran',
+      ...(startedAt !== undefined && { startedAt }),
+      finishedAt: now,
+      ...(status.containerID !== undefined && { containerID: status.containerID }),
+    },
+  };
+}
+
+function statusOf(name: string, init: boolean, previous: PodStatus | undefined): ContainerStatus | undefined {
+  const statuses = init ? previous?.initContainerStatuses : previous?.containerStatuses;
+  return statuses?.find((each) => each.name === name);
+}
+
+/** Returns how the container ended in an earlier run of the node, if it is known. */
+function previousTermination(status: ContainerStatus, now: string): ContainerState {
+  const terminated = status.state?.terminated ?? status.lastState?.terminated;
+  const wasRunning = status.state?.running !== undefined;
+  return wasRunning || terminated === undefined ? unknownExit(status, now) : { terminated };
+}
+
+/**
+ * Returns the record with which a container starts in this run of the node. A container that ran in an
+ * earlier run counts as restarted, and its last termination state is kept if it is known.
+ */
+export function restoreState(
+  container: { readonly name: string; readonly image: string },
+  init: boolean,
+  previous: PodStatus | undefined,
+  now: string,
+): ContainerRecord {
+  const status = statusOf(container.name, init, previous);
+  const ran = status?.containerID !== undefined;
+  return {
+    ...{ name: container.name, image: container.image, init, containerId: undefined },
+    restartCount: ran ? status.restartCount + 1 : 0,
+    state: waiting(init ? 'PodInitializing' : 'ContainerCreating'),
+    lastState: ran ? previousTermination(status, now) : undefined,
+  };
+}
+
+export function toContainerStatus(record: ContainerRecord): ContainerStatus {
+  const running = record.state.running !== undefined;
+  const completed = record.init && record.state.terminated?.exitCode === 0;
+  return {
+    name: record.name,
+    image: record.image,
+    imageID: record.containerId === undefined ? '' : record.image,
+    ...(record.containerId !== undefined && { containerID: record.containerId }),
+    ready: record.init ? completed : running,
+    started: running,
+    restartCount: record.restartCount,
+    state: record.state,
+    ...(record.lastState !== undefined && { lastState: record.lastState }),
+  };
+}

@@ -1,0 +1,309 @@
+import { join } from 'node:path';
+import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import type { Container, Pod } from '../../../src/kubernetes/pod.ts';
+import { pods } from '../../../src/kubernetes/resources.ts';
+import { safeRemove } from '../../../src/platform/safe-remove.ts';
+import type { ContainerExit } from '../runtime/container-runtime.ts';
+import { closeNamespaces } from '../runtime/user-namespace.ts';
+import { BackOff, retryLimits } from './back-off.ts';
+import type { PodContext } from './container-plan.ts';
+import { restoreState, type ContainerRecord } from './container-record.ts';
+import { ContainerRunner } from './container-runner.ts';
+import { timestamp } from './events.ts';
+import { keepTokensFresh } from './keep-tokens-fresh.ts';
+import { waitForFreeAddress } from './take-address.ts';
+import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
+import type { PodServices } from './pod-services.ts';
+import { podStatus } from './pod-status.ts';
+import { apiEnvironment } from './container-plan.ts';
+import { hasBidirectionalMount } from './shares-mounts.ts';
+import { StatusWriter } from './status-writer.ts';
+import { findUnsupported } from './unsupported.ts';
+
+const longestHostname = 63;
+
+/** Runs one pod from its arrival on the node until no process, mount or file of it is left. */
+export class PodWorker {
+  readonly uid: string;
+  /** Never rejects; resolves when the node has finished its work for the pod. */
+  readonly done: Promise<void>;
+  readonly #services: PodServices;
+  readonly #ending: PodEnding;
+  readonly #records = new Map<string, ContainerRecord>();
+  readonly #runners = new Map<string, ContainerRunner>();
+  readonly #status: StatusWriter;
+  readonly #startTime: string;
+  #pod: Pod;
+  #address: string | undefined;
+  #sandboxReady = false;
+  #failure: { reason: string; message: string } | undefined;
+
+  constructor(pod: Pod, services: PodServices) {
+    const { uid = '', name = '', namespace = '' } = pod.metadata;
+    this.uid = uid;
+    this.#pod = pod;
+    this.#services = services;
+    this.#ending = new PodEnding(services.clock);
+    this.#startTime = timestamp(services.clock.now());
+    for (const container of this.#containers()) {
+      const init = pod.spec.initContainers?.includes(container) === true;
+      this.#records.set(container.name, restoreState(container, init, pod.status, this.#startTime));
+    }
+    const compute = (current: Pod): ReturnType<typeof podStatus> => this.#computeStatus(current);
+    this.#status = new StatusWriter(services.api, { namespace, name, uid }, compute, services.onError);
+    this.done = this.#live().catch(services.onError);
+  }
+
+  get pod(): Pod {
+    return this.#pod;
+  }
+
+  /** Returns the runner of this container; `undefined` if it was not started yet in this run of the node. */
+  runner(container: string): ContainerRunner | undefined {
+    return this.#runners.get(container);
+  }
+
+  /** The pod's object was deleted; another pod of that name may exist. */
+  get isRemoved(): boolean {
+    return this.#ending.reason === 'removed';
+  }
+
+  containerNames(): string[] {
+    return this.#containers().map((container) => container.name);
+  }
+
+  /** Takes a newer version of the pod's object. */
+  update(pod: Pod): void {
+    this.#pod = pod;
+    if (pod.metadata.deletionTimestamp !== undefined) {
+      const seconds = pod.metadata.deletionGracePeriodSeconds ?? 30;
+      this.#ending.request('deleted', seconds * 1000);
+    }
+  }
+
+  /** Ends the pod, because its object was deleted or the node stops. `grace` in milliseconds. */
+  terminate(reason: EndReason, grace: number): void {
+    this.#ending.request(reason, grace);
+  }
+
+  async #live(): Promise<void> {
+    this.update(this.#pod);
+    const { phase } = this.#pod.status ?? {};
+    const over = phase === 'Succeeded' || phase === 'Failed';
+    if (!over && !this.#ending.signal.aborted) {
+      await this.#runPod();
+    }
+    if (this.#ending.reason === undefined) {
+      await this.#unmountVolumes();
+      await aborted(this.#ending.signal);
+    }
+    if (this.#ending.reason !== 'node-stopped') {
+      await this.#complete(over);
+    }
+    this.#services.addresses.release(this.uid);
+  }
+
+  /** Runs the pod until all containers have ended and are not restarted, or the pod must end. */
+  async #runPod(): Promise<void> {
+    const problem = findUnsupported(this.#pod, this.#services.ids) ?? this.#hasUnrecoverableContainer();
+    if (problem !== undefined) {
+      await this.#fail('UnsupportedByNode', problem);
+      return;
+    }
+    const surroundings = await this.#prepare();
+    if (surroundings === undefined) {
+      return;
+    }
+    const over = new AbortController();
+    const fresh = keepTokensFresh(this.#pod, this.#services, over.signal);
+    try {
+      if (await this.#runInitContainers(surroundings)) {
+        const { restartPolicy = 'Always' } = this.#pod.spec;
+        const again = ({ exitCode }: ContainerExit): boolean =>
+          restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && exitCode !== 0);
+        await Promise.all(
+          this.#pod.spec.containers.map((container) => this.#runner(container, surroundings).run(again)),
+        );
+      }
+    } finally {
+      over.abort();
+      await fresh;
+      if (surroundings.namespaces !== undefined) closeNamespaces(surroundings.namespaces);
+    }
+  }
+
+  /**
+   * Returns the reason if the pod cannot run on: a pod that is never restarted does not survive a restart of
+   * the node (kuberuntime: computePodActions).
+   */
+  #hasUnrecoverableContainer(): string | undefined {
+    const ran = [...this.#records.values()].some((record) => record.lastState !== undefined);
+    return this.#pod.spec.restartPolicy === 'Never' && ran
+      ? 'the node was restarted while the pod ran, and its restartPolicy is Never'
+      : undefined;
+  }
+
+  async #fail(reason: string, message: string): Promise<void> {
+    this.#failure = { reason, message };
+    this.#warn(reason, message);
+    await this.#status.publish();
+  }
+
+  /**
+   * Sets up address, volumes and namespaces, with retries until all exist. `undefined`: the pod must end
+   * before.
+   */
+  async #prepare(): Promise<PodContext | undefined> {
+    const volumes = await this.#retry('FailedMount', () => this.#services.volumes.setUp(this.#pod));
+    const address = await this.#retry('FailedCreatePodSandBox', () =>
+      waitForFreeAddress(this.#pod, this.#services.addresses),
+    );
+    if (volumes === undefined || address === undefined) {
+      return undefined;
+    }
+    this.#address = address;
+    const environment = await this.#retry('FailedCreatePodSandBox', async () => {
+      const server = await this.#services.apiServer;
+      return server === undefined ? new Map<string, string>() : apiEnvironment(server);
+    });
+    if (environment === undefined) return undefined;
+    const namespaces = hasBidirectionalMount(this.#pod)
+      ? undefined
+      : await this.#retry('FailedCreatePodSandBox', () => this.#services.runtime.createPodNamespaces());
+    this.#sandboxReady = true;
+    void this.#status.publish();
+    return this.#ending.signal.aborted
+      ? (namespaces !== undefined && closeNamespaces(namespaces), undefined)
+      : { hostname: this.#hostname(), address, volumes, namespaces, environment };
+  }
+
+  #hostname(): string {
+    const { hostNetwork, hostname } = this.#pod.spec;
+    const own = hostname ?? this.#pod.metadata.name ?? '';
+    return hostNetwork === true
+      ? (this.#pod.spec.nodeName ?? '')
+      : own.slice(0, longestHostname).replace(/[-.]+$/, '');
+  }
+
+  /** Tries until the attempt succeeds or the pod must end. Each failure becomes an event. */
+  async #retry<T>(reason: string, attempt: () => Promise<T>): Promise<T | undefined> {
+    const backOff = new BackOff(retryLimits);
+    const prefix = reason === 'FailedMount' ? 'MountVolume.SetUp failed' : 'Failed to create pod sandbox';
+    while (!this.#ending.signal.aborted) {
+      try {
+        return await attempt();
+      } catch (error) {
+        this.#warn(reason, `${prefix}: ${error instanceof Error ? error.message : String(error)}`);
+        void this.#status.publish();
+        const delay = backOff.nextDelay(this.#services.clock.now());
+        await this.#services.clock.sleep(Math.max(delay, retryLimits.first), this.#ending.signal);
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * Runs the init containers one after the other. Returns false if one failed permanently or the pod must
+   * end.
+   */
+  async #runInitContainers(surroundings: PodContext): Promise<boolean> {
+    for (const container of this.#pod.spec.initContainers ?? []) {
+      const again = ({ exitCode }: ContainerExit): boolean =>
+        exitCode !== 0 && this.#pod.spec.restartPolicy !== 'Never';
+      const exit = await this.#runner(container, surroundings).run(again);
+      if (exit?.exitCode !== 0 || this.#ending.signal.aborted) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #runner(container: Container, surroundings: PodContext): ContainerRunner {
+    const record = this.#records.get(container.name);
+    if (record === undefined) {
+      throw new Error(`no record of container ${container.name}`);
+    }
+    const pod = {
+      pod: () => this.#pod,
+      surroundings,
+      ending: this.#ending,
+      publish: () => void this.#status.publish(),
+    };
+    const runner = new ContainerRunner(container, record, pod, this.#services);
+    this.#runners.set(container.name, runner);
+    return runner;
+  }
+
+  /**
+   * Removes the volumes and logs of the pod after its containers have ended, then deletes its object. If the
+   * node stops, the object stays.
+   */
+  async #complete(over: boolean): Promise<void> {
+    if (this.#ending.reason === 'deleted' && !over) {
+      await this.#status.publish();
+    }
+    if (!(await this.#tearDown(() => this.#services.volumes.tearDown(this.uid)))) {
+      return;
+    }
+    const { name, namespace } = this.#pod.metadata;
+    await safeRemove(join(this.#services.layout.podLogs, `${namespace}_${name}_${this.uid}`));
+    if (this.#ending.reason === 'deleted') {
+      await this.#deleteObject();
+    }
+  }
+
+  async #unmountVolumes(): Promise<void> {
+    await this.#tearDown(() => this.#services.volumes.unmountAll(this.uid), this.#ending.signal);
+  }
+
+  /**
+   * Retries with back-off, as kubelet does: the unmount fails while a process uses the mount. Returns false
+   * if the signal aborts or the node stops before it succeeds.
+   */
+  async #tearDown(attempt: () => Promise<void>, signal?: AbortSignal): Promise<boolean> {
+    const backOff = new BackOff(retryLimits);
+    const stop = AbortSignal.any([this.#services.stopping, ...(signal === undefined ? [] : [signal])]);
+    while (!stop.aborted) {
+      try {
+        await attempt();
+        return true;
+      } catch (error) {
+        this.#warn('FailedUnmount', `UnmountVolume.TearDown failed: ${(error as Error).message}`);
+        const delay = backOff.nextDelay(this.#services.clock.now());
+        await this.#services.clock.sleep(Math.max(delay, retryLimits.first), stop);
+      }
+    }
+    return false;
+  }
+
+  async #deleteObject(): Promise<void> {
+    const { name = '', namespace } = this.#pod.metadata;
+    const options = { gracePeriodSeconds: 0, preconditions: { uid: this.uid } };
+    try {
+      await this.#services.api.delete({ resource: pods, namespace, name }, options);
+    } catch (error) {
+      // The object is deleted already, or another pod has the name.
+      if (!isApiError(error, 404) && !isApiError(error, 409)) {
+        throw error;
+      }
+    }
+  }
+
+  #computeStatus(current: Pod): ReturnType<typeof podStatus> {
+    const facts = {
+      startTime: this.#startTime,
+      podIp: this.#address ?? current.status?.podIP,
+      sandboxReady: this.#sandboxReady,
+      failure: this.#failure,
+    };
+    return podStatus(current, [...this.#records.values()], facts, timestamp(this.#services.clock.now()));
+  }
+
+  #containers(): Container[] {
+    return [...(this.#pod.spec.initContainers ?? []), ...this.#pod.spec.containers];
+  }
+
+  #warn(reason: string, message: string): void {
+    this.#services.events.record(this.#pod, { type: 'Warning', reason, message });
+  }
+}

@@ -1,0 +1,10 @@
+import type { Pod } from '../../../src/kubernetes/pod.ts';
+
+/**
+ * Returns true for pods that share mounts with the node. They run in the node's user namespace, because
+ * mounts cannot propagate to another one.
+ */
+export const hasBidirectionalMount = (pod: Pod): boolean =>
+  [...(pod.spec.initContainers ?? []), ...pod.spec.containers].some((container) =>
+    container.volumeMounts?.some((mount) => mount.mountPropagation === 'Bidirectional'),
+  );

@@ -1,7 +1,0 @@
-import type { KubernetesApi } from '../../kubernetes/api.ts';
-import type { IssuedToken, TokenRequest } from '../api/tokens/token-request.ts';
-
-/** The API that the node needs: the verbs of all clients, and tokens for its pods. */
-export interface NodeApi extends KubernetesApi {
-  requestToken(namespace: string, account: string, request: TokenRequest): Promise<IssuedToken>;
-}
