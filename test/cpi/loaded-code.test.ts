@@ -20,10 +20,10 @@ test('no call loads a module of Node before it needs it: some cost more than the
     splitting: true,
     write: false,
   });
-  const verbs = loadedLater(metafile, 'src/cpi/methods.ts');
+  const verbs = loadedLater(metafile, 'src/cpi/protocol/methods.ts');
   assert.ok(verbs.length > 20);
   const ofEveryCall = ['src/cpi/answer.ts', main].flatMap((file) => loadedLater(metafile, file));
-  const inBun = [main, ...verbs, ...ofEveryCall].filter((file) => file !== 'src/cpi/process/node-process.ts');
+  const inBun = [main, ...verbs, ...ofEveryCall].filter((file) => file !== 'src/cpi/protocol/process.ts');
   for (const file of inBun) {
     const { found, seen } = loadedBy(metafile, file);
     assert.deepEqual(found, [], file);
