@@ -4,7 +4,7 @@ import { readJsonLines } from './client/json-lines.ts';
 import { pods } from './resources.ts';
 import { RestApi } from './client/rest-api.ts';
 import { NodeHttpsTransport } from './client/node-transport.ts';
-import { readTextFile } from '../platform/read-file.ts';
+import { readTextFile } from '../platform/read-text-file.ts';
 import type { Transport } from './client/transport.ts';
 import { execInPod } from './client/exec.ts';
 import { startExecServer } from './testing/exec-server.ts';

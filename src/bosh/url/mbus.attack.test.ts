@@ -36,7 +36,7 @@ test('the password of an mbus goes to no other host in clear text', () => {
       assert.throws(
         () =>
           agentSettings({
-            ...{ agentId: 'a', vmCid: 'vm-a', networks: {}, env: env ?? {} },
+            ...{ agentId: 'a', cid: 'vm-a', networks: {}, env: env ?? {} },
             agent: parseConfig({ agent }, {}).agent,
           }),
         (error) => isProductError(error, 'INVALID_CONFIG') && !error.message.includes('s3cret'),

@@ -1,5 +1,5 @@
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { readTextFile } from '../../platform/read-file.ts';
+import { readTextFile } from '../../platform/read-text-file.ts';
 
 /** The address of one Kubernetes API and the credentials for it. Contains secrets: never log it. */
 export interface Access {

@@ -9,7 +9,7 @@ import {
 import { type Access, httpsRequired } from './access.ts';
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { pemProblem } from './pem.ts';
-import { readTextFile } from '../../platform/read-file.ts';
+import { readTextFile } from '../../platform/read-text-file.ts';
 import { environmentProxy, proxyProblem } from './proxy.ts';
 
 export interface AccessOptions {

@@ -24,7 +24,7 @@ import { parseArgs } from 'node:util';
 import { openApi } from '../../../src/kubernetes/client/rest-api.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
 import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
-import { readTextFile } from '../../../src/platform/read-file.ts';
+import { readTextFile } from '../../../src/platform/read-text-file.ts';
 import { startController, startNode } from './start.ts';
 import { drivers } from './drivers.ts';
 import { startProvisioner } from './provisioner/start-provisioner.ts';

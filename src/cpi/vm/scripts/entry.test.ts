@@ -11,7 +11,7 @@ import { podNetwork } from '../pod-network.ts';
 const run = promisify(execFile);
 const namespaces = ['--mount', '--net', '--pid', '--fork', '--kill-child', '--propagation', 'private'];
 const user = ['--user', '--map-root-user'];
-const container = join(import.meta.dirname, '../../agent/testing/container.sh');
+const container = join(import.meta.dirname, '../../../agent/testing/container.sh');
 
 interface Ending {
   readonly code: number;
