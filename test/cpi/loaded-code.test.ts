@@ -23,7 +23,9 @@ test('no call loads a module of Node before it needs it: some cost more than the
   const verbs = loadedLater(metafile, 'src/cpi/protocol/methods.ts');
   assert.ok(verbs.length > 20);
   const ofEveryCall = ['src/cpi/answer.ts', main].flatMap((file) => loadedLater(metafile, file));
-  const inBun = [main, ...verbs, ...ofEveryCall].filter((file) => file !== 'src/cpi/protocol/node-process.ts');
+  const inBun = [main, ...verbs, ...ofEveryCall].filter(
+    (file) => file !== 'src/cpi/protocol/node-process.ts',
+  );
   for (const file of inBun) {
     const { found, seen } = loadedBy(metafile, file);
     assert.deepEqual(found, [], file);
