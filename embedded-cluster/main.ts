@@ -9,9 +9,9 @@ import { startApiServer } from './api-server/start-api-server.ts';
 import { startControllers } from './controllers/start-controllers.ts';
 import { parseNodeArgument } from './node/parse-node.ts';
 import { nodeAddress } from './node/pods/pod-addresses.ts';
-import { SimulatedNodes } from './node/simulated/simulated-nodes.ts';
+import { SimulatedNodes } from './testing/simulated-nodes/simulated-nodes.ts';
 import { startNode } from './node/start-node.ts';
-import { startServiceProxy } from './service-proxy/start-service-proxy.ts';
+import { startServiceProxy } from './service-proxy/service-proxy.ts';
 
 /** Milliseconds that pods have to stop when the cluster stops. */
 const stopGrace = 10_000;

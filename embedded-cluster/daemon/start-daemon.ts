@@ -4,13 +4,11 @@ import { mkdir, readFile, realpath, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../src/errors/product-error.ts';
 import { systemClock, type Clock } from '../../src/kubernetes/clock.ts';
-import { withoutInheritedState } from '../node/isolated-command.ts';
-import { besideCluster } from './built-cluster.ts';
-import { checkOwner } from './check-owner.ts';
+import { withoutInheritedState } from '../node/command.ts';
+import { besideCluster, checkOwner, isReady } from './cluster-state.ts';
 import { checkRequirements } from './check-requirements.ts';
 import { unshareArguments, type NamespaceMode } from './namespace-mode.ts';
 import { findProcess, isEnding, type ProcessRecord } from './process-record.ts';
-import { isReady } from './readiness.ts';
 
 export interface DaemonOptions {
   /** The cluster's directory. It is created if it is missing. */

@@ -1,6 +1,5 @@
-import { connect, createServer } from 'node:net';
-import type { Server, Socket } from 'node:net';
-import type { Backend } from './listeners.ts';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import type { Backend } from './service-proxy.ts';
 
 /** One proxied connection. */
 interface Passing {

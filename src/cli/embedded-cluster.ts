@@ -1,5 +1,4 @@
-import { builtCluster } from '../../embedded-cluster/daemon/built-cluster.ts';
-import { daemonStatus } from '../../embedded-cluster/daemon/daemon-status.ts';
+import { builtCluster, daemonStatus } from '../../embedded-cluster/daemon/cluster-state.ts';
 import { removeClusterDirectory } from '../../embedded-cluster/daemon/remove-cluster-directory.ts';
 import { startDaemon } from '../../embedded-cluster/daemon/start-daemon.ts';
 import { stopDaemon } from '../../embedded-cluster/daemon/stop-daemon.ts';

@@ -1,3 +1,4 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { namespaces } from '../../../src/kubernetes/resources.ts';
 import {
   alreadyExists,
@@ -17,7 +18,7 @@ import type { FieldValidation } from '../schema/field-validation.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
 import { randomSuffix } from './random.ts';
-import { admissionContext, compactMetadata, timestamp } from './registry.ts';
+import { admissionContext, compactMetadata } from './registry.ts';
 import type { Registry } from './registry.ts';
 
 export interface CreateOptions {

@@ -1,20 +1,18 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Pod, PodCondition } from '../../../src/kubernetes/pod.ts';
 import { persistentVolumeClaims, pods as podResource } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { timestamp } from '../runtime/event-recorder.ts';
-import { patchIfUnchanged } from '../runtime/finalizers.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import { type PersistentVolumeClaim, volumeAnnotations } from '../../../src/kubernetes/volume.ts';
+import type { ControllerContext } from '../controller.ts';
+import { patchIfUnchanged } from '../../../src/kubernetes/controllers/patch-if-unchanged.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
+import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { isTerminal, podClaims } from '../volumes/pod-claims.ts';
-import type { VolumeLister } from './claims-question.ts';
-import { checkClaims } from './claims-question.ts';
+import { type VolumeLister, checkClaims } from './volume-binding.ts';
 import { selectHost, filterFailureMessage } from './node-choice.ts';
-import type { NodeInfo } from './fit-question.ts';
-import type { Amounts } from '../../../src/kubernetes/pod-requests.ts';
-import { podRequests } from '../../../src/kubernetes/pod-requests.ts';
+import type { NodeInfo } from './node-filter.ts';
+import { type Amounts, podRequests } from '../../../src/kubernetes/pod-requests.ts';
 
 const schedulerName = 'default-scheduler';
 
@@ -133,7 +131,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
       }
       throw error;
     }
-    recorder.record(subject(pod), {
+    recorder.record(involved('Pod', pod), {
       type: 'Normal',
       reason: 'Scheduled',
       message: `Successfully assigned ${namespace}/${name} to ${nodeName}`,
@@ -161,7 +159,7 @@ export function createScheduler(context: ControllerContext): WorkQueue {
       { status: { conditions: [...others, condition] } },
       'status',
     );
-    recorder.record(subject(pod), { type: 'Warning', reason: 'FailedScheduling', message });
+    recorder.record(involved('Pod', pod), { type: 'Warning', reason: 'FailedScheduling', message });
   }
 
   return queue;
@@ -194,6 +192,3 @@ function isWaiting(pod: Pod): boolean {
   );
 }
 
-function subject(pod: Pod): { kind: string; apiVersion: string; object: Pod } {
-  return { kind: 'Pod', apiVersion: 'v1', object: pod };
-}

@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { endpointSlices } from '../../../src/kubernetes/resources.ts';
-import { serviceNameLabel } from '../../../src/kubernetes/service.ts';
-import type { EndpointSlice, Service } from '../../../src/kubernetes/service.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import { serviceNameLabel, type EndpointSlice, type Service } from '../../../src/kubernetes/service.ts';
+import type { ControllerContext } from '../controller.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
+import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { desiredSlices, isSelectedBy, managedByLabel, manager } from './desired-slices.ts';
 
 /**

@@ -1,23 +1,30 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import {
   persistentVolumeClaims,
   volumeSnapshotContents,
   volumeSnapshots,
 } from '../../../src/kubernetes/resources.ts';
-import type {
-  VolumeSnapshot,
-  VolumeSnapshotClass,
-  VolumeSnapshotContent,
+import {
+  type VolumeSnapshot,
+  type VolumeSnapshotClass,
+  type VolumeSnapshotContent,
+  snapshotFinalizers,
+  snapshotAnnotations,
 } from '../../../src/kubernetes/snapshot.ts';
-import { snapshotFinalizers } from '../../../src/kubernetes/snapshot.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { timestamp } from '../runtime/event-recorder.ts';
-import { addFinalizer, hasFinalizer, patchIfUnchanged } from '../runtime/finalizers.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
-import { deleteSnapshot } from './end-snapshot.ts';
-import { contentNameOf, decideSnapshot } from './snapshot-decision.ts';
-import { contentOf, statusFrom } from './snapshot-content.ts';
+import type { ControllerContext } from '../controller.ts';
+import {
+  addFinalizer,
+  hasFinalizer,
+  patchIfUnchanged,
+} from '../../../src/kubernetes/controllers/patch-if-unchanged.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
+import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
+import { contentOf, statusFrom } from './snapshot-sidecar.ts';
+import type { PersistentVolumeClaim, PersistentVolume } from '../../../src/kubernetes/volume.ts';
+import { localProvisioner } from '../../api-server/bootstrap.ts';
+import { isLocalVolume } from '../volumes/local-volume.ts';
 
 const ownFinalizers = [snapshotFinalizers.snapshotIsSource, snapshotFinalizers.snapshotIsBound];
 const retryMs = 5_000;
@@ -131,10 +138,11 @@ export function createSnapshotController(context: ControllerContext): WorkQueue 
       { status: { readyToUse: false, error } },
       'status',
     );
-    recorder.record(
-      { kind: 'VolumeSnapshot', apiVersion: 'snapshot.storage.k8s.io/v1', object: snapshot },
-      { type: 'Warning', reason: 'SnapshotContentCreationFailed', message },
-    );
+    recorder.record(involved('VolumeSnapshot', snapshot, 'snapshot.storage.k8s.io/v1'), {
+      type: 'Warning',
+      reason: 'SnapshotContentCreationFailed',
+      message,
+    });
   }
 
   return queue;
@@ -150,3 +158,126 @@ function isRetryable({ metadata, status }: VolumeSnapshot): boolean {
 
 const sortedStatus = (status: VolumeSnapshot['status']): unknown =>
   Object.entries(status ?? {}).toSorted(([one], [other]) => one.localeCompare(other));
+
+/**
+ * Takes one step of the deletion of a snapshot. Waits while a claim is being restored from it. Deletes the
+ * content first if the policy is Delete; with Retain the content remains unbound.
+ */
+export async function deleteSnapshot(
+  { api, informers }: ControllerContext,
+  snapshot: VolumeSnapshot,
+): Promise<void> {
+  if (await isSourceInUse()) return;
+  const content = await findContent();
+  if (content !== undefined) {
+    if (content.metadata.annotations?.[snapshotAnnotations.beingDeleted] !== 'yes') {
+      const annotations = { [snapshotAnnotations.beingDeleted]: 'yes' };
+      await patchIfUnchanged(api, volumeSnapshotContents, content, { metadata: { annotations } });
+      return;
+    }
+    if (content.spec.deletionPolicy === 'Delete') {
+      if (content.metadata.deletionTimestamp === undefined) await remove(content);
+      // The end of the content adds this snapshot to the queue again.
+      return;
+    }
+  }
+  const { finalizers = [] } = snapshot.metadata;
+  const own: readonly string[] = Object.values(snapshotFinalizers);
+  const others = finalizers.filter((finalizer) => !own.includes(finalizer));
+  if (others.length < finalizers.length) {
+    await patchIfUnchanged(api, volumeSnapshots, snapshot, { metadata: { finalizers: others } });
+  }
+
+  /**
+   * Reads from the API server, not the cache, as `findContent` does: a stale cache must not cause data loss.
+   */
+  function isSourceInUse(): Promise<boolean> {
+    const { namespace, name } = snapshot.metadata;
+    return api.anyMatch(persistentVolumeClaims, { namespace }, (claim) => {
+      const { spec, status } = claim as PersistentVolumeClaim;
+      return (
+        spec.dataSourceRef?.kind === 'VolumeSnapshot' &&
+        spec.dataSourceRef.name === name &&
+        status?.phase === 'Pending'
+      );
+    });
+  }
+
+  async function findContent(): Promise<VolumeSnapshotContent | undefined> {
+    const name = contentNameOf(snapshot);
+    const known = informers.snapshotContents.get(name);
+    if (known !== undefined) return known;
+    try {
+      return await api.get<VolumeSnapshotContent>({ resource: volumeSnapshotContents, name });
+    } catch (error) {
+      if (isApiError(error, 404)) return undefined;
+      throw error;
+    }
+  }
+
+  async function remove({ metadata: { name = '', uid = '' } }: VolumeSnapshotContent): Promise<void> {
+    try {
+      await api.delete({ resource: volumeSnapshotContents, name }, { preconditions: { uid } });
+    } catch (error) {
+      if (!isApiError(error, 404)) throw error;
+    }
+  }
+}
+
+export interface SnapshotInput {
+  readonly snapshot: VolumeSnapshot;
+  readonly claim: PersistentVolumeClaim | undefined;
+  readonly volume: PersistentVolume | undefined;
+  readonly classes: readonly VolumeSnapshotClass[];
+}
+
+export type SnapshotDecision =
+  | { readonly kind: 'take'; readonly volumeName: string; readonly snapshotClass: VolumeSnapshotClass }
+  /** No controller of this cluster serves the volume; a controller of another driver may. */
+  | { readonly kind: 'leave' }
+  | { readonly kind: 'error'; readonly message: string };
+
+/**
+ * Decides about a VolumeSnapshot that has no content yet (external-snapshotter pkg/common-controller). Pure.
+ */
+export function decideSnapshot({ snapshot, claim, volume, classes }: SnapshotInput): SnapshotDecision {
+  const { persistentVolumeClaimName: claimName, volumeSnapshotContentName } = snapshot.spec.source;
+  if (claimName === undefined) {
+    const content = volumeSnapshotContentName ?? '';
+    return failed(`the embedded cluster does not bind content ${content} that it did not make`);
+  }
+  if (claim === undefined) return failed(`failed to get input parameters: PVC ${claimName} not found`);
+  if (claim.status?.phase !== 'Bound' || volume === undefined) {
+    return failed(`the PVC ${claimName} is not yet bound to a PV, will not attempt to take a snapshot`);
+  }
+  const named = snapshot.spec.volumeSnapshotClassName;
+  if (!isLocalVolume(volume)) return { kind: 'leave' };
+  const snapshotClass =
+    named === undefined ? defaultClass(classes) : classes.find(({ metadata }) => metadata.name === named);
+  if (snapshotClass === undefined) {
+    return failed(
+      named === undefined
+        ? `cannot find default snapshot class for driver ${localProvisioner}`
+        : `failed to retrieve snapshot class ${named}: not found`,
+    );
+  }
+  if (snapshotClass.driver !== localProvisioner) {
+    return failed(`snapshot class ${named ?? ''} is of driver ${snapshotClass.driver}`);
+  }
+  return { kind: 'take', volumeName: volume.metadata.name ?? '', snapshotClass };
+}
+
+/** Returns the default class of the local driver. Several defaults count as none, as upstream. */
+function defaultClass(classes: readonly VolumeSnapshotClass[]): VolumeSnapshotClass | undefined {
+  const defaults = classes.filter(
+    ({ driver, metadata }) =>
+      driver === localProvisioner && metadata.annotations?.[snapshotAnnotations.defaultClass] === 'true',
+  );
+  return defaults.length === 1 ? defaults[0] : undefined;
+}
+
+const failed = (message: string): SnapshotDecision => ({ kind: 'error', message });
+
+/** Returns the name of the content of a snapshot. It is the same for each try. */
+export const contentNameOf = (snapshot: VolumeSnapshot): string =>
+  `snapcontent-${snapshot.metadata.uid ?? ''}`;

@@ -1,12 +1,16 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import type { EventDetails } from '../runtime/event-recorder.ts';
-import { patchIfUnchanged } from '../runtime/finalizers.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
+} from '../../../src/kubernetes/volume.ts';
+import type { ControllerContext } from '../controller.ts';
+import type { EventDetails } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { patchIfUnchanged } from '../../../src/kubernetes/controllers/patch-if-unchanged.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
+import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { decideBinding } from './binding-decision.ts';
 import { createProvisioning } from './provisioning.ts';
 
@@ -214,7 +218,7 @@ export function createClaimBinder(context: ControllerContext): WorkQueue {
 
   function recordEvent(claim: PersistentVolumeClaim, news: EventDetails | undefined): void {
     if (news !== undefined) {
-      binderRecorder.record({ kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim }, news);
+      binderRecorder.record(involved('PersistentVolumeClaim', claim), news);
     }
   }
 

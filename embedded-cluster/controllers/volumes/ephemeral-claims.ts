@@ -1,9 +1,10 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Pod, Volume } from '../../../src/kubernetes/pod.ts';
 import { persistentVolumeClaims } from '../../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import type { ControllerContext } from '../controller.ts';
+import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { isTerminal, podClaims } from './pod-claims.ts';
 
 /**
@@ -47,14 +48,11 @@ export function createEphemeralClaims(context: ControllerContext): WorkQueue {
     const present =
       informers.claims.get(`${namespace ?? ''}/${name}`) ?? (await create(wanted, { namespace, name }));
     if (!isOwnedBy(present, pod)) {
-      recorder.record(
-        { kind: 'Pod', apiVersion: 'v1', object: pod },
-        {
-          type: 'Warning',
-          reason: 'FailedBinding',
-          message: `ephemeral volume ${volume.name}: PVC ${namespace ?? ''}/${name} was not created for pod ${namespace ?? ''}/${pod.metadata.name ?? ''} (pod is not owner)`,
-        },
-      );
+      recorder.record(involved('Pod', pod), {
+        type: 'Warning',
+        reason: 'FailedBinding',
+        message: `ephemeral volume ${volume.name}: PVC ${namespace ?? ''}/${name} was not created for pod ${namespace ?? ''}/${pod.metadata.name ?? ''} (pod is not owner)`,
+      });
     }
   }
 

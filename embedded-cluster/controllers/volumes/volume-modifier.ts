@@ -1,19 +1,20 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
 import type {
   ModifyVolumeStatus,
   PersistentVolume,
   PersistentVolumeClaim,
   VolumeAttributesClass,
+  ClaimCondition,
 } from '../../../src/kubernetes/volume.ts';
 import { isKnownParameter } from '../../node/volume-provisioner.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { timestamp } from '../runtime/event-recorder.ts';
-import { patchIfUnchanged } from '../runtime/finalizers.ts';
-import { keyOf } from '../runtime/informer.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import type { ControllerContext } from '../controller.ts';
+import { patchIfUnchanged } from '../../../src/kubernetes/controllers/patch-if-unchanged.ts';
+import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
+import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { isLocalVolume } from './local-volume.ts';
-import { refusedConditions, rolledBackConditions, withoutModification } from './modify-conditions.ts';
 
 /**
  * Modifies volumes of class `local` to the VolumeAttributesClass that their claims name
@@ -100,10 +101,11 @@ export function createVolumeModifier(context: ControllerContext): WorkQueue {
     const conditions = state === 'Infeasible' ? refusedConditions(claim, { target, message, at }) : undefined;
     const status = { modifyVolumeStatus, ...(conditions !== undefined && { conditions }) };
     await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
-    recorder.record(
-      { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
-      { type: 'Warning', reason: 'VolumeModifyFailed', message },
-    );
+    recorder.record(involved('PersistentVolumeClaim', claim), {
+      type: 'Warning',
+      reason: 'VolumeModifyFailed',
+      message,
+    });
   }
 
   return queue;
@@ -131,3 +133,46 @@ function unsupportedParameter(
         message: `${localProvisioner} cannot do ${unknown.map((one) => one.join('=')).join(', ')}`,
       };
 }
+
+/** The error of a driver that cannot modify a volume. */
+export interface ModifyError {
+  /** The requested VolumeAttributesClass. */
+  readonly target: string;
+  /** The message of the driver. */
+  readonly message: string;
+  /** The time of the error, RFC 3339. */
+  readonly at: string;
+}
+
+const modifying = 'ModifyingVolume';
+const modifyError = 'ModifyVolumeError';
+
+/**
+ * Returns the conditions of a claim whose volume the driver cannot modify to another VolumeAttributesClass.
+ * Other conditions are unchanged (kubernetes-csi/external-resizer pkg/modifycontroller/modify_status.go).
+ */
+export function refusedConditions(
+  claim: PersistentVolumeClaim,
+  { target, message, at }: ModifyError,
+): ClaimCondition[] {
+  const common = { status: 'True', lastProbeTime: at };
+  return [
+    ...withoutModification(claim),
+    { ...common, type: modifying, message: `Modifying volume to "${target}" failed. Waiting for retry.` },
+    { ...common, type: modifyError, reason: 'InvalidArgument', message },
+  ];
+}
+
+/** Returns the conditions of a claim whose volume has the class: the other conditions only. */
+export const withoutModification = (claim: PersistentVolumeClaim): ClaimCondition[] =>
+  conditionsExcept(claim, [modifying, modifyError]);
+
+/**
+ * Returns the conditions of a claim whose request was reverted. The condition with the driver's error is
+ * kept.
+ */
+export const rolledBackConditions = (claim: PersistentVolumeClaim): ClaimCondition[] =>
+  conditionsExcept(claim, [modifying]);
+
+const conditionsExcept = ({ status }: PersistentVolumeClaim, types: readonly string[]): ClaimCondition[] =>
+  (status?.conditions ?? []).filter(({ type }) => !types.includes(type));

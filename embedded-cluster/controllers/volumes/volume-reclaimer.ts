@@ -1,15 +1,20 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import type {
-  ClaimReference,
-  PersistentVolume,
-  PersistentVolumeClaim,
+import {
+  type ClaimReference,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  volumeAnnotations,
 } from '../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../src/kubernetes/volume.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { timestamp } from '../runtime/event-recorder.ts';
-import { isBlockedBy, patchIfUnchanged, removeFinalizer } from '../runtime/finalizers.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import type { ControllerContext } from '../controller.ts';
+import {
+  isBlockedBy,
+  patchIfUnchanged,
+  removeFinalizer,
+} from '../../../src/kubernetes/controllers/patch-if-unchanged.ts';
+import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { isLocalVolume, provisionerFinalizer } from './local-volume.ts';
 
 type Phase = NonNullable<PersistentVolume['status']>['phase'];
@@ -149,10 +154,11 @@ export function createVolumeReclaimer(context: ControllerContext): WorkQueue {
   }
 
   function report(volume: PersistentVolume, message: string): void {
-    recorder.record(
-      { kind: 'PersistentVolume', apiVersion: 'v1', object: volume },
-      { type: 'Warning', reason: 'VolumeFailedDelete', message },
-    );
+    recorder.record(involved('PersistentVolume', volume), {
+      type: 'Warning',
+      reason: 'VolumeFailedDelete',
+      message,
+    });
   }
 
   return queue;

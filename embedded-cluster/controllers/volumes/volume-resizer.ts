@@ -1,9 +1,10 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { persistentVolumeClaims, persistentVolumes } from '../../../src/kubernetes/resources.ts';
-import type { ControllerContext } from '../runtime/controller.ts';
-import { patchIfUnchanged } from '../runtime/finalizers.ts';
-import { WorkQueue } from '../runtime/work-queue.ts';
+import type { ControllerContext } from '../controller.ts';
+import { patchIfUnchanged } from '../../../src/kubernetes/controllers/patch-if-unchanged.ts';
+import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
-import { requestOf, sizeOf } from './claim-source.ts';
+import { requestOf, sizeOf } from './data-source.ts';
 import { isLocalVolume } from './local-volume.ts';
 
 /**
@@ -42,10 +43,11 @@ export function createVolumeResizer(context: ControllerContext): WorkQueue {
     if (sizeOf(claim.status.capacity?.['storage']) < sizeOf(capacity)) {
       const status = { capacity: volume.spec.capacity };
       await patchIfUnchanged(api, persistentVolumeClaims, claim, { status }, 'status');
-      recorder.record(
-        { kind: 'PersistentVolumeClaim', apiVersion: 'v1', object: claim },
-        { type: 'Normal', reason: 'VolumeResizeSuccessful', message: 'Resize volume succeeded' },
-      );
+      recorder.record(involved('PersistentVolumeClaim', claim), {
+        type: 'Normal',
+        reason: 'VolumeResizeSuccessful',
+        message: 'Resize volume succeeded',
+      });
     }
   }
 

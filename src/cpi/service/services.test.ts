@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import type { TestContext } from 'node:test';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
-import { createGarbageCollector } from '../../../embedded-cluster/controllers/collection/garbage-collector.ts';
+import { createGarbageCollector } from '../../../embedded-cluster/controllers/garbage-collector.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
 import { systemClock } from '../../kubernetes/clock.ts';

@@ -1,14 +1,14 @@
 import type { TestContext } from 'node:test';
 import type { Kind } from '../../../embedded-cluster/api-server/kinds/kind.ts';
 import type { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
-import type { CreateController } from '../../../embedded-cluster/controllers/runtime/controller.ts';
+import type { CreateController } from '../../../embedded-cluster/controllers/controller.ts';
 import { createSnapshotController } from '../../../embedded-cluster/controllers/snapshots/snapshot-controller.ts';
-import { createSnapshotTaker } from '../../../embedded-cluster/controllers/snapshots/snapshot-taker.ts';
+import { createSnapshotTaker } from '../../../embedded-cluster/controllers/snapshots/snapshot-sidecar.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
 import { createClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
-import { createSourceProtection } from '../../../embedded-cluster/controllers/volumes/source-protection.ts';
-import { createSourceProvisioner } from '../../../embedded-cluster/controllers/volumes/source-provisioner.ts';
+import { createSourceProtection } from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
+import { createSourceProvisioner } from '../../../embedded-cluster/controllers/volumes/provisioning.ts';
 import { createVolumeModifier } from '../../../embedded-cluster/controllers/volumes/volume-modifier.ts';
 import { createVolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
 import { createVolumeResizer } from '../../../embedded-cluster/controllers/volumes/volume-resizer.ts';
@@ -16,8 +16,7 @@ import { systemClock } from '../../kubernetes/clock.ts';
 import { nodes, storageClasses } from '../../kubernetes/resources.ts';
 import type { StorageClass } from '../../kubernetes/volume.ts';
 import { nodeName } from './fake-node.ts';
-import type { TestCloud } from './test-cloud.ts';
-import { testCloud } from './test-cloud.ts';
+import { type TestCloud, testCloud } from './test-cloud.ts';
 
 export interface StorageCloud extends TestCloud {
   /** Records what the driver provisioned; it makes no directories. */

@@ -2,13 +2,10 @@ import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
 import { openForReading, readStream } from '../../bosh/archive/open-for-reading.ts';
 import { readRegularFile } from '../../bosh/archive/read-at-most.ts';
-import { imageInvalid, parseDescriptor, parseObject } from '../blob/parse-descriptor.ts';
-import { verifyBlob } from '../blob/verify-blob.ts';
-import type { Descriptor, ImageSource } from '../image-source.ts';
-import { mediaTypes } from '../media-types.ts';
-import type { ImageChoice } from './choose-image.ts';
-import { selectManifest } from './choose-image.ts';
-import { layoutPaths, layoutVersion } from './layout-paths.ts';
+import { imageInvalid, parseDescriptor, parseObject, verifyBlob } from '../blob.ts';
+import { type Descriptor, type ImageSource, mediaTypes } from '../image-source.ts';
+import { type ImageChoice, selectManifest } from './select-manifest.ts';
+import { join } from 'node:path';
 
 const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];
 const indexTypes: readonly string[] = [mediaTypes.index, mediaTypes.dockerIndex];
@@ -88,3 +85,22 @@ function arrayField(value: unknown, what: string): readonly unknown[] {
   if (!Array.isArray(value)) throw imageInvalid(`${what} is not a list`);
   return value;
 }
+
+/** Files of an image layout (image-spec, image-layout.md). */
+export const layoutPaths = {
+  marker: (directory: string): string => join(directory, 'oci-layout'),
+  index: (directory: string): string => join(directory, 'index.json'),
+  blobs: (directory: string): string => join(directory, 'blobs', 'sha256'),
+  /** `digest` must be validated: it becomes part of a path. */
+  blob: (directory: string, digest: string): string =>
+    join(directory, 'blobs', 'sha256', digest.slice('sha256:'.length)),
+} as const;
+
+export const layoutVersion = '1.0.0';
+/** The annotation of a descriptor in index.json: the name or tag of the image. */
+export const referenceName = 'org.opencontainers.image.ref.name';
+/**
+ * The same annotation of containerd, kind and docker save, with host and repository (containerd:
+ * images/annotations.go).
+ */
+export const containerdName = 'io.containerd.image.name';

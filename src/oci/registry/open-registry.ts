@@ -1,4 +1,4 @@
-import type { RegistryCredentials } from './access/credentials.ts';
+import type { RegistryCredentials } from './access/authenticator.ts';
 import { NodeTransport } from './http/node-transport.ts';
 import { RegistryClient } from './registry-client.ts';
 

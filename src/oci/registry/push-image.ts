@@ -1,7 +1,6 @@
 import type { Descriptor, ImageSource } from '../image-source.ts';
-import type { Pushed } from './blobs/push-blob.ts';
-import { pushBlob } from './blobs/push-blob.ts';
-import { putManifest } from './manifests/manifests.ts';
+import { type Pushed, pushBlob } from './push-blob.ts';
+import { putManifest } from './manifests.ts';
 import type { RegistryClient } from './registry-client.ts';
 
 /**

@@ -1,17 +1,15 @@
 import type { ProductError } from '../../errors/product-error.ts';
-import { Authenticator } from './access/authenticator.ts';
-import type { RegistryCredentials } from './access/credentials.ts';
-import type {
-  RegistryAnswer,
-  RegistryRequest,
-  RegistryTransport,
-  SentBody,
+import { Authenticator, type RegistryCredentials } from './access/authenticator.ts';
+import {
+  type RegistryAnswer,
+  type RegistryRequest,
+  type RegistryTransport,
+  type SentBody,
+  ConnectionFailure,
 } from './http/registry-transport.ts';
-import { ConnectionFailure } from './http/registry-transport.ts';
-import type { Patience } from './http/retry-while-passing.ts';
-import { attempt, retryWhilePassing, unreachable } from './http/retry-while-passing.ts';
+import { type Patience, attempt, retryWhilePassing, unreachable } from './http/retry.ts';
 import { registryError } from './registry-error.ts';
-import { isAtLeastAsSecure } from './registry-location.ts';
+import { isAtLeastAsSecure } from '../image-reference.ts';
 
 export interface RegistryClientOptions extends Patience {
   /** `https://host:port` (parseRegistryUrl). */

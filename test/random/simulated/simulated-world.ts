@@ -6,22 +6,18 @@ import { allKinds } from '../../../embedded-cluster/api-server/kinds/all-kinds.t
 import { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import { ObjectStore } from '../../../embedded-cluster/api-server/store/object-store.ts';
 import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/token-key.ts';
-import { createGarbageCollector } from '../../../embedded-cluster/controllers/collection/garbage-collector.ts';
-import { createPodCollector } from '../../../embedded-cluster/controllers/nodes/pod-collector.ts';
-import { createTaintEviction } from '../../../embedded-cluster/controllers/nodes/taint-eviction.ts';
+import { createGarbageCollector } from '../../../embedded-cluster/controllers/garbage-collector.ts';
+import { createPodCollector } from '../../../embedded-cluster/testing/lost-nodes/pod-gc.ts';
+import { createTaintEviction } from '../../../embedded-cluster/testing/lost-nodes/taint-eviction.ts';
 import { createScheduler } from '../../../embedded-cluster/controllers/scheduling/scheduler.ts';
 import { createSnapshotController } from '../../../embedded-cluster/controllers/snapshots/snapshot-controller.ts';
-import { createSnapshotTaker } from '../../../embedded-cluster/controllers/snapshots/snapshot-taker.ts';
+import { createSnapshotTaker } from '../../../embedded-cluster/controllers/snapshots/snapshot-sidecar.ts';
 import { startControllers } from '../../../embedded-cluster/controllers/start-controllers.ts';
 import { createClaimBinder } from '../../../embedded-cluster/controllers/volumes/claim-binder.ts';
-import {
-  createClaimProtection,
-  createVolumeProtection,
-} from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
-import { createSourceProtection } from '../../../embedded-cluster/controllers/volumes/source-protection.ts';
-import { createSourceProvisioner } from '../../../embedded-cluster/controllers/volumes/source-provisioner.ts';
+import { createClaimProtection, createVolumeProtection, createSourceProtection } from '../../../embedded-cluster/controllers/volumes/claim-protection.ts';
+import { createSourceProvisioner } from '../../../embedded-cluster/controllers/volumes/provisioning.ts';
 import { createVolumeReclaimer } from '../../../embedded-cluster/controllers/volumes/volume-reclaimer.ts';
-import type { CreateController } from '../../../embedded-cluster/controllers/runtime/controller.ts';
+import type { CreateController } from '../../../embedded-cluster/controllers/controller.ts';
 import type { CallContext } from '../../../src/cpi/cloud.ts';
 import { parseConfig } from '../../../src/cpi/config.ts';
 import { volumeAttachmentKind } from '../../../src/cpi/testing/foreign-kinds.ts';

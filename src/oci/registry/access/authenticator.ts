@@ -1,14 +1,21 @@
 import { ProductError } from '../../../errors/product-error.ts';
 import { redactor } from '../../../errors/redact/redactor.ts';
-import { isRecord } from '../../blob/parse-descriptor.ts';
+import { isRecord } from '../../blob.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
-import { retryWhilePassing } from '../http/retry-while-passing.ts';
-import type { Patience } from '../http/retry-while-passing.ts';
-import { isAtLeastAsSecure } from '../registry-location.ts';
-import type { Challenge } from './challenge.ts';
-import { parseChallenge } from './challenge.ts';
-import type { RegistryCredentials } from './credentials.ts';
-import { basicAuthorization } from './credentials.ts';
+import { retryWhilePassing, type Patience } from '../http/retry.ts';
+import { isAtLeastAsSecure } from '../../image-reference.ts';
+import { type Challenge, parseChallenge } from './challenge.ts';
+
+/** The credentials of a user of the registry. They are secret. Without them, requests are anonymous. */
+export interface RegistryCredentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Returns the value of an Authorization header (RFC 7617, UTF-8). */
+export function basicAuthorization({ username, password }: RegistryCredentials): string {
+  return `Basic ${Buffer.from(`${username}:${password}`, 'utf8').toString('base64')}`;
+}
 
 export interface AuthenticatorOptions {
   /** `https://host:port` of the registry. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { RegistryCredentials } from '../access/credentials.ts';
+import type { RegistryCredentials } from '../access/authenticator.ts';
 import { NodeTransport } from '../http/node-transport.ts';
 import type { PushImageOptions } from '../push-image.ts';
 import { RegistryClient } from '../registry-client.ts';
