@@ -1,4 +1,3 @@
-import type { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import type { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
 import type { ControllerRuntime } from '../../src/kubernetes/controllers/work-queue.ts';
 import type { ControlPlaneApi } from '../api-server/control-plane-api.ts';
@@ -15,6 +14,3 @@ export interface ControllerContext<Kind extends keyof Informers = keyof Informer
   /** Creates the event recorder of a component, once per controller. */
   readonly recorder: (component: string) => EventRecorder;
 }
-
-/** Creates a controller and its subscriptions to informers. `startControllers` runs and stops it. */
-export type CreateController = (context: ControllerContext) => Controller;

@@ -1,40 +1,54 @@
+import type { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
+import { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import { involved } from '../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../src/kubernetes/timestamp.ts';
 import { isDeepStrictEqual } from 'node:util';
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { ignoreNotFound } from '../../src/kubernetes/if-there.ts';
 import { matchesLabelSelector } from '../../src/kubernetes/label-selector.ts';
 import type { LabelSelector, Pod } from '../../src/kubernetes/pod.ts';
 import { podDisruptionBudgets } from '../../src/kubernetes/resources.ts';
-import type { ControllerContext } from './controller.ts';
-import { WorkQueue } from '../../src/kubernetes/controllers/work-queue.ts';
+import type { ControllerContext } from './controller-context.ts';
 import type { DisruptionBudgetStatus, PodDisruptionBudget } from '../../src/kubernetes/disruption-budget.ts';
 import { isPodReady } from '../../src/kubernetes/pod-readiness.ts';
+
+type Context = ControllerContext<'budgets' | 'pods'>;
 
 /**
  * Updates the status of PodDisruptionBudgets when their pods change (kubernetes: pkg/controller/disruption).
  */
-export function createDisruptionBudgets(context: ControllerContext): WorkQueue {
-  const { api, informers, clock } = context;
-  const queue = new WorkQueue('disruption-budgets', reconcile, context);
-  const recorder = context.recorder('controllermanager');
+export class DisruptionBudgets extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #clock: Context['clock'];
+  readonly #api: Context['api'];
+  readonly #recorder: EventRecorder;
 
-  informers.budgets.onChange(({ key }) => queue.add(key));
-  informers.pods.onChange(({ before, after }) => {
-    for (const pod of [before, after]) if (pod !== undefined) addBudgetsOf(pod);
-  });
+  constructor(context: Context) {
+    super('disruption-budgets', context);
+    this.#informers = context.informers;
+    this.#clock = context.clock;
+    this.#api = context.api;
+    const { informers } = context;
+    this.#recorder = context.recorder('controllermanager');
 
-  function addBudgetsOf({ metadata: { namespace = '', labels = {} } }: Pod): void {
-    for (const { metadata, spec } of informers.budgets.list()) {
+    this.watch(informers.budgets);
+
+    informers.pods.onChange(({ before, after }) => {
+      for (const pod of [before, after]) if (pod !== undefined) this.#addBudgetsOf(pod);
+    });
+  }
+
+  #addBudgetsOf({ metadata: { namespace = '', labels = {} } }: Pod): void {
+    for (const { metadata, spec } of this.#informers.budgets.list()) {
       if (metadata.namespace === namespace && selects(spec?.selector, labels))
-        queue.add(`${namespace}/${metadata.name ?? ''}`);
+        this.queue.add(`${namespace}/${metadata.name ?? ''}`);
     }
   }
 
-  async function reconcile(key: string): Promise<void> {
-    const budget = informers.budgets.get(key);
+  protected override async reconcile(key: string): Promise<void> {
+    const budget = this.#informers.budgets.get(key);
     if (budget === undefined || budget.metadata.deletionTimestamp !== undefined) return;
     const { namespace } = budget.metadata;
-    const pods = informers.pods
+    const pods = this.#informers.pods
       .list()
       .filter(
         ({ metadata: { namespace: own, labels = {} } }) =>
@@ -43,27 +57,21 @@ export function createDisruptionBudgets(context: ControllerContext): WorkQueue {
     const { status, again, needsController } = budgetStatus(
       { ...budget, spec: budget.spec ?? {} },
       pods,
-      clock.now(),
+      this.#clock.now(),
     );
-    if (again !== undefined) queue.addAfter(key, again);
+    if (again !== undefined) this.queue.addAfter(key, again);
     if (isDeepStrictEqual(status, budget.status)) return;
     if (needsController) {
-      recorder.record(involved('PodDisruptionBudget', budget, 'policy/v1'), {
+      this.#recorder.record(involved('PodDisruptionBudget', budget, 'policy/v1'), {
         type: 'Warning',
         reason: 'UnmanagedPods',
         message:
           'Pods selected by this PodDisruptionBudget were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.',
       });
     }
-    try {
-      await api.replace(podDisruptionBudgets, { ...budget, status }, 'status');
-    } catch (error) {
-      // The budget was deleted. After a conflict, the budget is reconciled again.
-      if (!isApiError(error, 404)) throw error;
-    }
+    // After a conflict, the budget is reconciled again.
+    await ignoreNotFound(this.#api.replace(podDisruptionBudgets, { ...budget, status }, 'status'));
   }
-
-  return queue;
 }
 
 /** Without a selector a budget selects no pods, with an empty one all pods. */

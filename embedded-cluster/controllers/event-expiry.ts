@@ -1,49 +1,50 @@
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { deleteIfUnchanged } from '../../src/kubernetes/controllers/conditional-writes.ts';
+import { Controller } from '../../src/kubernetes/controllers/controller.ts';
 import type { EventRecord } from '../../src/kubernetes/pod-words.ts';
 import { events } from '../../src/kubernetes/resources.ts';
-import type { ControllerContext } from './controller.ts';
-import { splitKey } from '../../src/kubernetes/controllers/informer.ts';
-import { WorkQueue } from '../../src/kubernetes/controllers/work-queue.ts';
+import type { ControllerContext } from './controller-context.ts';
 
 /** kube-apiserver --event-ttl. */
 const lifeMs = 3_600_000;
 
+type Context = ControllerContext<'events'>;
+
 /** Deletes an event one hour after its last occurrence. */
-export function createEventExpiry(context: ControllerContext): WorkQueue {
-  const { api, clock, informers } = context;
-  const queue = new WorkQueue('event-expiry', reconcile, context);
+export class EventExpiry extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #api: Context['api'];
+  readonly #clock: Context['clock'];
 
-  informers.events.onChange(({ key, before, after }) => {
-    if (before === undefined && after !== undefined) {
-      queue.addAfter(key, remaining(after));
-    }
-  });
+  constructor(context: Context) {
+    super('event-expiry', context);
+    this.#informers = context.informers;
+    this.#api = context.api;
+    this.#clock = context.clock;
+    const { informers } = context;
 
-  async function reconcile(key: string): Promise<void> {
-    const event = informers.events.get(key);
+    informers.events.onChange(({ key, before, after }) => {
+      if (before === undefined && after !== undefined) {
+        this.queue.addAfter(key, this.#remaining(after));
+      }
+    });
+  }
+
+  protected override async reconcile(key: string): Promise<void> {
+    const event = this.#informers.events.get(key);
     if (event === undefined) {
       return;
     }
-    const wait = remaining(event);
+    const wait = this.#remaining(event);
     if (wait > 0) {
-      queue.addAfter(key, wait);
+      this.queue.addAfter(key, wait);
       return;
     }
-    const { uid = '', resourceVersion = '' } = event.metadata;
-    try {
-      await api.delete({ resource: events, ...splitKey(key) }, { preconditions: { uid, resourceVersion } });
-    } catch (error) {
-      if (!isApiError(error, 404)) {
-        throw error;
-      }
-    }
+    await deleteIfUnchanged(this.#api, events, event);
   }
 
-  function remaining(event: EventRecord): number {
+  #remaining(event: EventRecord): number {
     const last = event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp;
     const at = Date.parse(last ?? '');
-    return Number.isNaN(at) ? lifeMs : Math.max(0, at + lifeMs - clock.now());
+    return Number.isNaN(at) ? lifeMs : Math.max(0, at + lifeMs - this.#clock.now());
   }
-
-  return queue;
 }

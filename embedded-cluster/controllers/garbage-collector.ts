@@ -1,133 +1,21 @@
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { Controller } from '../../src/kubernetes/controllers/controller.ts';
+import { ignoreNotFound } from '../../src/kubernetes/if-there.ts';
 import type { KubernetesObject, OwnerReference } from '../../src/kubernetes/object.ts';
 import { groupResource } from '../api-server/errors/status-errors.ts';
-import type { ControllerContext } from './controller.ts';
-import { patchIfUnchanged } from '../../src/kubernetes/controllers/patch-if-unchanged.ts';
+import type { ControllerContext } from './controller-context.ts';
+import { deleteIfUnchanged, patchIfUnchanged } from '../../src/kubernetes/controllers/conditional-writes.ts';
 import { keyOf, splitKey, type Informer } from '../../src/kubernetes/controllers/informer.ts';
-import { WorkQueue } from '../../src/kubernetes/controllers/work-queue.ts';
 import type { Informers } from './informers.ts';
 
-/**
- * Deletes objects whose last owner, by uid, does not exist (kubernetes: pkg/controller/garbagecollector).
- * Deletion is always in the background: an owner never waits for its dependents. An owner of a kind that this
- * cluster does not serve counts as existing.
- */
-export function createGarbageCollector(context: ControllerContext): WorkQueue {
-  const { api, informers } = context;
-  const kinds = collectableKinds(informers);
-  const dependents = new Dependents();
-  const queue = new WorkQueue('garbage-collector', reconcile, context);
-
-  kinds.forEach(follow);
-
-  function follow(kind: CollectableKind): void {
-    kind.informer.onChange(({ key, before, after }) => {
-      const reference = referenceTo(kind, key);
-      dependents.update(reference, before, after);
-      if (after !== undefined && isOwned(after)) {
-        queue.add(reference);
-      }
-      if (before !== undefined && after === undefined) {
-        for (const dependent of dependents.dependentsOf(before.metadata.uid ?? '')) queue.add(dependent);
-      }
-    });
-  }
-
-  function find(reference: string): { kind: CollectableKind; object: KubernetesObject } | undefined {
-    const [name = '', key = ''] = reference.split('|');
-    const kind = kinds.find(({ informer }) => groupResource(informer.resource) === name);
-    const object = kind?.informer.get(key);
-    return kind === undefined || object === undefined ? undefined : { kind, object };
-  }
-
-  async function reconcile(reference: string): Promise<void> {
-    const found = find(reference);
-    if (found === undefined) {
-      return;
-    }
-    const { kind, object } = found;
-    if (object.metadata.deletionTimestamp === undefined && isOwned(object)) {
-      await deleteDependent(kind, object);
-    }
-  }
-
-  async function deleteDependent(kind: CollectableKind, object: KubernetesObject): Promise<void> {
-    const owners = object.metadata.ownerReferences ?? [];
-    const counted = await Promise.all(owners.map((owner) => counts(owner, object)));
-    const kept = owners.filter((_, index) => counted[index]);
-    if (kept.length === 0) {
-      await deleteIfUnchanged(kind, object);
-    } else if (kept.length < owners.length) {
-      await patchIfUnchanged(api, kind.informer.resource, object, { metadata: { ownerReferences: kept } });
-    }
-  }
-
-  /** Returns true if an owner exists or cannot be looked up. */
-  async function counts(owner: OwnerReference, dependent: KubernetesObject): Promise<boolean> {
-    const kind = kindOfOwner(kinds, owner);
-    if (kind === undefined) {
-      return true;
-    }
-    // No such owner can exist. That is a mistake of the object's author and no reason to delete the object.
-    if (kind.informer.resource.namespaced && dependent.metadata.namespace === undefined) {
-      return true;
-    }
-    const key = ownerKey(kind, owner, dependent);
-    const known = kind.informer.get(key);
-    const object = known?.metadata.uid === owner.uid ? known : await getLive(kind, key);
-    return object?.metadata.uid === owner.uid;
-  }
-
-  /** Reads from the API server, not the cache: the cache may lack an owner that has just been created. */
-  async function getLive(kind: CollectableKind, key: string): Promise<KubernetesObject | undefined> {
-    try {
-      return await api.get({ resource: kind.informer.resource, ...splitKey(key) });
-    } catch (error) {
-      if (isApiError(error, 404)) {
-        return undefined;
-      }
-      throw error;
-    }
-  }
-
-  async function deleteIfUnchanged(kind: CollectableKind, object: KubernetesObject): Promise<void> {
-    const { namespace, name = '', uid = '', resourceVersion = '' } = object.metadata;
-    try {
-      await api.delete(
-        { resource: kind.informer.resource, namespace, name },
-        { preconditions: { uid, resourceVersion } },
-      );
-    } catch (error) {
-      if (!isApiError(error, 404)) {
-        throw error;
-      }
-    }
-  }
-
-  return queue;
-}
-
-function referenceTo(kind: CollectableKind, key: string): string {
-  return `${groupResource(kind.informer.resource)}|${key}`;
-}
-
-/** Returns the key of an owner, which is in its dependent's namespace or cluster-scoped. */
-function ownerKey(kind: CollectableKind, owner: OwnerReference, dependent: KubernetesObject): string {
-  const { namespace } = dependent.metadata;
-  return keyOf({
-    metadata: {
-      name: owner.name,
-      ...(kind.informer.resource.namespaced && namespace !== undefined && { namespace }),
-    },
-  });
-}
-
-function isOwned(object: KubernetesObject): boolean {
-  return (object.metadata.ownerReferences ?? []).length > 0;
+/** A kind of object that can own objects and be owned. */
+interface CollectableKind {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly informer: Informer;
 }
 
 /** Dependents by the uids of their owners, whether the owners exist or not. */
-export class Dependents {
+class Dependents {
   readonly #byOwner = new Map<string, Set<string>>();
 
   /** Applies one change of the object that `reference` names. */
@@ -150,19 +38,116 @@ export class Dependents {
   }
 }
 
+/**
+ * Deletes objects whose last owner, by uid, does not exist (kubernetes: pkg/controller/garbagecollector).
+ * Deletion is always in the background: an owner never waits for its dependents. An owner of a kind that this
+ * cluster does not serve counts as existing.
+ */
+export class GarbageCollector extends Controller {
+  readonly #api: ControllerContext['api'];
+  readonly #kinds: readonly CollectableKind[];
+  readonly #dependents = new Dependents();
+
+  constructor(context: ControllerContext) {
+    super('garbage-collector', context);
+    this.#api = context.api;
+    this.#kinds = collectableKinds(context.informers);
+
+    for (const kind of this.#kinds) this.#follow(kind);
+  }
+
+  #follow(kind: CollectableKind): void {
+    kind.informer.onChange(({ key, before, after }) => {
+      const reference = referenceTo(kind, key);
+      this.#dependents.update(reference, before, after);
+      if (after !== undefined && isOwned(after)) {
+        this.queue.add(reference);
+      }
+      if (before !== undefined && after === undefined) {
+        for (const dependent of this.#dependents.dependentsOf(before.metadata.uid ?? ''))
+          this.queue.add(dependent);
+      }
+    });
+  }
+
+  #find(reference: string): { kind: CollectableKind; object: KubernetesObject } | undefined {
+    const [name = '', key = ''] = reference.split('|');
+    const kind = this.#kinds.find(({ informer }) => groupResource(informer.resource) === name);
+    const object = kind?.informer.get(key);
+    return kind === undefined || object === undefined ? undefined : { kind, object };
+  }
+
+  protected override async reconcile(reference: string): Promise<void> {
+    const found = this.#find(reference);
+    if (found === undefined) {
+      return;
+    }
+    const { kind, object } = found;
+    if (object.metadata.deletionTimestamp === undefined && isOwned(object)) {
+      await this.#deleteDependent(kind, object);
+    }
+  }
+
+  async #deleteDependent(kind: CollectableKind, object: KubernetesObject): Promise<void> {
+    const owners = object.metadata.ownerReferences ?? [];
+    const exists = await Promise.all(owners.map((owner) => this.#ownerExists(owner, object)));
+    const kept = owners.filter((_, index) => exists[index]);
+    if (kept.length === 0) {
+      await deleteIfUnchanged(this.#api, kind.informer.resource, object);
+    } else if (kept.length < owners.length) {
+      await patchIfUnchanged(this.#api, kind.informer.resource, object, {
+        metadata: { ownerReferences: kept },
+      });
+    }
+  }
+
+  /** Returns true if an owner exists or cannot be looked up. */
+  async #ownerExists(owner: OwnerReference, dependent: KubernetesObject): Promise<boolean> {
+    const kind = kindOfOwner(this.#kinds, owner);
+    if (kind === undefined) {
+      return true;
+    }
+    // No such owner can exist. That is a mistake of the object's author and no reason to delete the object.
+    if (kind.informer.resource.namespaced && dependent.metadata.namespace === undefined) {
+      return true;
+    }
+    const key = ownerKey(kind, owner, dependent);
+    const known = kind.informer.get(key);
+    const object = known?.metadata.uid === owner.uid ? known : await this.#getLive(kind, key);
+    return object?.metadata.uid === owner.uid;
+  }
+
+  /** Reads from the API server, not the cache: the cache may lack an owner that has just been created. */
+  #getLive(kind: CollectableKind, key: string): Promise<KubernetesObject | undefined> {
+    return ignoreNotFound(this.#api.get({ resource: kind.informer.resource, ...splitKey(key) }));
+  }
+}
+
+function referenceTo(kind: CollectableKind, key: string): string {
+  return `${groupResource(kind.informer.resource)}|${key}`;
+}
+
+/** Returns the key of an owner, which is in its dependent's namespace or cluster-scoped. */
+function ownerKey(kind: CollectableKind, owner: OwnerReference, dependent: KubernetesObject): string {
+  const { namespace } = dependent.metadata;
+  return keyOf({
+    metadata: {
+      name: owner.name,
+      ...(kind.informer.resource.namespaced && namespace !== undefined && { namespace }),
+    },
+  });
+}
+
+function isOwned(object: KubernetesObject): boolean {
+  return (object.metadata.ownerReferences ?? []).length > 0;
+}
+
 function ownerUids(object: KubernetesObject | undefined): string[] {
   return (object?.metadata.ownerReferences ?? []).map(({ uid }) => uid);
 }
 
-/** A kind of object that can own objects and be owned. */
-export interface CollectableKind {
-  readonly kind: string;
-  readonly apiVersion: string;
-  readonly informer: Informer;
-}
-
 /** Returns every kind that the cluster serves, except events, which own nothing and expire. */
-export function collectableKinds(informers: Informers): CollectableKind[] {
+function collectableKinds(informers: Informers): CollectableKind[] {
   const core = (kind: string, informer: unknown): CollectableKind => ({
     kind,
     apiVersion: 'v1',
@@ -215,7 +200,7 @@ export function collectableKinds(informers: Informers): CollectableKind[] {
 /**
  * Returns the kind that an owner reference names. The reference may have another version of the same group.
  */
-export function kindOfOwner(
+function kindOfOwner(
   kinds: readonly CollectableKind[],
   reference: OwnerReference,
 ): CollectableKind | undefined {

@@ -5,7 +5,7 @@ import { serviceNameLabel, type EndpointSlice, type Service } from '../../src/ku
 import { EventRecorder } from '../../src/kubernetes/controllers/event-recorder.ts';
 import { Informer } from '../../src/kubernetes/controllers/informer.ts';
 import { WorkQueue, type ControllerRuntime } from '../../src/kubernetes/controllers/work-queue.ts';
-import { TcpProxy } from './tcp-proxy.ts';
+import { TcpProxy, type Backend } from './tcp-proxy.ts';
 
 export interface ServiceProxyOptions extends ControllerRuntime {
   readonly api: KubernetesApi;
@@ -107,11 +107,6 @@ function whyNot({ address, port }: Listener, error: unknown): string {
         ? 'the cluster may not listen below net.ipv4.ip_unprivileged_port_start, give the Service a higher port'
         : message;
   return `cannot listen on ${address}:${port}: ${why}`;
-}
-
-export interface Backend {
-  readonly address: string;
-  readonly port: number;
 }
 
 /** One socket that a Service needs, and the backends of its connections. */

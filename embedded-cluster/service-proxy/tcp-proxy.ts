@@ -1,5 +1,9 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import type { Backend } from './service-proxy.ts';
+
+export interface Backend {
+  readonly address: string;
+  readonly port: number;
+}
 
 /** One proxied connection. */
 interface Passing {

@@ -1,5 +1,6 @@
 import type { Node } from '../../../src/kubernetes/node.ts';
-import { type FilterInput, type NodeInfo, filterNode, tolerates } from './node-filter.ts';
+import type { FilterInput, NodeInfo } from './node-info.ts';
+import { filterNode, tolerates } from './node-filter.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { preferredWeight } from './node-affinity.ts';
 import { preferredTerms } from './pod-affinity.ts';

@@ -6,11 +6,10 @@ import {
   addAmounts,
   missingResources,
   podRequests,
-  type Amounts,
 } from '../../../src/kubernetes/pod-requests.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';
-import type { PersistentVolume } from '../../../src/kubernetes/volume.ts';
+import type { FilterInput, NodeInfo } from './node-info.ts';
 
 /**
  * Returns the reasons why a pod does not fit a node, with the messages of the scheduler's plugins; empty if
@@ -121,23 +120,4 @@ function resourceRefusals(
     ...(full ? ['Too many pods'] : []),
     ...missingResources(requestsOf(pod), addAmounts(podsOnNode.map(requestsOf)), allocatable),
   ];
-}
-
-export interface NodeInfo {
-  readonly node: Node;
-  /** Pods that use resources of the node: assigned and not terminal. */
-  readonly podsOnNode: readonly Pod[];
-}
-
-export interface FilterInput {
-  readonly pod: Pod;
-  /** Volumes that the pod's claims are bound to. */
-  readonly volumes: readonly PersistentVolume[];
-  /** Nodes that were already selected for claims of the pod. */
-  readonly selectedNodes: readonly string[];
-  /** Claims that the pod may not share with another pod (ReadWriteOncePod). */
-  readonly exclusive?: readonly string[];
-  readonly nodes: readonly NodeInfo[];
-  /** Returns the requests of a pod: `podRequests`, or a variant that caches the sums. */
-  readonly requestsOf?: (pod: Pod) => Amounts;
 }

@@ -1,6 +1,6 @@
 import type { Node } from '../../../src/kubernetes/node.ts';
 import type { Pod, PodAffinityTerm } from '../../../src/kubernetes/pod.ts';
-import type { NodeInfo } from './node-filter.ts';
+import type { NodeInfo } from './node-info.ts';
 import { matchesLabelSelector } from './node-affinity.ts';
 
 /**

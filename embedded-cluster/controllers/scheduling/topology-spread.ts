@@ -1,6 +1,6 @@
 import type { Node } from '../../../src/kubernetes/node.ts';
 import type { Pod, TopologySpreadConstraint } from '../../../src/kubernetes/pod.ts';
-import type { NodeInfo } from './node-filter.ts';
+import type { NodeInfo } from './node-info.ts';
 import { matchesNodeOf, matchesLabelSelector } from './node-affinity.ts';
 
 /** Numbers of pods that the constraint selects, by the value of its node label. */

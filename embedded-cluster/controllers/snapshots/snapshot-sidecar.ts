@@ -1,88 +1,90 @@
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { volumeSnapshotContents } from '../../../src/kubernetes/resources.ts';
 import {
   type VolumeSnapshotContent,
   snapshotAnnotations,
   snapshotFinalizers,
-  type VolumeSnapshot,
-  type VolumeSnapshotClass,
 } from '../../../src/kubernetes/snapshot.ts';
 import { localProvisioner } from '../../api-server/bootstrap.ts';
 import { sizeOf } from '../volumes/data-source.ts';
-import type { ControllerContext } from '../controller.ts';
+import type { ControllerContext } from '../controller-context.ts';
 import {
   isBlockedBy,
   patchIfUnchanged,
   removeFinalizer,
-} from '../../../src/kubernetes/controllers/patch-if-unchanged.ts';
-import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
-import { formatBytes } from '../../../src/kubernetes/quantity.ts';
-import { contentNameOf } from './snapshot-controller.ts';
+} from '../../../src/kubernetes/controllers/conditional-writes.ts';
+
+type Context = ControllerContext<'snapshotContents' | 'snapshots' | 'volumes'>;
 
 /**
  * Takes and removes the snapshots of volumes of class `local` (external-snapshotter pkg/sidecar-controller),
  * as a driver does in a real cluster. It has its own queue, because copies take long. The data is deleted
  * with its content only if the policy is Delete.
  */
-export function createSnapshotTaker(context: ControllerContext): WorkQueue {
-  const { api, informers, provisioner } = context;
-  const queue = new WorkQueue('snapshot-taker', reconcile, context);
+export class SnapshotSidecar extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #provisioner: Context['provisioner'];
+  readonly #clock: Context['clock'];
+  readonly #api: Context['api'];
 
-  informers.snapshotContents.onChange(({ key }) => {
-    queue.add(key);
-  });
+  constructor(context: Context) {
+    super('snapshot-taker', context);
+    this.#informers = context.informers;
+    this.#provisioner = context.provisioner;
+    this.#clock = context.clock;
+    this.#api = context.api;
+    const { informers } = context;
 
-  async function reconcile(name: string): Promise<void> {
-    const content = informers.snapshotContents.get(name);
+    this.watch(informers.snapshotContents);
+  }
+
+  protected override async reconcile(name: string): Promise<void> {
+    const content = this.#informers.snapshotContents.get(name);
     if (content === undefined || content.spec.driver !== localProvisioner) return;
     if (content.metadata.deletionTimestamp !== undefined) {
-      await finish(content);
+      await this.#finish(content);
     } else if (content.status?.readyToUse !== true && content.spec.source.volumeHandle !== undefined) {
-      await take(content, content.spec.source.volumeHandle);
+      await this.#take(content, content.spec.source.volumeHandle);
     }
   }
 
-  async function take(content: VolumeSnapshotContent, volumeName: string): Promise<void> {
+  async #take(content: VolumeSnapshotContent, volumeName: string): Promise<void> {
     const handle = handleOf(content);
     try {
-      await provisioner.takeSnapshot(handle, volumeName);
+      await this.#provisioner.takeSnapshot(handle, volumeName);
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
-      await updateStatus(content, {
-        error: { message, time: timestamp(context.clock.now()) },
+      await this.#updateStatus(content, {
+        error: { message, time: timestamp(this.#clock.now()) },
         readyToUse: false,
       });
       throw error;
     }
-    const capacity = sizeOf(informers.volumes.get(volumeName)?.spec.capacity?.['storage']);
-    await updateStatus(content, {
+    const capacity = sizeOf(this.#informers.volumes.get(volumeName)?.spec.capacity?.['storage']);
+    await this.#updateStatus(content, {
       snapshotHandle: handle,
-      creationTime: nanoseconds(context.clock.now()),
+      creationTime: nanoseconds(this.#clock.now()),
       readyToUse: true,
       restoreSize: Number(capacity),
       error: null,
     });
   }
 
-  async function updateStatus(
-    content: VolumeSnapshotContent,
-    status: Record<string, unknown>,
-  ): Promise<void> {
-    await patchIfUnchanged(api, volumeSnapshotContents, content, { status }, 'status');
+  async #updateStatus(content: VolumeSnapshotContent, status: Record<string, unknown>): Promise<void> {
+    await patchIfUnchanged(this.#api, volumeSnapshotContents, content, { status }, 'status');
   }
 
-  async function finish(content: VolumeSnapshotContent): Promise<void> {
+  async #finish(content: VolumeSnapshotContent): Promise<void> {
     const { annotations = {} } = content.metadata;
     // A content that is deleted while its snapshot is not being deleted waits until the snapshot ends.
     const isReleased =
       annotations[snapshotAnnotations.beingDeleted] === 'yes' ||
-      informers.snapshots.get(ownerKey(content)) === undefined;
+      this.#informers.snapshots.get(ownerKey(content)) === undefined;
     if (!isReleased || !isBlockedBy(content, snapshotFinalizers.contentIsBound)) return;
-    if (content.spec.deletionPolicy === 'Delete') await provisioner.removeSnapshot(handleOf(content));
-    await removeFinalizer(api, volumeSnapshotContents, content, snapshotFinalizers.contentIsBound);
+    if (content.spec.deletionPolicy === 'Delete') await this.#provisioner.removeSnapshot(handleOf(content));
+    await removeFinalizer(this.#api, volumeSnapshotContents, content, snapshotFinalizers.contentIsBound);
   }
-
-  return queue;
 }
 
 const ownerKey = ({ spec: { volumeSnapshotRef } }: VolumeSnapshotContent): string =>
@@ -90,50 +92,7 @@ const ownerKey = ({ spec: { volumeSnapshotRef } }: VolumeSnapshotContent): strin
 
 const nanosecondsPerMillisecond = 1_000_000;
 
-/** Returns the content object for a snapshot of a volume, already bound to the snapshot. Pure. */
-export function contentOf(
-  snapshot: VolumeSnapshot,
-  snapshotClass: VolumeSnapshotClass,
-  volumeName: string,
-): VolumeSnapshotContent {
-  const { name = '', namespace = '', uid = '' } = snapshot.metadata;
-  return {
-    apiVersion: 'snapshot.storage.k8s.io/v1',
-    kind: 'VolumeSnapshotContent',
-    metadata: { name: contentNameOf(snapshot), finalizers: [snapshotFinalizers.contentIsBound] },
-    spec: {
-      volumeSnapshotRef: {
-        apiVersion: 'snapshot.storage.k8s.io/v1',
-        kind: 'VolumeSnapshot',
-        ...{ namespace, name, uid },
-      },
-      deletionPolicy: snapshotClass.deletionPolicy,
-      driver: snapshotClass.driver,
-      volumeSnapshotClassName: snapshotClass.metadata.name ?? '',
-      source: { volumeHandle: volumeName },
-    },
-  };
-}
-
 /** Returns the handle of a content's data, which names its directory. It is the same for each try. */
-export const handleOf = (content: VolumeSnapshotContent): string => `snap-${content.metadata.uid ?? ''}`;
+const handleOf = (content: VolumeSnapshotContent): string => `snap-${content.metadata.uid ?? ''}`;
 
-/**
- * Returns the status of a snapshot for the status of its content (external-snapshotter,
- * updateSnapshotStatus). Pure.
- */
-export function statusFrom({ metadata, status = {} }: VolumeSnapshotContent): VolumeSnapshot['status'] {
-  const { creationTime, restoreSize, readyToUse = false, error } = status;
-  return {
-    boundVolumeSnapshotContentName: metadata.name ?? '',
-    readyToUse,
-    ...(creationTime !== undefined && { creationTime: timeOf(creationTime) }),
-    ...(restoreSize !== undefined && { restoreSize: formatBytes(BigInt(restoreSize)) }),
-    ...(error !== undefined && { error }),
-  };
-}
-
-const timeOf = (nanoseconds: number): string =>
-  `${new Date(nanoseconds / nanosecondsPerMillisecond).toISOString().slice(0, 19)}Z`;
-
-export const nanoseconds = (milliseconds: number): number => milliseconds * nanosecondsPerMillisecond;
+const nanoseconds = (milliseconds: number): number => milliseconds * nanosecondsPerMillisecond;

@@ -1,3 +1,5 @@
+import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isDeepStrictEqual } from 'node:util';
@@ -5,9 +7,10 @@ import { nodeLeaseNamespace } from '../../../src/kubernetes/lease.ts';
 import type { Node, Taint } from '../../../src/kubernetes/node.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { nodes as nodeResource, pods as podResource } from '../../../src/kubernetes/resources.ts';
-import type { ControllerContext } from '../../controllers/controller.ts';
-import { patchIfUnchanged } from '../../../src/kubernetes/controllers/patch-if-unchanged.ts';
-import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
+import type { ControllerContext } from '../../controllers/controller-context.ts';
+import { patchIfUnchanged } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+
+type Context = ControllerContext<'leases' | 'nodes' | 'pods'>;
 
 /**
  * Marks a node as unknown when it is unresponsive, and taints it by its conditions (kubernetes:
@@ -15,96 +18,107 @@ import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
  * on. The grace period counts from when this controller last saw the Lease change, so that clocks of two
  * machines are never compared.
  */
-export function createNodeLifecycle(context: ControllerContext): WorkQueue {
-  const { api, clock, informers, nodeTimings } = context;
-  const recorder = context.recorder('node-controller');
-  const queue = new WorkQueue('node-lifecycle', reconcile, context);
-  const heard = new Map<string, { readonly word: string; readonly at: number }>();
+export class NodeLifecycle extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #clock: Context['clock'];
+  readonly #timings: NodeTimings;
+  readonly #api: Context['api'];
+  readonly #recorder: EventRecorder;
+  readonly #heard = new Map<string, { readonly word: string; readonly at: number }>();
 
-  informers.nodes.onChange(({ key, after }) => {
-    if (after === undefined) heard.delete(key);
-    queue.add(key);
-  });
-  informers.leases.onChange(({ after }) => {
-    const { namespace, name = '' } = after?.metadata ?? {};
-    if (namespace === nodeLeaseNamespace) queue.add(name);
-  });
+  constructor(context: Context, timings: NodeTimings) {
+    super('node-lifecycle', context);
+    this.#informers = context.informers;
+    this.#clock = context.clock;
+    this.#timings = timings;
+    this.#api = context.api;
+    const { informers } = context;
+    this.#recorder = context.recorder('node-controller');
 
-  async function reconcile(name: string): Promise<void> {
-    const node = informers.nodes.get(name);
+    informers.nodes.onChange(({ key, after }) => {
+      if (after === undefined) this.#heard.delete(key);
+      this.queue.add(key);
+    });
+
+    informers.leases.onChange(({ after }) => {
+      const { namespace, name = '' } = after?.metadata ?? {};
+      if (namespace === nodeLeaseNamespace) this.queue.add(name);
+    });
+  }
+
+  protected override async reconcile(name: string): Promise<void> {
+    const node = this.#informers.nodes.get(name);
     if (node === undefined) return;
     const isKnownSilent = readiness(node) === 'Unknown';
-    if (isUnresponsive(node) && !isKnownSilent) {
+    if (this.#isUnresponsive(node) && !isKnownSilent) {
       // This change of the node adds it to the queue again.
-      await markUnknown(node);
+      await this.#markUnknown(node);
       return;
     }
-    await taint(node);
-    if (isKnownSilent || readiness(node) === 'False') await markPods(name);
+    await this.#taint(node);
+    if (isKnownSilent || readiness(node) === 'False') await this.#markPods(name);
   }
 
   /** A renewed Lease or a status update counts as a heartbeat. */
-  function isUnresponsive(node: Node): boolean {
+  #isUnresponsive(node: Node): boolean {
     const { name = '' } = node.metadata;
-    const lease = informers.leases.get(`${nodeLeaseNamespace}/${name}`);
+    const lease = this.#informers.leases.get(`${nodeLeaseNamespace}/${name}`);
     if (lease === undefined) return false;
     const word = `${lease.spec?.renewTime ?? ''} ${lastHeartbeat(node) ?? ''}`;
-    const last = heard.get(name);
+    const last = this.#heard.get(name);
     if (last?.word !== word) {
-      heard.set(name, { word, at: clock.now() });
-      queue.addAfter(name, nodeTimings.grace);
+      this.#heard.set(name, { word, at: this.#clock.now() });
+      this.queue.addAfter(name, this.#timings.grace);
       return false;
     }
-    const left = last.at + nodeTimings.grace - clock.now();
-    if (left > 0) queue.addAfter(name, left);
+    const left = last.at + this.#timings.grace - this.#clock.now();
+    if (left > 0) this.queue.addAfter(name, left);
     return left <= 0;
   }
 
-  async function markUnknown(node: Node): Promise<void> {
-    const now = timestamp(clock.now());
+  async #markUnknown(node: Node): Promise<void> {
+    const now = timestamp(this.#clock.now());
     await patchIfUnchanged(
-      api,
+      this.#api,
       nodeResource,
       node,
       { status: { conditions: unknownConditions(node, now) } },
       'status',
     );
-    recorder.record(involved('Node', node), {
+    this.#recorder.record(involved('Node', node), {
       type: 'Normal',
       reason: 'NodeNotReady',
       message: `Node ${node.metadata.name ?? ''} status is now: NodeNotReady`,
     });
   }
 
-  async function taint(node: Node): Promise<void> {
+  async #taint(node: Node): Promise<void> {
     const present = node.spec?.taints ?? [];
-    const taints = desiredTaints(node, timestamp(clock.now()));
+    const taints = desiredTaints(node, timestamp(this.#clock.now()));
     if (isDeepStrictEqual(new Set(taints), new Set(present))) return;
-    await patchIfUnchanged(api, nodeResource, node, { spec: { taints } });
+    await patchIfUnchanged(this.#api, nodeResource, node, { spec: { taints } });
   }
 
   /** Sets the pods of such a node to not ready, because their state is unknown (MarkPodsNotReady). */
-  async function markPods(nodeName: string): Promise<void> {
-    for (const pod of informers.pods.list()) {
-      if (pod.spec.nodeName === nodeName && isReady(pod)) await markUnready(pod);
+  async #markPods(nodeName: string): Promise<void> {
+    for (const pod of this.#informers.pods.list()) {
+      if (pod.spec.nodeName === nodeName && isReady(pod)) await this.#markUnready(pod);
     }
   }
 
-  async function markUnready(pod: Pod): Promise<void> {
+  async #markUnready(pod: Pod): Promise<void> {
     const conditions = (pod.status?.conditions ?? []).map((condition) =>
       condition.type === 'Ready'
         ? {
             ...condition,
             status: 'False' as const,
             reason: 'NodeNotReady',
-            lastTransitionTime: timestamp(clock.now()),
+            lastTransitionTime: timestamp(this.#clock.now()),
           }
         : condition,
     );
-    await patchIfUnchanged(api, podResource, pod, { status: { conditions } }, 'status');
+    await patchIfUnchanged(this.#api, podResource, pod, { status: { conditions } }, 'status');
   }
-
-  return queue;
 }
 
 const isReady = (pod: Pod): boolean =>

@@ -1,83 +1,91 @@
+import { deleteSame } from '../../../src/kubernetes/controllers/conditional-writes.ts';
+import { ignoreNotFound } from '../../../src/kubernetes/if-there.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Node } from '../../../src/kubernetes/node.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import { nodes as nodeResource, pods as podResource } from '../../../src/kubernetes/resources.ts';
-import type { ControllerContext } from '../../controllers/controller.ts';
+import type { ControllerContext } from '../../controllers/controller-context.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
-import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { isTerminal } from '../../controllers/volumes/pod-claims.ts';
 import { withDisruptionTarget } from './taint-eviction.ts';
-import { readiness } from './node-lifecycle.ts';
+import { readiness, type NodeTimings } from './node-lifecycle.ts';
 
 const outOfService = 'node.kubernetes.io/out-of-service';
+
+type Context = ControllerContext<'nodes' | 'pods'>;
 
 /**
  * Force-deletes the pods that no kubelet will ever end (pkg/controller/podgc): those of a deleted node, after
  * a quarantine, and the terminating ones of a node that is not ready and has the taint out-of-service.
  */
-export function createPodCollector(context: ControllerContext): WorkQueue {
-  const { api, clock, informers, nodeTimings } = context;
-  const queue = new WorkQueue('pod-garbage-collector', reconcile, context);
-  const firstMissed = new Map<string, number>();
+export class PodGarbageCollector extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #clock: Context['clock'];
+  readonly #timings: NodeTimings;
+  readonly #api: Context['api'];
+  readonly #firstMissed = new Map<string, number>();
 
-  informers.pods.onChange(({ key, after }) => {
-    if (after?.spec.nodeName !== undefined && mayBeOrphan(after)) queue.add(key);
-  });
-  informers.nodes.onChange(({ key, after }) => {
-    if (after !== undefined) firstMissed.delete(key);
-    if (after !== undefined && !isOutOfService(after)) return;
-    for (const pod of informers.pods.list()) {
-      if (pod.spec.nodeName === key) queue.add(keyOf(pod));
-    }
-  });
+  constructor(context: Context, timings: NodeTimings) {
+    super('pod-garbage-collector', context);
+    this.#informers = context.informers;
+    this.#clock = context.clock;
+    this.#timings = timings;
+    this.#api = context.api;
+    const { informers } = context;
 
-  function mayBeOrphan(pod: Pod): boolean {
-    const node = informers.nodes.get(pod.spec.nodeName ?? '');
+    informers.pods.onChange(({ key, after }) => {
+      if (after?.spec.nodeName !== undefined && this.#mayBeOrphan(after)) this.queue.add(key);
+    });
+
+    informers.nodes.onChange(({ key, after }) => {
+      if (after !== undefined) this.#firstMissed.delete(key);
+      if (after !== undefined && !isOutOfService(after)) return;
+      for (const pod of informers.pods.list()) {
+        if (pod.spec.nodeName === key) this.queue.add(keyOf(pod));
+      }
+    });
+  }
+
+  #mayBeOrphan(pod: Pod): boolean {
+    const node = this.#informers.nodes.get(pod.spec.nodeName ?? '');
     return node === undefined || (pod.metadata.deletionTimestamp !== undefined && isOutOfService(node));
   }
 
-  async function reconcile(key: string): Promise<void> {
-    const pod = informers.pods.get(key);
+  protected override async reconcile(key: string): Promise<void> {
+    const pod = this.#informers.pods.get(key);
     const nodeName = pod?.spec.nodeName;
-    if (pod === undefined || nodeName === undefined || !mayBeOrphan(pod)) return;
-    if (informers.nodes.get(nodeName) !== undefined) {
-      await remove(pod, `terminating pod on an out-of-service node`);
+    if (pod === undefined || nodeName === undefined || !this.#mayBeOrphan(pod)) return;
+    if (this.#informers.nodes.get(nodeName) !== undefined) {
+      await this.#remove(pod, `terminating pod on an out-of-service node`);
       return;
     }
-    const since = firstMissed.get(nodeName) ?? clock.now();
-    firstMissed.set(nodeName, since);
-    const left = since + nodeTimings.quarantine - clock.now();
-    if (left > 0) queue.addAfter(key, left);
-    else if (await isGone(nodeName)) await remove(pod, 'node no longer exists');
+    const since = this.#firstMissed.get(nodeName) ?? this.#clock.now();
+    this.#firstMissed.set(nodeName, since);
+    const left = since + this.#timings.quarantine - this.#clock.now();
+    if (left > 0) this.queue.addAfter(key, left);
+    else if (await this.#isDeleted(nodeName)) await this.#remove(pod, 'node no longer exists');
   }
 
   /** Reads from the API server, not the cache: the cache may lack a node that has just been created again. */
-  async function isGone(name: string): Promise<boolean> {
-    try {
-      await api.get<Node>({ resource: nodeResource, name });
-      return false;
-    } catch (error) {
-      if (isApiError(error, 404)) return true;
-      throw error;
-    }
+  async #isDeleted(name: string): Promise<boolean> {
+    return (await ignoreNotFound(this.#api.get<Node>({ resource: nodeResource, name }))) === undefined;
   }
 
-  async function remove(pod: Pod, why: string): Promise<void> {
+  async #remove(pod: Pod, why: string): Promise<void> {
     const { namespace = '', name = '', uid = '' } = pod.metadata;
     const reference = { resource: podResource, namespace, name };
     const reason = { reason: 'DeletionByPodGC', message: `PodGC: ${why}` };
-    const status = { ...withDisruptionTarget(pod, clock.now(), reason), phase: 'Failed' };
+    const status = { ...withDisruptionTarget(pod, this.#clock.now(), reason), phase: 'Failed' };
     try {
       if (!isTerminal(pod)) {
-        await api.patch(reference, { metadata: { uid }, status }, { subresource: 'status' });
+        await this.#api.patch(reference, { metadata: { uid }, status }, { subresource: 'status' });
       }
-      await api.delete(reference, { gracePeriodSeconds: 0, preconditions: { uid } });
+      await deleteSame(this.#api, podResource, pod, { gracePeriodSeconds: 0 });
     } catch (error) {
       if (!isApiError(error, 404)) throw error;
     }
   }
-
-  return queue;
 }
 
 function isOutOfService(node: Node): boolean {

@@ -1,89 +1,100 @@
+import type { EventRecorder } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { Controller } from '../../../src/kubernetes/controllers/controller.ts';
 import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { Taint } from '../../../src/kubernetes/node.ts';
 import type { Pod, Toleration, PodStatus } from '../../../src/kubernetes/pod.ts';
 import { pods as podResource } from '../../../src/kubernetes/resources.ts';
-import type { ControllerContext } from '../../controllers/controller.ts';
+import type { ControllerContext } from '../../controllers/controller-context.ts';
 import { keyOf } from '../../../src/kubernetes/controllers/informer.ts';
-import { WorkQueue } from '../../../src/kubernetes/controllers/work-queue.ts';
 import { isTerminal } from '../../controllers/volumes/pod-claims.ts';
 import { tolerates } from '../../controllers/scheduling/node-filter.ts';
+
+type Context = ControllerContext<'nodes' | 'pods'>;
 
 /**
  * Deletes the pods that do not, or no longer, tolerate a taint NoExecute of their node
  * (pkg/controller/tainteviction).
  */
-export function createTaintEviction(context: ControllerContext): WorkQueue {
-  const { api, clock, informers } = context;
-  const recorder = context.recorder('taint-eviction-controller');
-  const queue = new WorkQueue('taint-eviction', reconcile, context);
+export class TaintEviction extends Controller {
+  readonly #informers: Context['informers'];
+  readonly #clock: Context['clock'];
+  readonly #api: Context['api'];
+  readonly #recorder: EventRecorder;
+  readonly #firstSeen = new Map<string, string>();
 
-  const firstSeen = new Map<string, string>();
+  constructor(context: Context) {
+    super('taint-eviction', context);
+    this.#informers = context.informers;
+    this.#clock = context.clock;
+    this.#api = context.api;
+    const { informers } = context;
+    this.#recorder = context.recorder('taint-eviction-controller');
 
-  informers.pods.onChange(({ key, after }) => {
-    if (after !== undefined && taintsOf(after).length > 0) queue.add(key);
-  });
-  informers.nodes.onChange(({ key, after }) => {
-    const taints = after?.spec?.taints ?? [];
-    for (const seen of firstSeen.keys()) {
-      const [node, taint] = seen.split(' ');
-      if (node === key && !taints.some((one) => one.key === taint)) firstSeen.delete(seen);
-    }
-    if (!taints.some(({ effect }) => effect === 'NoExecute')) return;
-    for (const pod of informers.pods.list()) {
-      if (pod.spec.nodeName === key) queue.add(keyOf(pod));
-    }
-  });
+    informers.pods.onChange(({ key, after }) => {
+      if (after !== undefined && this.#taintsOf(after).length > 0) this.queue.add(key);
+    });
+
+    informers.nodes.onChange(({ key, after }) => {
+      const taints = after?.spec?.taints ?? [];
+      for (const seen of this.#firstSeen.keys()) {
+        const [node, taint] = seen.split(' ');
+        if (node === key && !taints.some((one) => one.key === taint)) this.#firstSeen.delete(seen);
+      }
+      if (!taints.some(({ effect }) => effect === 'NoExecute')) return;
+      for (const pod of informers.pods.list()) {
+        if (pod.spec.nodeName === key) this.queue.add(keyOf(pod));
+      }
+    });
+  }
 
   /** A taint that a user added without a time counts from when this controller first saw it. */
-  function taintsOf(pod: Pod): readonly Taint[] {
+  #taintsOf(pod: Pod): readonly Taint[] {
     const node = pod.spec.nodeName ?? '';
-    const taints = informers.nodes.get(node)?.spec?.taints ?? [];
+    const taints = this.#informers.nodes.get(node)?.spec?.taints ?? [];
     return taints.map((taint) => {
       if (taint.timeAdded !== undefined) return taint;
       const key = `${node} ${taint.key}`;
-      const timeAdded = firstSeen.get(key) ?? timestamp(clock.now());
-      firstSeen.set(key, timeAdded);
+      const timeAdded = this.#firstSeen.get(key) ?? timestamp(this.#clock.now());
+      this.#firstSeen.set(key, timeAdded);
       return { ...taint, timeAdded };
     });
   }
 
-  async function reconcile(key: string): Promise<void> {
-    const pod = informers.pods.get(key);
+  protected override async reconcile(key: string): Promise<void> {
+    const pod = this.#informers.pods.get(key);
     if (pod === undefined || isTerminal(pod) || pod.metadata.deletionTimestamp !== undefined) return;
-    const now = clock.now();
-    const end = evictionTime(pod.spec.tolerations ?? [], taintsOf(pod), now);
+    const now = this.#clock.now();
+    const end = evictionTime(pod.spec.tolerations ?? [], this.#taintsOf(pod), now);
     if (end === undefined) return;
     if (end > now) {
-      queue.addAfter(key, end - now);
+      this.queue.addAfter(key, end - now);
       return;
     }
-    await evict(pod);
+    await this.#evict(pod);
   }
 
-  async function evict(pod: Pod): Promise<void> {
+  async #evict(pod: Pod): Promise<void> {
     const { namespace = '', name = '', uid = '' } = pod.metadata;
     const reference = { resource: podResource, namespace, name };
-    const status = withDisruptionTarget(pod, clock.now(), {
+    const status = withDisruptionTarget(pod, this.#clock.now(), {
       reason: 'DeletionByTaintManager',
       message: 'Taint manager: deleting due to NoExecute taint',
     });
     try {
-      await api.patch(reference, { metadata: { uid }, status }, { subresource: 'status' });
-      await api.delete(reference, { preconditions: { uid } });
+      await this.#api.patch(reference, { metadata: { uid }, status }, { subresource: 'status' });
+      await this.#api.delete(reference, { preconditions: { uid } });
     } catch (error) {
       if (isApiError(error, 404)) return;
       throw error;
     }
-    recorder.record(involved('Pod', pod), {
+    this.#recorder.record(involved('Pod', pod), {
       type: 'Normal',
       reason: 'TaintManagerEviction',
       message: `Marking for deletion Pod ${namespace}/${name}`,
     });
   }
-
-  return queue;
 }
 
 /**

@@ -15,8 +15,6 @@ export interface SimulatedNodesOptions {
   readonly api: KubernetesApi;
   readonly nodes: readonly NodeArgument[];
   readonly clock: Clock;
-  /** Serves the pods of other nodes; absent if there are none. */
-  readonly fallbackConsole?: PodConsole;
   /**
    * Serves logs and exec requests in place of the containers, which do not run; absent: the requests are
    * rejected.
@@ -93,11 +91,10 @@ export class SimulatedNodes implements PodConsole {
   }
 
   async #consoleOf({ namespace, pod: name }: ExecRequest | LogRequest): Promise<PodConsole> {
-    const { api, fallbackConsole = simulatedConsole, console = simulatedConsole } = this.#options;
+    const { api, console = simulatedConsole } = this.#options;
     const pod = await api.get<Pod>({ resource: pods, namespace, name });
     const known = this.#known.get(pod.spec.nodeName ?? '');
-    if (known === undefined) return fallbackConsole;
-    if (known.isFrozen) throw unreachable(known.address);
+    if (known?.isFrozen === true) throw unreachable(known.address);
     return console;
   }
 

@@ -1,7 +1,14 @@
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { Clock } from '../../../src/kubernetes/clock.ts';
-import type { Pod, Container, ContainerState, ContainerStatus, PodCondition, PodStatus } from '../../../src/kubernetes/pod.ts';
+import type {
+  Pod,
+  Container,
+  ContainerState,
+  ContainerStatus,
+  PodCondition,
+  PodStatus,
+} from '../../../src/kubernetes/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { EventRecorder, involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
 import { Informer, keyOf } from '../../../src/kubernetes/controllers/informer.ts';
@@ -118,7 +125,11 @@ export class SimulatedPods {
       // The waiting pod has this reason already.
       if (pod.status?.containerStatuses !== undefined) return;
       const message = `Failed to create pod sandbox: address ${wanted ?? ''} is in use by another pod`;
-      this.#events.record(involved('Pod', pod), { type: 'Warning', reason: 'FailedCreatePodSandBox', message });
+      this.#events.record(involved('Pod', pod), {
+        type: 'Warning',
+        reason: 'FailedCreatePodSandBox',
+        message,
+      });
     }
     const status = simulatedPodStatus(pod, { nodeAddress, podAddress, now });
     await api.patch(

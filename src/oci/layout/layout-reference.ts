@@ -1,7 +1,6 @@
 import { imageInvalid, isRecord, parseObject } from '../blob.ts';
 import { replaceFile } from '../../platform/replace-file.ts';
-import { namesOf } from './select-manifest.ts';
-import { layoutPaths, referenceName, readDocument } from './open-layout.ts';
+import { namesOf, layoutPaths, referenceName, readDocument } from './open-layout.ts';
 
 /**
  * Returns the name of the one image in a layout. If there are several images, returns `reference` if one of

@@ -1,6 +1,6 @@
 import * as resources from '../../../../src/kubernetes/resources.ts';
 import type { Informer } from '../../../../src/kubernetes/controllers/informer.ts';
-import { hasFinalizer, removeFinalizer } from '../../../../src/kubernetes/controllers/patch-if-unchanged.ts';
+import { hasFinalizer, removeFinalizer } from '../../../../src/kubernetes/controllers/conditional-writes.ts';
 import { WorkQueue } from '../../../../src/kubernetes/controllers/work-queue.ts';
 import { isApiError } from '../../../../src/kubernetes/api-error.ts';
 import {

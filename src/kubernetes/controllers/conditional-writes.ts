@@ -1,5 +1,5 @@
-import { isApiError } from '../api-error.ts';
-import type { KubernetesApi, Resource } from '../api.ts';
+import type { DeleteOptions, KubernetesApi, Resource } from '../api.ts';
+import { ignoreNotFound } from '../if-there.ts';
 import type { KubernetesObject } from '../object.ts';
 
 /** Returns true if the object is being deleted and waits for this finalizer. */
@@ -45,16 +45,32 @@ export async function patchIfUnchanged<T extends KubernetesObject>(
   subresource?: 'status',
 ): Promise<T | undefined> {
   const { namespace, name = '', uid, resourceVersion } = object.metadata;
-  try {
-    return await api.patch<T>(
+  return ignoreNotFound(
+    api.patch<T>(
       { resource, namespace, name },
       { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } },
       subresource === undefined ? {} : { subresource },
-    );
-  } catch (error) {
-    if (isApiError(error, 404)) {
-      return undefined;
-    }
-    throw error;
-  }
+    ),
+  );
+}
+
+/** Deletes an object on the condition that its uid is the same. Does nothing if no object has its name. */
+export async function deleteSame(
+  api: KubernetesApi,
+  resource: Resource,
+  { metadata: { namespace, name = '', uid = '' } }: KubernetesObject,
+  options: Pick<DeleteOptions, 'gracePeriodSeconds'> = {},
+): Promise<void> {
+  await ignoreNotFound(api.delete({ resource, namespace, name }, { ...options, preconditions: { uid } }));
+}
+
+/** Like `deleteSame`, on the condition that also the resourceVersion is the same. */
+export async function deleteIfUnchanged(
+  api: KubernetesApi,
+  resource: Resource,
+  { metadata: { namespace, name = '', uid = '', resourceVersion = '' } }: KubernetesObject,
+): Promise<void> {
+  await ignoreNotFound(
+    api.delete({ resource, namespace, name }, { preconditions: { uid, resourceVersion } }),
+  );
 }
