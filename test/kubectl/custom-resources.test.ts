@@ -93,7 +93,10 @@ describe('kubectl and custom resources', { skip }, () => {
   test('an unknown field is refused with every --validate; --dry-run=server stores nothing', async () => {
     const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dry}\n';
     for (const validate of ['strict', 'warn', 'ignore']) {
-      const { exitCode, stderr } = await run(`create --validate=${validate} -f -`, `${configMap}nonsense: 1\n`);
+      const { exitCode, stderr } = await run(
+        `create --validate=${validate} -f -`,
+        `${configMap}nonsense: 1\n`,
+      );
       assert.equal(exitCode, 1);
       assert.match(stderr, /strict decoding error: unknown field "nonsense"/);
     }

@@ -42,7 +42,9 @@ export function listObjects(
 
 function assertVersionServed({ store }: Registry, query: ListObjectsQuery): void {
   if ((query.continue ?? '') !== '') {
-    throw badRequest('continue key is not valid: this server issues none, because its lists are always whole');
+    throw badRequest(
+      'continue key is not valid: this server issues none, because its lists are always whole',
+    );
   }
   const revision = parseResourceVersion(query.resourceVersion);
   if (revision !== undefined) assertReached(store, revision);
