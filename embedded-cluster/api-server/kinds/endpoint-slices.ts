@@ -5,11 +5,12 @@ import { duplicate, invalidValue, required, unsupportedValue } from '../errors/f
 import type { Cause } from '../errors/field-causes.ts';
 import { fields, boolean, integer, kindSchema, array, string } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
+import { ageColumn, column, nameColumn } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
 import { checkImmutable } from './object-meta.ts';
 import { duplicateIndexes } from './repeated-places.ts';
 
-const maxEndpoints = 1000;
+const maxEndpoints = { endpoints: 1000, ports: 20_000, shown: 3 } as const;
 const addressTypes = ['FQDN', 'IPv4', 'IPv6'];
 
 const sliceOf = (object: MutableObject | StoredObject): EndpointSlice => object as unknown as EndpointSlice;
@@ -29,8 +30,8 @@ function validate(draft: MutableObject): Cause[] {
       : addressTypes.includes(addressType)
         ? []
         : [unsupportedValue('addressType', addressType, addressTypes)]),
-    ...(endpoints.length > maxEndpoints
-      ? [invalidValue('endpoints', endpoints.length, `must have at most ${maxEndpoints} items`)]
+    ...(endpoints.length > maxEndpoints.endpoints
+      ? [invalidValue('endpoints', endpoints.length, `must have at most ${maxEndpoints.endpoints} items`)]
       : []),
     ...endpoints.flatMap(({ addresses }, index) =>
       checkAddresses(`endpoints[${index}].addresses`, addresses, addressType),
@@ -45,6 +46,13 @@ function checkAddresses(field: string, addresses: readonly string[] | undefined,
   return addresses.flatMap((address, index) =>
     isRight(address) ? [] : [invalidValue(`${field}[${index}]`, address, `must be a valid ${type} address`)],
   );
+}
+
+/** Joins values as printers/internalversion listWithMoreString does. */
+function joinForColumn(all: readonly string[]): string {
+  if (all.length === 0) return '<unset>';
+  const more = all.length > maxEndpoints.shown ? ` + ${all.length - maxEndpoints.shown} more...` : '';
+  return `${all.slice(0, maxEndpoints.shown).join(',')}${more}`;
 }
 
 export const endpointSliceKind: Kind = {
@@ -70,6 +78,17 @@ export const endpointSliceKind: Kind = {
   hasStatus: false,
   countsGenerations: true,
   nameRule: 'subdomain',
+  columns: [
+    nameColumn,
+    column('AddressType', (object) => sliceOf(object).addressType),
+    column('Ports', (object) =>
+      joinForColumn((sliceOf(object).ports ?? []).map(({ port }) => String(port ?? '*'))),
+    ),
+    column('Endpoints', (object) =>
+      joinForColumn((sliceOf(object).endpoints ?? []).flatMap(({ addresses }) => addresses)),
+    ),
+    ageColumn,
+  ],
   fillDefaults: (draft) => {
     const slice = sliceOf(draft);
     // Both are written even if they are empty: Go has these lists without omitempty.
