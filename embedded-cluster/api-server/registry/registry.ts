@@ -3,6 +3,8 @@ import type { Resource } from '../../../src/kubernetes/api.ts';
 import type { Clock } from '../../../src/kubernetes/clock.ts';
 import { groupResource, notFound, pathNotFound } from '../errors/status-errors.ts';
 import type { AdmissionContext, Kind } from '../kinds/kind.ts';
+import type { User } from '../access/user.ts';
+import type { DecodeOptions } from '../schema/decode.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { TokenKey } from '../tokens/token-key.ts';
@@ -27,6 +29,17 @@ export interface Registry {
 export interface Location {
   readonly namespace: string | undefined;
   readonly name: string;
+}
+
+/** The options of every write. */
+export interface WriteOptions {
+  /** Runs everything except the write. The uid of an object in the response is not kept. */
+  readonly dryRun?: boolean | undefined;
+  /** The user of the request. Absent: the control plane itself, which may do everything. */
+  readonly user?: User | undefined;
+  readonly decoding?: DecodeOptions | undefined;
+  /** Called with each warning for the client. */
+  readonly warn?: ((message: string) => void) | undefined;
 }
 
 /** Returns the kind of a resource. Throws ApiError 404 if this server does not serve it. */
