@@ -1,6 +1,13 @@
 import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { namespaces } from '../../../src/kubernetes/resources.ts';
-import { alreadyExists, badRequest, forbidden, groupResource, invalid, notFound } from '../errors/status-errors.ts';
+import {
+  alreadyExists,
+  badRequest,
+  forbidden,
+  groupResource,
+  invalid,
+  notFound,
+} from '../errors/status-errors.ts';
 import { admitWrite } from '../admission/admit-write.ts';
 import { updateQuotaUsage } from '../admission/quota/admit-quota.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';

@@ -2,11 +2,7 @@ import type { Node, Taint } from '../../../src/kubernetes/node.ts';
 import type { Pod, Toleration } from '../../../src/kubernetes/pod.ts';
 import { matchesNodeOf, matchesNodeTerms } from './node-affinity.ts';
 import { podAffinityRefusal } from './pod-affinity.ts';
-import {
-  addAmounts,
-  missingResources,
-  podRequests,
-} from '../../../src/kubernetes/pod-requests.ts';
+import { addAmounts, missingResources, podRequests } from '../../../src/kubernetes/pod-requests.ts';
 import { podClaims } from '../volumes/pod-claims.ts';
 import { spreadRefusal } from './topology-spread.ts';
 import type { FilterInput, NodeInfo } from './node-info.ts';

@@ -145,7 +145,7 @@ describe('stemcell push', () => {
       [{}, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /none are configured/u],
       [{ auths: { [host]: { auth } } }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /answered 401/u],
       [{ auths: { [host]: { auth: 'AAAA' } } }, [folder, name, plain], 'INVALID_ARGUMENT', /no user/u],
-      [{ credsStore: '../x' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /name that is none/u],
+      [{ credsStore: '../x' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /has an invalid name/u],
       [{ credsStore: 'none-such' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
       [[], [folder, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
       [{}, [folder, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],

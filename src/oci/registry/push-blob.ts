@@ -1,22 +1,12 @@
-import { isPassing, retryDelay } from './http/retry.ts';
-import type { RegistryClient } from './registry-client.ts';
-import {
-  type LostUpload,
-  type Upload,
-  type UploadOutcome,
-  cancelUpload,
-  mountBlob,
-  startUpload,
-  uploadInPieces,
-  uploadWhole,
-} from './blob-upload.ts';
-import type { Descriptor } from '../image-source.ts';
+import { type BlobSource, BlobUpload, type LostUpload, type UploadOutcome } from './blob-upload.ts';
+import { isTransient } from './http/retry.ts';
+import type { RegistryClient, RepositoryRequest } from './registry-client.ts';
 
 export interface PushOptions {
   /** Repositories of the same registry that may have the blob already. */
   readonly mountFrom: readonly string[];
   /** Bytes of a chunk. A blob that fits in one chunk is sent whole. */
-  readonly pieceSize: number;
+  readonly chunkBytes: number;
 }
 
 export type Pushed = 'present' | 'mounted' | 'uploaded';
@@ -36,25 +26,27 @@ export async function pushBlob(
 ): Promise<Pushed> {
   const { digest, size } = source.descriptor;
   if (await hasBlob(client, digest)) return 'present';
-  const begun = await mount(client, digest, options.mountFrom);
-  if (begun === 'mounted') return 'mounted';
-  let upload = begun;
-  let send = size <= options.pieceSize ? uploadWhole : uploadInPieces;
+  const mounted = await mountOrStart(client, digest, options.mountFrom);
+  if (mounted === 'mounted') return 'mounted';
+  let upload = mounted;
+  let inChunks = size > options.chunkBytes;
   for (let starts = 1; ; starts += 1) {
     let outcome: UploadOutcome | undefined;
     try {
-      outcome = await send(client, upload, source, options.pieceSize);
+      outcome = await (inChunks
+        ? upload.sendChunks(source, options.chunkBytes)
+        : upload.sendWhole(source, options.chunkBytes));
       // The bytes may have arrived although the response did not.
       if (outcome.kind === 'lost' && (await hasBlob(client, digest))) return 'uploaded';
     } finally {
       // Otherwise the registry keeps the received bytes until it purges unfinished uploads.
-      if (outcome?.kind !== 'done') await cancelUpload(client, upload);
+      if (outcome?.kind !== 'done') await upload.cancel();
     }
     if (outcome.kind === 'done') return 'uploaded';
     if (starts >= maxUploadAttempts) throw outcome.error;
-    if (outcome.kind === 'takes no pieces') send = uploadWhole;
+    if (outcome.kind === 'refuses chunks') inChunks = false;
     else await backoff(client, outcome, starts);
-    upload = await startUpload(client, digest);
+    upload = await BlobUpload.start(client, digest);
   }
 }
 
@@ -62,87 +54,42 @@ export async function pushBlob(
  * Mounts the blob from the first repository that has it, or starts an upload: a registry that does not mount
  * has started one.
  */
-async function mount(
+async function mountOrStart(
   client: RegistryClient,
   digest: string,
   repositories: readonly string[],
-): Promise<Upload | 'mounted'> {
-  let upload: Upload | undefined;
+): Promise<BlobUpload | 'mounted'> {
+  let upload: BlobUpload | undefined;
   for (const from of repositories.filter((name) => name !== client.repository)) {
-    let outcome: Upload | 'mounted' | 'refused' | undefined;
+    let outcome: BlobUpload | 'mounted' | 'refused' | undefined;
     try {
-      outcome = await mountBlob(client, digest, from);
+      outcome = await BlobUpload.mount(client, digest, from);
     } finally {
-      if (upload !== undefined && outcome !== 'refused') await cancelUpload(client, upload);
+      if (outcome !== 'refused') await upload?.cancel();
     }
     if (outcome === 'mounted') return outcome;
     if (outcome !== 'refused') upload = outcome;
   }
-  return upload ?? startUpload(client, digest);
+  return upload ?? BlobUpload.start(client, digest);
 }
 
 /**
  * Waits before the upload is started again. Throws after too many tries, or if Retry-After is longer than a
  * minute.
  */
-async function backoff(client: RegistryClient, outcome: LostUpload, tries: number): Promise<void> {
-  const { now, random, sleep } = client.patience;
-  const { setback } = outcome;
-  const isForgotten = 'status' in setback && !isPassing(setback.status);
+async function backoff(client: RegistryClient, { error, reason }: LostUpload, tries: number): Promise<void> {
+  const isUnknown = 'status' in reason && !isTransient(reason.status);
   // The registry does not know the upload, but works: start a new one at once.
-  if (isForgotten) return;
-  const delay = retryDelay({ setback, tries, now: now(), random: random() });
-  if (delay === undefined) throw outcome.error;
-  await sleep(delay);
+  if (isUnknown) return;
+  if (!(await client.retries.waitForRetry(reason, tries))) throw error;
 }
 
 /** Returns whether the repository has the blob. */
 export async function hasBlob(client: RegistryClient, digest: string): Promise<boolean> {
-  const call = { method: 'HEAD', path: `blobs/${digest}`, what: `blob ${digest}` } as const;
-  const answer = await client.call(call);
+  const request: RepositoryRequest = { method: 'HEAD', path: `blobs/${digest}`, what: `blob ${digest}` };
+  const answer = await client.request(request);
   if (answer.status === 404) return false;
   // A registry may serve its blobs from another place; it has the blob then, too.
   if (answer.status === 200 || answer.status === 307 || answer.status === 302) return true;
-  throw client.error(answer, call.what);
-}
-
-/** A blob that can be read from its start again, each time an upload begins again. */
-export interface BlobSource {
-  readonly descriptor: Descriptor;
-  /**
-   * The bytes are verified: the iteration ends with an error if they do not match the descriptor
-   * (blob/verify-blob.ts).
-   */
-  open(): AsyncIterable<Uint8Array>;
-}
-
-/** A chunk of a blob. Its bytes are valid until the next chunk is requested. */
-export interface Chunk {
-  readonly start: number;
-  readonly bytes: Uint8Array;
-}
-
-/**
- * Splits a blob into chunks of `size` bytes, in one buffer that is reused. The last chunk is returned only
- * after the source has ended without an error, so that an upload of damaged bytes cannot be completed.
- */
-export async function* chunksOf(source: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Chunk> {
-  const buffer = Buffer.allocUnsafe(size);
-  let start = 0;
-  let filled = 0;
-  for await (const chunk of source) {
-    let rest = chunk;
-    while (rest.length > 0) {
-      if (filled === size) {
-        yield { start, bytes: buffer };
-        start += size;
-        filled = 0;
-      }
-      const taken = rest.subarray(0, size - filled);
-      buffer.set(taken, filled);
-      filled += taken.length;
-      rest = rest.subarray(taken.length);
-    }
-  }
-  if (filled > 0) yield { start, bytes: buffer.subarray(0, filled) };
+  throw client.error(answer, request.what);
 }

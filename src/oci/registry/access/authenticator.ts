@@ -2,7 +2,7 @@ import { ProductError } from '../../../errors/product-error.ts';
 import { redactor } from '../../../errors/redact/redactor.ts';
 import { isRecord } from '../../blob.ts';
 import type { RegistryAnswer } from '../http/registry-transport.ts';
-import { retryWhilePassing, type Patience } from '../http/retry.ts';
+import type { RetryPolicy } from '../http/retry.ts';
 import { isAtLeastAsSecure } from '../../image-reference.ts';
 import { type Challenge, parseChallenge } from './challenge.ts';
 
@@ -21,7 +21,7 @@ export interface AuthenticatorOptions {
   /** `https://host:port` of the registry. */
   readonly origin: string;
   readonly credentials: RegistryCredentials | undefined;
-  readonly patience: Patience;
+  readonly retries: RetryPolicy;
 }
 
 /**
@@ -79,7 +79,7 @@ export class Authenticator {
     challenge: Extract<Challenge, { scheme: 'bearer' }>,
     scopes: readonly string[],
   ): Promise<string> {
-    const { credentials, patience } = this.#options;
+    const { credentials, retries } = this.#options;
     const url = this.#realm(challenge);
     if (challenge.service !== undefined) url.searchParams.set('service', challenge.service);
     // The challenge's own scope may name an action that is unknown here.
@@ -90,11 +90,11 @@ export class Authenticator {
       accept: 'application/json',
       ...(credentials !== undefined && { authorization: basicAuthorization(credentials) }),
     };
-    const answer = await retryWhilePassing(patience, { method: 'GET', url, headers }, what);
+    const answer = await retries.send({ method: 'GET', url, headers }, what);
     if (answer.status === 401 || answer.status === 403)
       throw this.#unauthorized(
         credentials === undefined
-          ? `gives nobody a token for ${scopes.join(' ')} without a user and a password (${url.host} answered ${answer.status})`
+          ? `does not issue anonymous tokens for ${scopes.join(' ')}: ${url.host} answered ${answer.status}`
           : `does not accept the user and password: ${url.host} answered ${answer.status}`,
       );
     const token = answer.status === 200 ? tokenIn(answer.body) : undefined;
