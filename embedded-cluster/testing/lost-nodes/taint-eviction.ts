@@ -49,14 +49,17 @@ export class TaintEviction extends Controller {
     });
   }
 
-  /** A taint that a user added without a time counts from when this controller first saw it. */
+  /**
+   * A taint that a user added without a time counts from when this controller first saw it. That time is not
+   * cut to seconds, because a pod would be evicted up to a second too early.
+   */
   #taintsOf(pod: Pod): readonly Taint[] {
     const node = pod.spec.nodeName ?? '';
     const taints = this.#informers.nodes.get(node)?.spec?.taints ?? [];
     return taints.map((taint) => {
       if (taint.timeAdded !== undefined) return taint;
       const key = `${node} ${taint.key}`;
-      const timeAdded = this.#firstSeen.get(key) ?? timestamp(this.#clock.now());
+      const timeAdded = this.#firstSeen.get(key) ?? new Date(this.#clock.now()).toISOString();
       this.#firstSeen.set(key, timeAdded);
       return { ...taint, timeAdded };
     });
