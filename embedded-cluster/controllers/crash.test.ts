@@ -4,7 +4,7 @@ import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { persistentVolumeClaims, persistentVolumes, pods, secrets } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolumeClaim } from '../../src/kubernetes/types/storage.ts';
 import { type ClusterFixture, at, makePod } from './testing/cluster-fixture.ts';
-import { type Until, testEachCrash } from './testing/killed-lives.ts';
+import { type Until, testEachCrash } from './testing/test-each-crash.ts';
 
 const spec: PersistentVolumeClaim['spec'] = {
   accessModes: ['ReadWriteOnce'],

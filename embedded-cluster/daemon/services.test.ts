@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test } from 'node:test';
-import { builtCluster } from './built-cluster.ts';
+import { builtCluster } from './cluster-state.ts';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import { openApi } from '../../src/kubernetes/client/rest-api.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';

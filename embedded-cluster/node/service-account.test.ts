@@ -27,8 +27,8 @@ import { type ApiServer, startApiServer } from '../api-server/start-api-server.t
 import { startControllers } from '../controllers/start-controllers.ts';
 import { runCommand } from './command.ts';
 import type { EmbeddedNode } from './embedded-node.ts';
-import { hostRootImage } from './image/host-root-image.ts';
-import { nodeLayout } from './layout.ts';
+import { hostRootImage } from './node-object.ts';
+import { nodeLayout } from './node-paths.ts';
 import { mountsAtOrBelow, readMountTable } from '../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../src/platform/safe-remove.ts';
 import { startNode } from './start-node.ts';

@@ -13,7 +13,7 @@ import { endpointSlices, events, services } from '../../src/kubernetes/resources
 import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/types/service.ts';
 import type { LocalApi } from '../api-server/local-api.ts';
 import { openLocalApi } from '../api-server/open-local-api.ts';
-import { startServiceProxy } from './start-service-proxy.ts';
+import { startServiceProxy } from './service-proxy.ts';
 
 interface World {
   readonly api: LocalApi;

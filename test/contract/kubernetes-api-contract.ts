@@ -3,7 +3,6 @@ import { dryRunContract } from './dry-run-contract.ts';
 import { fieldValidationContract } from './field-validation-contract.ts';
 import { strategicMergeContract } from './strategic-merge-contract.ts';
 import type { Subject, WireSubject } from './subject.ts';
-import { chunkContract } from './chunk-contract.ts';
 import { changeContract } from './change-contract.ts';
 import { createContract } from './create-contract.ts';
 import { customResourceContract } from './custom-resource-contract.ts';
@@ -35,7 +34,6 @@ export function describeWire(name: string, makeSubject: () => Promise<WireSubjec
   describe(name, () => {
     describe('field validation', () => fieldValidationContract(makeSubject));
     describe('dry runs', () => dryRunContract(makeSubject));
-    describe('chunks', () => chunkContract(makeSubject));
     describe('strategic merge patch', () => strategicMergeContract(makeSubject));
   });
 }

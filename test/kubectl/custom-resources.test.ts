@@ -90,19 +90,24 @@ describe('kubectl and custom resources', { skip }, () => {
     assert.match(typo.stderr, /unknown field "spec\.confg"/);
   });
 
-  test('--validate=warn shows the warnings of the server, --dry-run=server stores nothing', async () => {
-    const doubtful = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: doubtful}\nnonsense: 1\n';
-    const warned = await run('create --validate=warn --dry-run=server -f -', doubtful);
-    assert.deepEqual([warned.exitCode, warned.stdout], [0, 'configmap/doubtful created (server dry run)\n']);
-    assert.match(warned.stderr, /Warning: unknown field "nonsense"/);
-    assert.match(
-      (await run('create -f -', doubtful)).stderr,
-      /strict decoding error: unknown field "nonsense"/,
+  test('an unknown field is refused with every --validate; --dry-run=server stores nothing', async () => {
+    const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dry}\n';
+    for (const validate of ['strict', 'warn', 'ignore']) {
+      const { exitCode, stderr } = await run(
+        `create --validate=${validate} -f -`,
+        `${configMap}nonsense: 1\n`,
+      );
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /strict decoding error: unknown field "nonsense"/);
+    }
+    assert.equal(
+      await output('create --dry-run=server -f -', configMap),
+      'configmap/dry created (server dry run)\n',
     );
-    assert.match((await run('get configmap doubtful')).stderr, /NotFound/);
+    assert.match((await run('get configmap dry')).stderr, /NotFound/);
   });
 
-  test('lists in chunks', async () => {
+  test('a list with --chunk-size holds every object once', async () => {
     for (const name of ['c1', 'c2', 'c3']) await output(`create configmap ${name}`);
     assert.equal(
       await output('get configmaps --chunk-size=1 -o name'),

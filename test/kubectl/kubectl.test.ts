@@ -97,6 +97,29 @@ describe('an unmodified kubectl', { skip }, () => {
     assert.equal(await output(['get', 'all', '-o', 'name']), 'pod/vm-1\n');
   });
 
+  test('get -w and wait see changes, without watch lists', async () => {
+    const configMap = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: watched}\n';
+    const watching = kubectl.start(['get', 'configmaps', '-w', '-o', 'name']);
+    const seen: string[] = [];
+    const closed = once(watching, 'close');
+    watching.stdout.setEncoding('utf8').on('data', (text: string) => {
+      if (seen.length === 0) void output(['create', '-f', '-'], configMap);
+      seen.push(text);
+      if (seen.join('').includes('configmap/watched\n')) watching.kill();
+    });
+    await output(['create', 'configmap', 'first']);
+    await closed;
+    const patched = output([
+      'wait',
+      'configmap/watched',
+      '--for=jsonpath={.data.ready}=yes',
+      '--timeout=20s',
+    ]);
+    await output(['patch', 'configmap', 'watched', '-p', '{"data":{"ready":"yes"}}']);
+    assert.equal(await patched, 'configmap/watched condition met\n');
+    await output(['delete', 'configmap', 'watched', 'first']);
+  });
+
   test('describe pod, with its events', async () => {
     const text = await output(['describe', 'pod', 'vm-1']);
     assert.match(text, /^Node: +embedded\/127\.0\.0\.1$/m);

@@ -90,17 +90,6 @@ export function expired(message: string): ApiError {
   return newStatusError(410, 'Expired', message);
 }
 
-/**
- * Returns the 410 for a continue token whose version is no longer known. `token` continues the list at the
- * current version (apiserver pkg/storage/etcd3 errors.go, InconsistentContinue).
- */
-export function expiredToken(token: string): ApiError {
-  const { status } = expired(
-    'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.',
-  );
-  return new ApiError({ ...status, metadata: { continue: token } });
-}
-
 export function methodNotAllowed(): ApiError {
   return newStatusError(
     405,

@@ -1,6 +1,5 @@
 import { badRequest, invalid } from '../errors/status-errors.ts';
 import { unsupportedValue } from '../errors/field-causes.ts';
-import type { FieldValidation } from '../schema/field-validation.ts';
 
 /** Returns the number of a query parameter; undefined if it is absent. Throws ApiError 400. */
 export function integerParameter(query: URLSearchParams, name: string): number | undefined {
@@ -37,36 +36,7 @@ export function checkTimeout(query: URLSearchParams): void {
   );
 }
 
-/**
- * Reads the query of a write: `dryRun=All`, and `fieldValidation`, which is Warn if absent. Throws ApiError
- * 422 for another dryRun, 400 for another fieldValidation.
- */
-export function parseWriteOptions(query: URLSearchParams): {
-  readonly dryRun: boolean;
-  readonly directive: FieldValidation['directive'];
-} {
-  return {
-    dryRun: isDryRun(query.getAll('dryRun')),
-    directive: parseFieldValidation(query.get('fieldValidation') ?? ''),
-  };
-}
-
-function parseFieldValidation(value: string): FieldValidation['directive'] {
-  switch (value) {
-    case '':
-      return 'Warn';
-    case 'Ignore':
-    case 'Warn':
-    case 'Strict':
-      return value;
-    default:
-      throw badRequest(
-        `fieldValidation: Unsupported value: ${JSON.stringify(value)}: supported values: "Ignore", "Strict", "Warn"`,
-      );
-  }
-}
-
-/** Returns false for `[]` and true for `["All"]`. Throws ApiError 422 for anything else. */
+/** Returns false for `[]` and true for `["All"]` (the parameter `dryRun`). Throws ApiError 422 for anything else. */
 export function isDryRun(values: readonly string[]): boolean {
   const bad = values.find((value) => value !== 'All');
   if (bad !== undefined)

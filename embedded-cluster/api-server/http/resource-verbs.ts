@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { badRequest, methodNotAllowed, notAcceptable } from '../errors/status-errors.ts';
+import { forbiddenField } from '../errors/field-causes.ts';
+import { badRequest, invalid, methodNotAllowed, notAcceptable } from '../errors/status-errors.ts';
 import { createObject } from '../registry/create.ts';
 import { deleteObject } from '../registry/delete.ts';
 import type { Deletion } from '../registry/delete.ts';
@@ -8,15 +9,14 @@ import type { User } from '../access/user.ts';
 import { answerReview } from '../registry/review.ts';
 import { assertPatchType, patchObject } from '../registry/patch.ts';
 import { getObject } from '../registry/registry.ts';
-import type { Location, Registry } from '../registry/registry.ts';
+import type { Location, Registry, WriteOptions } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
-import type { FieldValidation } from '../schema/field-validation.ts';
 import type { ParsedJson } from '../schema/parse-json.ts';
 import { addWarning, writeJson } from './answer.ts';
 import { readBody, readObject, readPatch } from './body.ts';
 import { parseDeleteOptions } from './delete-options.ts';
 import { mediaTypes, negotiate } from './media-type.ts';
-import { booleanParameter, integerParameter, parseWriteOptions } from './query.ts';
+import { booleanParameter, integerParameter, isDryRun } from './query.ts';
 import { representList, formatObject } from './represent.ts';
 import type { ResponseFormat } from './represent.ts';
 import type { ResourceRoute } from './resource-route.ts';
@@ -77,23 +77,29 @@ async function serveCollection(call: ResourceRequest): Promise<void> {
 async function serveList(call: ResourceRequest): Promise<void> {
   const { registry, route, query, response } = call;
   const view = negotiateFormat(call);
+  assertNoInitialEvents(query);
   const selection = { ...parseSelection(call), resourceVersion: query.get('resourceVersion') ?? undefined };
   if (booleanParameter(query, 'watch') === true) {
     const watch = {
       ...selection,
-      sendInitialEvents: booleanParameter(query, 'sendInitialEvents'),
       allowBookmarks: booleanParameter(query, 'allowWatchBookmarks') === true,
       timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
     };
     return streamWatch(registry, view, watch, response);
   }
-  const page = {
+  const options = {
     ...selection,
-    limit: integerParameter(query, 'limit'),
     continue: query.get('continue') ?? undefined,
     resourceVersionMatch: query.get('resourceVersionMatch') ?? undefined,
   };
-  return writeJson(response, 200, representList(view, listObjects(registry, route.kind, page)));
+  return writeJson(response, 200, representList(view, listObjects(registry, route.kind, options)));
+}
+
+/** Throws the ApiError 422 of a server without watch lists (KEP-3157). Clients then list and watch. */
+function assertNoInitialEvents(query: URLSearchParams): void {
+  if (!query.has('sendInitialEvents')) return;
+  const message = 'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled';
+  throw invalid('ListOptions', 'meta.k8s.io', '', [forbiddenField('sendInitialEvents', message)]);
 }
 
 async function serveObject(call: ResourceRequest, location: Location): Promise<void> {
@@ -155,17 +161,12 @@ function writeDeleteResult(call: ResourceRequest, { object, gone }: Deletion): v
 function writeOptions(
   { query, response, user }: ResourceRequest,
   body: ParsedJson | undefined,
-): {
-  readonly dryRun: boolean;
-  readonly fieldValidation: FieldValidation;
-  readonly user: User;
-} {
-  const { dryRun, directive } = parseWriteOptions(query);
-  const warn = (message: string): void => addWarning(response, message);
+): WriteOptions & { readonly user: User } {
   return {
-    dryRun,
+    dryRun: isDryRun(query.getAll('dryRun')),
     user,
-    fieldValidation: { directive, duplicates: body?.duplicates ?? [], warn },
+    decoding: { duplicates: body?.duplicates ?? [] },
+    warn: (message) => addWarning(response, message),
   };
 }
 

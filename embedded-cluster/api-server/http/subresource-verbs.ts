@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import { badRequest, methodNotAllowed } from '../errors/status-errors.ts';
 import { bindPod, finalizeNamespace } from '../registry/control-plane-verbs.ts';
 import { evictPod } from '../registry/evict.ts';
@@ -10,7 +9,7 @@ import { valueAt } from '../kinds/columns.ts';
 import { writeJson } from './answer.ts';
 import { readObject } from './body.ts';
 import { assertBackgroundPropagation } from './delete-options.ts';
-import { isDryRun, parseWriteOptions } from './query.ts';
+import { isDryRun } from './query.ts';
 import type { ResourceRequest } from './resource-verbs.ts';
 
 const binding = kindSchema({ target: objectReference });
@@ -39,7 +38,7 @@ export async function serveBinding({
   const body = decodeObject(binding, await readObject(request), 'Binding', 'v1');
   const target = valueAt(body as never, 'target', 'name');
   const location = { namespace: route.namespace, name: route.name ?? '' };
-  const { dryRun } = parseWriteOptions(query);
+  const dryRun = isDryRun(query.getAll('dryRun'));
   bindPod(registry, location, typeof target === 'string' ? target : '', dryRun);
   writeJson(response, 201, success);
 }
@@ -65,7 +64,7 @@ export async function serveEviction({
   const location = { namespace: route.namespace, name: route.name ?? '' };
   const { name = location.name } = (body['metadata'] ?? {}) as { name?: string };
   if (name !== location.name) throw badRequest('name in URL does not match name in Eviction object');
-  const isDry = isDryRun(dryRun ?? []) || parseWriteOptions(query).dryRun;
+  const isDry = isDryRun(dryRun ?? []) || isDryRun(query.getAll('dryRun'));
   evictPod(registry, location, { ...deletion, dryRun: isDry });
   writeJson(response, 201, success);
 }
@@ -78,12 +77,6 @@ export async function serveFinalize(call: ResourceRequest): Promise<void> {
   const finalizers = route.kind.ownFinalizers?.(draft) ?? [];
   if (draft.metadata.name !== route.name)
     throw badRequest('the name of the object does not match the name on the URL');
-  answerNamespace(
-    call.response,
-    finalizeNamespace(registry, draft.metadata.name, finalizers, parseWriteOptions(query).dryRun),
-  );
-}
-
-function answerNamespace(response: ServerResponse, namespace: unknown): void {
-  writeJson(response, 200, namespace);
+  const dryRun = isDryRun(query.getAll('dryRun'));
+  writeJson(call.response, 200, finalizeNamespace(registry, draft.metadata.name, finalizers, dryRun));
 }

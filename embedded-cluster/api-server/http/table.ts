@@ -1,4 +1,5 @@
 import type { KubernetesObject, ObjectList } from '../../../src/kubernetes/object.ts';
+import { defaultColumns } from '../kinds/columns.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { JsonRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
@@ -20,11 +21,12 @@ export function tableOf(
   metadata: ObjectList<KubernetesObject>['metadata'] | { resourceVersion: string },
   { now, includeObject }: TableOptions,
 ): JsonRecord {
+  const { columns = defaultColumns } = kind;
   return {
     kind: 'Table',
     apiVersion: 'meta.k8s.io/v1',
     metadata,
-    columnDefinitions: kind.columns.map(({ name, type, format, priority, description }) => ({
+    columnDefinitions: columns.map(({ name, type, format, priority, description }) => ({
       name,
       type,
       format: format ?? '',
@@ -32,7 +34,7 @@ export function tableOf(
       priority,
     })),
     rows: objects.map((object) => ({
-      cells: kind.columns.map((column) => column.cell(object, now)),
+      cells: columns.map((column) => column.cell(object, now)),
       ...rowObject(kind, object, includeObject),
     })),
   };

@@ -11,7 +11,7 @@ const path = '/api/v1/namespaces/bosh/configmaps?watch=true';
 interface Line {
   type: string;
   object: {
-    metadata: { name?: string; resourceVersion: string; annotations?: Record<string, string> };
+    metadata: { name?: string; resourceVersion: string };
     rows?: unknown[];
   };
 }
@@ -41,20 +41,6 @@ const create = (server: TestServer, name: string): Promise<unknown> =>
   server.api.create(configMaps, { metadata: { namespace: 'bosh', name } });
 
 const limit = { timeout: 20_000 };
-
-test('sendInitialEvents: the state, then a bookmark that says so, then what happens', limit, async (t) => {
-  const server = await startTestServer(t);
-  await create(server, 'a');
-  const query = '&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan';
-  const events = await watch(t, server, query);
-  const first = (await events.next()).value as Line;
-  const mark = (await events.next()).value as Line;
-  await create(server, 'b');
-  const live = (await events.next()).value as Line;
-  assert.deepEqual([first.type, mark.type, live.type], ['ADDED', 'BOOKMARK', 'ADDED']);
-  assert.deepEqual(mark.object.metadata.annotations, { 'k8s.io/initial-events-end': 'true' });
-  assert.equal(live.object.metadata.name, 'b');
-});
 
 test('timeoutSeconds ends the watch, after a last bookmark for those who want it', limit, async (t) => {
   const server = await startTestServer(t);

@@ -40,6 +40,9 @@ export const ageColumn: Column = column('Age', (object, now) =>
   ageOf(object.metadata.creationTimestamp, now),
 );
 
+/** The columns of a kind that has none of its own. */
+export const defaultColumns: readonly Column[] = [nameColumn, ageColumn];
+
 /** Returns the value at a path of keys, or undefined if the object has none. */
 export function valueAt(object: StoredObject, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(

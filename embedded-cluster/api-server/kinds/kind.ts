@@ -59,7 +59,8 @@ export interface Kind {
   /** True if metadata.generation counts changes of all fields except metadata and status. */
   readonly countsGenerations: boolean;
   readonly nameRule: NameRule;
-  readonly columns: readonly Column[];
+  /** The columns of `kubectl get`. Absent: name and age. */
+  readonly columns?: readonly Column[];
   /** Sets defaults. Runs on every write, so it must not change fields that are set. */
   readonly fillDefaults?: (draft: MutableObject) => void;
   /** Strategy and admission of a create, before validation. Throws ApiError to reject the object. */

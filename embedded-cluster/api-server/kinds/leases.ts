@@ -2,7 +2,7 @@ import { leases } from '../../../src/kubernetes/resources.ts';
 import { invalidValue } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { fields, integer, kindSchema, string, time } from '../schema/schema.ts';
-import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
+import { valueAt } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
 
 /** pkg/apis/coordination/validation/validation.go, ValidateLeaseSpec. */
@@ -38,11 +38,6 @@ export const leaseKind: Kind = {
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
-  columns: [
-    nameColumn,
-    column('Holder', (object) => stringAt(object, ['spec', 'holderIdentity'])),
-    ageColumn,
-  ],
   fillDefaults: (draft) => {
     draft['spec'] ??= {};
   },

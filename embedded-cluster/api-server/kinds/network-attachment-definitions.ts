@@ -1,6 +1,5 @@
 import { networkAttachmentDefinitions } from '../../../src/kubernetes/resources.ts';
 import { fields, kindSchema, string } from '../schema/schema.ts';
-import { ageColumn, nameColumn } from './columns.ts';
 import type { Kind } from './kind.ts';
 
 /** k8s.cni.cncf.io/v1 as Multus installs it. Multus does not run here, so pods get no interfaces from it. */
@@ -15,6 +14,5 @@ export const networkAttachmentDefinitionKind: Kind = {
   hasStatus: false,
   countsGenerations: true,
   nameRule: 'subdomain',
-  columns: [nameColumn, ageColumn],
   validate: () => [],
 };

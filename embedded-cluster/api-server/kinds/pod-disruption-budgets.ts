@@ -3,7 +3,6 @@ import { podDisruptionBudgets } from '../../../src/kubernetes/resources.ts';
 import { invalidValue, unsupportedValue, type Cause } from '../errors/field-causes.ts';
 import { fields, integer, integerOrText, kindSchema, array, mapOf, string, time } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { ageColumn, valueAt, column, nameColumn } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
 import { labelSelector } from './node-selector-schema.ts';
 
@@ -42,9 +41,6 @@ function checkAmount(field: string, amount: number | string | undefined): Cause[
   return Number(percent) > 100 ? [invalidValue(field, amount, 'must not be greater than 100%')] : [];
 }
 
-const shown = (key: 'minAvailable' | 'maxUnavailable') => (object: StoredObject) =>
-  String(specOf(object)[key] ?? 'N/A');
-
 export const podDisruptionBudgetKind: Kind = {
   resource: podDisruptionBudgets,
   name: 'PodDisruptionBudget',
@@ -69,15 +65,6 @@ export const podDisruptionBudgetKind: Kind = {
   hasStatus: true,
   countsGenerations: true,
   nameRule: 'subdomain',
-  columns: [
-    nameColumn,
-    column('Min Available', shown('minAvailable')),
-    column('Max Unavailable', shown('maxUnavailable')),
-    column('Allowed Disruptions', (object) => Number(valueAt(object, 'status', 'disruptionsAllowed') ?? 0), {
-      type: 'integer',
-    }),
-    ageColumn,
-  ],
   prepareCreate: (draft) => {
     delete draft['status'];
   },

@@ -4,7 +4,7 @@ import type { Cause } from '../errors/field-causes.ts';
 import { forbidden } from '../errors/status-errors.ts';
 import { boolean, integer, kindSchema, string } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { ageColumn, column, nameColumn, stringAt } from './columns.ts';
+import { stringAt } from './columns.ts';
 import type { AdmissionContext, MutableObject, Kind } from './kind.ts';
 import { checkImmutable } from './object-meta.ts';
 
@@ -65,8 +65,7 @@ function checkSingleGlobalDefault(draft: MutableObject, context: AdmissionContex
 }
 
 /**
- * A warning and not an error, because nearly every class has this policy, if only by default
- * (docs/decisions/0012).
+ * A warning and not an error, because nearly every class has this policy, if only by default.
  */
 const preemptionWarning =
   'preemptionPolicy: the embedded cluster preempts nothing; a class only says which waiting pod comes first';
@@ -86,13 +85,6 @@ export const priorityClassKind: Kind = {
   hasStatus: false,
   countsGenerations: true,
   nameRule: 'subdomain',
-  columns: [
-    nameColumn,
-    column('Value', (object) => Number(object['value'] ?? 0), { type: 'integer' }),
-    column('Global-Default', (object) => String(object['globalDefault'] === true)),
-    ageColumn,
-    column('PreemptionPolicy', (object) => stringAt(object, ['preemptionPolicy']), { wide: true }),
-  ],
   fillDefaults: (draft) => {
     draft['value'] ??= 0;
     draft['preemptionPolicy'] ??= 'PreemptLowerPriority';

@@ -5,7 +5,7 @@ import type { Cause } from '../errors/field-causes.ts';
 import { isRecord } from '../schema/json.ts';
 import { fields, kindSchema, mapOf, quantity } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { ageColumn, valueAt, column, nameColumn, stringAt } from './columns.ts';
+import { valueAt } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
 import { parseQuantity } from './quantity.ts';
 
@@ -28,13 +28,6 @@ function validate(draft: MutableObject): Cause[] {
   });
 }
 
-const shown = (select: (name: string) => boolean) => (object: StoredObject) =>
-  hardOf(object)
-    .filter(([name]) => select(name))
-    .map(([name, hard]) => `${name}: ${stringAt(object, ['status', 'used', name], '0')}/${hard}`)
-    .toSorted()
-    .join(', ');
-
 /** ResourceQuota without scopes: a quota applies to its whole namespace. */
 export const resourceQuotaKind: Kind = {
   resource: resourceQuotas,
@@ -49,18 +42,6 @@ export const resourceQuotaKind: Kind = {
   hasStatus: true,
   countsGenerations: false,
   nameRule: 'subdomain',
-  columns: [
-    nameColumn,
-    column(
-      'Request',
-      shown((name) => !name.startsWith('limits.')),
-    ),
-    column(
-      'Limit',
-      shown((name) => name.startsWith('limits.')),
-    ),
-    ageColumn,
-  ],
   prepareCreate: (draft) => {
     delete draft['status'];
   },

@@ -1,7 +1,7 @@
 import { runtimeClasses } from '../../../src/kubernetes/resources.ts';
 import { required } from '../errors/field-causes.ts';
 import { kindSchema, string } from '../schema/schema.ts';
-import { ageColumn, column, nameColumn, stringAt } from './columns.ts';
+import { stringAt } from './columns.ts';
 import type { Kind } from './kind.ts';
 import { checkName } from './names.ts';
 import { checkImmutable } from './object-meta.ts';
@@ -20,7 +20,6 @@ export const runtimeClassKind: Kind = {
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
-  columns: [nameColumn, column('Handler', (object) => stringAt(object, ['handler'])), ageColumn],
   validate: (draft) => {
     const handler = stringAt(draft, ['handler']);
     return handler === '' ? [required('handler')] : checkName('handler', handler, 'label');

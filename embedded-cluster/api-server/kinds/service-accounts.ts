@@ -1,6 +1,5 @@
 import { serviceAccounts } from '../../../src/kubernetes/resources.ts';
 import { fields, boolean, kindSchema, array, string } from '../schema/schema.ts';
-import { ageColumn, nameColumn } from './columns.ts';
 import type { Kind } from './kind.ts';
 
 /** The account that exists in each namespace and that pods get if they name none. */
@@ -23,6 +22,5 @@ export const serviceAccountKind: Kind = {
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
-  columns: [nameColumn, ageColumn],
   validate: () => [],
 };

@@ -3,7 +3,7 @@ import { forbiddenField, required } from '../errors/field-causes.ts';
 import type { Cause } from '../errors/field-causes.ts';
 import { isRecord, jsonEqual } from '../schema/json.ts';
 import { kindSchema, mapOf, string } from '../schema/schema.ts';
-import { ageColumn, column, nameColumn, stringAt } from './columns.ts';
+import { stringAt } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
 
 /** kubernetes: pkg/apis/storage/validation, ValidateVolumeAttributesClass. */
@@ -26,7 +26,6 @@ export const volumeAttributesClassKind: Kind = {
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'subdomain',
-  columns: [nameColumn, column('DriverName', (object) => stringAt(object, ['driverName'])), ageColumn],
   validate,
   validateUpdate: (draft, current) =>
     ['driverName', 'parameters']

@@ -1,3 +1,4 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { namespaces } from '../../../src/kubernetes/resources.ts';
 import {
   alreadyExists,
@@ -9,26 +10,16 @@ import {
 } from '../errors/status-errors.ts';
 import { admitWrite } from '../admission/admit-write.ts';
 import { updateQuotaUsage } from '../admission/quota/admit-quota.ts';
-import type { User } from '../access/user.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { checkMetadata } from '../kinds/object-meta.ts';
-import { strictValidation } from '../schema/field-validation.ts';
-import type { FieldValidation } from '../schema/field-validation.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
 import { randomSuffix } from './random.ts';
-import { admissionContext, compactMetadata, timestamp } from './registry.ts';
-import type { Registry } from './registry.ts';
+import { admissionContext, compactMetadata, type Registry, type WriteOptions } from './registry.ts';
 
-export interface CreateOptions {
+export interface CreateOptions extends WriteOptions {
   /** The namespace of the URL; undefined for cluster-scoped kinds. */
   readonly namespace: string | undefined;
-  /** Runs everything except the write. The uid in the response is not kept. */
-  readonly dryRun?: boolean | undefined;
-  /** Absent: strict. */
-  readonly fieldValidation?: FieldValidation | undefined;
-  /** The user of the request. Absent: the control plane itself, which may do everything. */
-  readonly user?: User | undefined;
 }
 
 /**
@@ -42,7 +33,7 @@ export function createObject(
   body: unknown,
   options: CreateOptions,
 ): StoredObject {
-  const draft = decodeDraft(kind, body, options.fieldValidation);
+  const draft = decodeDraft(kind, body, options.decoding);
   resolveNamespace(kind, draft, options.namespace);
   if (draft.metadata.resourceVersion !== '') {
     throw badRequest('resourceVersion should not be set on objects to be created');
@@ -53,7 +44,7 @@ export function createObject(
   kind.prepareCreate?.(draft, admissionContext(registry));
   const causes = [...checkMetadata(kind, draft), ...kind.validate(draft)];
   if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
-  const { user, fieldValidation: { warn } = strictValidation } = options;
+  const { user, warn = () => undefined } = options;
   kind.warningsOnCreate?.(draft).forEach(warn);
   admitWrite(registry, kind, { draft, current: undefined, user, warn });
   const resource = groupResource(kind.resource);

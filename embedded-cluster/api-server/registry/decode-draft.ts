@@ -1,8 +1,7 @@
 import { badRequest } from '../errors/status-errors.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { decodeObject } from '../schema/decode.ts';
-import { strictValidation } from '../schema/field-validation.ts';
-import type { FieldValidation } from '../schema/field-validation.ts';
+import type { DecodeOptions } from '../schema/decode.ts';
 import { isRecord } from '../schema/json.ts';
 
 /** Returns `v1` or `storage.k8s.io/v1`. */
@@ -13,13 +12,9 @@ export function apiVersionOf(kind: Kind): string {
 
 /**
  * Decodes a body as a draft of that kind, which is a private copy. apiVersion and kind may be absent. Throws
- * ApiError 400 for another kind, a wrong type, and, unless `validation` is lenient, an unknown field.
+ * ApiError 400 for another kind, a wrong type, and an unknown or duplicate field.
  */
-export function decodeDraft(
-  kind: Kind,
-  body: unknown,
-  validation: FieldValidation = strictValidation,
-): MutableObject {
+export function decodeDraft(kind: Kind, body: unknown, options?: DecodeOptions): MutableObject {
   const apiVersion = apiVersionOf(kind);
   if (!isRecord(body)) throw badRequest(`the request's body must be a JSON object of kind ${kind.name}`);
   if ((body['kind'] ?? kind.name) !== kind.name) {
@@ -32,7 +27,7 @@ export function decodeDraft(
       `the API version in the data (${formatValue(body['apiVersion'])}) does not match the expected API version (${apiVersion})`,
     );
   }
-  const decoded = decodeObject(kind.schema, body, kind.name, apiVersion, validation);
+  const decoded = decodeObject(kind.schema, body, kind.name, apiVersion, options);
   const {
     managedFields: _dropped,
     selfLink: _link,

@@ -5,10 +5,8 @@ import type { Kind } from '../kinds/kind.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge-patch.ts';
-import { validateUnknownFields, strictValidation } from '../schema/field-validation.ts';
 import { isRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { apiVersionOf } from './decode-draft.ts';
 import { getObject, type Location, type Registry } from './registry.ts';
 import { updateObject, type UpdateOptions } from './update.ts';
 
@@ -36,10 +34,11 @@ export function patchObject(
   const apply = patchFunction(kind, options.type);
   const current = getObject(registry, kind, location);
   const patched = apply(current, patch);
-  const { fieldValidation = strictValidation } = options;
-  const judged = { ...options, fieldValidation: { ...fieldValidation, refuse: patchError(patch) } };
-  validateJsonPatchFields(kind, patch, judged);
-  return updateObject(registry, kind, location, patched, judged);
+  const strictError = patchError(patch);
+  const unknown = unknownOperationFields(patch);
+  if (unknown.length > 0) throw strictError(unknown.map((path) => `unknown field "${path}"`));
+  const decoding = { ...options.decoding, strictError };
+  return updateObject(registry, kind, location, patched, { ...options, decoding });
 }
 
 /**
@@ -54,20 +53,14 @@ const patchError =
     return newStatusError(422, 'Invalid', message, { causes: [cause] });
   };
 
-/** Treats members of JSON patch operations other than op, path, from and value as unknown fields. */
-function validateJsonPatchFields(
-  kind: Kind,
-  patch: unknown,
-  { fieldValidation = strictValidation }: PatchOptions,
-): void {
-  if (!Array.isArray(patch)) return;
-  const unknown = patch.flatMap((operation: object, index) =>
+/** Returns the members of JSON patch operations other than op, path, from and value. */
+function unknownOperationFields(patch: unknown): readonly string[] {
+  if (!Array.isArray(patch)) return [];
+  return patch.flatMap((operation: object, index) =>
     Object.keys(operation)
       .filter((key) => !['op', 'path', 'from', 'value'].includes(key))
       .map((key) => `[${index}].${key}`),
   );
-  const addressee = { kind: kind.name, apiVersion: apiVersionOf(kind), isKubernetesField: () => false };
-  validateUnknownFields(addressee, unknown, { ...fieldValidation, duplicates: [] });
 }
 
 /**

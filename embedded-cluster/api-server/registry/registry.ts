@@ -1,7 +1,10 @@
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import type { Resource } from '../../../src/kubernetes/api.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { groupResource, notFound, pathNotFound } from '../errors/status-errors.ts';
 import type { AdmissionContext, Kind } from '../kinds/kind.ts';
+import type { User } from '../access/user.ts';
+import type { DecodeOptions } from '../schema/decode.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import type { TokenKey } from '../tokens/token-key.ts';
@@ -27,6 +30,17 @@ export interface Location {
   readonly name: string;
 }
 
+/** The options of every write. */
+export interface WriteOptions {
+  /** Runs everything except the write. The uid of an object in the response is not kept. */
+  readonly dryRun?: boolean | undefined;
+  /** The user of the request. Absent: the control plane itself, which may do everything. */
+  readonly user?: User | undefined;
+  readonly decoding?: DecodeOptions | undefined;
+  /** Called with each warning for the client. */
+  readonly warn?: ((message: string) => void) | undefined;
+}
+
 /** Returns the kind of a resource. Throws ApiError 404 if this server does not serve it. */
 export function kindOf(registry: Registry, resource: Pick<Resource, 'group' | 'plural'>): Kind {
   const kind = registry.kinds.get(groupResource(resource));
@@ -47,13 +61,6 @@ export function admissionContext(registry: Registry): AdmissionContext {
     list: (resource) => registry.store.list(groupResource(resource)),
     randomSuffix: () => randomSuffix(registry.random),
   };
-}
-
-/**
- * Formats a time as all times in objects: RFC 3339 in UTC with seconds. `milliseconds` is since the epoch.
- */
-export function timestamp(milliseconds: number): string {
-  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
 /** Returns true if the object is being deleted and neither a grace period nor a finalizer keeps it. */

@@ -1,7 +1,7 @@
 import type { User } from '../access/user.ts';
 import { invalid } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
-import type { FieldValidation } from '../schema/field-validation.ts';
+import type { DecodeOptions } from '../schema/decode.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
 import type { Registry } from './registry.ts';
@@ -9,7 +9,7 @@ import type { Registry } from './registry.ts';
 export interface ReviewOptions {
   readonly user: User;
   readonly namespace: string | undefined;
-  readonly fieldValidation?: FieldValidation;
+  readonly decoding?: DecodeOptions | undefined;
 }
 
 /**
@@ -20,9 +20,9 @@ export function answerReview(
   registry: Registry,
   kind: Kind,
   body: unknown,
-  { user, namespace, fieldValidation }: ReviewOptions,
+  { user, namespace, decoding }: ReviewOptions,
 ): StoredObject {
-  const draft = decodeDraft(kind, body, fieldValidation);
+  const draft = decodeDraft(kind, body, decoding);
   if (kind.resource.namespaced && namespace !== undefined) draft.metadata.namespace ??= namespace;
   const causes = kind.validate(draft);
   if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);

@@ -2,24 +2,16 @@ import { conflict, badRequest, groupResource, invalid, staleVersion } from '../e
 import { invalidValue } from '../errors/field-causes.ts';
 import { admitWrite } from '../admission/admit-write.ts';
 import { updateQuotaUsage } from '../admission/quota/admit-quota.ts';
-import type { User } from '../access/user.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { checkDeletionTime, checkMetadata, checkMetadataUpdate } from '../kinds/object-meta.ts';
-import { strictValidation } from '../schema/field-validation.ts';
-import type { FieldValidation } from '../schema/field-validation.ts';
 import { copyJson, jsonEqual } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
 import { admissionContext, compactMetadata, canRemove, getObject } from './registry.ts';
-import type { Location, Registry } from './registry.ts';
+import type { Location, Registry, WriteOptions } from './registry.ts';
 
-export interface UpdateOptions {
+export interface UpdateOptions extends WriteOptions {
   readonly subresource?: 'status' | undefined;
-  readonly dryRun?: boolean | undefined;
-  /** Absent: strict. */
-  readonly fieldValidation?: FieldValidation | undefined;
-  /** The user of the request. Absent: the control plane itself. */
-  readonly user?: User | undefined;
 }
 
 /**
@@ -34,7 +26,7 @@ export function updateObject(
   body: unknown,
   options: UpdateOptions = {},
 ): StoredObject {
-  const draft = decodeDraft(kind, body, options.fieldValidation);
+  const draft = decodeDraft(kind, body, options.decoding);
   assertSameLocation(draft, location);
   const current = getObject(registry, kind, location);
   checkPreconditions(kind, draft, current);
@@ -51,7 +43,7 @@ export function updateObject(
   ];
   if (causes.length > 0) throw invalid(kind.name, kind.resource.group, draft.metadata.name, causes);
   if (options.subresource === undefined) kind.admitUpdate?.(draft, current, admissionContext(registry));
-  const { user, dryRun = false, fieldValidation: { warn } = strictValidation } = options;
+  const { user, dryRun = false, warn = () => undefined } = options;
   if (options.subresource === undefined) admitWrite(registry, kind, { draft, current, user, warn });
   const stored = storeUpdate(registry, kind, { draft, current, dryRun });
   if (!dryRun && options.subresource === undefined) updateQuotaUsage(registry, location.namespace);

@@ -10,10 +10,6 @@ import { selection, type SelectionQuery } from './selection.ts';
 
 export interface WatchObjectsQuery extends SelectionQuery {
   readonly resourceVersion?: string | undefined;
-  /**
-   * Sends the current state first, then a bookmark with the annotation k8s.io/initial-events-end (KEP-3157).
-   */
-  readonly sendInitialEvents?: boolean | undefined;
 }
 
 export type WatchListener = (event: WatchEvent<StoredObject>) => void;
@@ -42,7 +38,6 @@ export function watchObjects(
   };
   const stop = registry.store.subscribe(emit);
   for (const object of past.state) if (selected(object)) listener({ type: 'ADDED', object });
-  if (query.sendInitialEvents === true) listener(initialEventsEnd(registry, kind));
   for (const event of past.events) emit(event);
   return stop;
 }
@@ -59,13 +54,6 @@ export function bookmark(registry: Registry, kind: Kind): WatchEvent<StoredObjec
   };
 }
 
-function initialEventsEnd(registry: Registry, kind: Kind): WatchEvent<StoredObject> {
-  const event = bookmark(registry, kind);
-  if (event.type !== 'BOOKMARK') return event;
-  const metadata = { ...event.object.metadata, annotations: { 'k8s.io/initial-events-end': 'true' } };
-  return { type: 'BOOKMARK', object: { ...event.object, metadata } };
-}
-
 interface WatchStart {
   readonly state: readonly StoredObject[];
   readonly events: readonly StoreEvent[];
@@ -75,14 +63,12 @@ interface WatchStart {
 function initialEvents(registry: Registry, kind: Kind, query: WatchObjectsQuery): WatchStart {
   const { store } = registry;
   const revision = parseResourceVersion(query.resourceVersion);
-  const fromState = revision === undefined || revision === 0 || query.sendInitialEvents === true;
+  const fromState = revision === undefined || revision === 0;
   try {
     assertReached(store, revision ?? 0);
     const events = fromState ? [] : store.since(revision);
     if (events === undefined) throw expired(`too old resource version: ${revision} (${store.revision})`);
-    const state =
-      fromState && query.sendInitialEvents !== false ? store.list(groupResource(kind.resource)) : [];
-    return { state, events };
+    return { state: fromState ? store.list(groupResource(kind.resource)) : [], events };
   } catch (error) {
     if (!isApiError(error)) throw error;
     return { state: [], events: [], error: { type: 'ERROR', object: error.status } };

@@ -1,10 +1,14 @@
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
-import { validateUnknownFields, strictValidation } from './field-validation.ts';
-import type { FieldValidation } from './field-validation.ts';
-import { copyJson, isRecord } from './json.ts';
-import type { JsonRecord } from './json.ts';
+import { copyJson, isRecord, type JsonRecord } from './json.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
-import { isUpstreamField } from './upstream-fields.ts';
+
+export interface DecodeOptions {
+  /** Paths that the body's text contains more than once. */
+  readonly duplicates?: readonly string[];
+  /** Returns the error for unknown and duplicate fields. Absent: 400, as for a whole object. */
+  readonly strictError?: (problems: readonly string[]) => ApiError;
+}
 
 interface DecodeErrors {
   readonly unknown: string[];
@@ -13,47 +17,38 @@ interface DecodeErrors {
 
 /**
  * Returns a new copy of `value` with only the fields of the schema. Nulls, empty lists and empty maps are
- * dropped, as a real server does (`omitempty`). `validation` decides about other fields; if it is absent,
- * they are rejected.
+ * dropped, as a real server does (`omitempty`). Decoding is always strict, whatever the query parameter
+ * `fieldValidation` says: if a field that this server does not implement were dropped, the author of the object
+ * would rely on it.
  *
- * Throws ApiError 400: for a field of the wrong type with the text of encoding/json, for a field that is not
- * in the schema with the text of the real server's strict decoding.
+ * Throws ApiError 400: for a field of the wrong type with the text of encoding/json, for an unknown or
+ * duplicate field with the text of the real server's strict decoding.
  */
 export function decodeObject(
   schema: ObjectSchema,
   value: unknown,
   kind: string,
   apiVersion: string,
-  validation: FieldValidation = strictValidation,
+  { duplicates = [], strictError }: DecodeOptions = {},
 ): JsonRecord {
-  const { decoded, unknown } = decodeWithSchema(schema, value, kind, apiVersion);
-  validateUnknownFields(
-    { kind, apiVersion, isKubernetesField: (path) => isUpstreamField(kind, path) },
-    unknown,
-    validation,
-  );
-  return decoded;
-}
-
-/**
- * Returns the fields of the schema, and the paths of the others. Throws ApiError 400 for a field of the wrong
- * type.
- */
-function decodeWithSchema(
-  schema: ObjectSchema,
-  value: unknown,
-  kind: string,
-  apiVersion: string,
-): { readonly decoded: JsonRecord; readonly unknown: readonly string[] } {
   const problems: DecodeErrors = { unknown: [], mistyped: [] };
   const decoded = decode(schema, value, '', problems);
+  const prefix = `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}`;
   const [mistyped] = problems.mistyped;
-  if (mistyped !== undefined) {
-    throw badRequest(
-      `${kind} in version ${JSON.stringify(apiVersion)} cannot be handled as a ${kind}: json: ${mistyped}`,
+  if (mistyped !== undefined) throw badRequest(`${prefix}: json: ${mistyped}`);
+  const strictErrors = [
+    ...problems.unknown.map((path) => `unknown field "${path}"`),
+    ...duplicates.map((path) => `duplicate field "${path}"`),
+  ];
+  if (strictErrors.length > 0) {
+    throw (
+      strictError?.(strictErrors) ??
+      badRequest(
+        `${prefix}: strict decoding error: ${strictErrors.join(', ')} (the embedded cluster accepts only fields that it implements)`,
+      )
     );
   }
-  return { decoded: isRecord(decoded) ? decoded : {}, unknown: problems.unknown };
+  return isRecord(decoded) ? decoded : {};
 }
 
 function decode(schema: Schema, value: unknown, path: string, problems: DecodeErrors): unknown {

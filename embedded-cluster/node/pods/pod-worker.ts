@@ -1,3 +1,5 @@
+import { involved } from '../../../src/kubernetes/controllers/event-recorder.ts';
+import { timestamp } from '../../../src/kubernetes/timestamp.ts';
 import { join } from 'node:path';
 import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { Container, Pod } from '../../../src/kubernetes/types/pod.ts';
@@ -7,15 +9,14 @@ import type { ContainerExit } from '../runtime/container-runtime.ts';
 import { closeNamespaces } from '../runtime/user-namespace.ts';
 import { BackOff, retryLimits } from './back-off.ts';
 import { type PodContext, apiEnvironment } from './container-plan.ts';
-import { restoreState, type ContainerRecord } from './container-record.ts';
+import { restoreState, type ContainerRecord } from './container-state.ts';
 import { ContainerRunner } from './container-runner.ts';
-import { timestamp } from './events.ts';
-import { keepTokensFresh } from './keep-tokens-fresh.ts';
-import { waitForFreeAddress } from './take-address.ts';
-import { aborted, PodEnding, type EndReason } from './pod-ending.ts';
+import { renewTokens } from './token-renewal.ts';
+import { waitForFreeAddress } from './pod-addresses.ts';
+import { aborted, PodEnding, type EndReason } from './pod-termination.ts';
 import type { PodServices } from './pod-services.ts';
 import { podStatus } from './pod-status.ts';
-import { hasBidirectionalMount } from './shares-mounts.ts';
+import { hasBidirectionalMount } from './container-security.ts';
 import { StatusWriter } from './status-writer.ts';
 import { findUnsupported } from './unsupported.ts';
 
@@ -114,7 +115,7 @@ export class PodWorker {
       return;
     }
     const over = new AbortController();
-    const fresh = keepTokensFresh(this.#pod, this.#services, over.signal);
+    const fresh = renewTokens(this.#pod, this.#services, over.signal);
     try {
       if (await this.#runInitContainers(surroundings)) {
         const { restartPolicy = 'Always' } = this.#pod.spec;
@@ -303,6 +304,6 @@ export class PodWorker {
   }
 
   #warn(reason: string, message: string): void {
-    this.#services.events.record(this.#pod, { type: 'Warning', reason, message });
+    this.#services.events.record(involved('Pod', this.#pod), { type: 'Warning', reason, message });
   }
 }

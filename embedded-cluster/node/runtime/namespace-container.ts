@@ -4,24 +4,12 @@ import { closeSync, fchmodSync, openSync, unlinkSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { withPath } from '../../../src/platform/write-file.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { toolEnvironment } from '../command.ts';
-import { withoutInheritedState } from '../isolated-command.ts';
+import { toolEnvironment, withoutInheritedState } from '../command.ts';
 import { formatCommandFile, type ContainerCommand } from './command-file.ts';
-import type {
-  ContainerExit,
-  ContainerPlan,
-  ContainerProcess,
-  RunningContainer,
-} from './container-runtime.ts';
-import {
-  type NamespaceHandle,
-  openMountNamespace,
-  killNamespace,
-  mountNamespaceOf,
-  sendSignal,
-} from './kill-namespace.ts';
+import type { ContainerExit, ContainerPlan, ContainerProcess, RunningContainer } from './container-runtime.ts';
+import { type NamespaceHandle, openMountNamespace, killNamespace, mountNamespaceOf, sendSignal } from './kill-namespace.ts';
 import { type NamedPipes, closeChildEnds } from './named-pipes.ts';
-import { execArguments } from './stage-arguments.ts';
+import { execArguments } from './container-setup.ts';
 import { execExit, type StartedCommand } from './start-protocol.ts';
 
 export interface StartedProcess extends StartedCommand {

@@ -6,19 +6,15 @@ import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { Pod, ProjectedVolume, Volume } from '../../../src/kubernetes/types/pod.ts';
 import { parseQuantity } from '../../../src/kubernetes/types/quantity.ts';
 import { configMaps, secrets } from '../../../src/kubernetes/resources.ts';
-import { podDirectory, volumeDirectory, type NodeLayout } from '../layout.ts';
-import type { FstabEntry } from '../mounts/fstab.ts';
-import { mountAll, unmount } from '../mounts/mount-command.ts';
+import { podDirectory, volumeDirectory, type NodeLayout, toLocalPath, apiKubeletRoot } from '../node-paths.ts';
+import { type FstabEntry, mountAll, unmount } from '../mounts.ts';
 import { readMountTable } from '../../../src/platform/mountinfo.ts';
 import { safeRemove } from '../../../src/platform/safe-remove.ts';
-import { toLocalPath, apiKubeletRoot } from '../paths-in-objects.ts';
 import { resolveVolumePath } from './claim-path.ts';
-import { listDirectory } from './list-directory.ts';
-import { assertNotMountedElsewhere, unmountStale } from './mounts-of-others.ts';
+import { listDirectory, assertNotMountedElsewhere, unmountStale } from './stale-mounts.ts';
 import type { NodeApi } from '../node-api.ts';
-import { resolveSources, type PodIdentity, type KeyedData } from './project-all.ts';
-import { projectFiles, writeProjectedFiles } from './projected-files.ts';
-import { VolumeError } from './volume-error.ts';
+import { resolveSources, type PodIdentity, type KeyedData, projectFiles, writeProjectedFiles } from './projected-volume.ts';
+import { VolumeError } from './sub-path.ts';
 
 export interface ReadyVolume {
   readonly path: string;

@@ -1,12 +1,10 @@
 import { readOperatorFile } from '../../bosh/archive/read-at-most.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
-import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
-import { verifyBlob } from '../../oci/blob/verify-blob.ts';
+import { readFileBlob, verifyBlob } from '../../oci/blob.ts';
 import type { Descriptor } from '../../oci/image-source.ts';
-import { layoutPaths } from '../../oci/layout/layout-paths.ts';
-import { layoutError, openLayout } from '../../oci/layout/open-layout.ts';
-import { findCredentials } from '../../oci/registry/access/auth-files.ts';
+import { layoutPaths, layoutError, openLayout } from '../../oci/layout/open-layout.ts';
+import { findCredentials } from '../../oci/registry/access/docker-credentials.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 import { type PushedImage, pushImage } from '../../oci/registry/push-image.ts';
 import type { CommandContext } from '../command.ts';

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { after, before, test } from 'node:test';
 import { describeInOneNamespace } from '../../../embedded-cluster/node/testing/in-namespace.ts';
-import { startServiceProxy } from '../../../embedded-cluster/service-proxy/start-service-proxy.ts';
+import { startServiceProxy } from '../../../embedded-cluster/service-proxy/service-proxy.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { isApiError } from '../../kubernetes/client/api-error.ts';
 import { services } from '../../kubernetes/resources.ts';

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
 import { verifyingStream } from '../../bosh/digest/verify-file.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { readFileBlob } from '../../oci/blob/read-file-blob.ts';
+import { readFileBlob, verifyBlob } from '../../oci/blob.ts';
 import { addPackedLayer, type Layer } from '../../oci/layer/add-layer.ts';
 import { pushImage, type PushedImage } from '../../oci/registry/push-image.ts';
 import type { CallContext } from '../call.ts';
@@ -12,9 +12,7 @@ import { withRegistry, stemcellAnnotation } from './remove-stemcell.ts';
 import { describeStemcell, type StemcellDescription } from './stemcell-manifest.ts';
 import { formatStemcellCid } from './stemcell-cid.ts';
 import { createHash } from 'node:crypto';
-import { verifyBlob } from '../../oci/blob/verify-blob.ts';
-import type { Descriptor } from '../../oci/image-source.ts';
-import { mediaTypes } from '../../oci/media-types.ts';
+import { type Descriptor, mediaTypes } from '../../oci/image-source.ts';
 import type { BlobWriter } from '../../oci/layout/write-blob.ts';
 
 export interface HeavyStemcell {

@@ -1,9 +1,9 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { deleteManifest, getManifest } from '../../oci/registry/manifests/manifests.ts';
+import { deleteManifest, getManifest } from '../../oci/registry/manifests.ts';
 import type { RegistryClient } from '../../oci/registry/registry-client.ts';
 import type { CallContext } from '../call.ts';
 import type { RegistryConfig } from '../config/registry.ts';
-import { isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
+import { isRecord, parseObject } from '../../oci/blob.ts';
 import { openRegistry } from '../../oci/registry/open-registry.ts';
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { scratchDirectory } from '../../../src/bosh/testing/scratch.ts';
+import { missingForCluster } from '../requirements.ts';
 import { fakeGo } from './fake-go.ts';
 import { missingGo, parseGoVersion } from './missing-go.ts';
 
@@ -33,4 +34,12 @@ test('an older Go will do where it fetches the newer one by itself', async (t) =
     else assert.match(missing ?? '', expected, `${version} ${toolchain}`);
   }
   assert.match(missingGo({ PATH: '/nowhere' }) ?? '', /^Go \S+ or newer \(https:\/\/go\.dev\/dl\)$/u);
+});
+
+test('the requirements of a cluster name a Go that is too old, before anything is built with it', async (t) => {
+  const environment = await fakeGo(await scratchDirectory(t), { version: '1.19', toolchain: '' });
+  assert.match(
+    missingForCluster(environment) ?? '',
+    /needs .*Go 1\.\d+ or newer \(https:\/\/go\.dev\/dl; on PATH is 1\.19\)/u,
+  );
 });

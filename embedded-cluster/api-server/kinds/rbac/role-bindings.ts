@@ -4,7 +4,6 @@ import { invalidValue, required, unsupportedValue } from '../../errors/field-cau
 import type { Cause } from '../../errors/field-causes.ts';
 import { jsonEqual } from '../../schema/json.ts';
 import { fields, kindSchema, array, string } from '../../schema/schema.ts';
-import { ageColumn, valueAt, column, nameColumn } from '../columns.ts';
 import type { MutableObject, Kind } from '../kind.ts';
 import { checkName } from '../names.ts';
 
@@ -63,15 +62,6 @@ const common = {
   hasStatus: false,
   countsGenerations: false,
   nameRule: 'segment',
-  columns: [
-    nameColumn,
-    column(
-      'Role',
-      (object) =>
-        `${String(valueAt(object, 'roleRef', 'kind'))}/${String(valueAt(object, 'roleRef', 'name'))}`,
-    ),
-    ageColumn,
-  ],
   fillDefaults,
   validateUpdate: (draft: MutableObject, current) =>
     jsonEqual(draft['roleRef'], current['roleRef'])

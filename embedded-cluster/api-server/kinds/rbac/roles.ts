@@ -3,7 +3,6 @@ import type { PolicyRule } from '../../access/policy-rule.ts';
 import { invalidValue, required } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { fields, kindSchema, array, string } from '../../schema/schema.ts';
-import { column, nameColumn } from '../columns.ts';
 import type { MutableObject, Kind } from '../kind.ts';
 
 const schema = kindSchema({
@@ -58,14 +57,11 @@ const common = {
   nameRule: 'segment',
 } as const;
 
-const createdAt = column('Created At', ({ metadata }) => metadata.creationTimestamp ?? '');
-
 export const roleKind: Kind = {
   ...common,
   resource: roles,
   name: 'Role',
   singular: 'role',
-  columns: [nameColumn, createdAt],
   validate: (draft) => validate(draft, true),
 };
 
@@ -75,6 +71,5 @@ export const clusterRoleKind: Kind = {
   resource: clusterRoles,
   name: 'ClusterRole',
   singular: 'clusterrole',
-  columns: [nameColumn, createdAt],
   validate: (draft) => validate(draft, false),
 };

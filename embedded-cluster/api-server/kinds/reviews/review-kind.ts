@@ -23,7 +23,6 @@ export function reviewKind(
     hasStatus: false,
     countsGenerations: false,
     nameRule: 'segment',
-    columns: [],
     ...rest,
   };
 }

@@ -104,7 +104,7 @@ function service(name: string, spec: Partial<ServiceSpec>): Service {
 }
 
 function cell(object: Service, name: string): unknown {
-  return serviceKind.columns
+  return (serviceKind.columns ?? [])
     .find((column) => column.name === name)
     ?.cell(object as unknown as StoredObject, Date.now());
 }

@@ -1,6 +1,5 @@
 import { volumeSnapshotClasses } from '../../../../src/kubernetes/resources.ts';
 import { kindSchema, mapOf, string } from '../../schema/schema.ts';
-import { ageColumn, nameColumn, valueColumn } from '../columns.ts';
 import type { Kind } from '../kind.ts';
 import { checkDeletionPolicy, checkRequired } from './snapshot-fields.ts';
 
@@ -15,12 +14,6 @@ export const volumeSnapshotClassKind: Kind = {
   hasStatus: false,
   countsGenerations: true,
   nameRule: 'subdomain',
-  columns: [
-    nameColumn,
-    valueColumn('Driver', 'string', 'driver'),
-    valueColumn('DeletionPolicy', 'string', 'deletionPolicy'),
-    ageColumn,
-  ],
   validate: (draft) => [
     ...checkRequired('', draft, ['driver']),
     ...checkDeletionPolicy('deletionPolicy', draft['deletionPolicy']),

@@ -3,7 +3,7 @@ import { invalidValue, wrongType } from '../../errors/field-causes.ts';
 import type { Cause } from '../../errors/field-causes.ts';
 import { any, fields, boolean, integer, kindSchema, string } from '../../schema/schema.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { ageColumn, valueAt, nameColumn, valueColumn } from '../columns.ts';
+import { valueAt } from '../columns.ts';
 import type { MutableObject, Kind } from '../kind.ts';
 import {
   checkDeletionPolicy,
@@ -83,17 +83,6 @@ export const volumeSnapshotContentKind: Kind = {
   hasStatus: true,
   countsGenerations: true,
   nameRule: 'subdomain',
-  columns: [
-    nameColumn,
-    valueColumn('ReadyToUse', 'boolean', 'status', 'readyToUse'),
-    valueColumn('RestoreSize', 'integer', 'status', 'restoreSize'),
-    valueColumn('DeletionPolicy', 'string', 'spec', 'deletionPolicy'),
-    valueColumn('Driver', 'string', 'spec', 'driver'),
-    valueColumn('VolumeSnapshotClass', 'string', 'spec', 'volumeSnapshotClassName'),
-    valueColumn('VolumeSnapshot', 'string', 'spec', 'volumeSnapshotRef', 'name'),
-    valueColumn('VolumeSnapshotNamespace', 'string', 'spec', 'volumeSnapshotRef', 'namespace'),
-    ageColumn,
-  ],
   prepareCreate: (draft) => {
     delete draft['status'];
   },
