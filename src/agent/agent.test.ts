@@ -4,7 +4,7 @@ import { mkdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { procProcessTable } from './process/proc-process-table.ts';
+import { procProcessTable } from './process/process-table.ts';
 import { isObject } from './settings/json.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { compile, emptySpec, jobState, pidOf, reaches, specWith } from './testing/specs.ts';

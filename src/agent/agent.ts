@@ -4,18 +4,15 @@ import { actionTable } from './actions/action-table.ts';
 import { restoreSpec } from './apply/apply-spec.ts';
 import type { Directories } from './directories.ts';
 import { errorText } from './file/error-code.ts';
-import { busAddressOf } from './mbus/bus-address.ts';
-import type { BusAddress } from './mbus/bus-address.ts';
-import { serveBus } from './mbus/server.ts';
-import type { BusServer } from './mbus/server.ts';
-import { serveCommands } from './monit/command/command-server.ts';
+import { busAddressOf, type BusAddress } from './mbus/bus-address.ts';
+import { serveBus, type BusServer } from './mbus/server.ts';
+import { serveCommands } from './monit/command/command-socket.ts';
 import type { CommandPorts } from './monit/command/run-command.ts';
 import { prepareDirectories } from './prepare-directories.ts';
-import { agentServices } from './services.ts';
-import type { AgentPorts, AgentServices } from './services.ts';
+import { agentServices, type AgentPorts, type AgentServices } from './services.ts';
 import { loadSettings } from './settings/load-settings.ts';
 import type { Settings } from './settings/settings.ts';
-import { writeAuthorizedKeys } from './user/authorized-keys.ts';
+import { writeAuthorizedKeys } from './user/ssh-accounts.ts';
 
 export interface AgentOptions {
   readonly directories: Directories;

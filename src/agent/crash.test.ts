@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { systemClock } from './clock.ts';
-import { procProcessTable } from './process/proc-process-table.ts';
-import { SpecFile } from './spec/spec-file.ts';
+import { procProcessTable } from './process/process-table.ts';
+import { SpecFile } from './apply/spec.ts';
 import type { AgentClient } from './testing/agent-client.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { pidOf, reaches, specWith } from './testing/specs.ts';

@@ -1,16 +1,17 @@
 import { systemClock } from './clock.ts';
 import { Agent } from './agent.ts';
-import { parseCommandLine } from './command-line.ts';
 import { directoriesOf } from './directories.ts';
-import { systemMountTable } from './disk/system-mount-table.ts';
+import { systemMountTable } from './disk/mount-table.ts';
 import { errorCode, errorText } from './file/error-code.ts';
 import { lineLog } from './log.ts';
-import { callAgent } from './monit/command/call-agent.ts';
-import { systemProbes } from './monit/system-probes.ts';
-import { procProcessTable } from './process/proc-process-table.ts';
-import { systemPrograms } from './process/system-programs.ts';
-import { ownAddress } from './spec/own-address.ts';
+import { callAgent } from './monit/command/command-socket.ts';
+import { systemProbes } from './monit/probes.ts';
+import { procProcessTable } from './process/process-table.ts';
+import { systemPrograms } from './process/programs.ts';
+import { ownAddress } from './apply/networks.ts';
 import { loadIdentities } from './user/identities.ts';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 
 /** The version in package.json, which is not part of a VM. */
 const version = '0.1.0';
@@ -89,3 +90,33 @@ function fail(error: unknown): void {
 }
 
 main().catch(fail);
+
+export interface CommandLine {
+  readonly base: string;
+  readonly configPath: string;
+  readonly showVersion: boolean;
+}
+
+/**
+ * Reads upstream's flags (bosh-agent: app/options.go): `-b` base directory, `-C` agent.json, `-v`. In
+ * upstream, `-P` and `-M` name the platform and the job supervisor. This agent is both, so it ignores their
+ * values. Throws a TypeError of node:util for any other argument.
+ */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      base: { type: 'string', short: 'b', default: '/var/vcap' },
+      config: { type: 'string', short: 'C' },
+      platform: { type: 'string', short: 'P' },
+      supervisor: { type: 'string', short: 'M' },
+      version: { type: 'boolean', short: 'v', default: false },
+    },
+  });
+  const base = resolve(values.base);
+  return {
+    base,
+    configPath: values.config ?? join(base, 'bosh', 'agent.json'),
+    showVersion: values.version,
+  };
+}

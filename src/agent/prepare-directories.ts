@@ -3,11 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { Directories } from './directories.ts';
 import { DirectoryHandle, removeTree } from './file/directory-handle.ts';
-import { isTemporaryName } from './file/durable-file.ts';
+import { isTemporaryName, replaceLink } from './file/files.ts';
 import { errorText } from './file/error-code.ts';
-import { replaceLink } from './file/symbolic-link.ts';
-import type { Identities } from './user/identities.ts';
-import { vcapGroup } from './user/vcap-group.ts';
+import { type Identities, vcapGroup } from './user/identities.ts';
 
 /**
  * Creates the VM's directories, owned by root with the modes of a BOSH VM, and corrects existing ones.

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { procProcessTable } from './process/proc-process-table.ts';
+import { procProcessTable } from './process/process-table.ts';
 import { eventually } from './testing/eventually.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { jobState, pidOf, reaches, specWith } from './testing/specs.ts';

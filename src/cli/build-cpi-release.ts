@@ -8,13 +8,13 @@ import {
   renameSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { createRelease } from '../bosh/release/create-release.ts';
-import type {
-  CreatedRelease,
-  CreateReleaseOptions,
-  CreateReleasePorts,
+import {
+  createRelease,
+  type CreatedRelease,
+  type CreateReleaseOptions,
+  type CreateReleasePorts,
 } from '../bosh/release/create-release.ts';
-import { digestOfFile } from '../bosh/digest/verify-file.ts';
+import { digestOfFile } from '../bosh/digest.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { temporaryPath } from '../platform/draft.ts';
 import { removeTree } from '../platform/remove-tree.ts';

@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
 import { streamTar } from '../bosh/archive/pack-archive.ts';
-import { digestOfFile } from '../bosh/digest/verify-file.ts';
+import { digestOfFile } from '../bosh/digest.ts';
 import { addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { DebianRoot } from './debian/debian-root.ts';
 import type { Architecture } from './architecture.ts';
-import type { IdentityRequest } from './identify.ts';
-import { resolveIdentity } from './identify.ts';
+import { type IdentityRequest, resolveIdentity } from './identify.ts';
 import { imageConfig, labelsOf, stemcellLabels } from './image-config.ts';
 import type { Profile } from './profile.ts';
-import type { PublishedStemcell } from './publish.ts';
-import { publishStemcell } from './publish.ts';
+import { type PublishedStemcell, publishStemcell } from './publish.ts';
 import { freeAsItPasses } from './source/free-as-it-passes.ts';
 import { vmFiles } from './vm-files.ts';
 

@@ -1,3 +1,6 @@
+import { ProductError } from '../../errors/product-error.ts';
+import { isObject, type JsonObject } from '../settings/json.ts';
+
 /** One method of the bus. */
 export interface Action {
   /** A synchronous action responds with its value, an asynchronous one with a task. */
@@ -9,4 +12,25 @@ export interface Action {
    * response.
    */
   run(list: readonly unknown[], signal: AbortSignal): Promise<unknown>;
+}
+
+/**
+ * Returns the non-empty string at a position of an argument list. Throws AGENT_ARGUMENT_INVALID if there is
+ * none.
+ */
+export function stringArg(list: readonly unknown[], position: number, name: string): string {
+  const value = list[position];
+  if (typeof value === 'string' && value !== '') return value;
+  throw invalid(position, name, 'a text');
+}
+
+/** Returns the object at a position of an argument list. Throws AGENT_ARGUMENT_INVALID if there is none. */
+export function objectArgument(list: readonly unknown[], position: number, name: string): JsonObject {
+  const value = list[position];
+  if (isObject(value)) return value;
+  throw invalid(position, name, 'an object');
+}
+
+function invalid(position: number, name: string, shape: string): ProductError {
+  return new ProductError('AGENT_ARGUMENT_INVALID', `argument ${position + 1} (${name}) is not ${shape}`);
 }

@@ -1,10 +1,7 @@
 import type { BlobStore } from '../blob/blob-store.ts';
-import { compilePackage } from '../compile/compile-package.ts';
-import type { PackagingPorts } from '../compile/run-packaging.ts';
-import { parsePackages, parsePathElement } from '../spec/apply-spec.ts';
-import type { SpecFile } from '../spec/spec-file.ts';
-import type { Action } from './action.ts';
-import { stringArg } from './arguments.ts';
+import { compilePackage, type PackagingPorts } from '../compile/compile-package.ts';
+import { parsePackages, parsePathElement, type SpecFile } from '../apply/spec.ts';
+import { type Action, stringArg } from './action.ts';
 
 export interface CompilePackageOptions extends PackagingPorts {
   readonly blobs: BlobStore;

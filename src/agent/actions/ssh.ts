@@ -3,10 +3,9 @@ import type { Directories } from '../directories.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { JsonObject } from '../settings/json.ts';
 import type { SshAccounts } from '../user/ssh-accounts.ts';
-import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh/ssh-user.ts';
-import type { Action } from './action.ts';
-import { objectArgument, stringArg } from './arguments.ts';
-import { removeBundlesOf } from './bundle-logs.ts';
+import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh-user.ts';
+import { type Action, objectArgument, stringArg } from './action.ts';
+import { removeBundlesOf } from './logs.ts';
 
 export interface SshOptions {
   readonly directories: Directories;

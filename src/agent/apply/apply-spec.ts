@@ -2,16 +2,12 @@ import { programsOf } from '../../bosh/monit/monit-service.ts';
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { JobSupervisor } from '../monit/job-supervisor.ts';
 import { resolveOwner } from '../monit/launch.ts';
-import { readMonitFiles } from '../monit/monit-file.ts';
-import type { MonitFile } from '../monit/monit-file.ts';
-import type { ApplySpec } from '../spec/apply-spec.ts';
-import type { SpecFile } from '../spec/spec-file.ts';
+import { readMonitFiles, type MonitFile } from '../monit/monit-files.ts';
+import type { ApplySpec, SpecFile } from './spec.ts';
 import type { Identities } from '../user/identities.ts';
-import { collectBundles } from './bundle.ts';
+import { collectBundles, bundlesOf } from './bundle-collection.ts';
 import { enableSpec } from './enable-spec.ts';
-import { installSpec } from './install-spec.ts';
-import type { InstallOptions } from './install-spec.ts';
-import { bundlesOf } from './spec-bundles.ts';
+import { installSpec, type InstallOptions } from './install-spec.ts';
 
 export interface ApplyOptions extends InstallOptions {
   readonly blobs: BlobStore;

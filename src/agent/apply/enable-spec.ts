@@ -1,16 +1,12 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { linkBpmReplacement } from '../bpm/use-stand-in.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
-import { writeDurableFile } from '../file/durable-file.ts';
-import type { MonitFile } from '../monit/monit-file.ts';
-import type { ApplySpec } from '../spec/apply-spec.ts';
-import { chownToVcap } from '../user/vcap-group.ts';
-import type { Identities } from '../user/identities.ts';
-import { linkBundles } from './bundle.ts';
-import { makeJobDirectories } from './job-directories.ts';
-import { bundlesOf } from './spec-bundles.ts';
+import { writeDurableFile, isThere, replaceLink } from '../file/files.ts';
+import type { MonitFile } from '../monit/monit-files.ts';
+import type { ApplySpec } from './spec.ts';
+import { chownToVcap, type Identities, vcapGroup } from '../user/identities.ts';
+import { linkBundles, bundlesOf, type Bundle } from './bundle-collection.ts';
 
 /**
  * Makes an installed spec the one in use: links, directories, monit files and instance files. Idempotent: a
@@ -62,4 +58,33 @@ async function writeInstanceFiles(spec: ApplySpec, directories: Directories): Pr
     await writeDurableFile(join(directories.instance, name), value, 0o644);
   }
   await chmod(directories.instance, 0o755);
+}
+
+/**
+ * Creates the directories of a job: sys/log/<job>, sys/run/<job> and data/<job>, root:vcap, mode 0770
+ * (bosh-agent: agent/applier/models/job.go). Leaves existing directories as they are. Throws
+ * AGENT_PATH_UNSAFE if one of them is a link.
+ */
+export async function makeJobDirectories(
+  job: string,
+  directories: Directories,
+  identities: Identities,
+): Promise<void> {
+  for (const path of [directories.log, directories.run, directories.data]) {
+    await using parent = await DirectoryHandle.open(path);
+    const isNew = await parent.makeDirectory(job, 0o770);
+    await using directory = await parent.directory(job);
+    if (isNew) await directory.giveToRoot(vcapGroup(identities), 0o770);
+  }
+}
+
+/**
+ * Links `bin/bpm` of an installed job bpm to the replacement, if the VM's image has one. The image of the
+ * embedded node has one, because that node's kernel does not allow containers in a pod. Otherwise bpm stays
+ * as its release installed it. Idempotent.
+ */
+export async function linkBpmReplacement(job: Bundle, directories: Directories): Promise<void> {
+  if (job.name !== 'bpm' || !(await isThere(directories.bpmStandIn))) return;
+  const program = join(job.installPath, 'bin', 'bpm');
+  if (await isThere(program)) await replaceLink(directories.bpmStandIn, program);
 }

@@ -1,11 +1,9 @@
 import type { BlobStore } from '../blob/blob-store.ts';
 import type { Directories } from '../directories.ts';
 import { extractArchive } from '../file/archive.ts';
-import type { ApplySpec, JobSpec, PackageSpec } from '../spec/apply-spec.ts';
-import { fixJobPermissions } from '../user/vcap-group.ts';
-import type { Identities } from '../user/identities.ts';
-import { installBundle, isInstalled } from './bundle.ts';
-import { jobBundle, packageBundle } from './spec-bundles.ts';
+import type { ApplySpec, JobSpec, PackageSpec } from './spec.ts';
+import { fixJobPermissions, type Identities } from '../user/identities.ts';
+import { installBundle, isInstalled, jobBundle, packageBundle } from './bundle-collection.ts';
 
 export interface InstallOptions {
   readonly blobs: BlobStore;

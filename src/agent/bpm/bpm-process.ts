@@ -1,31 +1,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access } from 'node:fs/promises';
+import { access, type FileHandle } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import type { FileHandle } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import type { DirectoryHandle } from '../file/directory-handle.ts';
-import { isTemporaryName, writeDurableFile } from '../file/durable-file.ts';
+import { isTemporaryName, writeDurableFile, isThere } from '../file/files.ts';
 import { errorCode, errorText } from '../file/error-code.ts';
-import { isThere } from '../file/is-there.ts';
-import { findByPidFile } from '../monit/pid-file.ts';
-import { waitUntilGone } from '../process/is-gone.ts';
-import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
+import { findByPidFile } from '../monit/service-reading.ts';
+import { waitUntilGone, type LiveProcess, type ProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
-import type { BpmProcessConfig } from './bpm-config.ts';
-import { startGated } from './held-program.ts';
-import type { HeldProgram, HeldProgramRequest } from './held-program.ts';
+import { type BpmProcessConfig, resourceLimits } from './bpm-config.ts';
+import { startGated, type HeldProgram, type HeldProgramRequest } from './gated-program.ts';
 import type { ProcessName } from './parse-command.ts';
-import { openPidFolder } from './pid-folder.ts';
-import { prepareFolders } from './prepare-folders.ts';
-import type { JobUser, ProcessLogs } from './prepare-folders.ts';
-import { resourceLimits } from './resource-limits.ts';
-import { withFileLock } from './with-lock.ts';
+import { openPidFolder, withFileLock } from './locks.ts';
+import { prepareFolders, type JobUser, type ProcessLogs } from './job-directories.ts';
 
 /** The parts of the machine that a bpm command uses. */
 export interface BpmPorts {

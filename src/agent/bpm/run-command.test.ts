@@ -4,7 +4,7 @@ import { lstat, readFile, readdir, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { systemClock } from '../clock.ts';
 import { parseIdentities } from '../user/identities.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import { BpmScene } from '../testing/bpm-scene.ts';
 import { eventually } from '../testing/eventually.ts';
 import { hostileUser, hostileUserIsMissing } from '../testing/hostile-user.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import { eventually } from '../testing/eventually.ts';
 import { hostileUserIsMissing, identitiesWithVcap } from '../testing/hostile-user.ts';
 import { reaches, specWith } from '../testing/specs.ts';

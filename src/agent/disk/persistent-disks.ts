@@ -2,14 +2,11 @@ import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
-import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
-import { realFolder } from '../file/real-folder.ts';
+import { readFileIfPresent, writeDurableFile, realFolder } from '../file/files.ts';
 import type { Log } from '../log.ts';
 import type { ProcessTable } from '../process/process-table.ts';
-import { resolveDiskDirectory } from './disk-folder.ts';
-import type { DiskHints } from './disk-hints.ts';
-import { isSameMountRoot, mountAt, locateOnFilesystem } from './mount-table.ts';
-import type { Mount, MountTable } from './mount-table.ts';
+import { resolveDiskDirectory, type DiskHints } from './disk-hints.ts';
+import { isSameMountRoot, mountAt, locateOnFilesystem, type Mount, type MountTable } from './mount-table.ts';
 
 export interface PersistentDisksOptions {
   readonly directories: Directories;

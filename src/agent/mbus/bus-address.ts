@@ -1,6 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { parseSecretUrl } from '../../bosh/url/parse-secret-url.ts';
-import type { SecretUrl } from '../../bosh/url/parse-secret-url.ts';
+import { parseSecretUrl, type SecretUrl } from '../../bosh/parse-secret-url.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface BusAddress {

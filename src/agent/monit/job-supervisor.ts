@@ -1,26 +1,25 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dependencyGroups, sortByDependencies, isBegunBy } from '../../bosh/monit/check-services.ts';
-import type { MonitService } from '../../bosh/monit/monit-service.ts';
+import {
+  dependencyGroups,
+  sortByDependencies,
+  isBegunBy,
+  type MonitService,
+} from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
-import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
+import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import type { Log } from '../log.ts';
-import { newLaunchMark } from '../process/launch-mark.ts';
+import { newLaunchMark, type Programs } from '../process/programs.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
-import type { Programs } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
-import { SupervisionStateFile } from './identity-file.ts';
+import { SupervisionStateFile } from './supervision-state.ts';
 import { launchProgram } from './launch.ts';
 import { ProgramOutput } from './program-output.ts';
 import type { Probes } from './probes.ts';
-import { jobStateOf } from './process-state.ts';
-import type { JobState, ProcessState } from './process-state.ts';
-import { DependencyGroup } from './service-chain.ts';
-import type { ServiceAction } from './service-chain.ts';
-import { SupervisedService } from './supervised-service.ts';
-import type { ServiceProblem } from './supervised-service.ts';
+import { DependencyGroup, type ServiceAction } from './dependency-group.ts';
+import { SupervisedService, type ProcessState, type ServiceProblem } from './supervised-service.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
 
 export interface JobSupervisorOptions {
@@ -212,4 +211,17 @@ export class JobSupervisor {
 /** Waits for all, then throws the first error. */
 async function allSettledOrThrow(work: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
+}
+
+/** The state of all jobs in get_state (bosh-agent: jobsupervisor/monit_job_supervisor.go, Status). */
+export type JobState = 'running' | 'starting' | 'failing' | 'stopped' | 'unknown';
+
+/**
+ * Returns the state of the VM from the states of all services. Without services the VM is `running`, as with
+ * monit.
+ */
+export function jobStateOf(states: readonly ProcessState[], isStopped: boolean): JobState {
+  if (isStopped) return states.some((state) => state !== 'unmonitored') ? 'failing' : 'stopped';
+  if (states.includes('starting')) return 'starting';
+  return states.every((state) => state === 'running') ? 'running' : 'failing';
 }

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Programs, StartedProgram } from '../process/program.ts';
+import type { Programs, StartedProgram } from '../process/programs.ts';
 import type { Identities } from '../user/identities.ts';
 
 // monit clears the environment and sets the umask of the programs that it starts (monit: src/env.c,

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs';
 import { copyFile, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode, errorText } from '../file/error-code.ts';
-import { outputTail } from '../file/output-tail.ts';
+import { outputTail } from '../file/files.ts';
 import type { Log } from '../log.ts';
 
 const sizeLimit = 1024 ** 2;

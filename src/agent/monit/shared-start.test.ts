@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { test, type TestContext } from 'node:test';
+import { procProcessTable } from '../process/process-table.ts';
 import { isObject } from '../settings/json.ts';
 import type { AgentClient } from '../testing/agent-client.ts';
 import { eventually } from '../testing/eventually.ts';

@@ -1,22 +1,20 @@
-import { isProcess } from '../../bosh/monit/monit-service.ts';
-import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
+import { isProcess, type MonitProgram, type MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorText } from '../file/error-code.ts';
-import { waitUntilGone } from '../process/is-gone.ts';
-import { describeExit } from '../process/program.ts';
-import type { ProgramExit, StartedProgram } from '../process/program.ts';
-import type { LiveProcess } from '../process/process-table.ts';
-import type { SupervisionRecord } from './identity-file.ts';
-import type { ProcessState } from './process-state.ts';
-import { readService } from './read-service.ts';
-import type { ServiceReading } from './read-service.ts';
-import { RestartCount } from './restart-count.ts';
-import { restartDelay } from './restart-delay.ts';
-import { RuleChecks } from './rule-checks.ts';
-import type { RuleProblem } from './rule-checks.ts';
-import { RuleState } from './rule-state.ts';
+import { waitUntilGone, type LiveProcess } from '../process/process-table.ts';
+import { describeExit, type ProgramExit, type StartedProgram } from '../process/programs.ts';
+import type { SupervisionRecord } from './supervision-state.ts';
+import { readService, type ServiceReading } from './service-reading.ts';
+import { RestartCount, restartDelay } from './restarts.ts';
+import { RuleChecks, type RuleProblem, RuleState } from './rule-checks.ts';
 import { StartRun } from './start-run.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
+
+/**
+ * The state of one service: `starting` until it is first found up; `running`; `failing` if it has ended, did
+ * not come up or a rule of its monit file has failed; `unmonitored` if it is not monitored.
+ */
+export type ProcessState = 'starting' | 'running' | 'failing' | 'unmonitored';
 
 /** monit's names of the problems of a service (monit: src/event.c, Event_Table). */
 export type ServiceProblem = RuleProblem | 'Does not exist' | 'Execution failed';
@@ -187,13 +185,13 @@ export class SupervisedService {
    */
   async start(signal: AbortSignal): Promise<void> {
     const { start, subject } = this.definition;
-    if (start === undefined) return this.recordAttempt();
+    if (start === undefined) return this.#recordAttempt();
     if (await this.#comesUpByOther(start, signal)) return;
     // If the previous start program is still running, kill it: it must not bring up its process beside the
     // next one.
     this.#starter?.program.signal('SIGKILL');
     this.#ports.log.info(`${this.label}: starting`);
-    this.recordAttempt();
+    this.#recordAttempt();
     const starter = this.#begin(start, await this.#mark());
     if (subject.kind === 'host') return;
     this.#isStarting = true;
@@ -254,7 +252,7 @@ export class SupervisedService {
     return signal.aborted;
   }
 
-  recordAttempt(): void {
+  #recordAttempt(): void {
     this.#attempts++;
     this.#startedAt = this.#ports.clock.now();
     this.#nextStartAt = this.#startedAt + restartDelay(this.#attempts);

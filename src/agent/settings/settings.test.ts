@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { busAddressOf } from '../mbus/bus-address.ts';
-import { resolveNetworks } from '../spec/resolve-networks.ts';
-import { parseSettingsPaths } from './agent-config.ts';
+import { resolveNetworks } from '../apply/networks.ts';
+import { parseSettingsPaths } from './load-settings.ts';
 import { parseSettings } from './settings.ts';
 
 const parse = (value: object): ReturnType<typeof parseSettings> =>

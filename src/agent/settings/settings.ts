@@ -1,7 +1,6 @@
-import { unsupportedEnvKeys } from '../../bosh/manifest/env-without-effect.ts';
+import { unsupportedEnvKeys } from '../../bosh/manifest/unsupported-env.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { isObject, type JsonObject } from './json.ts';
 
 export interface Network {
   readonly type: string;

@@ -5,12 +5,10 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { runBpm } from '../bpm/run-command.ts';
-import { systemClock } from '../clock.ts';
-import type { Clock } from '../clock.ts';
-import { directoriesOf } from '../directories.ts';
-import type { Directories } from '../directories.ts';
+import { systemClock, type Clock } from '../clock.ts';
+import { directoriesOf, type Directories } from '../directories.ts';
 import { prepareDirectories } from '../prepare-directories.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
 import { hostileUser, identitiesWithVcap } from './hostile-user.ts';
 

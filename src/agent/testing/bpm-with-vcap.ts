@@ -1,7 +1,7 @@
 import { systemClock } from '../clock.ts';
 import { directoriesOf } from '../directories.ts';
 import { runBpm } from '../bpm/run-command.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import { identitiesWithVcap } from './hostile-user.ts';
 
 // `bpm BASE ARGS` for a machine without vcap.

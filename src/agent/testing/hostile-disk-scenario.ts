@@ -5,11 +5,9 @@ import { join } from 'node:path';
 import { directoriesOf } from '../directories.ts';
 import { copyFolder } from '../disk/copy-folder.ts';
 import { DiskHints } from '../disk/disk-hints.ts';
-import { mountAt } from '../disk/mount-table.ts';
-import type { MountTable } from '../disk/mount-table.ts';
+import { mountAt, type MountTable, systemMountTable } from '../disk/mount-table.ts';
 import { PersistentDisks } from '../disk/persistent-disks.ts';
-import { systemMountTable } from '../disk/system-mount-table.ts';
-import { procProcessTable as table } from '../process/proc-process-table.ts';
+import { procProcessTable as table } from '../process/process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
 // Runs in its own mount namespace (hostile-disk.attack.test.ts): all mounts here are real mounts of the

@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { resolveOwner } from '../monit/launch.ts';
-import { parseIdentities } from './identities.ts';
-import { ownershipHint } from './ownership-hint.ts';
-import { vcapGroup } from './vcap-group.ts';
+import { parseIdentities, ownershipHint, vcapGroup } from './identities.ts';
 
 const files = {
   passwd: 'root:x:0:0:root:/root:/bin/sh\nvcap:x:1000:1000::/home/vcap:/bin/sh\n',

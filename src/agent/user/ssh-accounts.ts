@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, open, readFile, rm } from 'node:fs/promises';
+import { chmod, open, readFile, rm, chown } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle, removeTree } from '../file/directory-handle.ts';
-import { readFileIfPresent } from '../file/durable-file.ts';
+import { readFileIfPresent, outputTail } from '../file/files.ts';
 import { errorText } from '../file/error-code.ts';
-import { outputTail } from '../file/output-tail.ts';
-import { describeExit } from '../process/program.ts';
-import type { Programs } from '../process/program.ts';
-import { runProgram } from '../process/run-program.ts';
+import { describeExit, type Programs, runProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
-import { writeKeys } from './authorized-keys.ts';
-import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
+import { isSshUser } from '../../bosh/ssh-user.ts';
+import type { Identities } from './identities.ts';
 
 // bosh-agent: settings/settings.go. sshd accepts only members of bosh_sshers, sudo only those of
 // bosh_sudoers.
@@ -125,4 +122,48 @@ export class SshAccounts {
       await rm(output, { force: true });
     }
   }
+}
+
+const user = 'vcap';
+
+/**
+ * Lets these keys log in as vcap (bosh-agent: platform/linux_platform.go, SetupSSH). vcap's home directory is
+ * part of the image, so each start of the agent writes the keys. Returns an error text instead of throwing: a
+ * failed login setup must not stop the VM's jobs.
+ */
+export async function writeAuthorizedKeys(
+  keys: readonly string[],
+  identities: Identities,
+): Promise<string | undefined> {
+  if (keys.length === 0) return undefined;
+  const [userId, home] = [identities.userId(user), identities.homeOf(user)];
+  if (userId === undefined || home === undefined) return `there is no user ${user} here`;
+  const group = identities.primaryGroupId(userId);
+  if (group === undefined || !identities.canActAsUser(userId) || !identities.canActAsGroup(group))
+    return `${user} cannot own files here: this user namespace does not map its id`;
+  try {
+    await writeKeys(keys, home, [userId, group]);
+    return undefined;
+  } catch (error) {
+    return `${home}/.ssh/authorized_keys could not be written: ${errorText(error)}`;
+  }
+}
+
+/**
+ * Lets keys log in as the user of that home directory. The directories belong to the user, so links there are
+ * not followed.
+ */
+export async function writeKeys(
+  keys: readonly string[],
+  home: string,
+  [userId, group]: readonly [userId: number, group: number],
+): Promise<void> {
+  await using parent = await DirectoryHandle.open(home);
+  await parent.makeDirectory('.ssh', 0o700);
+  await using directory = await parent.directory('.ssh');
+  await chown(directory.descriptorPath, userId, group);
+  await directory.remove('authorized_keys');
+  await using file = await directory.file('authorized_keys', 'append', 0o600);
+  await file.writeFile(`${keys.map((key) => key.trim()).join('\n')}\n`);
+  await file.chown(userId, group);
 }

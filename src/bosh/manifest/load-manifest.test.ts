@@ -2,12 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { loadManifest } from './load-manifest.ts';
-import type { LoadManifestOptions, LoadedManifest } from './load-manifest.ts';
-import { networkInterfaces } from './network-interfaces.ts';
+import { loadManifest, type LoadManifestOptions, type LoadedManifest } from './load-manifest.ts';
+import { networkInterfaces } from './read-networks.ts';
 
 const valid = `---
 name: dep

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseMonit } from './parse-monit.ts';
 import type { MonitAction, MonitProgram, MonitRule, MonitService, MonitTest } from './monit-service.ts';
-import { splitArguments } from './split-arguments.ts';
+import { splitArguments } from './program-clause.ts';
 import { printMonit } from './testing/print-monit.ts';
 
 const stanza = (extra = ''): string => `check process web

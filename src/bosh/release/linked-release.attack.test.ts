@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { digestOfFile } from '../digest/verify-file.ts';
+import { digestOfFile } from '../digest.ts';
 import { writeReleaseFixture } from '../testing/release-fixture.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { createRelease, type CreateReleaseOptions } from './create-release.ts';

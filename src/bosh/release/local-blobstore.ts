@@ -5,7 +5,7 @@ import { isProductError } from '../../errors/product-error.ts';
 import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
 import { pathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { syncDirectory } from '../../platform/replace-file.ts';
-import { verifyFile } from '../digest/verify-file.ts';
+import { verifyFile } from '../digest.ts';
 
 /** The bosh CLI's `local` blobstore: a directory with one file per blob, named by its id. */
 export class LocalBlobstore {

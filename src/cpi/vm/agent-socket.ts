@@ -1,4 +1,4 @@
-import { parseSecretUrl } from '../../bosh/url/parse-secret-url.ts';
+import { parseSecretUrl } from '../../bosh/parse-secret-url.ts';
 import { bitsOf, familyOf } from '../../kubernetes/ip-text.ts';
 import type { Pod } from '../../kubernetes/pod.ts';
 import type { VmSecret } from './pod-record.ts';

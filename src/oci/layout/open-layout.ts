@@ -1,13 +1,11 @@
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
-import { openForReading, readStream } from '../../bosh/archive/open-for-reading.ts';
-import { readRegularFile } from '../../bosh/archive/read-at-most.ts';
+import { openForReading, readStream, readRegularFile } from '../../bosh/archive/open-for-reading.ts';
 import { imageInvalid, parseDescriptor, parseObject } from '../blob/parse-descriptor.ts';
 import { verifyBlob } from '../blob/verify-blob.ts';
 import type { Descriptor, ImageSource } from '../image-source.ts';
 import { mediaTypes } from '../media-types.ts';
-import type { ImageChoice } from './choose-image.ts';
-import { selectManifest } from './choose-image.ts';
+import { type ImageChoice, selectManifest } from './choose-image.ts';
 import { layoutPaths, layoutVersion } from './layout-paths.ts';
 
 const manifestTypes: readonly string[] = [mediaTypes.manifest, mediaTypes.dockerManifest];

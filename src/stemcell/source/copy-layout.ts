@@ -1,14 +1,13 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { hasEmbeddedAgent } from '../../bosh/stemcell/embedded-agent.ts';
+import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { imageInvalid, isRecord, parseObject } from '../../oci/blob/parse-descriptor.ts';
 import { copyImage } from '../../oci/layout/add-image.ts';
 import { copyLayer } from '../../oci/layer/copy-layer.ts';
 import { openLayout } from '../../oci/layout/open-layout.ts';
 import type { BlobWriter } from '../../oci/layout/write-blob.ts';
-import type { Architecture } from '../architecture.ts';
-import { architectures } from '../architecture.ts';
+import { type Architecture, architectures } from '../architecture.ts';
 import type { SourceMetadata } from '../identify.ts';
 import { stemcellLabels } from '../image-config.ts';
 import { freeAsItPasses } from './free-as-it-passes.ts';

@@ -3,7 +3,7 @@ import type { ProcessUsage } from '../../process/process-table.ts';
 import type { ProcessStatus } from '../job-supervisor.ts';
 import { sampleTree } from '../process-sample.ts';
 import type { ServiceProblem } from '../supervised-service.ts';
-import { monitVersion } from './help-text.ts';
+import { monitVersion } from './run-command.ts';
 
 /** The facts that a status shows beside the services. */
 export interface StatusFacts {
