@@ -3,8 +3,8 @@ import { ProductError } from '../errors/product-error.ts';
 import { actionTable } from './actions/action-table.ts';
 import { restoreSpec } from './apply/apply-spec.ts';
 import type { Directories } from './directories.ts';
-import { errorText } from './file/error-code.ts';
-import { busAddressOf, type BusAddress } from './mbus/bus-address.ts';
+import { errorMessage } from './file/error-code.ts';
+import { resolveBusAddress, type BusAddress } from './mbus/bus-address.ts';
 import { serveBus, type BusServer } from './mbus/server.ts';
 import { serveCommands } from './monit/command/command-socket.ts';
 import type { CommandPorts } from './monit/command/run-command.ts';
@@ -99,8 +99,8 @@ export class Agent {
       await jobStart.startAfterRestart(this.#closing.signal);
     } catch (error) {
       // The bus keeps running, so that a caller can still see the state, apply a spec and start jobs.
-      this.#services.supervisor.hold('disk', errorText(error));
-      log.error(`jobs could not be resumed: ${errorText(error)}`);
+      this.#services.supervisor.setBlocker('disk', errorMessage(error));
+      log.error(`jobs could not be resumed: ${errorMessage(error)}`);
     }
   }
 }
@@ -128,7 +128,7 @@ function requireUsableSettings(
   if (blobstoreProvider !== undefined && blobstoreProvider !== 'local') {
     throw invalid(`name the blobstore provider '${blobstoreProvider}', and this agent knows only 'local'`);
   }
-  return { address: busAddressOf(settings, machine), certificate };
+  return { address: resolveBusAddress(settings, machine), certificate };
 }
 
 function invalid(cause: string): ProductError {
@@ -141,11 +141,11 @@ async function restore(services: AgentServices): Promise<boolean> {
     await restoreSpec(await services.specFile.read(), services);
     return true;
   } catch (error) {
-    services.supervisor.hold(
+    services.supervisor.setBlocker(
       'spec',
-      `the applied spec could not be restored, apply it again: ${errorText(error)}`,
+      `the applied spec could not be restored, apply it again: ${errorMessage(error)}`,
     );
-    services.log.error(`the applied spec could not be restored: ${errorText(error)}`);
+    services.log.error(`the applied spec could not be restored: ${errorMessage(error)}`);
     return false;
   }
 }

@@ -106,11 +106,11 @@ test('the log of a script is a second name of a file of root', options, async (t
 });
 
 test('the folders of a job are links that were there before the agent', options, async (t) => {
-  for (const folder of ['data/web', 'data/sys/log/web', 'data/sys/run/web']) {
+  for (const directory of ['data/web', 'data/sys/log/web', 'data/sys/run/web']) {
     const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
     t.after(() => rm(elsewhere, { recursive: true }));
     await chmod(elsewhere, 0o700);
-    const before = `mkdir -p ${join(folder, '..')} && ln -s ${elsewhere} ${folder}`;
+    const before = `mkdir -p ${join(directory, '..')} && ln -s ${elsewhere} ${directory}`;
     const { client } = await scene(t, before);
     await assert.rejects(client.task('apply', await specWith(client, job)), /is not a directory but a link/);
     const { gid, mode } = await lstat(elsewhere);
@@ -135,13 +135,15 @@ test('the folder that the agent empties at its start holds links', options, asyn
 test('a job that owns its own folder makes its packages a link to links of root', options, async (t) => {
   const { attack, client, path } = await applied(t);
   const [version = ''] = await readdir(path('data/jobs/web'));
-  const folder = `data/jobs/web/${version}`;
+  const directory = `data/jobs/web/${version}`;
   await mkdir(path('bosh/links'));
   await symlink('canary', path('bosh/links/kept'));
   // Some pre-start scripts make the job's user the owner of the job's directory.
-  await chown(path(folder), hostileUser.uid, hostileUser.gid);
+  await chown(path(directory), hostileUser.uid, hostileUser.gid);
   assert.equal(
-    await attack(`mv ${folder}/packages ${folder}/aside && ln -s "$BASE/bosh/links" ${folder}/packages`),
+    await attack(
+      `mv ${directory}/packages ${directory}/aside && ln -s "$BASE/bosh/links" ${directory}/packages`,
+    ),
     0,
   );
   await assert.rejects(

@@ -30,7 +30,7 @@ export class JobStarter {
   /** Throws AGENT_DISK_FAILED while the VM's disk is not mounted where it was. */
   async assertDisksMounted(): Promise<void> {
     const problem = await this.#options.disks.restore();
-    this.#options.supervisor.hold('disk', problem);
+    this.#options.supervisor.setBlocker('disk', problem);
     if (problem !== undefined)
       throw new ProductError('AGENT_DISK_FAILED', `jobs are not started: ${problem}`);
   }
@@ -41,13 +41,13 @@ export class JobStarter {
    */
   async startAfterRestart(signal: AbortSignal): Promise<void> {
     const { disks, supervisor, clock, log } = this.#options;
-    let told: string | undefined;
+    let lastReported: string | undefined;
     while (!signal.aborted) {
       const problem = await disks.restore();
-      supervisor.hold('disk', problem);
+      supervisor.setBlocker('disk', problem);
       if (problem === undefined) return supervisor.resume();
-      if (problem !== told) log.error(`jobs wait: ${problem}`);
-      told = problem;
+      if (problem !== lastReported) log.error(`jobs wait: ${problem}`);
+      lastReported = problem;
       await clock.sleep(pollMilliseconds, signal);
     }
   }

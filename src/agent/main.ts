@@ -2,7 +2,7 @@ import { systemClock } from './clock.ts';
 import { Agent } from './agent.ts';
 import { directoriesOf } from './directories.ts';
 import { systemMountTable } from './disk/mount-table.ts';
-import { errorCode, errorText } from './file/error-code.ts';
+import { errorCode, errorMessage } from './file/error-code.ts';
 import { lineLog } from './log.ts';
 import { callAgent } from './monit/command/command-socket.ts';
 import { systemProbes } from './monit/probes.ts';
@@ -26,18 +26,18 @@ process.stdout.on('error', (error) => {
 });
 
 /** `monit SOCKET ARGS`: the script /var/vcap/bosh/bin/monit runs this. */
-async function monit([socket = '', ...words]: readonly string[]): Promise<void> {
-  const { code, output, error } = await callAgent(socket, words);
+async function monit([socket = '', ...args]: readonly string[]): Promise<void> {
+  const { code, output, error } = await callAgent(socket, args);
   process.stdout.write(output);
   process.stderr.write(error);
   process.exitCode = code;
 }
 
 /** `bpm BASE ARGS`: the replacement of bpm runs this (image-skeleton.ts). */
-async function bpm([base = '', ...words]: readonly string[]): Promise<void> {
+async function bpm([base = '', ...args]: readonly string[]): Promise<void> {
   const { runBpm } = await import('./bpm/run-command.ts');
   process.umask(0o022);
-  process.exitCode = await runBpm(words, {
+  process.exitCode = await runBpm(args, {
     directories: directoriesOf(base),
     identities: await loadIdentities(),
     table: procProcessTable,
@@ -85,7 +85,7 @@ async function main(): Promise<void> {
 }
 
 function fail(error: unknown): void {
-  log.error(`agent: ${errorText(error)}`);
+  log.error(`agent: ${errorMessage(error)}`);
   process.exit(1);
 }
 

@@ -84,8 +84,8 @@ test('a starting agent removes the temporary files of writes that a kill interru
   await vm.stop();
   const { base, bosh, monit, monitJobs, instance, jobs, packages } = vm.directories;
   const temporary = [
-    ...[bosh, monit, monitJobs, instance].map((folder) => join(folder, `name.${randomUUID()}.tmp`)),
-    ...[base, jobs, packages].map((folder) => join(folder, `link.${randomUUID()}.tmp`)),
+    ...[bosh, monit, monitJobs, instance].map((directory) => join(directory, `name.${randomUUID()}.tmp`)),
+    ...[base, jobs, packages].map((directory) => join(directory, `link.${randomUUID()}.tmp`)),
   ];
   for (const path of temporary)
     await (path.includes('/link.') ? symlink('/nowhere', path) : writeFile(path, 'half'));

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
-import { busAddressOf } from '../agent/mbus/bus-address.ts';
+import { resolveBusAddress } from '../agent/mbus/bus-address.ts';
 import type { Settings } from '../agent/settings/settings.ts';
 import { parseConfig } from '../cpi/config.ts';
 import { agentSettings } from '../cpi/vm/agent-settings.ts';
@@ -67,7 +67,7 @@ test('http to this machine works, and the deployer warns of it; our agent refuse
     /^m\.yml:1:1: cloud_provider\.mbus: http sends user and password in clear text/u,
   );
   assert.throws(
-    () => busAddressOf({ mbus, networks: new Map() } as unknown as Settings, '127.0.0.1'),
+    () => resolveBusAddress({ mbus, networks: new Map() } as unknown as Settings, '127.0.0.1'),
     (error) => isProductError(error, 'AGENT_SETTINGS_INVALID') && !error.message.includes('s3cret'),
   );
 });
@@ -89,7 +89,7 @@ test('a URL whose user or password is not encoded as it has to be is refused, no
     assert.match(faultOf(url), /^m\.yml:1:\d+: cloud_provider\.mbus: is not a URL; in user and password/u);
     assert.doesNotMatch(faultOf(url), /s3|cret/iu);
     assert.throws(
-      () => busAddressOf({ mbus: url, networks: new Map() } as unknown as Settings, '127.0.0.1'),
+      () => resolveBusAddress({ mbus: url, networks: new Map() } as unknown as Settings, '127.0.0.1'),
       (error) => isProductError(error, 'AGENT_SETTINGS_INVALID') && !/s3|cret/iu.test(error.message),
     );
   }

@@ -11,22 +11,22 @@ export interface Action {
    * Runs the method. `list` has the request's arguments, unchecked. An error becomes the exception of the
    * response.
    */
-  run(list: readonly unknown[], signal: AbortSignal): Promise<unknown>;
+  run(args: readonly unknown[], signal: AbortSignal): Promise<unknown>;
 }
 
 /**
  * Returns the non-empty string at a position of an argument list. Throws AGENT_ARGUMENT_INVALID if there is
  * none.
  */
-export function stringArg(list: readonly unknown[], position: number, name: string): string {
-  const value = list[position];
+export function stringArg(args: readonly unknown[], position: number, name: string): string {
+  const value = args[position];
   if (typeof value === 'string' && value !== '') return value;
   throw invalid(position, name, 'a text');
 }
 
 /** Returns the object at a position of an argument list. Throws AGENT_ARGUMENT_INVALID if there is none. */
-export function objectArgument(list: readonly unknown[], position: number, name: string): JsonObject {
-  const value = list[position];
+export function objectArg(args: readonly unknown[], position: number, name: string): JsonObject {
+  const value = args[position];
   if (isObject(value)) return value;
   throw invalid(position, name, 'an object');
 }

@@ -2,7 +2,7 @@ import { applySpec, type ApplyOptions } from '../apply/apply-spec.ts';
 import type { Settings } from '../settings/settings.ts';
 import { parseApplySpec } from '../apply/spec.ts';
 import { resolveNetworks } from '../apply/networks.ts';
-import { type Action, objectArgument } from './action.ts';
+import { type Action, objectArg } from './action.ts';
 import { installSpec, type InstallOptions } from '../apply/install-spec.ts';
 
 /** `apply [spec]` -> `"applied"`. */
@@ -11,8 +11,8 @@ export function apply(
 ): Action {
   return {
     mode: 'asynchronous',
-    async run(list) {
-      const source = objectArgument(list, 0, 'apply spec');
+    async run(args) {
+      const source = objectArg(args, 0, 'apply spec');
       const resolved = resolveNetworks(source, options.settings.networks, await options.ownAddress());
       await applySpec(parseApplySpec(resolved), options);
       return 'applied';
@@ -24,8 +24,8 @@ export function apply(
 export function prepare(options: InstallOptions): Action {
   return {
     mode: 'asynchronous',
-    async run(list) {
-      await installSpec(parseApplySpec(objectArgument(list, 0, 'apply spec')), options);
+    async run(args) {
+      await installSpec(parseApplySpec(objectArg(args, 0, 'apply spec')), options);
       return 'prepared';
     },
   };

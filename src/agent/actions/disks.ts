@@ -5,8 +5,8 @@ import { type Action, stringArg } from './action.ts';
 export function addPersistentDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
-    async run(list) {
-      await disks.add(stringArg(list, 0, 'disk cid'), list[1]);
+    async run(args) {
+      await disks.add(stringArg(args, 0, 'disk cid'), args[1]);
       return {};
     },
   };
@@ -16,8 +16,8 @@ export function addPersistentDisk(disks: PersistentDisks): Action {
 export function removePersistentDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
-    async run(list) {
-      await disks.remove(stringArg(list, 0, 'disk cid'));
+    async run(args) {
+      await disks.remove(stringArg(args, 0, 'disk cid'));
       return {};
     },
   };
@@ -30,8 +30,8 @@ export function removePersistentDisk(disks: PersistentDisks): Action {
 export function mountDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
-    async run(list) {
-      await disks.mount(stringArg(list, 0, 'disk cid'));
+    async run(args) {
+      await disks.mount(stringArg(args, 0, 'disk cid'));
       return {};
     },
   };
@@ -41,7 +41,7 @@ export function mountDisk(disks: PersistentDisks): Action {
 export function unmountDisk(disks: PersistentDisks): Action {
   return {
     mode: 'asynchronous',
-    run: async (list) => ({ message: await disks.unmount(stringArg(list, 0, 'disk cid')) }),
+    run: async (args) => ({ message: await disks.unmount(stringArg(args, 0, 'disk cid')) }),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { JobStarter } from '../job-starter.ts';
-import { type Action, objectArgument, stringArg } from './action.ts';
+import { type Action, objectArg, stringArg } from './action.ts';
 import type { JobSupervisor } from '../monit/job-supervisor.ts';
 import type { Log } from '../log.ts';
 import { drainJobs, drainParameters } from '../script/drain.ts';
@@ -42,9 +42,9 @@ export function drain(options: DrainOptions): Action {
   return {
     mode: 'asynchronous',
     cancellable: true,
-    async run(list, signal) {
-      const type = stringArg(list, 0, 'drain type');
-      const next = list[1] === undefined ? undefined : parseApplySpec(objectArgument(list, 1, 'new spec'));
+    async run(args, signal) {
+      const type = stringArg(args, 0, 'drain type');
+      const next = args[1] === undefined ? undefined : parseApplySpec(objectArg(args, 1, 'new spec'));
       const current = await options.specFile.read();
       const parameters = drainParameters(type, current, next);
       await options.supervisor.unmonitor();

@@ -2,7 +2,7 @@ import type { BlobStore } from '../blob/blob-store.ts';
 import { sha1OfFile, sha512OfFile } from '../blob/digest.ts';
 import type { Directories } from '../directories.ts';
 import { collectLogs, parseLogSelection } from '../file/collect-logs.ts';
-import { type Action, stringArg, objectArgument } from './action.ts';
+import { type Action, stringArg, objectArg } from './action.ts';
 import { randomUUID } from 'node:crypto';
 import { chown, lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -16,9 +16,9 @@ import type { SshAccount, SshAccounts } from '../user/ssh-accounts.ts';
 export function fetchLogs(options: { readonly blobs: BlobStore; readonly directories: Directories }): Action {
   return {
     mode: 'asynchronous',
-    async run(list) {
+    async run(args) {
       const { blobs, directories } = options;
-      const selection = parseLogSelection(stringArg(list, 0, 'log type'), list[1], directories);
+      const selection = parseLogSelection(stringArg(args, 0, 'log type'), args[1], directories);
       const blob = await blobs.create((path) => collectLogs(selection, path, directories));
       return { blobstore_id: blob.id, sha1: await sha1OfFile(blob.path) };
     },
@@ -36,9 +36,9 @@ export function bundleLogs(options: {
 }): Action {
   return {
     mode: 'synchronous',
-    async run(list) {
+    async run(args) {
       const { directories, sshAccounts } = options;
-      const { owning_user: user, log_type: type, filters } = objectArgument(list, 0, 'request');
+      const { owning_user: user, log_type: type, filters } = objectArg(args, 0, 'request');
       const selection = parseLogSelection(stringArg([type], 0, 'log_type'), filters, directories);
       const owner = await lookUpOwner(user, sshAccounts);
       const path = join(directories.temporary, `bundled-logs-${randomUUID()}.tgz`);
@@ -88,8 +88,8 @@ async function lookUpOwner(user: unknown, sshAccounts: SshAccounts): Promise<Ssh
 export function removeFile(directories: Directories): Action {
   return {
     mode: 'synchronous',
-    async run(list) {
-      const path = stringArg(list, 0, 'path');
+    async run(args) {
+      const path = stringArg(args, 0, 'path');
       if (!isBundlePath(path, directories)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',

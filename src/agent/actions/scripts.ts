@@ -29,15 +29,15 @@ const needsStore = new Set(['pre-start', 'post-start']);
 export function runScript(options: RunScriptOptions): Action {
   return {
     mode: 'asynchronous',
-    async run(list, signal) {
-      const name = stringArg(list, 0, 'script name');
+    async run(args, signal) {
+      const name = stringArg(args, 0, 'script name');
       if (!scripts.has(name)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',
           `there is no script '${name}': it is one of ${[...scripts].join(', ')}`,
         );
       }
-      const environment = parseEnv(list[1]);
+      const environment = parseEnv(args[1]);
       if (needsStore.has(name)) await options.jobStart.assertDisksMounted();
       const jobs = (await options.specFile.read()).jobs.map((job) => job.name);
       await runScripts(options, { name, jobs, environment }, signal);
@@ -69,11 +69,11 @@ export function runErrand(options: RunErrandOptions): Action {
   return {
     mode: 'asynchronous',
     cancellable: true,
-    async run(list, signal) {
+    async run(args, signal) {
       const [first] = (await options.specFile.read()).jobs;
       if (first === undefined)
         throw new ProductError('AGENT_SCRIPT_FAILED', 'no job is applied that could be run as an errand');
-      const job = list[0] === undefined ? first.name : parsePathElement(list[0], 'argument 1 (job)');
+      const job = args[0] === undefined ? first.name : parsePathElement(args[0], 'argument 1 (job)');
       if (!(await hasScript(job, 'run', options.directories)))
         throw new ProductError('AGENT_SCRIPT_FAILED', `job '${job}' is no errand: it has no bin/run`);
       return runInFiles(options, job, signal);

@@ -4,7 +4,7 @@ import type { Settings } from '../settings/settings.ts';
 import type { JsonObject } from '../settings/json.ts';
 import type { SshAccounts } from '../user/ssh-accounts.ts';
 import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh-user.ts';
-import { type Action, objectArgument, stringArg } from './action.ts';
+import { type Action, objectArg, stringArg } from './action.ts';
 import { removeBundlesOf } from './logs.ts';
 
 export interface SshOptions {
@@ -23,9 +23,9 @@ export interface SshOptions {
 export function ssh(options: SshOptions): Action {
   return {
     mode: 'synchronous',
-    async run(list) {
-      const command = stringArg(list, 0, 'command');
-      const parameters = objectArgument(list, 1, 'parameters');
+    async run(args) {
+      const command = stringArg(args, 0, 'command');
+      const parameters = objectArg(args, 1, 'parameters');
       if (command === 'setup') return setUp(parameters, options);
       if (command === 'cleanup') return cleanUp(parameters, options);
       throw invalid(`command '${command}' is neither setup nor cleanup`);

@@ -15,7 +15,7 @@ export interface GetStateOptions {
 export function getState(options: GetStateOptions): Action {
   return {
     mode: 'synchronous',
-    async run(list) {
+    async run(args) {
       const { settings, supervisor } = options;
       const spec = await options.specFile.read();
       const jobState = await supervisor.state();
@@ -36,7 +36,7 @@ export function getState(options: GetStateOptions): Action {
         agent_id: settings.agentId,
         job_state: jobState,
         vm: { name: settings.vmName },
-        ...(list[0] === 'full' ? { vitals: await options.vitals() } : {}),
+        ...(args[0] === 'full' ? { vitals: await options.vitals() } : {}),
         ...(processes.length > 0 ? { processes } : {}),
       };
     },
@@ -44,7 +44,7 @@ export function getState(options: GetStateOptions): Action {
 }
 
 function processStatus(
-  { definition, name, state, live, trouble: diagnostics }: ProcessStatus,
+  { definition, name, state, live, diagnostics }: ProcessStatus,
   now: number,
 ): Record<string, unknown> {
   // Upstream has no such fields. The deployer prints them if an instance does not come up.

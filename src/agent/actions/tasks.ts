@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import type { TaskOutcome, TaskQueue } from '../task/task-queue.ts';
 import { type Action, stringArg } from './action.ts';
 
@@ -10,8 +10,8 @@ const longPollMs = 200;
 export function getTask(tasks: TaskQueue, clock: Clock): Action {
   return {
     mode: 'synchronous',
-    async run(list) {
-      const id = stringArg(list, 0, 'task id');
+    async run(args) {
+      const id = stringArg(args, 0, 'task id');
       const answered = new AbortController();
       await Promise.race([tasks.finished(id), clock.sleep(longPollMs, answered.signal)]);
       answered.abort();
@@ -27,7 +27,7 @@ function toResponse(id: string, outcome: TaskOutcome): unknown {
     case 'done':
       return outcome.value;
     case 'failed':
-      throw new Error(`Task ${id} result: ${errorText(outcome.error)}`, { cause: outcome.error });
+      throw new Error(`Task ${id} result: ${errorMessage(outcome.error)}`, { cause: outcome.error });
     default:
       return outcome satisfies never;
   }
@@ -40,8 +40,8 @@ function toResponse(id: string, outcome: TaskOutcome): unknown {
 export function cancelTask(tasks: TaskQueue): Action {
   return {
     mode: 'synchronous',
-    async run(list) {
-      tasks.cancel(stringArg(list, 0, 'task id'));
+    async run(args) {
+      tasks.cancel(stringArg(args, 0, 'task id'));
       return 'canceled';
     },
   };

@@ -40,7 +40,7 @@ export function resolveNetworks(
 export async function ownAddress(): Promise<string> {
   const named = await addressOfHostname();
   if (named !== undefined && named !== '127.0.0.1' && named !== '127.0.1.1') return named;
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const addresses = Object.values(networkInterfaces()).flatMap((args) => args ?? []);
   return addresses.find((entry) => entry.family === 'IPv4' && !entry.internal)?.address ?? named ?? '';
 }
 

@@ -36,8 +36,8 @@ export interface ApplySpec {
 
 /** Parses an apply spec. Throws AGENT_ARGUMENT_INVALID if it is invalid. */
 export function parseApplySpec(source: JsonObject): ApplySpec {
-  const jobs = jobsOf(source['job']);
-  const renderedTemplates = renderedTemplatesOf(source['rendered_templates_archive']);
+  const jobs = parseJobs(source['job']);
+  const renderedTemplates = parseRenderedTemplates(source['rendered_templates_archive']);
   if (jobs.length > 0 && renderedTemplates === undefined) {
     throw invalid('it has job templates but no rendered_templates_archive');
   }
@@ -59,7 +59,7 @@ export function parseApplySpec(source: JsonObject): ApplySpec {
 export function parsePackages(value: unknown, where: string): readonly PackageSpec[] {
   if (value === undefined || value === null) return [];
   if (!isObject(value)) throw invalid(`${where} is not an object`);
-  return Object.entries(value).map(([key, entry]) => packageOf(entry, `${where}.${key}`));
+  return Object.entries(value).map(([key, entry]) => parsePackage(entry, `${where}.${key}`));
 }
 
 /**
@@ -71,7 +71,7 @@ export function parsePathElement(value: unknown, where: string): string {
   throw invalid(`${where} is not a name of letters, digits, '.', '_', '+' and '-'`);
 }
 
-function packageOf(value: unknown, where: string): PackageSpec {
+function parsePackage(value: unknown, where: string): PackageSpec {
   if (!isObject(value)) throw invalid(`${where} is not an object`);
   return {
     name: parsePathElement(value['name'], `${where}.name`),
@@ -81,7 +81,7 @@ function packageOf(value: unknown, where: string): PackageSpec {
   };
 }
 
-function jobsOf(job: unknown): readonly JobSpec[] {
+function parseJobs(job: unknown): readonly JobSpec[] {
   const templates = isObject(job) ? job['templates'] : undefined;
   if (templates === undefined || templates === null) return [];
   if (!Array.isArray(templates)) throw invalid('job.templates is not a list');
@@ -95,7 +95,7 @@ function jobsOf(job: unknown): readonly JobSpec[] {
   });
 }
 
-function renderedTemplatesOf(value: unknown): ApplySpec['renderedTemplates'] {
+function parseRenderedTemplates(value: unknown): ApplySpec['renderedTemplates'] {
   if (!isObject(value)) return undefined;
   const blobId = optionalString(value['blobstore_id']);
   const digest = optionalString(value['sha1']);

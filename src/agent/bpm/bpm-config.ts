@@ -158,7 +158,7 @@ function parseSignal(field: Field): 'SIGTERM' | 'SIGINT' {
 }
 
 // The limit that bpm's own script sets (bpm-release: jobs/bpm/templates/bpm).
-const usualOpenFiles = 524_288;
+const defaultOpenFiles = 524_288;
 
 /**
  * Returns the arguments of prlimit(1) for a process. No limit is above the hard limit of this process,
@@ -172,7 +172,7 @@ export async function resourceLimits(config: BpmProcessConfig): Promise<readonly
     return `--${option}=${value}:${value}`;
   };
   return [
-    limit('nofile', 'Max open files', config.openFiles ?? usualOpenFiles),
+    limit('nofile', 'Max open files', config.openFiles ?? defaultOpenFiles),
     limit('core', 'Max core file size', config.coreFileBytes ?? 0),
     ...(config.memoryBytes === undefined ? [] : [limit('data', 'Max data size', config.memoryBytes)]),
   ];

@@ -9,16 +9,16 @@ import { parsePathSegment } from '../../platform/path-segment.ts';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import type { DirectoryHandle } from '../file/directory-handle.ts';
-import { isTemporaryName, writeDurableFile, isThere } from '../file/files.ts';
-import { errorCode, errorText } from '../file/error-code.ts';
-import { findByPidFile } from '../monit/service-reading.ts';
+import { isTemporaryName, writeDurableFile, exists } from '../file/files.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
+import { findByPidFile } from '../monit/check-service.ts';
 import { waitUntilGone, type LiveProcess, type ProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
 import { type BpmProcessConfig, resourceLimits } from './bpm-config.ts';
-import { startGated, type HeldProgram, type HeldProgramRequest } from './gated-program.ts';
+import { startGated, type GatedProgram, type GatedProgramRequest } from './gated-program.ts';
 import type { ProcessName } from './parse-command.ts';
-import { openPidFolder, withFileLock } from './locks.ts';
-import { prepareFolders, type JobUser, type ProcessLogs } from './job-directories.ts';
+import { openPidDirectory, withFileLock } from './locks.ts';
+import { prepareJobDirectories, type JobUser, type ProcessLogs } from './job-directories.ts';
 
 /** The parts of the machine that a bpm command uses. */
 export interface BpmPorts {
@@ -61,7 +61,7 @@ export class BpmProcess {
   async status(): Promise<BpmStatus> {
     const { live } = await findByPidFile(this.#pidPath, this.#ports.table, {});
     if (live !== undefined) return { kind: 'running', live };
-    return { kind: (await isThere(this.#pidPath)) ? 'failed' : 'stopped' };
+    return { kind: (await exists(this.#pidPath)) ? 'failed' : 'stopped' };
   }
 
   /**
@@ -73,9 +73,9 @@ export class BpmProcess {
       const logs = await this.#prepare(config, pids);
       if (logs === undefined) return;
       try {
-        const held = await this.#spawn(config, { logs, pids, output: [logs.stdout.fd, logs.stderr.fd] });
-        await held.release();
-        held.child.unref();
+        const program = await this.#spawn(config, { logs, pids, output: [logs.stdout.fd, logs.stderr.fd] });
+        await program.release();
+        program.child.unref();
       } finally {
         await closeLogs(logs);
       }
@@ -91,14 +91,14 @@ export class BpmProcess {
       // As bpm does if the process is running already: no message, exit code 0.
       if (logs === undefined) return 0;
       try {
-        const held = await this.#spawn(config, { logs, pids, output: ['pipe', 'pipe'] });
-        const { child } = held;
+        const program = await this.#spawn(config, { logs, pids, output: ['pipe', 'pipe'] });
+        const { child } = program;
         const { stdout, stderr } = this.#ports;
         const copies = [
           copyOutput(child.stdout, logs.stdout, stdout),
           copyOutput(child.stderr, logs.stderr, stderr),
         ];
-        const code = await waitForExit(held);
+        const code = await waitForExit(program);
         await this.#cleanUp(pids);
         await Promise.all(copies);
         return code;
@@ -140,7 +140,7 @@ export class BpmProcess {
     await this.#cleanUp(pids);
     await this.#assertExecutable(this.#workdir(config), 'working directory');
     if (config.executable.startsWith('/')) await this.#assertExecutable(config.executable, 'executable');
-    return prepareFolders(this.#name, config, directories, jobUser(identities));
+    return prepareJobDirectories(this.#name, config, directories, jobUser(identities));
   }
 
   /** Runs the pre_start hook and starts the process, which waits for `release`. */
@@ -149,20 +149,20 @@ export class BpmProcess {
     run: {
       readonly logs: ProcessLogs;
       readonly pids: DirectoryHandle;
-      readonly output: HeldProgramRequest['output'];
+      readonly output: GatedProgramRequest['output'];
     },
-  ): Promise<HeldProgram> {
+  ): Promise<GatedProgram> {
     const environment = this.#environment(config);
     if (config.preStart !== undefined) await this.#runHook(config.preStart, environment, run.logs);
-    const held = await startGated({
+    const program = await startGated({
       ...{ file: config.executable, arguments: config.arguments, environment, output: run.output },
       directory: this.#workdir(config),
       owner: config.isPrivileged ? undefined : jobUser(this.#ports.identities),
       limits: await resourceLimits(config),
       allowSetuid: config.isPrivileged,
     });
-    await writeDurableFile(join(run.pids.descriptorPath, this.#pidName), `${held.pid}\n`, 0o644);
-    return held;
+    await writeDurableFile(join(run.pids.descriptorPath, this.#pidName), `${program.pid}\n`, 0o644);
+    return program;
   }
 
   #workdir({ workdir }: BpmProcessConfig): string {
@@ -182,11 +182,11 @@ export class BpmProcess {
     };
   }
 
-  async #assertExecutable(path: string, what: string): Promise<void> {
+  async #assertExecutable(path: string, label: string): Promise<void> {
     try {
       await access(path);
     } catch (error) {
-      throw failed(`${this.what}: its ${what} ${path} cannot be used: ${errorText(error)}`);
+      throw failed(`${this.what}: its ${label} ${path} cannot be used: ${errorMessage(error)}`);
     }
   }
 
@@ -205,7 +205,7 @@ export class BpmProcess {
         code === 0
           ? undefined
           : `${typeof code === 'number' ? 'exit status' : 'ended by'} ${String(code ?? signal)}`,
-      (error: unknown) => errorText(error),
+      (error: unknown) => errorMessage(error),
     );
     if (problem !== undefined) throw failed(`${this.what}: its pre_start hook ${file} failed: ${problem}`);
   }
@@ -255,7 +255,7 @@ export class BpmProcess {
     const name = parsePathSegment(`${this.#name.job}.${this.#name.process}`);
     if (name === undefined) throw failed(`the name ${this.what} is too long`);
     return withFileLock(name, this.#ports, async () => {
-      await using pids = await openPidFolder(this.#name.job, this.#ports);
+      await using pids = await openPidDirectory(this.#name.job, this.#ports);
       return await work(pids);
     });
   }
@@ -275,9 +275,9 @@ function jobUser(identities: Identities): JobUser | undefined {
 }
 
 /** Returns the pid in a pid file, or undefined if there is none. */
-async function readPidFile(folder: DirectoryHandle, name: string): Promise<number | undefined> {
+async function readPidFile(directory: DirectoryHandle, name: string): Promise<number | undefined> {
   try {
-    await using file = await folder.file(name, 'read');
+    await using file = await directory.openFile(name, 'read');
     const text = (await file.readFile('latin1')).trim();
     return /^[1-9][0-9]{0,9}$/.test(text) && text !== '1' ? Number(text) : undefined;
   } catch (error) {
@@ -292,14 +292,14 @@ async function closeLogs({ stdout, stderr }: ProcessLogs): Promise<void> {
 }
 
 /** Releases a gated program and waits for its end. Forwards SIGINT and SIGTERM to it. */
-async function waitForExit(held: HeldProgram): Promise<number> {
-  const { child } = held;
+async function waitForExit(program: GatedProgram): Promise<number> {
+  const { child } = program;
   const ended = once(child, 'exit');
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM'] as const;
   for (const signal of signals) process.on(signal, forward);
   try {
-    await held.release();
+    await program.release();
     const [code, signal]: unknown[] = await ended;
     return typeof code === 'number' ? code : 128 + (constants.signals[String(signal) as NodeJS.Signals] ?? 0);
   } finally {

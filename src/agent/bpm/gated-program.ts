@@ -2,7 +2,7 @@ import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events';
 import type { Writable } from 'node:stream';
 
-export interface HeldProgramRequest {
+export interface GatedProgramRequest {
   readonly file: string;
   readonly arguments: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export interface HeldProgramRequest {
   readonly output: readonly [stdout: number | 'pipe', stderr: number | 'pipe'];
 }
 
-export interface HeldProgram {
+export interface GatedProgram {
   readonly child: ChildProcess;
   /** The pid of the program. The shell that waits for `release` has the same pid, because it calls exec. */
   readonly pid: number;
@@ -34,7 +34,7 @@ const waitScript = 'cd -- "$1" || exit 1; unset OLDPWD; shift; read -r _ <&3 || 
  * before it does anything. The shell that waits already runs as the program's user, with the program's
  * environment.
  */
-export async function startGated(request: HeldProgramRequest): Promise<HeldProgram> {
+export async function startGated(request: GatedProgramRequest): Promise<GatedProgram> {
   const { owner, output, allowSetuid } = request;
   const command = [
     ...['/usr/bin/prlimit', ...request.limits, '--'],

@@ -4,7 +4,7 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle, openPlainFile } from '../file/directory-handle.ts';
 import { errorCode } from '../file/error-code.ts';
-import { realFolder } from '../file/files.ts';
+import { resolveDirectory } from '../file/files.ts';
 import type { BpmProcessConfig } from './bpm-config.ts';
 import type { ProcessName } from './parse-command.ts';
 
@@ -25,14 +25,14 @@ export interface ProcessLogs {
  * and opens its logs. Job users can write to most of these directories, so no link is followed. `user` is
  * undefined if the VM has only one user id.
  */
-export async function prepareFolders(
+export async function prepareJobDirectories(
   { job, process }: ProcessName,
   config: BpmProcessConfig,
   directories: Directories,
   user: JobUser | undefined,
 ): Promise<ProcessLogs> {
   const { data, store, log, run } = directories;
-  if (config.persistentDisk && (await realFolder(store)) === undefined) {
+  if (config.persistentDisk && (await resolveDirectory(store)) === undefined) {
     throw new ProductError(
       'AGENT_BPM_FAILED',
       `${job}/${process} asks for a persistent disk, and there is no ${store}`,
@@ -47,8 +47,8 @@ export async function prepareFolders(
     ...(config.persistentDisk ? [join(store, job)] : []),
   ];
   for (const path of own) {
-    await using folder = await openOrCreate(path, 0o700);
-    if (user !== undefined) await folder.give(user.userId, user.groupId);
+    await using directory = await openOrCreate(path, 0o700);
+    if (user !== undefined) await directory.chown(user.userId, user.groupId);
   }
   await using folder = await DirectoryHandle.open(join(log, job));
   const stdout = await openLog(folder, `${process}.stdout.log`, user);
@@ -66,8 +66,8 @@ export async function prepareFolders(
  */
 async function prepareVolume(path: string, user: JobUser | undefined): Promise<void> {
   try {
-    await using folder = await openOrCreate(path, 0o700);
-    await folder.give(user?.userId, user?.groupId, 0o700);
+    await using directory = await openOrCreate(path, 0o700);
+    await directory.chown(user?.userId, user?.groupId, 0o700);
   } catch (error) {
     if (!isProductError(error, 'AGENT_PATH_UNSAFE')) throw error;
     await using file = await openPlainFile(path, 'read');
@@ -88,11 +88,11 @@ async function openOrCreate(path: string, mode: number): Promise<DirectoryHandle
 }
 
 async function openLog(
-  folder: DirectoryHandle,
+  directory: DirectoryHandle,
   name: string,
   user: JobUser | undefined,
 ): Promise<FileHandle> {
-  const file = await folder.file(name, 'append', 0o600);
+  const file = await directory.openFile(name, 'append', 0o600);
   if (user !== undefined) await file.chown(user.userId, user.groupId);
   return file;
 }

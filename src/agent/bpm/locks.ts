@@ -15,13 +15,13 @@ const lockName = 'folders';
  * processes that its pid files name. Removes files that vcap could have created while sys/run/bpm was an
  * ordinary directory of a job.
  */
-export async function openPidFolder(
+export async function openPidDirectory(
   job: PathSegment,
   ports: { readonly directories: Directories; readonly clock: Clock },
 ): Promise<DirectoryHandle> {
   await using run = await DirectoryHandle.open(ports.directories.run);
   await run.makeDirectory('bpm', 0o700);
-  if (!isSafe(await run.kindOf('bpm'))) await takeOwnership(run, ports);
+  if (!isSafe(await run.stat('bpm'))) await takeOwnership(run, ports);
   await using bpm = await run.directory('bpm');
   await bpm.makeDirectory(job, 0o700);
   return await bpm.directory(job);
@@ -34,13 +34,13 @@ async function takeOwnership(
   const name = parsePathSegment(lockName);
   if (name === undefined) throw new Error(`${lockName} is no name of a file`);
   await withFileLock(name, ports, async () => {
-    if (isSafe(await run.kindOf('bpm'))) return;
+    if (isSafe(await run.stat('bpm'))) return;
     await using bpm = await run.directory('bpm');
     // The mode differs from `safeMode` until the directory is empty. After a crash the next command begins
     // again.
-    await bpm.giveToRoot(undefined, 0o700);
+    await bpm.chownToRoot(undefined, 0o700);
     for (const entry of await bpm.names()) await bpm.remove(entry);
-    await bpm.giveToRoot(undefined, safeMode);
+    await bpm.chownToRoot(undefined, safeMode);
   });
 }
 

@@ -233,10 +233,10 @@ test('refuses in words what it cannot do', options, async (t) => {
       /executable: must be provided\n.*name: "\.\.\/x" cannot be.*\n.*args: expected a list.*\n.*memory: must be a number above 0 with a unit, as 512M or 1G\n.*'\/etc' is not below .*\n.*own folder/,
     ],
   ];
-  for (const [words, message] of refusals) {
-    const { code, output, error } = await scene.bpm(...words.split(' '));
-    assert.deepEqual([code, output], [1, ''], words);
-    assert.match(error, message, words);
+  for (const [args, message] of refusals) {
+    const { code, output, error } = await scene.bpm(...args.split(' '));
+    assert.deepEqual([code, output], [1, ''], args);
+    assert.match(error, message, args);
     assert.doesNotMatch(error, /secret/);
   }
 });

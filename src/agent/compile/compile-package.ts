@@ -1,12 +1,6 @@
 import { mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  collectBundles,
-  linkBundles,
-  type Bundle,
-  bundlesOf,
-  packageBundle,
-} from '../apply/bundle-collection.ts';
+import type { Bundle, BundleCollection } from '../apply/bundle-collection.ts';
 import { installPackage } from '../apply/install-spec.ts';
 import type { BlobStore } from '../blob/blob-store.ts';
 import { sha1OfFile } from '../blob/digest.ts';
@@ -31,6 +25,12 @@ export interface CompilationRequest {
   readonly applied: ApplySpec;
 }
 
+/** The parts of the agent that a compilation uses. */
+export interface CompilationPorts extends PackagingPorts {
+  readonly blobs: BlobStore;
+  readonly bundles: BundleCollection;
+}
+
 /**
  * Compiles a package as a BOSH VM does (bosh-agent: agent/compiler/concrete_compiler.go): installs the
  * dependencies, unpacks the source in data/compile/<package>, runs `bash -x packaging`, and stores the result
@@ -38,47 +38,40 @@ export interface CompilationRequest {
  * packages of the applied spec again.
  */
 export async function compilePackage(
-  ports: PackagingPorts & { readonly blobs: BlobStore },
+  ports: CompilationPorts,
   request: CompilationRequest,
   signal: AbortSignal,
 ): Promise<{ readonly blobId: string; readonly sha1: string }> {
-  const { directories } = ports;
-  const applied = bundlesOf(request.applied, directories).packages;
+  const { bundles, directories } = ports;
+  const applied = bundles.all(request.applied).packages;
   const source = join(directories.compile, request.source.name);
   try {
     return await compileInto(ports, request, { applied, source }, signal);
   } finally {
     await removeTree(source);
-    await linkBundles(directories.packages, applied);
-    await collectBundles(directories.dataPackages, applied);
+    await bundles.linkPackages(applied);
+    await bundles.removeUnusedPackages(applied);
   }
 }
 
 async function compileInto(
-  ports: PackagingPorts & { readonly blobs: BlobStore },
+  ports: CompilationPorts,
   request: CompilationRequest,
-  paths: { readonly applied: readonly Bundle[]; readonly source: string },
+  { applied, source }: { readonly applied: readonly Bundle[]; readonly source: string },
   signal: AbortSignal,
 ): Promise<{ readonly blobId: string; readonly sha1: string }> {
-  const { blobs, directories } = ports;
+  const { blobs, bundles, directories } = ports;
   const { name, version, blobId, digest } = request.source;
   const archive = await blobs.verified(blobId, digest, `source of package '${name}'`);
-  const needed: Bundle[] = [];
-  for (const dependency of request.dependencies) {
-    await installPackage(dependency, ports);
-    needed.push(packageBundle(dependency, directories));
-  }
-  const result: Bundle = {
-    name,
-    installPath: join(directories.dataPackages, name, 'compiling'),
-    linkPath: join(directories.packages, name),
-  };
-  for (const path of [paths.source, result.installPath]) await makeEmpty(path);
-  await extractArchive(archive, paths.source);
-  const named = new Set([...needed, result].map((bundle) => bundle.name));
-  const rest = paths.applied.filter((bundle) => !named.has(bundle.name));
-  await linkBundles(directories.packages, [...rest, ...needed, result]);
-  await runPackaging(ports, { name, version, source: paths.source, target: result.linkPath }, signal);
+  const dependencies: Bundle[] = [];
+  for (const dependency of request.dependencies) dependencies.push(await installPackage(dependency, ports));
+  const result = bundles.compilationTarget(name);
+  for (const path of [source, result.installPath]) await makeEmpty(path);
+  await extractArchive(archive, source);
+  const compiled = [...dependencies, result];
+  const replaced = new Set(compiled.map((bundle) => bundle.name));
+  await bundles.linkPackages([...applied.filter((bundle) => !replaced.has(bundle.name)), ...compiled]);
+  await runPackaging(ports, { name, version, source, target: join(directories.packages, name) }, signal);
   return storeResult(blobs, result.installPath);
 }
 
@@ -121,7 +114,7 @@ export async function runPackaging(
   request: PackagingRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!(await exists(join(request.source, 'packaging')))) return;
+  if (!(await isFile(join(request.source, 'packaging')))) return;
   const log = join(ports.directories.agentLog, 'compilation', request.name);
   await rm(log, { recursive: true, force: true });
   await mkdir(log, { recursive: true, mode: 0o750 });
@@ -176,7 +169,7 @@ async function packagingFailed(
   );
 }
 
-async function exists(path: string): Promise<boolean> {
+async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
   } catch (error) {

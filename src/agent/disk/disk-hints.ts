@@ -1,7 +1,7 @@
 import { join, basename, dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
-import { readFileIfPresent, writeDurableFile, realFolder } from '../file/files.ts';
+import { readFileIfPresent, writeDurableFile, resolveDirectory } from '../file/files.ts';
 import { isObject, type JsonObject } from '../settings/json.ts';
 import type { Settings } from '../settings/settings.ts';
 import { lstat } from 'node:fs/promises';
@@ -90,7 +90,7 @@ function text(object: unknown, key: string): string {
 }
 
 /** The result of looking up the directory of a disk. */
-export type DiskFolder =
+export type DiskDirectory =
   | { readonly kind: 'folder'; readonly path: string }
   | { readonly kind: 'missing' }
   /** A link, a file or anything else instead of the disk's directory. */
@@ -101,8 +101,8 @@ export type DiskFolder =
  * untrusted, because root of another VM may have written it. So links are followed only up to the disk's
  * root.
  */
-export async function resolveDiskDirectory(hint: string): Promise<DiskFolder> {
-  const root = await realFolder(dirname(hint));
+export async function resolveDiskDirectory(hint: string): Promise<DiskDirectory> {
+  const root = await resolveDirectory(dirname(hint));
   if (root === undefined) return { kind: 'missing' };
   const path = join(root, basename(hint));
   try {

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { lstat, mkdir, readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
-import { errorCode, errorText } from '../file/error-code.ts';
-import { realFolder } from '../file/files.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
+import { resolveDirectory } from '../file/files.ts';
 
 /** One line of mountinfo, as far as the agent needs it. */
 export interface Mount {
@@ -146,7 +146,7 @@ export const systemMountTable = (linkTargets: readonly string[]): MountTable => 
 
 async function mountFromLink(mounts: readonly Mount[], path: string): Promise<Mount | undefined> {
   if (!(await isLink(path))) return undefined;
-  const leadsTo = await realFolder(path);
+  const leadsTo = await resolveDirectory(path);
   const volume = leadsTo === undefined ? undefined : locateOnFilesystem(mounts, leadsTo);
   return volume === undefined ? undefined : { ...volume, mountPoint: path, isReadOnly: false };
 }
@@ -155,7 +155,7 @@ async function mountFromLink(mounts: readonly Mount[], path: string): Promise<Mo
  * Removes a link to a disk that has been detached. Otherwise no directory could be created or mounted there.
  */
 async function removeDeadLink(path: string): Promise<void> {
-  if ((await isLink(path)) && (await realFolder(path)) === undefined) await rm(path);
+  if ((await isLink(path)) && (await resolveDirectory(path)) === undefined) await rm(path);
 }
 
 async function isLink(path: string): Promise<boolean> {
@@ -176,5 +176,5 @@ function outputOf(error: unknown): string {
   ) {
     return error.stderr.trim();
   }
-  return errorText(error);
+  return errorMessage(error);
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { directoriesOf } from '../directories.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { parseSettings } from '../settings/settings.ts';
 import { DiskHints } from './disk-hints.ts';
 import type { Mount } from './mount-table.ts';
@@ -23,7 +23,7 @@ for (const [what, file] of [
     try {
       await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
     } catch (error) {
-      t.skip(`needs a user and mount namespace: ${errorText(error)}`);
+      t.skip(`needs a user and mount namespace: ${errorMessage(error)}`);
       return;
     }
     const scenario = join(import.meta.dirname, '..', 'testing', file);

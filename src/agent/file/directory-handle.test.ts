@@ -77,11 +77,11 @@ test('an open directory stays the same one when its name comes to mean another',
   await using directory = await DirectoryHandle.open(join(base, 'a'));
   await rename(join(base, 'a'), join(base, 'moved'));
   await symlink('outside', join(base, 'a'));
-  await using log = await directory.file('log', 'append');
+  await using log = await directory.openFile('log', 'append');
   await log.writeFile('line');
   assert.equal(await directory.makeDirectory('new', 0o700), true);
   assert.equal(await directory.makeDirectory('new', 0o700), false);
-  await directory.giveToRoot(undefined, 0o711);
+  await directory.chownToRoot(undefined, 0o711);
   await directory.remove('kept');
   assert.deepEqual((await readdir(join(base, 'moved'))).toSorted(), ['log', 'new']);
   assert.deepEqual(await readdir(join(base, 'outside')), ['kept']);

@@ -72,7 +72,7 @@ export async function readFileIfPresent(path: string): Promise<string | undefine
 }
 
 /** Returns true if there is an entry at a path, even a dangling link. */
-export async function isThere(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   try {
     await lstat(path);
     return true;
@@ -83,7 +83,7 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 /** Resolves all symbolic links of a path. Returns undefined if the path is not a directory. */
-export async function realFolder(path: string): Promise<string | undefined> {
+export async function resolveDirectory(path: string): Promise<string | undefined> {
   try {
     const real = await realpath(path);
     return (await stat(real)).isDirectory() ? real : undefined;

@@ -1,7 +1,7 @@
 import type { Action } from '../actions/action.ts';
 import type { Clock } from '../clock.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import { isObject } from '../settings/json.ts';
 import type { TaskQueue } from '../task/task-queue.ts';
@@ -35,8 +35,8 @@ export function parseRequest(body: string): AgentRequest | undefined {
     throw error;
   }
   if (!isObject(value) || typeof value['method'] !== 'string') return undefined;
-  const list = value['arguments'] ?? [];
-  return Array.isArray(list) ? { method: value['method'], arguments: list } : undefined;
+  const args = value['arguments'] ?? [];
+  return Array.isArray(args) ? { method: value['method'], arguments: args } : undefined;
 }
 
 /**
@@ -54,7 +54,7 @@ export async function dispatch(request: AgentRequest, options: DispatchOptions):
     return { value: (await action.run(request.arguments, new AbortController().signal)) ?? null };
   } catch (error) {
     logFailure(options.log, request.method, error);
-    return { exception: { message: `Action Failed ${request.method}: ${errorText(error)}` } };
+    return { exception: { message: `Action Failed ${request.method}: ${errorMessage(error)}` } };
   }
 }
 
@@ -84,5 +84,5 @@ async function startTask(
 
 function logFailure(log: Log, what: string, error: unknown): void {
   const code = isProductError(error) ? `${error.code}: ` : '';
-  log.error(`${what} failed: ${code}${errorText(error)}`);
+  log.error(`${what} failed: ${code}${errorMessage(error)}`);
 }

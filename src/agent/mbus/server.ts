@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:https';
 import { isIPv4, type AddressInfo } from 'node:net';
 import { roomStep } from '../../errors/room-step.ts';
 import { type BlobStore, isBlobId } from '../blob/blob-store.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import type { BusAddress } from './bus-address.ts';
 import { dispatch, parseRequest, type DispatchOptions } from './dispatch.ts';
@@ -44,7 +44,7 @@ export async function serveBus(options: BusOptions): Promise<BusServer> {
       servers.push(local);
     } catch (error) {
       // This is not fatal: the VM works without it.
-      log.error(`mbus: nothing comes by a forwarded port: ${errorText(error)}`);
+      log.error(`mbus: nothing comes by a forwarded port: ${errorMessage(error)}`);
     }
   }
   return { port, close: async () => void (await Promise.all(servers.map(close))) };
@@ -110,11 +110,11 @@ function unauthorized(request: IncomingMessage, response: ServerResponse): void 
 }
 
 function internalError(log: Log, request: IncomingMessage, response: ServerResponse, error: unknown): void {
-  log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorText(error)}`);
+  log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorMessage(error)}`);
   if (response.headersSent) response.destroy();
   // The deployer prints this message. A retry would not help against a full disk.
   else if (roomStep(error) !== undefined)
-    response.writeHead(507, { connection: 'close' }).end(errorText(error));
+    response.writeHead(507, { connection: 'close' }).end(errorMessage(error));
   else response.writeHead(500, { connection: 'close' }).end();
 }
 
@@ -130,15 +130,15 @@ function listen(server: Server, address: Pick<BusAddress, 'host' | 'port'>): Pro
 
 /** Returns a check of the Authorization header that takes the same time for every wrong value. */
 export function basicAuthentication(user: string, password: string): (header: string | undefined) => boolean {
-  const expected = digestOf(`${user}:${password}`);
+  const expected = sha256(`${user}:${password}`);
   return (header) => {
     const match = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header ?? '');
     const given = match?.[1] === undefined ? '' : Buffer.from(match[1], 'base64').toString('utf8');
-    return timingSafeEqual(digestOf(given), expected) && match !== null;
+    return timingSafeEqual(sha256(given), expected) && match !== null;
   };
 }
 
-const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /**
  * Serves GET and PUT of `/blobs/<anything>/<id>`. Only the last path element is used (bosh-agent:

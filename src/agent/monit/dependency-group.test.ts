@@ -5,77 +5,77 @@ import type { DependencyGroup } from './dependency-group.ts';
 
 const three = matched('web', 'depends on db') + matched('db') + matched('check', 'depends on web');
 
-const states = (chain: DependencyGroup): string =>
-  chain.services.map(({ definition, state }) => `${definition.name} ${state}`).join(', ');
+const states = (group: DependencyGroup): string =>
+  group.services.map(({ definition, state }) => `${definition.name} ${state}`).join(', ');
 
-const serviceOf = (chain: DependencyGroup, name: string): DependencyGroup['services'][number] => {
-  const found = chain.services.find(({ definition }) => definition.name === name);
+const serviceOf = (group: DependencyGroup, name: string): DependencyGroup['services'][number] => {
+  const found = group.services.find(({ definition }) => definition.name === name);
   assert.ok(found !== undefined);
   return found;
 };
 
 test('services start behind what they depend on and stop before it', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(three);
-  chain.start();
-  assert.equal(states(chain), 'db starting, web starting, check starting');
+  const group = machine.chain(three);
+  group.start();
+  assert.equal(states(group), 'db starting, web starting, check starting');
   await machine.clock.advance(0);
   assert.equal(machine.traced(), 'start db, start web, start check');
-  assert.equal(states(chain), 'db running, web running, check running');
-  await chain.stop();
+  assert.equal(states(group), 'db running, web running, check running');
+  await group.stop();
   assert.equal(machine.traced(), 'stop check, stop web, stop db');
-  assert.equal(states(chain), 'db unmonitored, web unmonitored, check unmonitored');
+  assert.equal(states(group), 'db unmonitored, web unmonitored, check unmonitored');
 });
 
 test('a command that comes while all start is done behind that', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(three);
-  chain.start();
-  const web = serviceOf(chain, 'web');
-  assert.equal(chain.pending(web), 'start');
-  assert.equal(chain.request(web, 'restart'), true);
-  assert.equal(chain.pending(web), 'restart');
+  const group = machine.chain(three);
+  group.start();
+  const web = serviceOf(group, 'web');
+  assert.equal(group.pending(web), 'start');
+  assert.equal(group.request(web, 'restart'), true);
+  assert.equal(group.pending(web), 'restart');
   await machine.clock.advance(0);
   assert.equal(
     machine.traced(),
     'start db, start web, start check, stop check, stop web, start web, start check',
   );
-  assert.equal(chain.pending(web), undefined);
-  await chain.stop();
-  assert.equal(chain.request(web, 'start'), true, 'as with monit, a stopped VM takes a start by hand');
+  assert.equal(group.pending(web), undefined);
+  await group.stop();
+  assert.equal(group.request(web, 'start'), true, 'as with monit, a stopped VM takes a start by hand');
   await machine.clock.advance(0);
-  assert.equal(states(chain), 'db running, web running, check running');
-  await chain.unmonitor();
+  assert.equal(states(group), 'db running, web running, check running');
+  await group.unmonitor();
 });
 
 test('a service that ends is restarted with all that depend on it', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(three);
-  chain.start();
+  const group = machine.chain(three);
+  group.start();
   await machine.clock.advance(60);
   machine.traced();
   machine.end('web');
   await machine.clock.advance(10);
   assert.equal(machine.traced(), 'stop check, start web, start check');
-  await chain.unmonitor();
+  await group.unmonitor();
 });
 
 test('the monit command acts on what depends on a service, too, and what it stops stays so', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(three);
-  chain.start();
+  const group = machine.chain(three);
+  group.start();
   await machine.clock.advance(0);
   machine.traced();
-  const web = serviceOf(chain, 'web');
-  assert.equal(chain.request(web, 'stop'), true);
-  assert.equal(chain.pending(web), 'stop');
-  assert.equal(chain.request(web, 'start'), false, 'another action waits');
+  const web = serviceOf(group, 'web');
+  assert.equal(group.request(web, 'stop'), true);
+  assert.equal(group.pending(web), 'stop');
+  assert.equal(group.request(web, 'start'), false, 'another action waits');
   await machine.clock.advance(0);
   assert.equal(machine.traced(), 'stop check, stop web');
-  assert.equal(states(chain), 'db running, web unmonitored, check unmonitored');
+  assert.equal(states(group), 'db running, web unmonitored, check unmonitored');
 
   // A restarted agent.
-  await chain.unmonitor();
+  await group.unmonitor();
   const next = machine.chain(three);
   next.resume();
   await machine.clock.advance(30);
@@ -98,12 +98,12 @@ test('the monit command acts on what depends on a service, too, and what it stop
 
 test('a rule acts when its cycles are reached, and after a restart they count anew', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(matched('web', 'if failed port 80 for 3 cycles then restart'));
+  const group = machine.chain(matched('web', 'if failed port 80 for 3 cycles then restart'));
   machine.connection = ({ target }) => ('port' in target && target.port === 80 ? 'refused' : undefined);
-  chain.start();
+  group.start();
   await machine.clock.advance(29);
   assert.equal(machine.traced(), 'start web');
-  assert.equal(states(chain), 'web running');
+  assert.equal(states(group), 'web running');
   await machine.clock.advance(1);
   assert.equal(machine.traced(), 'stop web, start web');
   await machine.clock.advance(29);
@@ -112,49 +112,49 @@ test('a rule acts when its cycles are reached, and after a restart they count an
   await machine.clock.advance(60);
   assert.equal(machine.traced(), '');
   assert.ok(machine.log.some((line) => line.includes('\'web\': if failed host "localhost" port 80')));
-  await chain.unmonitor();
+  await group.unmonitor();
 });
 
 test('a failed rule runs its program each cycle, and that of its recovery once', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(
+  const group = machine.chain(
     matched('web', 'if totalmem > 20 % then exec "/high" else if recovered for 2 cycles then exec "/low"'),
   );
-  chain.start();
+  group.start();
   await machine.clock.advance(10);
   assert.equal(machine.traced(), 'start web');
   machine.usage.memoryKilobytes = 2010;
   await machine.clock.advance(20);
   assert.equal(machine.traced(), 'high, high');
-  assert.equal(states(chain), 'web failing');
+  assert.equal(states(group), 'web failing');
   machine.usage.memoryKilobytes = 2009;
   await machine.clock.advance(10);
   assert.equal(machine.traced(), '');
   await machine.clock.advance(40);
   assert.equal(machine.traced(), 'low');
-  assert.equal(states(chain), 'web running');
-  await chain.unmonitor();
+  assert.equal(states(group), 'web running');
+  await group.unmonitor();
 });
 
 test('a rule of events within cycles', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(matched('web', 'if loadavg(5min) > 2 2 times within 4 cycles then stop'));
-  chain.start();
+  const group = machine.chain(matched('web', 'if loadavg(5min) > 2 2 times within 4 cycles then stop'));
+  group.start();
   for (const load of [3, 1, 1, 1, 3, 1]) {
     machine.load = [9, load, 9];
     await machine.clock.advance(10);
   }
-  assert.equal(states(chain), 'web running');
+  assert.equal(states(group), 'web running');
   machine.load = [0, 3, 0];
   await machine.clock.advance(10);
   assert.equal(machine.traced(), 'start web, stop web');
-  assert.equal(states(chain), 'web unmonitored');
+  assert.equal(states(group), 'web unmonitored');
 });
 
 test('the share of the processor is measured from cycle to cycle', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(matched('web', 'if cpu > 50 % then exec "/busy"'));
-  chain.start();
+  const group = machine.chain(matched('web', 'if cpu > 50 % then exec "/busy"'));
+  group.start();
   machine.usage.cpuSeconds = 100;
   await machine.clock.advance(20);
   machine.usage.cpuSeconds += 5;
@@ -163,20 +163,20 @@ test('the share of the processor is measured from cycle to cycle', async () => {
   machine.usage.cpuSeconds += 6;
   await machine.clock.advance(10);
   assert.equal(machine.traced(), 'busy');
-  await chain.unmonitor();
+  await group.unmonitor();
 });
 
 test('too many restarts within cycles end the watching of a service and of what depends on it', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(
+  const group = machine.chain(
     matched('web', 'if 3 restarts within 5 cycles then timeout') + matched('check', 'depends on web'),
   );
-  chain.start();
+  group.start();
   for (let cycle = 0; cycle < 6; cycle++) {
     await machine.clock.advance(10);
     machine.end('web');
   }
-  assert.equal(states(chain), 'web unmonitored, check unmonitored');
+  assert.equal(states(group), 'web unmonitored, check unmonitored');
   const restarts = machine
     .traced()
     .split(', ')
@@ -186,8 +186,8 @@ test('too many restarts within cycles end the watching of a service and of what 
 
 test('a restart within one cycle runs a program, as health checkers ask for', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(matched('web', 'if 1 restarts within 1 cycles then exec "/told web"'));
-  chain.start();
+  const group = machine.chain(matched('web', 'if 1 restarts within 1 cycles then exec "/told web"'));
+  group.start();
   await machine.clock.advance(30);
   machine.traced();
   machine.end('web');
@@ -195,57 +195,57 @@ test('a restart within one cycle runs a program, as health checkers ask for', as
   assert.equal(machine.traced(), 'start web, told web');
   await machine.clock.advance(100);
   assert.equal(machine.traced(), '');
-  await chain.unmonitor();
+  await group.unmonitor();
 });
 
 test('what does not exist is answered by its own rule where there is one', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(matched('web', 'if does not exist for 2 cycles then exec "/gone"'));
-  chain.start();
+  const group = machine.chain(matched('web', 'if does not exist for 2 cycles then exec "/gone"'));
+  group.start();
   await machine.clock.advance(0);
   machine.end('web');
   await machine.clock.advance(15);
   assert.equal(machine.traced(), 'start web');
-  assert.equal(states(chain), 'web failing');
+  assert.equal(states(group), 'web failing');
   await machine.clock.advance(5);
   assert.equal(machine.traced(), 'gone');
-  await chain.unmonitor();
+  await group.unmonitor();
 });
 
 test('modes: passive is started by command alone, manual is left alone by an agent that comes back', async () => {
   const machine = new FakeMachine();
   const text = matched('active') + matched('passive', 'mode passive') + matched('manual', 'mode manual');
-  const chain = machine.chain(text);
-  chain.resume();
+  const group = machine.chain(text);
+  group.resume();
   await machine.clock.advance(30);
   assert.equal(machine.traced(), 'start active');
-  assert.match(states(chain), /^active running, passive failing, manual unmonitored$/);
-  chain.start();
+  assert.match(states(group), /^active running, passive failing, manual unmonitored$/);
+  group.start();
   await machine.clock.advance(0);
   assert.equal(machine.traced(), 'start passive, start manual');
   machine.end('passive');
   await machine.clock.advance(20);
   assert.equal(machine.traced(), '');
-  assert.match(states(chain), /passive failing/);
-  await chain.unmonitor();
+  assert.match(states(group), /passive failing/);
+  await group.unmonitor();
 });
 
 test('a service is looked at every so many cycles', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain(matched('web', 'every 3 cycles if failed port 80 then exec "/failed"'));
+  const group = machine.chain(matched('web', 'every 3 cycles if failed port 80 then exec "/failed"'));
   machine.connection = () => 'refused';
-  chain.start();
+  group.start();
   await machine.clock.advance(29);
   assert.equal(machine.traced(), 'start web');
   await machine.clock.advance(1);
   assert.equal(machine.traced(), 'failed');
-  await chain.unmonitor();
+  await group.unmonitor();
 });
 
 test('a file is watched for being there and for changes, a host for its ports', async () => {
   const machine = new FakeMachine();
   machine.files.set('/mark', { changedAt: 1, checksum: 'a' });
-  const chain = machine.chain(`check file mark path /mark
+  const group = machine.chain(`check file mark path /mark
   start program "/make mark"
   group vcap
   if changed timestamp then exec "/touched"
@@ -253,36 +253,36 @@ test('a file is watched for being there and for changes, a host for its ports', 
 check host near address 127.0.0.2
   group vcap
   if failed port 80 protocol http request "/health" then exec "/down"`);
-  chain.start();
+  group.start();
   await machine.clock.advance(20);
   assert.equal(machine.traced(), 'make mark');
-  assert.equal(states(chain), 'mark running, near running');
+  assert.equal(states(group), 'mark running, near running');
   machine.files.set('/mark', { changedAt: 2, checksum: 'a' });
   machine.connection = ({ target, request }) => `${JSON.stringify(target)} ${request}`;
   await machine.clock.advance(10);
   assert.equal(machine.traced(), 'touched, down');
-  assert.equal(states(chain), 'mark failing, near failing');
+  assert.equal(states(group), 'mark failing, near failing');
   assert.ok(machine.log.some((line) => line.includes('{"host":"127.0.0.2","port":80} /health')));
   machine.connection = () => undefined;
   await machine.clock.advance(10);
-  assert.equal(states(chain), 'mark running, near running');
+  assert.equal(states(group), 'mark running, near running');
   machine.files.delete('/mark');
   await machine.clock.advance(10);
   assert.equal(machine.traced(), 'make mark');
-  assert.equal(states(chain), 'mark failing, near running');
-  await chain.unmonitor();
+  assert.equal(states(group), 'mark failing, near running');
+  await group.unmonitor();
 });
 
 test('a process that its start program did not begin is not killed for matching', async () => {
   const machine = new FakeMachine();
-  const chain = machine.chain('check process web matching "^web$" group vcap');
+  const group = machine.chain('check process web matching "^web$" group vcap');
   const stranger = { pid: 7, name: 'web', startTicks: 7, userIds: [1000], mark: undefined };
   machine.living.set('web', { ...stranger, startedAt: 0, memoryKilobytes: 1, cpuSeconds: 0 });
-  chain.start();
+  group.start();
   await machine.clock.advance(10);
-  assert.equal(states(chain), 'web running');
+  assert.equal(states(group), 'web running');
   const stopped = assert.rejects(
-    chain.stop(),
+    group.stop(),
     /process 'web' \(pid 7\) did not end: its start program did not/,
   );
   await machine.clock.advance(31);

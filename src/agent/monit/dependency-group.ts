@@ -1,5 +1,5 @@
 import type { MonitAction } from '../../bosh/monit/monit-service.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { describeExit } from '../process/programs.ts';
 import type { SupervisedService } from './supervised-service.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
@@ -53,7 +53,7 @@ export class DependencyGroup {
    */
   resume(): void {
     const watched = this.services.filter(
-      ({ definition, isLeftAlone }) => definition.mode !== 'manual' && !isLeftAlone,
+      ({ definition, isUserStopped }) => definition.mode !== 'manual' && !isUserStopped,
     );
     for (const service of watched) service.monitor();
     this.#wake();
@@ -135,7 +135,7 @@ export class DependencyGroup {
     try {
       await work();
     } catch (error) {
-      service.markFailed(errorText(error));
+      service.markFailed(errorMessage(error));
     }
   }
 
@@ -148,7 +148,7 @@ export class DependencyGroup {
       await this.#actAll(service, service.restarts.nextCycle(), signal);
     } else if (!isPolledEverySecond(service)) return;
     if (!service.isMonitored) return;
-    const { live, problem } = await service.read();
+    const { live, problem } = await service.check();
     if (problem !== undefined) return this.#handleMissing(service, problem, signal);
     await service.markUp(live);
     const recovery = service.existence?.record('passed');

@@ -20,14 +20,14 @@ async function listen(t: TestContext, server: Server): Promise<number> {
 }
 
 test('a port and a unix socket are tried, with and without a request', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'probes-'));
-  t.after(() => rm(folder, { recursive: true }));
+  const directory = await mkdtemp(join(tmpdir(), 'probes-'));
+  t.after(() => rm(directory, { recursive: true }));
   const http = createServer((request, response) => {
     response.statusCode = request.url === '/health' ? 204 : 503;
     response.end();
   });
   const target = { host, port: await listen(t, http) };
-  const path = join(folder, 'socket');
+  const path = join(directory, 'socket');
   const local = createServer((_, response) => void response.end()).listen(path);
   await once(local, 'listening');
   t.after(() => local.close());
@@ -55,17 +55,17 @@ test('a port and a unix socket are tried, with and without a request', async (t)
 });
 
 test('a plain file is there or not, and its checksum follows no link', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'probes-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const path = join(folder, 'file');
+  const directory = await mkdtemp(join(tmpdir(), 'probes-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const path = join(directory, 'file');
   assert.equal(await systemProbes.file(path), undefined);
-  assert.equal(await systemProbes.file(folder), undefined);
+  assert.equal(await systemProbes.file(directory), undefined);
   await writeFile(path, 'text');
   assert.ok(((await systemProbes.file(path))?.changedAt ?? 0) > 0);
   assert.match(
     await systemProbes.checksum(path),
     /^982d9e3eb996f559e633f4d194def3761d909f5a3b647d1a851fead67c32c9d1$/,
   );
-  await symlink(path, join(folder, 'link'));
-  await assert.rejects(systemProbes.checksum(join(folder, 'link')), { code: 'AGENT_PATH_UNSAFE' });
+  await symlink(path, join(directory, 'link'));
+  await assert.rejects(systemProbes.checksum(join(directory, 'link')), { code: 'AGENT_PATH_UNSAFE' });
 });

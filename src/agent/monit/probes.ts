@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { availableParallelism, loadavg, totalmem } from 'node:os';
-import { errorCode, errorText } from '../file/error-code.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
 import { openPlainFile } from '../file/directory-handle.ts';
 
 export type ConnectionTest = Extract<MonitTest, { kind: 'connection' }>;
@@ -61,7 +61,7 @@ function tryConnection({ target, timeoutSeconds }: ConnectionTest): Promise<stri
       resolve(problem);
     };
     socket.once('connect', () => end(undefined));
-    socket.once('error', (error) => end(errorText(error)));
+    socket.once('error', (error) => end(errorMessage(error)));
     socket.setTimeout(timeoutSeconds * 1000, () => end(`no connection within ${timeoutSeconds} seconds`));
   });
 }
@@ -84,7 +84,7 @@ function tryRequest({ target, timeoutSeconds }: ConnectionTest, path: string): P
     });
     call.on('error', (error) => {
       const isLate = error.name === 'AbortError' || error.name === 'TimeoutError';
-      end(isLate ? `no answer within ${timeoutSeconds} seconds` : errorText(error));
+      end(isLate ? `no answer within ${timeoutSeconds} seconds` : errorMessage(error));
     });
     call.end();
   });

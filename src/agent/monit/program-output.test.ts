@@ -12,11 +12,11 @@ import { ProgramOutput } from './program-output.ts';
 const log = { info: () => undefined, error: () => undefined };
 
 test('a large file begins anew, and who writes to it goes on there', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'output-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const output = new ProgramOutput(folder, log);
+  const directory = await mkdtemp(join(tmpdir(), 'output-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const output = new ProgramOutput(directory, log);
   const path = output.pathOf('a/b');
-  assert.equal(path, join(folder, 'a%2Fb.log'));
+  assert.equal(path, join(directory, 'a%2Fb.log'));
   assert.equal(await output.tail('a/b'), '');
   await output.rotate('a/b');
   output.with('a/b', (descriptor) => assert.ok(descriptor !== undefined));

@@ -36,7 +36,7 @@ export class RestartCount {
   }
 }
 
-const longestMilliseconds = 10_000;
+const maxDelayMs = 10_000;
 
 /**
  * Returns how long to wait, in milliseconds, before the next start of a process that has been started
@@ -45,5 +45,5 @@ const longestMilliseconds = 10_000;
  */
 export function restartDelay(restarts: number): number {
   if (restarts === 0) return 0;
-  return Math.min(1000 * 2 ** Math.min(restarts - 1, 10), longestMilliseconds);
+  return Math.min(1000 * 2 ** Math.min(restarts - 1, 10), maxDelayMs);
 }

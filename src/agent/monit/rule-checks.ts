@@ -7,7 +7,7 @@ import type {
 } from '../../bosh/monit/monit-service.ts';
 import { printRule } from '../../bosh/monit/print-rule.ts';
 import type { Clock } from '../clock.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Probes } from './probes.ts';
@@ -137,7 +137,7 @@ export class RuleChecks {
     try {
       return await this.#ports.probes.checksum(path);
     } catch (error) {
-      this.#ports.log.error(`'${this.#name}': no checksum: ${errorText(error)}`);
+      this.#ports.log.error(`'${this.#name}': no checksum: ${errorMessage(error)}`);
       return undefined;
     }
   }
@@ -164,16 +164,16 @@ function valueOf(
   probes: Probes,
   {
     sample,
-    former,
+    former: previous,
   }: { readonly sample: ProcessSample | undefined; readonly former: ProcessSample | undefined },
 ): number | undefined {
   const [one = 0, five = 0, fifteen = 0] = probes.loadAverages();
   const memory = (kilobytes: number): number =>
     unit === '%' ? (kilobytes / probes.memoryKilobytes) * 100 : kilobytes;
   const cpu = (isTotal: boolean): number | undefined =>
-    former === undefined || sample === undefined
+    previous === undefined || sample === undefined
       ? undefined
-      : cpuPercent(former, sample, { processors: probes.processors, isTotal });
+      : cpuPercent(previous, sample, { processors: probes.processors, isTotal });
   switch (resource) {
     case 'loadavg(1min)':
       return one;

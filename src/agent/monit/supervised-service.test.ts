@@ -33,25 +33,25 @@ interface Bench {
 }
 
 async function bench(t: TestContext): Promise<Bench> {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-'));
-  const pidFile = join(folder, 'job.pid');
+  const directory = await mkdtemp(join(tmpdir(), 'agent-'));
+  const pidFile = join(directory, 'job.pid');
   const lines: string[] = [];
   const started: StartedProgram[] = [];
   const identities = await loadIdentities();
   const processes: WatchedService[] = [];
   t.after(async () => {
     for (const process of processes) await process.stop();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
   return {
     pidFile,
-    folder,
+    folder: directory,
     lines,
     started,
     supervise(start, stop, timeoutSeconds = 20, name = 'job') {
       const definition = monitService({
         name,
-        subject: { kind: 'pidfile', path: join(folder, `${name}.pid`) },
+        subject: { kind: 'pidfile', path: join(directory, `${name}.pid`) },
         start: monitScript(start, timeoutSeconds),
         stop: stop === undefined ? undefined : monitScript(stop, timeoutSeconds),
       });
@@ -113,25 +113,25 @@ test('a process whose stop program does nothing is killed when its timeout is ov
 });
 
 test('a failing start program is told, tried again, and its process runs once it can', async (t) => {
-  const { pidFile, folder, lines, supervise } = await bench(t);
-  const process = supervise(`[ -e ${folder}/ready ] || exit 4; echo $$ > ${pidFile}; exec sleep 1000`);
+  const { pidFile, folder: directory, lines, supervise } = await bench(t);
+  const process = supervise(`[ -e ${directory}/ready ] || exit 4; echo $$ > ${pidFile}; exec sleep 1000`);
   process.watch();
   assert.equal(process.state, 'starting');
   await eventually('a failure', async () => (process.state === 'failing' ? true : undefined));
   assert.ok(lines.some((line) => line.includes('did not come up: its start program exited with 4')));
-  await writeFile(join(folder, 'ready'), '');
+  await writeFile(join(directory, 'ready'), '');
   await runs(process);
 });
 
 test('a stop in the middle of a start leaves nothing that comes up later', async (t) => {
-  const { pidFile, folder, started, supervise } = await bench(t);
-  const gate = join(folder, 'gate');
+  const { pidFile, folder: directory, started, supervise } = await bench(t);
+  const gate = join(directory, 'gate');
   execFileSync('mkfifo', [gate]);
   const opened = await open(gate, 'r+');
   t.after(() => opened.close());
-  const process = supervise(`touch ${folder}/begun; read -r word < ${gate}; echo $$ > ${pidFile}`);
+  const process = supervise(`touch ${directory}/begun; read -r word < ${gate}; echo $$ > ${pidFile}`);
   process.watch();
-  await eventually('the start program', () => readFile(join(folder, 'begun')).catch(() => undefined));
+  await eventually('the start program', () => readFile(join(directory, 'begun')).catch(() => undefined));
 
   await process.stop();
   await opened.write('go on\n');

@@ -1,10 +1,10 @@
 import { isProcess, type MonitProgram, type MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { waitUntilGone, type LiveProcess } from '../process/process-table.ts';
 import { describeExit, type ProgramExit, type StartedProgram } from '../process/programs.ts';
 import type { SupervisionRecord } from './supervision-state.ts';
-import { readService, type ServiceReading } from './service-reading.ts';
+import { checkService, type ServiceStatus } from './check-service.ts';
 import { RestartCount, restartDelay } from './restarts.ts';
 import { RuleChecks, type RuleProblem, RuleState } from './rule-checks.ts';
 import { StartRun } from './start-run.ts';
@@ -43,7 +43,7 @@ export class SupervisedService {
   #isMonitored = false;
   #isSeen = false;
   #record: SupervisionRecord;
-  #starter: StartRun | undefined;
+  #startRun: StartRun | undefined;
   #lastExit: ProgramExit | undefined;
   #isStarting = false;
   #attempts = 0;
@@ -75,7 +75,7 @@ export class SupervisedService {
    * True if the last action was `monit stop` or `unmonitor`. A restarted agent does not start the service
    * then.
    */
-  get isLeftAlone(): boolean {
+  get isUserStopped(): boolean {
     return this.#record.isLeftAlone === true;
   }
 
@@ -91,12 +91,12 @@ export class SupervisedService {
 
   /** Returns the running process of a service that is a process, whether it is monitored or not. */
   async find(): Promise<LiveProcess | undefined> {
-    return (await this.read()).live;
+    return (await this.check()).live;
   }
 
   /** Checks if the service is up: it is up if the result has no problem. */
-  read(): Promise<ServiceReading> {
-    return readService(this.definition.subject, this.#ports, {
+  check(): Promise<ServiceStatus> {
+    return checkService(this.definition.subject, this.#ports, {
       known: this.#record.known,
       marks: this.#marks,
     });
@@ -125,7 +125,8 @@ export class SupervisedService {
 
   /** Records whether the user stopped the service. The record survives a restart of the agent. */
   async setUserStopped(isUserStopped: boolean): Promise<void> {
-    if (this.isLeftAlone !== isUserStopped) await this.#remember({ isLeftAlone: isUserStopped || undefined });
+    if (this.isUserStopped !== isUserStopped)
+      await this.#remember({ isLeftAlone: isUserStopped || undefined });
   }
 
   /** Returns false during the delay between two starts. */
@@ -189,28 +190,28 @@ export class SupervisedService {
     if (await this.#comesUpByOther(start, signal)) return;
     // If the previous start program is still running, kill it: it must not bring up its process beside the
     // next one.
-    this.#starter?.program.signal('SIGKILL');
+    this.#startRun?.program.signal('SIGKILL');
     this.#ports.log.info(`${this.label}: starting`);
     this.#recordAttempt();
-    const starter = this.#begin(start, await this.#mark());
+    const run = this.#launchStart(start, await this.#mark());
     if (subject.kind === 'host') return;
     this.#isStarting = true;
     const deadline = this.#ports.clock.now() + start.timeoutSeconds * 1000;
     let problem = 'no time to look';
     for (let wait = 25; this.#ports.clock.now() < deadline; wait = Math.min(wait * 2, 1000)) {
-      const reading = await this.read();
+      const reading = await this.check();
       if (reading.problem === undefined) return this.markUp(reading.live);
       if (signal.aborted) return;
       problem = reading.problem;
-      if (starter.exit !== undefined && (starter.exit.code !== 0 || subject.kind === 'file')) break;
+      if (run.exit !== undefined && (run.exit.code !== 0 || subject.kind === 'file')) break;
       await this.#ports.clock.sleep(wait, signal);
     }
     if (signal.aborted) return;
     this.#isStarting = false;
     this.#isSeen = true;
     this.#nextStartAt = this.#ports.clock.now() + restartDelay(this.#attempts);
-    const why = starter.exit === undefined ? 'still runs' : describeExit(starter.exit);
-    this.markFailed(`did not come up: its start program ${why}; ${problem}`);
+    const reason = run.exit === undefined ? 'still runs' : describeExit(run.exit);
+    this.markFailed(`did not come up: its start program ${reason}; ${problem}`);
   }
 
   /**
@@ -221,7 +222,7 @@ export class SupervisedService {
   async stop(): Promise<void> {
     if (isProcess(this.definition)) {
       const live = await this.#findAfterPendingStart();
-      if (live !== undefined) await this.#end(live);
+      if (live !== undefined) await this.#terminate(live);
     } else await this.#runStopProgram();
     // A process that the pidfile names from now on was not started here.
     const { known, mark } = this.#record;
@@ -241,10 +242,10 @@ export class SupervisedService {
   async #comesUpByOther(start: MonitProgram, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#ports;
     const runs = this.#others()
-      .flatMap((other) => other.#starter ?? [])
+      .flatMap((other) => other.#startRun ?? [])
       .filter(({ exit }) => (exit?.code ?? 0) === 0);
     while (runs.some((run) => clock.now() < run.deadline(start.timeoutSeconds * 1000))) {
-      const reading = await this.read();
+      const reading = await this.check();
       if (reading.problem === undefined) await this.markUp(reading.live);
       if (reading.problem === undefined || signal.aborted) return true;
       await clock.sleep(pollMilliseconds, signal);
@@ -263,23 +264,23 @@ export class SupervisedService {
     const mark = this.#record.mark ?? this.#ports.newMark();
     await this.#remember({ mark }).catch((error: unknown) => {
       // A full disk must not keep a job from running. Only a restarted agent would need the mark.
-      this.#ports.log.error(`${this.label}: its start is not recorded: ${errorText(error)}`);
+      this.#ports.log.error(`${this.label}: its start is not recorded: ${errorMessage(error)}`);
     });
     return mark;
   }
 
-  #begin(start: MonitProgram, mark: string): StartRun {
+  #launchStart(start: MonitProgram, mark: string): StartRun {
     const program = this.#ports.launch(this.definition, start, 'Started', mark);
-    const starter = new StartRun(program, this.#ports.clock);
+    const run = new StartRun(program, this.#ports.clock);
     void program.exit.then((exit) => {
       // Ignore the exit of a program that was killed and replaced: the exit of the current one says more.
-      if (this.#starter === starter) this.#lastExit = exit;
+      if (this.#startRun === run) this.#lastExit = exit;
     });
-    this.#starter = starter;
-    return starter;
+    this.#startRun = run;
+    return run;
   }
 
-  async #end(live: LiveProcess): Promise<void> {
+  async #terminate(live: LiveProcess): Promise<void> {
     const { stop, subject } = this.definition;
     const { table, log } = this.#ports;
     const isOwn = subject.kind === 'pidfile' || (live.mark !== undefined && this.#marks.includes(live.mark));
@@ -311,7 +312,7 @@ export class SupervisedService {
   }
 
   async #runStopProgram(): Promise<void> {
-    this.#starter?.program.signal('SIGKILL');
+    this.#startRun?.program.signal('SIGKILL');
     const { stop } = this.definition;
     if (stop === undefined) return;
     this.#ports.log.info(`${this.label}: stopping`);
@@ -332,10 +333,10 @@ export class SupervisedService {
    */
   async #findAfterPendingStart(): Promise<LiveProcess | undefined> {
     const live = await this.find();
-    const runs = [this, ...this.#others()].flatMap((one) => one.#starter ?? []);
-    const startRuns = runs.some(({ exit }) => exit === undefined);
-    if (live !== undefined || !(this.#isStarting || startRuns)) return live;
-    this.#starter?.program.signal('SIGKILL');
+    const runs = [this, ...this.#others()].flatMap((one) => one.#startRun ?? []);
+    const isStartRunning = runs.some(({ exit }) => exit === undefined);
+    if (live !== undefined || !(this.#isStarting || isStartRunning)) return live;
+    this.#startRun?.program.signal('SIGKILL');
     this.#isStarting = false;
     const deadline = this.#ports.clock.now() + startGraceMs;
     while (this.#ports.clock.now() < deadline) {

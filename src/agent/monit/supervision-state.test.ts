@@ -12,9 +12,9 @@ test('a restarted agent knows the processes and the marks of their start program
   const directories = directoriesOf(base);
   await mkdir(directories.monit);
   const known = { pid: 7, startTicks: 70 };
-  const former = new SupervisionStateFile(directories);
-  await former.load();
-  await former.set('web', { known, mark: '1000' });
+  const previous = new SupervisionStateFile(directories);
+  await previous.load();
+  await previous.set('web', { known, mark: '1000' });
   const load = async (): Promise<SupervisionStateFile> => {
     const file = new SupervisionStateFile(directories);
     await file.load();

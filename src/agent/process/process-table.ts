@@ -58,13 +58,13 @@ const goneCodes = new Set(['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL']);
 export const procProcessTable: ProcessTable = {
   async find(pid) {
     // An open handle to /proc/PID stays bound to this process even if the pid is reused.
-    const folder = await ifProcessExists(open(`/proc/${pid}`, 'r'));
-    if (folder === undefined) return undefined;
+    const directory = await ifProcessExists(open(`/proc/${pid}`, 'r'));
+    if (directory === undefined) return undefined;
     try {
-      const stat = parseProcStat((await readProcFile(`/proc/self/fd/${folder.fd}/stat`)) ?? '');
-      const status = await readProcFile(`/proc/self/fd/${folder.fd}/status`);
+      const stat = parseProcStat((await readProcFile(`/proc/self/fd/${directory.fd}/stat`)) ?? '');
+      const status = await readProcFile(`/proc/self/fd/${directory.fd}/status`);
       const [, real, saved] = /^Uid:\t([0-9]+)\t[0-9]+\t([0-9]+)\t/m.exec(status ?? '') ?? [];
-      const limits = await readProcFile(`/proc/self/fd/${folder.fd}/limits`);
+      const limits = await readProcFile(`/proc/self/fd/${directory.fd}/limits`);
       if (stat === undefined || stat.state === 'Z' || stat.state === 'X' || real === undefined)
         return undefined;
       return {
@@ -78,7 +78,7 @@ export const procProcessTable: ProcessTable = {
         cpuSeconds: stat.cpuTicks / ticksPerSecond,
       } satisfies LiveProcess;
     } finally {
-      await folder.close();
+      await directory.close();
     }
   },
 
@@ -100,9 +100,9 @@ export const procProcessTable: ProcessTable = {
 
   async matching(pattern) {
     const found = (await pids()).map(async (pid) => {
-      const words =
+      const args =
         (await readProcFile(`/proc/${pid}/cmdline`))?.replace(/\0+$/, '').replaceAll('\0', ' ') ?? '';
-      return words !== '' && pattern.test(words) ? [Number(pid)] : [];
+      return args !== '' && pattern.test(args) ? [Number(pid)] : [];
     });
     return (await Promise.all(found)).flat().filter((pid) => pid !== process.pid && pid !== 1);
   },
@@ -121,8 +121,8 @@ export const procProcessTable: ProcessTable = {
   async openHandlesBelow(directory) {
     const found: string[] = [];
     for (const entry of await pids()) {
-      const held = await handlesBelow(entry, directory);
-      if (held !== undefined) found.push(`${await processName(entry)} (pid ${entry}, ${held})`);
+      const program = await handlesBelow(entry, directory);
+      if (program !== undefined) found.push(`${await processName(entry)} (pid ${entry}, ${program})`);
     }
     return found;
   },

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { errorCode, errorText } from '../file/error-code.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
 import { randomBytes } from 'node:crypto';
 
 /** A program to run. `file` and `arguments` are passed unchanged; no shell splits or expands them. */
@@ -84,18 +84,18 @@ const umaskScript = 'umask "$1"; shift; exec "$@"';
 /** Returns a command that sets the umask and the mark and then executes the program. */
 function buildCommand({
   file,
-  arguments: list,
+  arguments: args,
   umask,
   mark,
 }: ProgramRequest): readonly [string, ...string[]] {
   const marked: readonly [string, ...string[]] =
-    mark === undefined ? [file, ...list] : ['prlimit', `--rttime=${mark}:`, '--', file, ...list];
+    mark === undefined ? [file, ...args] : ['prlimit', `--rttime=${mark}:`, '--', file, ...args];
   return umask === undefined ? marked : ['/bin/sh', '-c', umaskScript, 'sh', umask.toString(8), ...marked];
 }
 
 function spawnProgram(request: ProgramRequest): ChildProcess {
-  const [file, ...list] = buildCommand(request);
-  return spawn(file, list, {
+  const [file, ...args] = buildCommand(request);
+  return spawn(file, args, {
     env: { ...request.environment },
     stdio: ['ignore', request.stdout ?? 'ignore', request.stderr ?? 'ignore'],
     detached: true,
@@ -109,7 +109,7 @@ function watch(child: ChildProcess): StartedProgram {
   let ended = false;
   const exit = new Promise<ProgramExit>((resolve) => {
     child.once('error', (error) =>
-      resolve({ code: undefined, signal: undefined, failure: errorText(error) }),
+      resolve({ code: undefined, signal: undefined, failure: errorMessage(error) }),
     );
     child.once('exit', (code, signal) =>
       resolve({ code: code ?? undefined, signal: signal ?? undefined, failure: undefined }),

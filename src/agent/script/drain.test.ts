@@ -27,12 +27,12 @@ test('a shutdown tells nothing but the state', () => {
 
 test('an update names what changes', () => {
   const next = spec({ same: 'a', new: 'b', changed: 'c' }, 'h2');
-  const { arguments: list, environment } = drainParameters(
+  const { arguments: args, environment } = drainParameters(
     'update',
     spec({ same: 'a', changed: 'b' }, 'h1'),
     next,
   );
-  assert.deepEqual(list, ['job_changed', 'hash_changed', 'changed', 'new']);
+  assert.deepEqual(args, ['job_changed', 'hash_changed', 'changed', 'new']);
   assert.equal(environment['BOSH_JOB_NEXT_STATE'], '{"persistent_disk":1024}');
   assert.deepEqual(drainParameters('update', spec({}, '', []), next).arguments.slice(0, 2), [
     'job_new',

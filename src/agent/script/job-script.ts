@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
-import { errorCode, errorText } from '../file/error-code.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
 import { type ProgramExit, type Programs, runProgram, describeExit } from '../process/programs.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Log } from '../log.ts';
@@ -52,9 +52,9 @@ export async function runJobScript(
   await using log = await logs.directory(request.job);
   const { name } = request;
   await using stdout =
-    request.stdout === undefined ? await log.file(`${name}.stdout.log`, 'append') : undefined;
+    request.stdout === undefined ? await log.openFile(`${name}.stdout.log`, 'append') : undefined;
   await using stderr =
-    request.stderr === undefined ? await log.file(`${name}.stderr.log`, 'append') : undefined;
+    request.stderr === undefined ? await log.openFile(`${name}.stderr.log`, 'append') : undefined;
   return await runProgram(
     ports,
     {
@@ -103,7 +103,7 @@ export async function runInParallel(
     const result = results[index];
     (result?.status === 'fulfilled' ? passed : failed).push(job);
     if (result?.status === 'rejected')
-      log.error(`${name} script of job '${job}': ${errorText(result.reason)}`);
+      log.error(`${name} script of job '${job}': ${errorMessage(result.reason)}`);
   }
   if (failed.length === 0) return;
   throw new ProductError('AGENT_SCRIPT_FAILED', failureMessage(name, failed, passed));

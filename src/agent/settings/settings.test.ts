@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { busAddressOf } from '../mbus/bus-address.ts';
+import { resolveBusAddress } from '../mbus/bus-address.ts';
 import { resolveNetworks } from '../apply/networks.ts';
 import { parseSettingsPaths } from './load-settings.ts';
 import { parseSettings } from './settings.ts';
@@ -20,29 +20,29 @@ test('the bus listens on the address of the first manual network, else on that o
     first: { ip: '127.64.0.2' },
     next: { ip: '127.64.0.3' },
   };
-  assert.deepEqual(busAddressOf(parse({ networks }), '127.96.0.9'), {
+  assert.deepEqual(resolveBusAddress(parse({ networks }), '127.96.0.9'), {
     host: '127.64.0.2',
     port: 6868,
     user: 'u',
     password: 'p@ss',
   });
-  assert.equal(busAddressOf(parse({}), '10.0.0.7').host, '0.0.0.0');
-  assert.equal(busAddressOf(parse({ mbus: 'https://u:p@[::1]:1' }), '127.96.0.9').host, '::1');
+  assert.equal(resolveBusAddress(parse({}), '10.0.0.7').host, '0.0.0.0');
+  assert.equal(resolveBusAddress(parse({ mbus: 'https://u:p@[::1]:1' }), '127.96.0.9').host, '::1');
 });
 
 test('VMs that share a machine, with dynamic networks, listen each on its own loopback address', () => {
   const networks = { dyn: { type: 'dynamic' } };
   for (const machine of ['127.96.0.1', '127.96.0.2']) {
-    assert.equal(busAddressOf(parse({ networks }), machine).host, machine);
+    assert.equal(resolveBusAddress(parse({ networks }), machine).host, machine);
   }
   for (const everybodys of ['127.0.0.1', '127.0.1.1', '']) {
-    assert.equal(busAddressOf(parse({ networks }), everybodys).host, '0.0.0.0');
+    assert.equal(resolveBusAddress(parse({ networks }), everybodys).host, '0.0.0.0');
   }
 });
 
 test('the URLs of the env win over mbus', () => {
   const env = { bosh: { mbus: { urls: ['https://v:q@127.0.0.9:7'] } } };
-  assert.equal(busAddressOf(parse({ env }), '').host, '127.0.0.9');
+  assert.equal(resolveBusAddress(parse({ env }), '').host, '127.0.0.9');
 });
 
 test('other buses are refused without a word of their secrets', () => {
@@ -53,7 +53,7 @@ test('other buses are refused without a word of their secrets', () => {
     'p%40ss',
     'https://u:p%40ss@:1',
   ]) {
-    assert.throws(() => busAddressOf(parse({ mbus }), ''), isInvalid, mbus);
+    assert.throws(() => resolveBusAddress(parse({ mbus }), ''), isInvalid, mbus);
   }
   assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"', 'settings'), isInvalid);
   assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"}', 'settings'), isInvalid);

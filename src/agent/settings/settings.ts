@@ -45,15 +45,15 @@ export function parseSettings(text: string, source: string): Settings {
     agentId: requiredText(root, 'agent_id', source),
     vmName: textAt(objectAt(root, 'vm'), 'name') ?? '',
     mbus: firstUrl(busEnv) ?? requiredText(root, 'mbus', source),
-    certificate: certificateOf(objectAt(busEnv, 'cert')),
-    networks: networksOf(objectAt(root, 'networks')),
+    certificate: parseCertificate(objectAt(busEnv, 'cert')),
+    networks: parseNetworks(objectAt(root, 'networks')),
     persistentDisks: new Map(Object.entries(objectAt(disks, 'persistent'))),
     persistentDiskFileSystem: textAt(env, 'persistent_disk_fs') ?? '',
     persistentDiskMountOptions: textsAt(env, 'persistent_disk_mount_options'),
     persistentDiskPartitioner: textAt(env, 'persistent_disk_partitioner') ?? '',
     authorizedKeys: textsAt(bosh, 'authorized_keys'),
     parallel: typeof bosh['parallel'] === 'number' && bosh['parallel'] > 0 ? bosh['parallel'] : 5,
-    blobstoreProvider: blobstoreProviderOf(root, bosh),
+    blobstoreProvider: parseBlobstoreProvider(root, bosh),
     ignoredSettings: unsupportedEnvKeys(env).map(({ key }) => `env.${key}`),
   };
 }
@@ -78,13 +78,13 @@ function requiredText(object: JsonObject, key: string, source: string): string {
   throw new ProductError('AGENT_SETTINGS_INVALID', `${source} has no text '${key}': the CPI has to give it`);
 }
 
-function certificateOf(cert: JsonObject): Settings['certificate'] {
+function parseCertificate(cert: JsonObject): Settings['certificate'] {
   const certificate = textAt(cert, 'certificate');
   const privateKey = textAt(cert, 'private_key');
   return certificate && privateKey ? { certificate, privateKey } : undefined;
 }
 
-function networksOf(networks: JsonObject): ReadonlyMap<string, Network> {
+function parseNetworks(networks: JsonObject): ReadonlyMap<string, Network> {
   const entries = Object.entries(networks).map(([name, value]): [string, Network] => {
     const network = isObject(value) ? value : {};
     return [
@@ -102,7 +102,7 @@ function networksOf(networks: JsonObject): ReadonlyMap<string, Network> {
   return new Map(entries);
 }
 
-function blobstoreProviderOf(root: JsonObject, bosh: JsonObject): string | undefined {
+function parseBlobstoreProvider(root: JsonObject, bosh: JsonObject): string | undefined {
   const listed = Array.isArray(bosh['blobstores']) ? (bosh['blobstores'][0] as unknown) : undefined;
   return textAt(isObject(listed) ? listed : objectAt(root, 'blobstore'), 'provider');
 }

@@ -59,18 +59,18 @@ export class BpmScene {
       const mode = path.startsWith('bin/') ? 0o755 : 0o644;
       await writeFile(join(job, path), content.replaceAll('$BASE', this.directories.base), { mode });
     }
-    for (const folder of [this.directories.log, this.directories.run, this.directories.data]) {
-      await mkdir(join(folder, name), { mode: 0o770 });
-      await chmod(join(folder, name), 0o770);
-      await chown(join(folder, name), 0, hostileUser.gid);
+    for (const directory of [this.directories.log, this.directories.run, this.directories.data]) {
+      await mkdir(join(directory, name), { mode: 0o770 });
+      await chmod(join(directory, name), 0o770);
+      await chown(join(directory, name), 0, hostileUser.gid);
     }
   }
 
   /** Runs a bpm command in this process. */
-  async bpm(...words: readonly string[]): Promise<BpmAnswer> {
+  async bpm(...args: readonly string[]): Promise<BpmAnswer> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const printed = Promise.all([text(stdout), text(stderr)]);
-    const code = await runBpm(words, {
+    const code = await runBpm(args, {
       directories: this.directories,
       identities: this.identities,
       table: procProcessTable,

@@ -5,9 +5,9 @@ import { procProcessTable } from '../process/process-table.ts';
 import { identitiesWithVcap } from './hostile-user.ts';
 
 // `bpm BASE ARGS` for a machine without vcap.
-const [base = '', ...words] = process.argv.slice(2);
+const [base = '', ...args] = process.argv.slice(2);
 process.umask(0o022);
-process.exitCode = await runBpm(words, {
+process.exitCode = await runBpm(args, {
   directories: directoriesOf(base),
   identities: identitiesWithVcap,
   table: procProcessTable,

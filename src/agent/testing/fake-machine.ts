@@ -77,8 +77,8 @@ export class FakeMachine {
     };
   }
 
-  #launch({ name }: MonitService, [file, ...words]: readonly string[]): StartedProgram {
-    this.trace.push([file?.slice(1), ...words].join(' '));
+  #launch({ name }: MonitService, [file, ...args]: readonly string[]): StartedProgram {
+    this.trace.push([file?.slice(1), ...args].join(' '));
     if (file === '/start') this.living.set(name, this.#newProcess(name));
     if (file === '/stop') this.end(name);
     const code = file === '/fail' ? 1 : 0;

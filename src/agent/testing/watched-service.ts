@@ -21,15 +21,15 @@ export function watchedService(
   record: SupervisionRecord,
 ): WatchedService {
   const service = new SupervisedService(definition, ports, record);
-  const chain = new DependencyGroup([service], ports);
+  const group = new DependencyGroup([service], ports);
   return {
     definition,
     get state() {
       return service.state;
     },
     find: () => service.find(),
-    watch: () => chain.resume(),
-    unwatch: () => chain.unmonitor(),
-    stop: () => chain.stop(),
+    watch: () => group.resume(),
+    unwatch: () => group.unmonitor(),
+    stop: () => group.stop(),
   };
 }

@@ -3,7 +3,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 
 const run = promisify(execFile);
 const namespaces = ['--mount', '--propagation', 'private'];
@@ -16,9 +16,9 @@ test('ssh, bundle_logs and remove_file: accounts and files of bosh ssh alone', a
   try {
     await run('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   } catch (error) {
-    return t.skip(`needs a mount namespace: ${errorText(error)}`);
+    return t.skip(`needs a mount namespace: ${errorMessage(error)}`);
   }
-  const list = ['sh', join(testing, 'own-accounts.sh'), process.execPath, join(testing, 'ssh-scenario.ts')];
-  const { stdout } = await run('unshare', [...namespaces, ...list]);
+  const args = ['sh', join(testing, 'own-accounts.sh'), process.execPath, join(testing, 'ssh-scenario.ts')];
+  const { stdout } = await run('unshare', [...namespaces, ...args]);
   assert.equal(stdout, 'every step passed\n');
 });

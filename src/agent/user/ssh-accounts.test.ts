@@ -13,10 +13,10 @@ const options = { skip: hostileUserIsMissing };
 const keys = ['ssh-ed25519 AAAA one\n', 'ssh-rsa BBBB two'];
 
 async function home(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'home-'));
-  t.after(() => rm(folder, { recursive: true }));
-  await chown(folder, uid, gid);
-  return folder;
+  const directory = await mkdtemp(join(tmpdir(), 'home-'));
+  t.after(() => rm(directory, { recursive: true }));
+  await chown(directory, uid, gid);
+  return directory;
 }
 
 const identities = (homeOfVcap: string, userMap = '0 0 4294967295') =>
@@ -27,14 +27,14 @@ const identities = (homeOfVcap: string, userMap = '0 0 4294967295') =>
   });
 
 test("the keys are vcap's, where sshd takes them, and replace those of before", options, async (t) => {
-  const folder = await home(t);
+  const directory = await home(t);
   for (const given of [['ssh-rsa OLD'], keys]) {
-    const problem = await writeAuthorizedKeys(given, identities(folder));
+    const problem = await writeAuthorizedKeys(given, identities(directory));
     assert.equal(problem, undefined);
   }
-  const path = join(folder, '.ssh/authorized_keys');
+  const path = join(directory, '.ssh/authorized_keys');
   assert.equal(await readFile(path, 'utf8'), 'ssh-ed25519 AAAA one\nssh-rsa BBBB two\n');
-  const [file, parent] = [await stat(path), await stat(join(folder, '.ssh'))];
+  const [file, parent] = [await stat(path), await stat(join(directory, '.ssh'))];
   assert.deepEqual([file.uid, file.gid, file.mode & 0o7777], [uid, gid, 0o600]);
   assert.deepEqual([parent.uid, parent.gid, parent.mode & 0o7777], [uid, gid, 0o700]);
 });
@@ -43,12 +43,12 @@ test(
   'each start of an agent writes those of its settings; where it cannot, its log says so',
   options,
   async (t) => {
-    const folder = await home(t);
+    const directory = await home(t);
     const bosh = { authorized_keys: keys };
-    const vm = await TestVm.create(identities(folder), bosh);
+    const vm = await TestVm.create(identities(directory), bosh);
     t.after(() => vm.remove());
     await vm.start();
-    assert.match(await readFile(join(folder, '.ssh/authorized_keys'), 'utf8'), /^ssh-ed25519 AAAA one$/mu);
+    assert.match(await readFile(join(directory, '.ssh/authorized_keys'), 'utf8'), /^ssh-ed25519 AAAA one$/mu);
 
     const homeless = await TestVm.create(identities('/nowhere/vcap'), bosh);
     t.after(() => homeless.remove());
@@ -61,9 +61,9 @@ test(
 );
 
 test('no key given leaves what is there', options, async (t) => {
-  const folder = await home(t);
-  assert.equal(await writeAuthorizedKeys([], identities(folder)), undefined);
-  await assert.rejects(stat(join(folder, '.ssh')), { code: 'ENOENT' });
+  const directory = await home(t);
+  assert.equal(await writeAuthorizedKeys([], identities(directory)), undefined);
+  await assert.rejects(stat(join(directory, '.ssh')), { code: 'ENOENT' });
 });
 
 test('a VM without vcap, without its home, or of one user id says so', async () => {

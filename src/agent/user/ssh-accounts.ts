@@ -6,7 +6,7 @@ import type { Clock } from '../clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle, removeTree } from '../file/directory-handle.ts';
 import { readFileIfPresent, outputTail } from '../file/files.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { describeExit, type Programs, runProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
 import { isSshUser } from '../../bosh/ssh-user.ts';
@@ -56,7 +56,7 @@ export class SshAccounts {
     await using parent = await DirectoryHandle.open(base);
     await parent.makeDirectory(basename(sshHomes), 0o755);
     await using homes = await DirectoryHandle.open(sshHomes);
-    await homes.giveToRoot(undefined, 0o755);
+    await homes.chownToRoot(undefined, 0o755);
     await this.#run('useradd', ['-m', '-b', sshHomes, '-s', '/bin/bash', '-G', groups, name]);
     try {
       const account = await this.find(name);
@@ -67,7 +67,7 @@ export class SshAccounts {
       await writeKeys([publicKey], home, [account.userId, account.groupId]);
     } catch (error) {
       await this.#remove(name);
-      throw new ProductError('AGENT_ACCOUNT_FAILED', `account '${name}' got no key: ${errorText(error)}`, {
+      throw new ProductError('AGENT_ACCOUNT_FAILED', `account '${name}' got no key: ${errorMessage(error)}`, {
         cause: error,
       });
     }
@@ -105,13 +105,13 @@ export class SshAccounts {
     });
   }
 
-  async #run(file: string, list: readonly string[]): Promise<void> {
+  async #run(file: string, args: readonly string[]): Promise<void> {
     const { directories } = this.#ports;
     const output = join(directories.temporary, `${file}-${randomUUID()}.log`);
     try {
       await using log = await open(output, 'wx', 0o600);
       const request = {
-        ...{ file, arguments: list, stdout: log.fd, stderr: log.fd },
+        ...{ file, arguments: args, stdout: log.fd, stderr: log.fd },
         environment: { PATH: scriptPath, LC_ALL: 'C' },
       };
       const exit = await runProgram(this.#ports, request, new AbortController().signal);
@@ -145,7 +145,7 @@ export async function writeAuthorizedKeys(
     await writeKeys(keys, home, [userId, group]);
     return undefined;
   } catch (error) {
-    return `${home}/.ssh/authorized_keys could not be written: ${errorText(error)}`;
+    return `${home}/.ssh/authorized_keys could not be written: ${errorMessage(error)}`;
   }
 }
 
@@ -163,7 +163,7 @@ export async function writeKeys(
   await using directory = await parent.directory('.ssh');
   await chown(directory.descriptorPath, userId, group);
   await directory.remove('authorized_keys');
-  await using file = await directory.file('authorized_keys', 'append', 0o600);
+  await using file = await directory.openFile('authorized_keys', 'append', 0o600);
   await file.writeFile(`${keys.map((key) => key.trim()).join('\n')}\n`);
   await file.chown(userId, group);
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Socket, connect } from 'node:net';
-import { errorText, errorCode } from '../../file/error-code.ts';
+import { errorMessage, errorCode } from '../../file/error-code.ts';
 import type { Log } from '../../log.ts';
 import { isObject } from '../../settings/json.ts';
 import { runCommand, type CommandPorts, type CommandResult } from './run-command.ts';
@@ -28,7 +28,7 @@ export async function serveCommands(
     // The client has disconnected and needs no response.
     socket.on('error', () => socket.destroy());
     respond(socket, ports).catch((error: unknown) => {
-      log.error(`a monit command failed: ${errorText(error)}`);
+      log.error(`a monit command failed: ${errorMessage(error)}`);
       socket.destroy();
     });
   });
@@ -44,11 +44,11 @@ export async function serveCommands(
 }
 
 async function respond(socket: Socket, ports: CommandPorts): Promise<void> {
-  const words = parseArgs(await readLine(socket));
+  const args = parseArgs(await readLine(socket));
   const result: CommandResult =
-    words === undefined
+    args === undefined
       ? { code: 1, output: '', error: 'monit: the request is not a list of words\n' }
-      : await runCommand(words, ports);
+      : await runCommand(args, ports);
   socket.end(`${JSON.stringify(result)}\n`);
 }
 
@@ -64,9 +64,9 @@ async function readLine(socket: Socket): Promise<string> {
 function parseArgs(line: string): readonly string[] | undefined {
   try {
     const request: unknown = JSON.parse(line);
-    const words: unknown = isObject(request) ? request['words'] : undefined;
-    if (!Array.isArray(words)) return undefined;
-    return words.every((word): word is string => typeof word === 'string') ? words : undefined;
+    const args: unknown = isObject(request) ? request['words'] : undefined;
+    if (!Array.isArray(args)) return undefined;
+    return args.every((word): word is string => typeof word === 'string') ? args : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
@@ -74,10 +74,10 @@ function parseArgs(line: string): readonly string[] | undefined {
 }
 
 /** Sends the arguments of a `monit` command to the agent's socket and returns the agent's result. */
-export async function callAgent(path: string, words: readonly string[]): Promise<CommandResult> {
+export async function callAgent(path: string, args: readonly string[]): Promise<CommandResult> {
   try {
     const socket = connect(path);
-    socket.write(`${JSON.stringify({ words })}\n`);
+    socket.write(`${JSON.stringify({ words: args })}\n`);
     const response: unknown = JSON.parse(await text(socket));
     const { code, output, error } = isObject(response) ? response : {};
     if (typeof code === 'number' && typeof output === 'string' && typeof error === 'string')
@@ -87,7 +87,7 @@ export async function callAgent(path: string, words: readonly string[]): Promise
     const code = errorCode(error);
     if (code === 'EACCES') return unreachable('only root may use monit');
     if (code === 'ENOENT' || code === 'ECONNREFUSED') return unreachable('the agent does not run');
-    return unreachable(errorText(error));
+    return unreachable(errorMessage(error));
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { monitService } from '../../testing/monit-services.ts';
-import type { ActionAnswer, ProcessStatus } from '../job-supervisor.ts';
+import type { ActionResult, ProcessStatus } from '../job-supervisor.ts';
 import { runCommand } from './run-command.ts';
 import type { CommandPorts } from './run-command.ts';
 
@@ -14,7 +14,7 @@ const live = {
 function status(name: string, parts: Partial<ProcessStatus> = {}): ProcessStatus {
   const subject = { kind: 'pidfile', path: '/x' } as const;
   return {
-    ...{ name, state: 'running', problems: [], pending: undefined, live: undefined, trouble: undefined },
+    ...{ name, state: 'running', problems: [], pending: undefined, live: undefined, diagnostics: undefined },
     definition: monitService({ name, subject }),
     ...parts,
   };
@@ -25,7 +25,7 @@ const others = {
   host: monitService({ name: 'near', subject: { kind: 'host', address: 'near' } }),
 };
 
-function bench(processes: readonly ProcessStatus[], answer: ActionAnswer = 'accepted') {
+function bench(processes: readonly ProcessStatus[], answer: ActionResult = 'accepted') {
   const asked: string[] = [];
   const ports: CommandPorts = {
     processes: async () => processes,
@@ -43,7 +43,7 @@ function bench(processes: readonly ProcessStatus[], answer: ActionAnswer = 'acce
       ],
     }),
   };
-  return { asked, run: (...words: string[]) => runCommand(words, ports) };
+  return { asked, run: (...args: string[]) => runCommand(args, ports) };
 }
 
 test('summary is what monit 5.2.5 prints', async () => {

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 
 const environment = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' };
 
@@ -21,7 +21,7 @@ interface Ended {
  * target and does not follow them. Restricts the target to root during the copy, so that job users cannot
  * plant links for tar to follow.
  */
-export async function copyFolder(source: string, target: string): Promise<void> {
+export async function copyDirectory(source: string, target: string): Promise<void> {
   await restrictToRoot(source, target);
   const pack = spawn('tar', ['-C', source, '--numeric-owner', '--sparse', '-cf', '-', '.'], {
     env: environment,
@@ -56,9 +56,9 @@ export async function copyFolder(source: string, target: string): Promise<void> 
 async function restrictToRoot(source: string, target: string): Promise<void> {
   try {
     await using directory = await DirectoryHandle.open(target);
-    await directory.giveToRoot(undefined, 0o700);
+    await directory.chownToRoot(undefined, 0o700);
   } catch (error) {
-    throw failed(source, target, errorText(error));
+    throw failed(source, target, errorMessage(error));
   }
 }
 
@@ -67,10 +67,10 @@ async function ended(program: ReturnType<typeof spawn>): Promise<Ended> {
     program.once('error', reject);
     program.once('close', resolve);
   });
-  const [code, words] = await Promise.all([exit, program.stderr === null ? '' : text(program.stderr)]);
-  return { code, stderr: words.trim().slice(-1000) };
+  const [code, args] = await Promise.all([exit, program.stderr === null ? '' : text(program.stderr)]);
+  return { code, stderr: args.trim().slice(-1000) };
 }
 
-function failed(source: string, target: string, words: string): ProductError {
-  return new ProductError('AGENT_DISK_FAILED', `copying ${source} to ${target} failed: ${words}`);
+function failed(source: string, target: string, args: string): ProductError {
+  return new ProductError('AGENT_DISK_FAILED', `copying ${source} to ${target} failed: ${args}`);
 }

@@ -11,14 +11,14 @@ import { errorCode } from '../file/error-code.ts';
  * The result of a check: a service is up if its process runs or its file exists. A host always counts as up;
  * only its rules check it.
  */
-export type ServiceReading = PidFileResult | { readonly live?: undefined; readonly problem?: undefined };
+export type ServiceStatus = PidFileResult | { readonly live?: undefined; readonly problem?: undefined };
 
 /** Checks if a service is up: it is up if the result has no problem. */
-export async function readService(
+export async function checkService(
   subject: MonitSubject,
   { table, probes }: { readonly table: ProcessTable; readonly probes: Probes },
   evidence: KnownProcess,
-): Promise<ServiceReading> {
+): Promise<ServiceStatus> {
   switch (subject.kind) {
     case 'pidfile':
       return findByPidFile(subject.path, table, evidence);
@@ -102,7 +102,7 @@ function isTrustworthy(file: PidFile, live: LiveProcess, marks: readonly string[
 async function readPidFile(path: string): Promise<PidFile | string> {
   try {
     await using directory = await DirectoryHandle.open(dirname(path));
-    await using file = await directory.file(basename(path), 'read');
+    await using file = await directory.openFile(basename(path), 'read');
     const stats = await file.stat();
     const isOnlyRoots = stats.uid === 0 && (stats.mode & 0o022) === 0 && (await directory.isOnlyRoots(stats));
     const { buffer, bytesRead } = await file.read(Buffer.alloc(readLimit), 0, readLimit, 0);

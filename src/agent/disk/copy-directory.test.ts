@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { bunIsMissing, runInBun } from '../../kubernetes/testing/run-in-bun.ts';
-import { copyFolder } from './copy-folder.ts';
+import { copyDirectory } from './copy-directory.ts';
 
 async function folders(t: TestContext): Promise<{ source: string; target: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'copy-folder-'));
@@ -28,7 +28,7 @@ async function assertCopied(target: string): Promise<void> {
 
 test('content, modes, times and links are copied', async (t) => {
   const { source, target } = await folders(t);
-  await copyFolder(source, target);
+  await copyDirectory(source, target);
   await assertCopied(target);
 });
 
@@ -42,6 +42,6 @@ test('the same in Bun', { skip: bunIsMissing() ?? false }, async (t) => {
 
 test('a target or a source that is not there is an error, whichever end breaks', async (t) => {
   const { source, target } = await folders(t);
-  await assert.rejects(copyFolder(source, join(target, 'none')), { code: 'AGENT_DISK_FAILED' });
-  await assert.rejects(copyFolder(join(source, 'none'), target), { code: 'AGENT_DISK_FAILED' });
+  await assert.rejects(copyDirectory(source, join(target, 'none')), { code: 'AGENT_DISK_FAILED' });
+  await assert.rejects(copyDirectory(join(source, 'none'), target), { code: 'AGENT_DISK_FAILED' });
 });
