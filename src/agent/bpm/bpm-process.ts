@@ -54,7 +54,7 @@ export class BpmProcess {
   }
 
   /** JOB/PROCESS */
-  get what(): string {
+  get label(): string {
     return `${this.#name.job}/${this.#name.process}`;
   }
 
@@ -186,7 +186,7 @@ export class BpmProcess {
     try {
       await access(path);
     } catch (error) {
-      throw failed(`${this.what}: its ${label} ${path} cannot be used: ${errorMessage(error)}`);
+      throw failed(`${this.label}: its ${label} ${path} cannot be used: ${errorMessage(error)}`);
     }
   }
 
@@ -207,19 +207,19 @@ export class BpmProcess {
           : `${typeof code === 'number' ? 'exit status' : 'ended by'} ${String(code ?? signal)}`,
       (error: unknown) => errorMessage(error),
     );
-    if (problem !== undefined) throw failed(`${this.what}: its pre_start hook ${file} failed: ${problem}`);
+    if (problem !== undefined) throw failed(`${this.label}: its pre_start hook ${file} failed: ${problem}`);
   }
 
   async #terminate(live: LiveProcess, signal: NodeJS.Signals): Promise<void> {
     const { table, stderr } = this.#ports;
     await table.signal(live, signal);
     if (await waitUntilGone(this.#ports, live, shutdownMilliseconds)) return;
-    stderr.write(`bpm: ${this.what} did not end within 15 seconds of ${signal}\n`);
+    stderr.write(`bpm: ${this.label} did not end within 15 seconds of ${signal}\n`);
     await table.signal(live, 'SIGQUIT');
     if (await waitUntilGone(this.#ports, live, quitMilliseconds)) return;
     await table.signal(live, 'SIGKILL');
     if (await waitUntilGone(this.#ports, live, killMilliseconds)) return;
-    throw failed(`${this.what} (pid ${live.pid}) lives on after SIGKILL`);
+    throw failed(`${this.label} (pid ${live.pid}) is still running after SIGKILL`);
   }
 
   /** Kills the remaining processes in the session of an ended process, and removes its pid file. */
@@ -236,16 +236,16 @@ export class BpmProcess {
 
   async #endSession(sessionId: number): Promise<void> {
     const { table, clock } = this.#ports;
-    const deadline = clock.now() + killMilliseconds;
+    let deadline: number | undefined;
     for (;;) {
-      const left = (await table.list()).filter((one) => one.sessionId === sessionId);
-      if (left.length === 0) return;
-      if (clock.now() > deadline) {
-        throw failed(
-          `${this.what}: ${left.map(({ pid }) => `pid ${pid}`).join(', ')} lives on after SIGKILL`,
-        );
+      const remaining = (await table.list()).filter((process) => process.sessionId === sessionId);
+      if (remaining.length === 0) return;
+      if (deadline !== undefined && clock.now() > deadline) {
+        const pids = remaining.map(({ pid }) => `pid ${pid}`).join(', ');
+        throw failed(`${this.label}: still running after SIGKILL: ${pids}`);
       }
-      for (const one of left) await table.signal(one, 'SIGKILL');
+      for (const process of remaining) await table.signal(process, 'SIGKILL');
+      deadline ??= clock.now() + killMilliseconds;
       await clock.sleep(pollMilliseconds);
     }
   }
@@ -253,7 +253,7 @@ export class BpmProcess {
   /** Runs one command at a time for each process, as bpm does. */
   async #locked<T>(work: (pids: DirectoryHandle) => Promise<T>): Promise<T> {
     const name = parsePathSegment(`${this.#name.job}.${this.#name.process}`);
-    if (name === undefined) throw failed(`the name ${this.what} is too long`);
+    if (name === undefined) throw failed(`the name ${this.label} is too long`);
     return withFileLock(name, this.#ports, async () => {
       await using pids = await openPidDirectory(this.#name.job, this.#ports);
       return await work(pids);

@@ -9,7 +9,7 @@ import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { procProcessTable } from '../process/process-table.ts';
 import { eventually } from '../testing/eventually.ts';
 
-const module = JSON.stringify(join(import.meta.dirname, 'held-program.ts'));
+const module = JSON.stringify(join(import.meta.dirname, 'gated-program.ts'));
 
 /** Starts `touch DIRECTORY/ran`, prints its pid, and releases it if the arguments say so. */
 const caller = `

@@ -297,7 +297,10 @@ export class SupervisedService {
     log.error(`${this.label}: pid ${live.pid} did not end in time, killing it`);
     await table.signal(live, 'SIGKILL');
     if (await waitUntilGone(this.#ports, live, killWaitMilliseconds)) return;
-    throw new ProductError('AGENT_JOB_FAILED', `${this.label} (pid ${live.pid}) lives on after SIGKILL`);
+    throw new ProductError(
+      'AGENT_JOB_FAILED',
+      `${this.label} (pid ${live.pid}) is still running after SIGKILL`,
+    );
   }
 
   /**

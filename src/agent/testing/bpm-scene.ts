@@ -10,6 +10,7 @@ import { directoriesOf, type Directories } from '../directories.ts';
 import { prepareDirectories } from '../prepare-directories.ts';
 import { procProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
+import { eventually } from './eventually.ts';
 import { hostileUser, identitiesWithVcap } from './hostile-user.ts';
 
 export interface BpmAnswer {
@@ -34,10 +35,7 @@ export class BpmScene {
     const scene = new BpmScene(base);
     await prepareDirectories(scene.directories, identitiesWithVcap);
     t.after(async () => {
-      for (const { pid, sessionId } of await procProcessTable.list()) {
-        const bases = await readFile(`/proc/${sessionId}/environ`, 'utf8').catch(() => '');
-        if (bases.includes(base)) process.kill(pid, 'SIGKILL');
-      }
+      await endSessionsOf(base);
       await rm(base, { recursive: true });
     });
     return scene;
@@ -85,4 +83,20 @@ export class BpmScene {
   read(name: string): Promise<string> {
     return readFile(this.path(name), 'utf8');
   }
+}
+
+/** Kills all processes in the sessions whose leader has this base directory in its environment. */
+async function endSessionsOf(base: string): Promise<void> {
+  const sessions = new Set<number>();
+  await eventually('the end of all processes', async () => {
+    const processes = await procProcessTable.list();
+    for (const { pid, sessionId } of processes) {
+      if (pid !== sessionId) continue;
+      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+      if (environment.includes(base)) sessions.add(pid);
+    }
+    const remaining = processes.filter(({ sessionId }) => sessions.has(sessionId));
+    for (const process of remaining) await procProcessTable.signal(process, 'SIGKILL');
+    return remaining.length === 0 || undefined;
+  });
 }
