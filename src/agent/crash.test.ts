@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFile, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../platform/clock.ts';
 import { procProcessTable } from './process/process-table.ts';
 import { SpecFile } from './apply/spec.ts';
 import type { AgentClient } from './testing/agent-client.ts';

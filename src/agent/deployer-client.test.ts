@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../platform/clock.ts';
 import { extractArchive } from './file/archive.ts';
 import { makeArchive, sha256 } from './testing/archives.ts';
 import { eventually } from './testing/eventually.ts';

@@ -1,5 +1,5 @@
 import { ProductError } from '../errors/product-error.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { PersistentDisks } from './disk/persistent-disks.ts';
 import type { Log } from './log.ts';
 import type { JobSupervisor } from './monit/job-supervisor.ts';

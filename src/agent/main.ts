@@ -1,4 +1,4 @@
-import { systemClock } from './clock.ts';
+import { systemClock } from '../platform/clock.ts';
 import { Agent } from './agent.ts';
 import { directoriesOf } from './directories.ts';
 import { systemMountTable } from './disk/mount-table.ts';

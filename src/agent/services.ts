@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { BundleCollection } from './apply/bundle-collection.ts';
 import { BlobStore } from './blob/blob-store.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Directories } from './directories.ts';
 import { copyDirectory } from './disk/copy-directory.ts';
 import { DiskHints } from './disk/disk-hints.ts';

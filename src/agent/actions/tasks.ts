@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { TaskOutcome, TaskQueue } from '../task/task-queue.ts';
 import { type Action, stringArg } from './action.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import type { DirectoryHandle } from '../file/directory-handle.ts';
 import { isTemporaryName, writeDurableFile, exists } from '../file/files.ts';

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
 import { join } from 'node:path';

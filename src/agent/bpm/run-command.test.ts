@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { lstat, readFile, readdir, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { parseIdentities } from '../user/identities.ts';
 import { procProcessTable } from '../process/process-table.ts';
 import { BpmScene } from '../testing/bpm-scene.ts';

@@ -8,7 +8,7 @@ import { removeTree } from '../file/directory-handle.ts';
 import { createArchive, extractArchive } from '../file/archive.ts';
 import type { ApplySpec, PackageSpec } from '../apply/spec.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { errorCode } from '../file/error-code.ts';
 import { describeExit, type ProgramExit, type Programs, runProgram } from '../process/programs.ts';

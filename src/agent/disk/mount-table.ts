@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { lstat, mkdir, readFile, rm } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
+import { parseMountInfo } from '../../platform/mountinfo.ts';
 import { errorCode, errorMessage } from '../file/error-code.ts';
 import { resolveDirectory } from '../file/files.ts';
 
@@ -30,21 +31,12 @@ export interface MountTable {
   setReadOnly(target: string, isReadOnly: boolean): Promise<'done' | 'busy'>;
 }
 
-/**
- * Reads fields 3 to 6 of /proc/self/mountinfo (proc_pid_mountinfo(5)). Blanks in paths are octal escapes
- * there.
- */
-export function parseMountinfo(text: string): readonly Mount[] {
-  return text
-    .split('\n')
-    .map((line) => line.split(' '))
-    .filter((fields) => fields.length >= 5)
-    .map(([, , device = '', root = '', mountPoint = '', options = '']) => ({
-      device,
-      root: unescape(root),
-      mountPoint: unescape(mountPoint),
-      isReadOnly: options.split(',').includes('ro'),
-    }));
+/** Reads the text of a mountinfo file. */
+export function parseMounts(text: string): readonly Mount[] {
+  return parseMountInfo(text).map(({ device, root, target, options }) => ({
+    ...{ device, root, mountPoint: target },
+    isReadOnly: options.includes('ro'),
+  }));
 }
 
 /** Returns the mount at exactly this path, the topmost one if there are several. */
@@ -80,10 +72,6 @@ export function isSameMountRoot(
   return left !== undefined && left.device === right?.device && left.root === right.root;
 }
 
-function unescape(field: string): string {
-  return field.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
-}
-
 const run = promisify(execFile);
 // The shims come first. The entry of the VM's pod writes them; if the pod may not mount, they create links
 // instead.
@@ -96,7 +84,7 @@ const environment = { PATH: searchPath, LC_ALL: 'C' };
  */
 export const systemMountTable = (linkTargets: readonly string[]): MountTable => ({
   async list() {
-    const mounts = parseMountinfo(await readFile('/proc/self/mountinfo', 'utf8'));
+    const mounts = parseMounts(await readFile('/proc/self/mountinfo', 'utf8'));
     const links = await Promise.all(linkTargets.map((path) => mountFromLink(mounts, path)));
     return [...mounts, ...links.filter((link) => link !== undefined)];
   },

@@ -1,9 +1,9 @@
 import type { Action } from '../actions/action.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
-import { isObject } from '../settings/json.ts';
+import { parseJsonObject } from '../../platform/json.ts';
 import type { TaskQueue } from '../task/task-queue.ts';
 
 export interface AgentRequest {
@@ -27,14 +27,8 @@ const inlineTaskMs = 30;
 
 /** Reads a request's body. Returns undefined if it is not a JSON object with a method. */
 export function parseRequest(body: string): AgentRequest | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-  if (!isObject(value) || typeof value['method'] !== 'string') return undefined;
+  const value = parseJsonObject(body);
+  if (typeof value?.['method'] !== 'string') return undefined;
   const args = value['arguments'] ?? [];
   return Array.isArray(args) ? { method: value['method'], arguments: args } : undefined;
 }

@@ -7,7 +7,7 @@ import {
   type MonitService,
 } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import type { Log } from '../log.ts';

@@ -6,7 +6,7 @@ import type {
   MonitRate,
 } from '../../bosh/monit/monit-service.ts';
 import { printRule } from '../../bosh/monit/print-rule.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';

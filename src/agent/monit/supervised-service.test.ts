@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { newLaunchMark, type StartedProgram, systemPrograms } from '../process/programs.ts';
 import { procProcessTable } from '../process/process-table.ts';
 import { eventually } from '../testing/eventually.ts';

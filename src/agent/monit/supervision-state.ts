@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Directories } from '../directories.ts';
 import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import type { ProcessIdentity } from '../process/process-table.ts';
-import { isObject } from '../settings/json.ts';
+import { parseJsonObject } from '../../platform/json.ts';
+import { isObject } from '../../platform/fields.ts';
 
 /** The record of a service that survives a restart of the agent. */
 export interface SupervisionRecord {
@@ -30,9 +31,8 @@ export class SupervisionStateFile {
    * Reads the file of an earlier run. Ignores a file that is not valid JSON, since the pidfiles are enough.
    */
   async load(): Promise<void> {
-    for (const [name, value] of Object.entries(parse(await readFileIfPresent(this.#path)))) {
-      this.#records.set(name, recordOf(value));
-    }
+    const records = parseJsonObject((await readFileIfPresent(this.#path)) ?? '{}') ?? {};
+    for (const [name, value] of Object.entries(records)) this.#records.set(name, parseRecord(value));
   }
 
   get(name: string): SupervisionRecord {
@@ -49,17 +49,7 @@ export class SupervisionStateFile {
   }
 }
 
-function parse(text: string | undefined): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text ?? '{}');
-    return isObject(value) ? value : {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
-  }
-}
-
-function recordOf(value: unknown): SupervisionRecord {
+function parseRecord(value: unknown): SupervisionRecord {
   if (!isObject(value)) return {};
   const { known, mark, isLeftAlone } = value;
   return {

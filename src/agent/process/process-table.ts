@@ -2,7 +2,7 @@ import { open, readFile, readdir, readlink } from 'node:fs/promises';
 import { errorCode } from '../file/error-code.ts';
 import { readFileIfPresent } from '../file/files.ts';
 import { launchMarkOf } from './programs.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 /** Identifies a process. A pid can be reused; a pid together with its start time cannot. */
 export interface ProcessIdentity {

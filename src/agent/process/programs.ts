@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { errorCode, errorMessage } from '../file/error-code.ts';
 import { randomBytes } from 'node:crypto';

@@ -1,6 +1,6 @@
 import { stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
 import { errorCode, errorMessage } from '../file/error-code.ts';

@@ -1,6 +1,7 @@
 import { unsupportedEnvKeys } from '../../bosh/manifest/unsupported-env.ts';
+import { tryParseJson } from '../../platform/json.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject } from '../../platform/fields.ts';
 
 export interface Network {
   readonly type: string;
@@ -59,16 +60,9 @@ export function parseSettings(text: string, source: string): Settings {
 }
 
 function parseObject(text: string, source: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    // The parser's own message quotes the text, which contains secrets.
-    throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not JSON`, {
-      cause: error instanceof SyntaxError ? undefined : error,
-    });
-  }
+  const value = tryParseJson(text);
   if (isObject(value)) return value;
+  if (value === undefined) throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not JSON`);
   throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not a JSON object`);
 }
 

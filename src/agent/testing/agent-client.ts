@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:https';
-import { systemClock } from '../clock.ts';
-import { isObject } from '../settings/json.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { isObject } from '../../platform/fields.ts';
 
 export interface Answer {
   readonly status: number;

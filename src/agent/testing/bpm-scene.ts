@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { runBpm } from '../bpm/run-command.ts';
-import { systemClock, type Clock } from '../clock.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
 import { directoriesOf, type Directories } from '../directories.ts';
 import { prepareDirectories } from '../prepare-directories.ts';
 import { procProcessTable } from '../process/process-table.ts';

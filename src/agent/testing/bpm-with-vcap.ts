@@ -1,4 +1,4 @@
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { directoriesOf } from '../directories.ts';
 import { runBpm } from '../bpm/run-command.ts';
 import { procProcessTable } from '../process/process-table.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createTestAuthority, type KeyPair } from '../../kubernetes/testing/certificates.ts';
 import { Agent } from '../agent.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { directoriesOf, type Directories } from '../directories.ts';
 import { systemProbes } from '../monit/probes.ts';
 import { procProcessTable } from '../process/process-table.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, open, readFile, rm, chown } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle, removeTree } from '../file/directory-handle.ts';
 import { readFileIfPresent, outputTail } from '../file/files.ts';

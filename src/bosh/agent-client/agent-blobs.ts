@@ -7,7 +7,7 @@ import { temporaryPath, removeTemporaryFiles } from '../../platform/draft.ts';
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { textOf } from './agent-tasks.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
-import type { AgentClock } from './agent-client.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { MbusConnection } from './mbus-connection.ts';
 import { writing } from '../../platform/write-file.ts';
 
@@ -22,11 +22,15 @@ const deadline = 4 * 3_600_000;
 /** The blobstore that an agent serves beside its methods (bosh-cli: blobstore/, davcli: client/client.go). */
 export class AgentBlobs {
   readonly #connection: MbusConnection;
-  readonly #clock: AgentClock;
+  readonly #clock: Pick<Clock, 'sleep'>;
 
   readonly #longest: number;
 
-  constructor(connection: MbusConnection, clock: AgentClock, longest: number = archiveLimits.total) {
+  constructor(
+    connection: MbusConnection,
+    clock: Pick<Clock, 'sleep'>,
+    longest: number = archiveLimits.total,
+  ) {
     this.#longest = longest;
     this.#connection = connection;
     this.#clock = clock;

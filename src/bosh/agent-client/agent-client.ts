@@ -1,10 +1,5 @@
 type Json = Readonly<Record<string, unknown>>;
 
-export interface AgentClock {
-  /** Resolves after that many milliseconds, or immediately when the signal is aborted. */
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
-
 /** A blob in the agent's blobstore, or a package that is stored as one. */
 export interface BlobReference {
   readonly name: string;

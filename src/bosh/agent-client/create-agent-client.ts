@@ -1,9 +1,9 @@
+import type { Clock } from '../../platform/clock.ts';
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, dropFirstWord } from '../../errors/redact/whole-words.ts';
 import type {
   AgentClient,
-  AgentClock,
   AgentState,
   BlobReference,
   FailedProcess,
@@ -25,7 +25,7 @@ export interface AgentClientOptions {
   readonly ca?: string | undefined;
   /** The `reply_to` of every request. */
   readonly directorId: string;
-  readonly clock: AgentClock;
+  readonly clock: Pick<Clock, 'sleep'>;
   /** Makes the ids of the blobs that putBlob creates; crypto.randomUUID by default. */
   readonly uuid?: (() => string) | undefined;
   /** Aborts every wait with INTERRUPTED. */

@@ -3,7 +3,7 @@ import { chmod, rm } from 'node:fs/promises';
 import { createServer, type Socket, connect } from 'node:net';
 import { errorMessage, errorCode } from '../../file/error-code.ts';
 import type { Log } from '../../log.ts';
-import { isObject } from '../../settings/json.ts';
+import { parseJsonObject } from '../../../platform/json.ts';
 import { runCommand, type CommandPorts, type CommandResult } from './run-command.ts';
 import { text } from 'node:stream/consumers';
 
@@ -62,15 +62,9 @@ async function readLine(socket: Socket): Promise<string> {
 }
 
 function parseArgs(line: string): readonly string[] | undefined {
-  try {
-    const request: unknown = JSON.parse(line);
-    const args: unknown = isObject(request) ? request['words'] : undefined;
-    if (!Array.isArray(args)) return undefined;
-    return args.every((word): word is string => typeof word === 'string') ? args : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const args = parseJsonObject(line)?.['words'];
+  if (!Array.isArray(args)) return undefined;
+  return args.every((arg): arg is string => typeof arg === 'string') ? args : undefined;
 }
 
 /** Sends the arguments of a `monit` command to the agent's socket and returns the agent's result. */
@@ -78,8 +72,7 @@ export async function callAgent(path: string, args: readonly string[]): Promise<
   try {
     const socket = connect(path);
     socket.write(`${JSON.stringify({ words: args })}\n`);
-    const response: unknown = JSON.parse(await text(socket));
-    const { code, output, error } = isObject(response) ? response : {};
+    const { code, output, error } = parseJsonObject(await text(socket)) ?? {};
     if (typeof code === 'number' && typeof output === 'string' && typeof error === 'string')
       return { code, output, error };
     return unreachable('its response is not valid');
