@@ -1,13 +1,13 @@
 import { isProcess, type MonitProgram, type MonitService } from '../../bosh/monit/monit-service.ts';
-import { ProductError } from '../../errors/product-error.ts';
 import { errorMessage } from '../file/error-code.ts';
-import { waitUntilGone, type LiveProcess } from '../process/process-table.ts';
-import { describeExit, type ProgramExit, type StartedProgram } from '../process/programs.ts';
+import type { LiveProcess } from '../process/process-table.ts';
+import { describeExit, type ProgramExit } from '../process/programs.ts';
 import type { SupervisionRecord } from './supervision-state.ts';
 import { checkService, type ServiceStatus } from './check-service.ts';
 import { RestartCount, restartDelay } from './restarts.ts';
 import { RuleChecks, type RuleProblem, RuleState } from './rule-checks.ts';
 import { StartRun } from './start-run.ts';
+import { runStopProgram, stopProcess } from './stop-program.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
 
 /**
@@ -20,11 +20,7 @@ export type ProcessState = 'starting' | 'running' | 'failing' | 'unmonitored';
 export type ServiceProblem = RuleProblem | 'Does not exist' | 'Execution failed';
 
 const pollMilliseconds = 100;
-/** How long a stop program may still run after its process has ended. monit checks that once a second. */
-const stopProgramMilliseconds = 5000;
-const killWaitMilliseconds = 5000;
 const startGraceMs = 2000;
-const defaultStopSeconds = 30;
 // A process that has run this long counts as steady, and its next restart is immediate again.
 const steadyMilliseconds = 30_000;
 
@@ -222,8 +218,11 @@ export class SupervisedService {
   async stop(): Promise<void> {
     if (isProcess(this.definition)) {
       const live = await this.#findAfterPendingStart();
-      if (live !== undefined) await this.#terminate(live);
-    } else await this.#runStopProgram();
+      if (live !== undefined) await stopProcess(this, { live, isOwn: this.#isOwn(live) }, this.#ports);
+    } else {
+      this.#startRun?.program.signal('SIGKILL');
+      await runStopProgram(this, this.#ports);
+    }
     // A process that the pidfile names from now on was not started here.
     const { known, mark } = this.#record;
     if (known !== undefined || mark !== undefined)
@@ -233,6 +232,11 @@ export class SupervisedService {
   /** The marks of its own start program and of the other start programs that start it. */
   get #marks(): readonly string[] {
     return [this, ...this.#others()].flatMap((one) => one.#record.mark ?? []);
+  }
+
+  /** Returns true if the process may be killed. Any user can have one whose command line matches. */
+  #isOwn({ mark }: LiveProcess): boolean {
+    return this.definition.subject.kind === 'pidfile' || (mark !== undefined && this.#marks.includes(mark));
   }
 
   /**
@@ -278,56 +282,6 @@ export class SupervisedService {
     });
     this.#startRun = run;
     return run;
-  }
-
-  async #terminate(live: LiveProcess): Promise<void> {
-    const { stop, subject } = this.definition;
-    const { table, log } = this.#ports;
-    const isOwn = subject.kind === 'pidfile' || (live.mark !== undefined && this.#marks.includes(live.mark));
-    log.info(`${this.label}: stopping pid ${live.pid}`);
-    const program = stop === undefined ? undefined : this.#ports.launch(this.definition, stop, 'Stopped');
-    if (program === undefined && isOwn) await table.signal(live, 'SIGTERM');
-    if (await waitUntilGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
-      return this.#waitForStopProgram(program);
-    if (!isOwn) {
-      // Any user can have a process whose command line matches.
-      const cause = 'its start program did not begin it, so it is not killed';
-      throw new ProductError('AGENT_JOB_FAILED', `${this.label} (pid ${live.pid}) did not end: ${cause}`);
-    }
-    log.error(`${this.label}: pid ${live.pid} did not end in time, killing it`);
-    await table.signal(live, 'SIGKILL');
-    if (await waitUntilGone(this.#ports, live, killWaitMilliseconds)) return;
-    throw new ProductError(
-      'AGENT_JOB_FAILED',
-      `${this.label} (pid ${live.pid}) is still running after SIGKILL`,
-    );
-  }
-
-  /**
-   * Waits for the stop program. Many stop programs remove the pidfile at their end, and would remove the
-   * pidfile of a start at the same time.
-   */
-  async #waitForStopProgram(program: StartedProgram | undefined): Promise<void> {
-    if (program === undefined) return;
-    const ended = new AbortController();
-    await Promise.race([program.exit, this.#ports.clock.sleep(stopProgramMilliseconds, ended.signal)]);
-    ended.abort();
-  }
-
-  async #runStopProgram(): Promise<void> {
-    this.#startRun?.program.signal('SIGKILL');
-    const { stop } = this.definition;
-    if (stop === undefined) return;
-    this.#ports.log.info(`${this.label}: stopping`);
-    const program = this.#ports.launch(this.definition, stop, 'Stopped');
-    const ended = new AbortController();
-    const late = this.#ports.clock
-      .sleep(stop.timeoutSeconds * 1000, ended.signal)
-      .then(() => program.signal('SIGKILL'));
-    const exit = await program.exit;
-    ended.abort();
-    await late;
-    if (exit.code !== 0) this.#ports.log.error(`${this.label}: its stop program ${describeExit(exit)}`);
   }
 
   /**

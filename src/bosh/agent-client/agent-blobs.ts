@@ -24,14 +24,14 @@ export class AgentBlobs {
   readonly #connection: MbusConnection;
   readonly #clock: Pick<Clock, 'sleep'>;
 
-  readonly #longest: number;
+  readonly #maxBytes: number;
 
   constructor(
     connection: MbusConnection,
     clock: Pick<Clock, 'sleep'>,
-    longest: number = archiveLimits.total,
+    maxBytes: number = archiveLimits.total,
   ) {
-    this.#longest = longest;
+    this.#maxBytes = maxBytes;
     this.#connection = connection;
     this.#clock = clock;
   }
@@ -63,7 +63,7 @@ export class AgentBlobs {
       const request = { method: 'GET', path: blobPath(id), patience, deadline } as const;
       await this.#connection.send(request, async (answer) => {
         if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
-        const limited = limitedTo(this.#longest, (excess) => this.#tooLong(id, excess));
+        const limited = limitedTo(this.#maxBytes, (excess) => this.#tooLong(id, excess));
         const file = createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true });
         await writing(unfinished, () => pipeline(answer, limited, file));
       });
