@@ -100,7 +100,7 @@ echo "$BOSH_PACKAGE_NAME $BOSH_PACKAGE_VERSION $PWD" > $BOSH_INSTALL_TARGET/name
   assert.ok(!vm.lines.join('\n').includes(vm.password));
 });
 
-test('settings are cached, and serve when their source is gone', async (t) => {
+test('settings are cached, and the cache is used if their source does not exist', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   await vm.start();

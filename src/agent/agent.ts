@@ -59,7 +59,7 @@ export class Agent {
     if (settings.ignoredSettings.length > 0)
       ports.log.info(`settings without effect here: ${settings.ignoredSettings.join(', ')}`);
     const problem = await writeAuthorizedKeys(settings.authorizedKeys, ports.identities);
-    if (problem !== undefined) ports.log.error(`nobody can log in by env.bosh.authorized_keys: ${problem}`);
+    if (problem !== undefined) ports.log.error(`no SSH login by env.bosh.authorized_keys: ${problem}`);
     const services = agentServices(settings, directories, ports);
     await services.blobs.prepare();
     await services.supervisor.prepare();

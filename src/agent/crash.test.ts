@@ -51,7 +51,7 @@ const jobWith = (vm: TestVm, text: string): ReturnType<typeof helloJob> => ({
   './hello/config/version': text,
 });
 
-test('killed anywhere in an apply, the VM is the old spec or the new one, and the apply can be repeated', async (t) => {
+test('an apply that is killed at any point leaves the old spec or the new one, and can be repeated', async (t) => {
   const vm = await TestVm.create();
   let agent = await AgentProcess.start(vm);
   t.after(async () => {
@@ -81,7 +81,7 @@ test('killed anywhere in an apply, the VM is the old spec or the new one, and th
   }
 });
 
-test('the agent leaves on SIGTERM, its jobs live on and the next agent knows them', async (t) => {
+test('the agent ends at SIGTERM, its jobs keep running, and the next agent recognises them', async (t) => {
   const vm = await TestVm.create();
   let agent = await AgentProcess.start(vm);
   t.after(async () => {

@@ -11,7 +11,7 @@ import { helloJob } from './testing/hello-job.ts';
 import { emptySpec } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
 
-test("the deployer's own client compiles, applies, starts and takes down", async (t) => {
+test("the deployer's client compiles, applies, starts and stops", async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   await vm.start();

@@ -53,7 +53,7 @@ async function applied(t: TestContext): Promise<Scene> {
   return here;
 }
 
-test('a job user moves what root runs or trusts aside and puts its own in the place', options, async (t) => {
+test('a job user replaces what root runs or trusts', options, async (t) => {
   const { attack, path } = await applied(t);
   const folders = [
     ...['bosh', 'data', 'instance', 'jobs', 'monit', 'packages', 'sys'],
@@ -96,7 +96,7 @@ for (const [what, script] of [
   }
 }
 
-test('the log of a script is a second name of a file of root', options, async (t) => {
+test('the log of a script is a hard link to a file of root', options, async (t) => {
   const { client, path } = await applied(t);
   await writeFile(path('bosh/canary'), 'as it was');
   // A job user can create this link if the kernel does not protect hard links.
@@ -105,7 +105,7 @@ test('the log of a script is a second name of a file of root', options, async (t
   assert.equal(await readFile(path('bosh/canary'), 'utf8'), 'as it was');
 });
 
-test('the folders of a job are links that were there before the agent', options, async (t) => {
+test('the directories of a job are links that existed before the agent', options, async (t) => {
   for (const directory of ['data/web', 'data/sys/log/web', 'data/sys/run/web']) {
     const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
     t.after(() => rm(elsewhere, { recursive: true }));
@@ -119,7 +119,7 @@ test('the folders of a job are links that were there before the agent', options,
   }
 });
 
-test('the folder that the agent empties at its start holds links', options, async (t) => {
+test('the directory that the agent empties at its start contains links', options, async (t) => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(elsewhere, { recursive: true }));
   await writeFile(join(elsewhere, 'kept'), '');
@@ -132,7 +132,7 @@ test('the folder that the agent empties at its start holds links', options, asyn
   assert.ok((await lstat(path('data/tmp'))).isDirectory());
 });
 
-test('a job that owns its own folder makes its packages a link to links of root', options, async (t) => {
+test('a job that owns its directory replaces packages with a link to links of root', options, async (t) => {
   const { attack, client, path } = await applied(t);
   const [version = ''] = await readdir(path('data/jobs/web'));
   const directory = `data/jobs/web/${version}`;
@@ -153,7 +153,7 @@ test('a job that owns its own folder makes its packages a link to links of root'
   assert.deepEqual(await readdir(path('bosh/links')), ['kept']);
 });
 
-test('logs are links, second names and pipes, and their folders are links', options, async (t) => {
+test('logs are links, hard links and pipes, and their directories are links', options, async (t) => {
   const { attack, client, path, vm } = await applied(t);
   await writeFile(path('data/sys/log/web/plain.log'), 'a line');
   const settings = join('bosh', 'warden-cpi-agent-env.json');
@@ -173,7 +173,7 @@ test('logs are links, second names and pipes, and their folders are links', opti
   assert.ok((await readFile(path(settings), 'utf8')).includes(vm.password));
 });
 
-test('a log without an end of its content does not fill the disk', options, async (t) => {
+test('an endless log does not fill the disk', options, async (t) => {
   const { attack, client } = await applied(t);
   assert.equal(
     await attack('truncate -s 8000T sys/log/web/huge.log || truncate -s 8T sys/log/web/huge.log'),

@@ -78,7 +78,7 @@ async function main(): Promise<void> {
   });
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.once(name, () => {
-      log.info(`${name}: leaving, jobs live on`);
+      log.info(`${name}: the agent ends, jobs keep running`);
       agent.close().then(() => process.exit(0), fail);
     });
   }

@@ -9,7 +9,7 @@ import { helloJob } from './testing/hello-job.ts';
 import { jobState, pidOf, reaches, specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
 
-test('a daemon that forked twice is started again after kill -9, and known again by the next agent', async (t) => {
+test('restarts a daemon that forked twice after kill -9, and the next agent recognises it', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   let client = await vm.start();
@@ -42,7 +42,7 @@ test('a daemon that forked twice is started again after kill -9, and known again
   await client.task('stop');
 });
 
-test('after a restart every job of the last apply runs again, and waits for its disk', async (t) => {
+test('after a restart every job of the last apply waits for its disk and runs again', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   let client = await vm.start();
@@ -77,7 +77,7 @@ test('after a restart every job of the last apply runs again, and waits for its 
   await client.task('stop');
 });
 
-test('a starting agent removes the temporary files of writes that a kill interrupted, and nothing else', async (t) => {
+test('a starting agent removes only the temporary files of interrupted writes', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   await vm.start();

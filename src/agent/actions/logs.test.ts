@@ -7,7 +7,7 @@ import { isObject } from '../../platform/fields.ts';
 import { sha1 } from '../testing/archives.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
-test('fetches the log files that match, and nothing outside the log folder', async (t) => {
+test('fetches the log files that match, and nothing outside the log directory', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -28,6 +28,9 @@ test('fetches the log files that match, and nothing outside the log folder', asy
     'web/deep',
     'web/deep/b.log',
   ]);
-  await assert.rejects(client.task('fetch_logs', 'job', ['../../bosh/*']), /no glob below the log folder/);
+  await assert.rejects(
+    client.task('fetch_logs', 'job', ['../../bosh/*']),
+    /must be a glob relative to the log directory/,
+  );
   await assert.rejects(client.task('fetch_logs', 'kernel', []), /only job, agent and system can/);
 });

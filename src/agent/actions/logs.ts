@@ -77,7 +77,10 @@ async function lookUpOwner(user: unknown, sshAccounts: SshAccounts): Promise<Ssh
   if (user === undefined || user === null || user === '') return undefined;
   const account = typeof user === 'string' ? await sshAccounts.find(user) : undefined;
   if (account !== undefined) return account;
-  throw new ProductError('AGENT_ARGUMENT_INVALID', 'the owning_user is no account that ssh setup has made');
+  throw new ProductError(
+    'AGENT_ARGUMENT_INVALID',
+    'the owning_user must be an account that ssh setup created',
+  );
 }
 
 /**
@@ -93,7 +96,7 @@ export function removeFile(directories: Directories): Action {
       if (!isBundlePath(path, directories)) {
         throw new ProductError(
           'AGENT_ARGUMENT_INVALID',
-          'remove_file removes only files that bundle_logs made',
+          'remove_file removes only files that bundle_logs created',
         );
       }
       await rm(path, { force: true });

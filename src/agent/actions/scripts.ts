@@ -75,7 +75,7 @@ export function runErrand(options: RunErrandOptions): Action {
         throw new ProductError('AGENT_SCRIPT_FAILED', 'no job is applied that could be run as an errand');
       const job = args[0] === undefined ? first.name : parsePathElement(args[0], 'argument 1 (job)');
       if (!(await hasScript(job, 'run', options.directories)))
-        throw new ProductError('AGENT_SCRIPT_FAILED', `job '${job}' is no errand: it has no bin/run`);
+        throw new ProductError('AGENT_SCRIPT_FAILED', `job '${job}' is not an errand: it has no bin/run`);
       return runInFiles(options, job, signal);
     },
   };

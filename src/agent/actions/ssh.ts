@@ -50,7 +50,7 @@ async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress
   }
   if (!isPublicKey(hostKey)) throw new Error('/etc/ssh/ssh_host_rsa_key.pub is not a public key');
   const ip = defaultAddress(settings) ?? (await ownAddress());
-  if (ip === '') throw new ProductError('AGENT_NOT_SUPPORTED', 'this VM knows no address of its own');
+  if (ip === '') throw new ProductError('AGENT_NOT_SUPPORTED', 'this VM has no address');
   await sshAccounts.create(user, publicKey);
   return { command: 'setup', status: 'success', ip, host_public_key: hostKey };
 }
@@ -59,7 +59,7 @@ async function cleanUp(parameters: JsonObject, { sshAccounts, directories }: Ssh
   const { user_regex: expression } = parameters;
   const prefix = typeof expression === 'string' ? sshUserPrefix(expression) : undefined;
   if (prefix === undefined) {
-    throw invalid('the user_regex is not ^bosh_ with lower-case letters and digits behind it');
+    throw invalid('the user_regex is not ^bosh_ followed by lower-case letters and digits');
   }
   // A client that was killed could not call remove_file.
   for (const account of await sshAccounts.removeMatching(prefix)) await removeBundlesOf(account, directories);

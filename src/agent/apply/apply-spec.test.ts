@@ -8,7 +8,7 @@ import { specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
 import type { ArchiveEntry } from '../testing/archives.ts';
 
-test('what a job cannot have here is refused at apply, and the VM stays as it was', async (t) => {
+test('rejects an unsupported job at apply, and leaves the VM unchanged', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();

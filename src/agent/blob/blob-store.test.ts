@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { BlobStore } from './blob-store.ts';
 
-test('a broken upload leaves nothing and keeps what was there; leftovers go at the next start', async (t) => {
+test('a failed upload keeps the previous blob, and its remains are removed at the next start', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(directory, { recursive: true }));
   const blobs = new BlobStore(directory);

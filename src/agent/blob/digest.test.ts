@@ -11,7 +11,7 @@ import { sha1OfFile, verifyDigests } from './digest.ts';
 const hexOf = (algorithm: string, content: string): string =>
   createHash(algorithm).update(content).digest('hex');
 
-test('property: a file matches its own digests, and one wrong digest among them is enough to refuse it', async (t) => {
+test('property: a file matches its own digests, and is rejected for one wrong digest among them', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, 'blob');

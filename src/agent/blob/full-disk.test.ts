@@ -8,7 +8,7 @@ import { test } from 'node:test';
 const unshare = ['--mount', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
 const skip = spawnSync('unshare', [...unshare, 'true']).status === 0 ? false : 'needs unshare --mount';
 
-test('an upload to a VM without room fails at once with the path, and what to do', { skip }, async (t) => {
+test('an upload to a full VM fails immediately with the path and the next step', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'agent-full-'));
   t.after(() => rm(directory, { recursive: true }));
   const [small, blob] = [join(directory, 'small'), join(directory, 'blob')];

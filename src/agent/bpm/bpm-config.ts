@@ -117,7 +117,7 @@ function parseVolume(
 function parseEnvironment(field: Field): Readonly<Record<string, string>> {
   return Object.fromEntries(
     field.entries().map(([name, value]) => {
-      if (!isVariableName(name)) value.problem('is no name that a shell passes on');
+      if (!isVariableName(name)) value.problem('is not a valid name of an environment variable');
       return [name, plainText(value, value.text() ?? '')];
     }),
   );
@@ -147,7 +147,7 @@ function parseBytes(field: Field): number | undefined {
   const exponent = exponents[(match?.[2] ?? match?.[3] ?? '').toUpperCase()];
   const bytes = exponent === undefined ? 0 : Math.floor(Number(match?.[1]) * 1024 ** exponent);
   if (bytes > 0) return bytes;
-  field.problem('must be a number above 0 with a unit, as 512M or 1G');
+  field.problem('must be a number above 0 with a unit, for example 512M or 1G');
   return undefined;
 }
 

@@ -24,7 +24,7 @@ if (process.argv[2] === 'go') { await held.release(); held.child.unref(); } else
 `;
 
 for (const word of ['go', 'killed']) {
-  test(`a caller that is killed before it says go has begun nothing: ${word}`, async (t) => {
+  test(`a caller that is killed before the release has started no program: ${word}`, async (t) => {
     const directory = await scratchDirectory(t);
     const child = spawn(process.execPath, ['--input-type=module', '-e', caller, directory, word], {
       stdio: ['ignore', 'pipe', 'inherit'],

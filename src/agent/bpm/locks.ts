@@ -32,7 +32,7 @@ async function takeOwnership(
   ports: { readonly directories: Directories; readonly clock: Clock },
 ): Promise<void> {
   const name = parsePathSegment(lockName);
-  if (name === undefined) throw new Error(`${lockName} is no name of a file`);
+  if (name === undefined) throw new Error(`${lockName} is not a valid file name`);
   await withFileLock(name, ports, async () => {
     if (isSafe(await run.stat('bpm'))) return;
     await using bpm = await run.directory('bpm');

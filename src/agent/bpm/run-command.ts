@@ -40,7 +40,7 @@ async function run(command: BpmCommand, ports: BpmPorts): Promise<number> {
       ports.stdout.write(helpText);
       return 0;
     case 'version':
-      ports.stdout.write(`stand-in of bosh-kubernetes ${ports.version}\n`);
+      ports.stdout.write(`bosh-kubernetes ${ports.version}\n`);
       return 0;
     case 'list':
       ports.stdout.write(await listText(ports));

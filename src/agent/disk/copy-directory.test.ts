@@ -26,13 +26,13 @@ async function assertCopied(target: string): Promise<void> {
   assert.equal(await readlink(join(target, 'link')), 'deep/file');
 }
 
-test('content, modes, times and links are copied', async (t) => {
+test('copies content, modes, times and links', async (t) => {
   const { source, target } = await folders(t);
   await copyDirectory(source, target);
   await assertCopied(target);
 });
 
-test('the same in Bun', { skip: bunIsMissing() ?? false }, async (t) => {
+test('copies in Bun', { skip: bunIsMissing() ?? false }, async (t) => {
   const { source, target } = await folders(t);
   assert.deepEqual(await runInBun('../../agent/testing/copy-in-bun.ts', { source, target }), [
     { name: 'copyFolder' },
@@ -40,7 +40,7 @@ test('the same in Bun', { skip: bunIsMissing() ?? false }, async (t) => {
   await assertCopied(target);
 });
 
-test('a target or a source that is not there is an error, whichever end breaks', async (t) => {
+test('fails if the target or the source does not exist', async (t) => {
   const { source, target } = await folders(t);
   await assert.rejects(copyDirectory(source, join(target, 'none')), { code: 'AGENT_DISK_FAILED' });
   await assert.rejects(copyDirectory(join(source, 'none'), target), { code: 'AGENT_DISK_FAILED' });

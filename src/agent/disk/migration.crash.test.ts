@@ -8,7 +8,7 @@ import { errorMessage } from '../file/error-code.ts';
 const run = promisify(execFile);
 const namespace = ['--user', '--map-root-user', '--mount', '--propagation', 'private'];
 
-test('agent or container killed at every step of migrate_disk: the noted disk is whole on the store, and the next migration goes on', async (t) => {
+test('a kill at any step of migrate_disk leaves the recorded disk complete on the store, and the next migration continues', async (t) => {
   try {
     await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   } catch (error) {

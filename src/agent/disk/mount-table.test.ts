@@ -11,7 +11,7 @@ const table = parseMounts(`21 1 0:20 / / rw - overlay overlay rw
 34 21 0:41 / /tmp/x rw - tmpfs b rw
 `);
 
-test('knows a folder of a volume again at its bind mount', () => {
+test('recognises a directory of a volume at its bind mount', () => {
   const volume = locateOnFilesystem(table, '/warden-cpi-dev/disks/disk-1/store');
   assert.deepEqual(volume?.root, '/volumes/pv 1/store');
   assert.equal(isSameMountRoot(volume, mountAt(table, '/var/vcap/store')), true);
@@ -31,7 +31,7 @@ test('knows a folder of a volume again at its bind mount', () => {
   );
 });
 
-test('the last of several mounts at one place is the one that shows', () => {
+test('the last of several mounts at one path is the visible one', () => {
   assert.equal(mountAt(table, '/tmp/x')?.device, '0:41');
   assert.equal(locateOnFilesystem(table, '/tmp/x/y')?.device, '0:41');
   assert.deepEqual(locateOnFilesystem(table, '/'), { device: '0:20', root: '/' });
@@ -44,7 +44,7 @@ test('a mount is read-only by its own options, not by those of its file system',
   assert.equal(parseMounts(line('rw,relatime', 'ro'))[0]?.isReadOnly, false);
 });
 
-test('property: any mount point comes back from its line in mountinfo', () => {
+test('property: parses any mount point of a mountinfo line', () => {
   const octal = (text: string): string =>
     text.replace(/[ \t\n\\]/g, (mark) => `\\${mark.charCodeAt(0).toString(8).padStart(3, '0')}`);
   const path = fc.stringMatching(/^\/[ -~\t\n]{0,20}$/);

@@ -175,12 +175,12 @@ export class PersistentDisks {
     if (directory.kind === 'other') {
       throw new ProductError(
         'AGENT_DISK_FAILED',
-        `disk '${cid}' is refused: its '${basename(path)}' is ${directory.found}, which could lead to anything of this VM; look at what wrote to the disk`,
+        `disk '${cid}' is refused: its '${basename(path)}' is ${directory.found}, which could lead to any file of this VM; check what wrote to the disk`,
       );
     }
     throw new ProductError(
       'AGENT_DISK_FAILED',
-      `disk '${cid}' is not attached: its path ${path} is not there; attach it again`,
+      `disk '${cid}' is not attached: its path ${path} does not exist; attach it again`,
     );
   }
 
@@ -213,10 +213,7 @@ export class PersistentDisks {
     // A link that was created after the check may have led the mount elsewhere. The mount table shows what
     // the kernel mounted.
     if (mountAt(table, target) !== undefined) await this.#options.mounts.unmount(target);
-    throw new ProductError(
-      'AGENT_DISK_FAILED',
-      `${path} was mounted on ${target}, but it does not show there`,
-    );
+    throw new ProductError('AGENT_DISK_FAILED', `${path} was mounted on ${target}, but is not visible there`);
   }
 
   async #unmountTarget(cid: string, target: string): Promise<void> {

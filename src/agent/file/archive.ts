@@ -103,7 +103,7 @@ async function makeLink(root: string, path: string, target: string): Promise<voi
   await mkdir(dirname(path), { recursive: true });
   const parent = await realpath(dirname(path));
   if (parent !== root && !parent.startsWith(`${root}/`)) {
-    throw new Error(`the link '${path}' would be made through another link of the archive`);
+    throw new Error(`the link '${path}' would be created through another link of the archive`);
   }
   await symlink(target, path);
 }

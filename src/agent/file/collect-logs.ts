@@ -49,7 +49,10 @@ function parseFilters(argument: unknown): readonly string[] {
   return argument.map((filter: unknown) => {
     if (typeof filter === 'string' && !filter.startsWith('/') && !filter.split('/').includes('..'))
       return filter;
-    throw new ProductError('AGENT_ARGUMENT_INVALID', 'a log filter is no glob below the log folder');
+    throw new ProductError(
+      'AGENT_ARGUMENT_INVALID',
+      'a log filter must be a glob relative to the log directory',
+    );
   });
 }
 

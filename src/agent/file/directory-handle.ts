@@ -114,7 +114,7 @@ export class DirectoryHandle {
     const problem = !stats.isFile()
       ? 'is not a plain file'
       : stats.nlink > 1
-        ? 'has a second name'
+        ? 'has a second hard link'
         : undefined;
     if (problem === undefined) return file;
     await file.close();

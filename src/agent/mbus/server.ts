@@ -44,7 +44,7 @@ export async function serveBus(options: BusOptions): Promise<BusServer> {
       servers.push(local);
     } catch (error) {
       // This is not fatal: the VM works without it.
-      log.error(`mbus: nothing comes by a forwarded port: ${errorMessage(error)}`);
+      log.error(`mbus: a forwarded port cannot reach the agent: ${errorMessage(error)}`);
     }
   }
   return { port, close: async () => void (await Promise.all(servers.map(close))) };

@@ -14,7 +14,7 @@ const serviceOf = (group: DependencyGroup, name: string): DependencyGroup['servi
   return found;
 };
 
-test('services start behind what they depend on and stop before it', async () => {
+test('services start after their dependencies and stop before them', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(three);
   group.start();
@@ -27,7 +27,7 @@ test('services start behind what they depend on and stop before it', async () =>
   assert.equal(states(group), 'db unmonitored, web unmonitored, check unmonitored');
 });
 
-test('a command that comes while all start is done behind that', async () => {
+test('a command during the start of all services runs afterwards', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(three);
   group.start();
@@ -48,7 +48,7 @@ test('a command that comes while all start is done behind that', async () => {
   await group.unmonitor();
 });
 
-test('a service that ends is restarted with all that depend on it', async () => {
+test('restarts a failed service with all services that depend on it', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(three);
   group.start();
@@ -60,7 +60,7 @@ test('a service that ends is restarted with all that depend on it', async () => 
   await group.unmonitor();
 });
 
-test('the monit command acts on what depends on a service, too, and what it stops stays so', async () => {
+test('the monit command also acts on dependent services, and stopped services stay stopped', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(three);
   group.start();
@@ -96,7 +96,7 @@ test('the monit command acts on what depends on a service, too, and what it stop
   await next.unmonitor();
 });
 
-test('a rule acts when its cycles are reached, and after a restart they count anew', async () => {
+test('a rule acts when its cycles are reached, and counts from zero after a restart', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(matched('web', 'if failed port 80 for 3 cycles then restart'));
   machine.connection = ({ target }) => ('port' in target && target.port === 80 ? 'refused' : undefined);
@@ -115,7 +115,7 @@ test('a rule acts when its cycles are reached, and after a restart they count an
   await group.unmonitor();
 });
 
-test('a failed rule runs its program each cycle, and that of its recovery once', async () => {
+test('a failed rule runs its program in each cycle, and the program of its recovery once', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(
     matched('web', 'if totalmem > 20 % then exec "/high" else if recovered for 2 cycles then exec "/low"'),
@@ -136,7 +136,7 @@ test('a failed rule runs its program each cycle, and that of its recovery once',
   await group.unmonitor();
 });
 
-test('a rule of events within cycles', async () => {
+test('a rule with a number of events within cycles', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(matched('web', 'if loadavg(5min) > 2 2 times within 4 cycles then stop'));
   group.start();
@@ -151,7 +151,7 @@ test('a rule of events within cycles', async () => {
   assert.equal(states(group), 'web unmonitored');
 });
 
-test('the share of the processor is measured from cycle to cycle', async () => {
+test('measures the processor share between two cycles', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(matched('web', 'if cpu > 50 % then exec "/busy"'));
   group.start();
@@ -166,7 +166,7 @@ test('the share of the processor is measured from cycle to cycle', async () => {
   await group.unmonitor();
 });
 
-test('too many restarts within cycles end the watching of a service and of what depends on it', async () => {
+test('too many restarts within cycles unmonitor a service and the services that depend on it', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(
     matched('web', 'if 3 restarts within 5 cycles then timeout') + matched('check', 'depends on web'),
@@ -184,7 +184,7 @@ test('too many restarts within cycles end the watching of a service and of what 
   assert.equal(restarts.length, 4);
 });
 
-test('a restart within one cycle runs a program, as health checkers ask for', async () => {
+test('a restart within one cycle runs a program', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(matched('web', 'if 1 restarts within 1 cycles then exec "/told web"'));
   group.start();
@@ -198,7 +198,7 @@ test('a restart within one cycle runs a program, as health checkers ask for', as
   await group.unmonitor();
 });
 
-test('what does not exist is answered by its own rule where there is one', async () => {
+test('a missing service is handled by its own rule if it has one', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(matched('web', 'if does not exist for 2 cycles then exec "/gone"'));
   group.start();
@@ -212,7 +212,7 @@ test('what does not exist is answered by its own rule where there is one', async
   await group.unmonitor();
 });
 
-test('modes: passive is started by command alone, manual is left alone by an agent that comes back', async () => {
+test('a passive service is started only by a command, and a restarted agent does not start a manual one', async () => {
   const machine = new FakeMachine();
   const text = matched('active') + matched('passive', 'mode passive') + matched('manual', 'mode manual');
   const group = machine.chain(text);
@@ -230,7 +230,7 @@ test('modes: passive is started by command alone, manual is left alone by an age
   await group.unmonitor();
 });
 
-test('a service is looked at every so many cycles', async () => {
+test('checks a service only every n cycles', async () => {
   const machine = new FakeMachine();
   const group = machine.chain(matched('web', 'every 3 cycles if failed port 80 then exec "/failed"'));
   machine.connection = () => 'refused';
@@ -242,7 +242,7 @@ test('a service is looked at every so many cycles', async () => {
   await group.unmonitor();
 });
 
-test('a file is watched for being there and for changes, a host for its ports', async () => {
+test('checks a file for existence and changes, and a host for its ports', async () => {
   const machine = new FakeMachine();
   machine.files.set('/mark', { changedAt: 1, checksum: 'a' });
   const group = machine.chain(`check file mark path /mark
@@ -273,7 +273,7 @@ check host near address 127.0.0.2
   await group.unmonitor();
 });
 
-test('a process that its start program did not begin is not killed for matching', async () => {
+test('does not kill a matching process that its start program did not start', async () => {
   const machine = new FakeMachine();
   const group = machine.chain('check process web matching "^web$" group vcap');
   const stranger = { pid: 7, name: 'web', startTicks: 7, userIds: [1000], mark: undefined };

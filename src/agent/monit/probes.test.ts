@@ -19,7 +19,7 @@ async function listen(t: TestContext, server: Server): Promise<number> {
   return port;
 }
 
-test('a port and a unix socket are tried, with and without a request', async (t) => {
+test('connects to a port and to a unix socket, with and without a request', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'probes-'));
   t.after(() => rm(directory, { recursive: true }));
   const http = createServer((request, response) => {
@@ -54,7 +54,7 @@ test('a port and a unix socket are tried, with and without a request', async (t)
   );
 });
 
-test('a plain file is there or not, and its checksum follows no link', async (t) => {
+test('finds plain files only, and follows no link for a checksum', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'probes-'));
   t.after(() => rm(directory, { recursive: true }));
   const path = join(directory, 'file');

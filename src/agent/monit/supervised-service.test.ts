@@ -80,7 +80,7 @@ async function bench(t: TestContext): Promise<Bench> {
 const runs = (process: WatchedService): Promise<true> =>
   eventually('a running process', async () => (process.state === 'running' ? true : undefined));
 
-test('a start program that becomes the process itself is not ended by its timeout', async (t) => {
+test('does not kill a start program that becomes the process itself at its timeout', async (t) => {
   const { pidFile, lines, supervise } = await bench(t);
   const process = supervise(`echo $$ > ${pidFile}; exec sleep 1000`, undefined, 1);
   process.watch();
@@ -102,7 +102,7 @@ test('a start program that becomes the process itself is not ended by its timeou
   assert.equal(process.state, 'unmonitored');
 });
 
-test('a process whose stop program does nothing is killed when its timeout is over', async (t) => {
+test('kills a process whose stop program does nothing after its timeout', async (t) => {
   const { pidFile, lines, supervise } = await bench(t);
   const process = supervise(`trap '' TERM; echo $$ > ${pidFile}; while :; do sleep 0.1; done`, 'true', 1);
   process.watch();
@@ -112,7 +112,7 @@ test('a process whose stop program does nothing is killed when its timeout is ov
   assert.ok(lines.some((line) => line.includes('did not end in time, killing it')));
 });
 
-test('a failing start program is told, tried again, and its process runs once it can', async (t) => {
+test('reports a failing start program and runs it again until its process runs', async (t) => {
   const { pidFile, folder: directory, lines, supervise } = await bench(t);
   const process = supervise(`[ -e ${directory}/ready ] || exit 4; echo $$ > ${pidFile}; exec sleep 1000`);
   process.watch();
@@ -123,7 +123,7 @@ test('a failing start program is told, tried again, and its process runs once it
   await runs(process);
 });
 
-test('a stop in the middle of a start leaves nothing that comes up later', async (t) => {
+test('a stop during a start leaves no process that comes up later', async (t) => {
   const { pidFile, folder: directory, started, supervise } = await bench(t);
   const gate = join(directory, 'gate');
   execFileSync('mkfifo', [gate]);
@@ -141,7 +141,7 @@ test('a stop in the middle of a start leaves nothing that comes up later', async
   assert.equal(started.length, 1);
 });
 
-test('a start program that outlived its timeout is ended by a stop', async (t) => {
+test('a stop ends a start program that outlived its timeout', async (t) => {
   const { started, supervise } = await bench(t);
   const process = supervise('exec sleep 1000', undefined, 0.1);
   process.watch();
@@ -152,7 +152,7 @@ test('a start program that outlived its timeout is ended by a stop', async (t) =
   assert.equal((await started.at(-1)?.exit)?.signal, 'SIGKILL');
 });
 
-test('a pidfile older than the process of its number does not count', async (t) => {
+test('ignores a pidfile that is older than its process', async (t) => {
   const { pidFile, supervise } = await bench(t);
   const stranger = spawn('sleep', ['1000'], { stdio: 'ignore' });
   await once(stranger, 'spawn');
@@ -174,7 +174,7 @@ test('delays between restarts double up to ten seconds', () => {
   );
 });
 
-test('the state of all jobs is the worst of theirs', () => {
+test('the state of the VM is the worst state of its services', () => {
   assert.equal(jobStateOf([], false), 'running');
   assert.equal(jobStateOf(['running', 'starting', 'failing'], false), 'starting');
   assert.equal(jobStateOf(['running', 'failing'], false), 'failing');

@@ -193,7 +193,7 @@ export class SupervisedService {
     if (subject.kind === 'host') return;
     this.#isStarting = true;
     const deadline = this.#ports.clock.now() + start.timeoutSeconds * 1000;
-    let problem = 'no time to look';
+    let problem = 'not checked in time';
     for (let wait = 25; this.#ports.clock.now() < deadline; wait = Math.min(wait * 2, 1000)) {
       const reading = await this.check();
       if (reading.problem === undefined) return this.markUp(reading.live);

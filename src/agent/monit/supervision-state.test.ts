@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { directoriesOf } from '../directories.ts';
 import { SupervisionStateFile } from './supervision-state.ts';
 
-test('a restarted agent knows the processes and the marks of their start programs again', async (t) => {
+test('a restarted agent reads the processes and the marks of their start programs', async (t) => {
   const base = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(base, { recursive: true }));
   const directories = directoriesOf(base);

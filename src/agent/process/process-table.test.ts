@@ -5,7 +5,7 @@ import { parseProcStat, procProcessTable, pageKilobytes, parsePageSize } from '.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-test('property: any name of a process is read', () => {
+test('property: parses any name of a process', () => {
   const rest = 'S 1 2 7 0 -1 4194560 1 0 0 0 11 22 0 0 20 0 1 0 98765 1000000 250 18446744073709551615';
   fc.assert(
     fc.property(fc.string({ maxLength: 15 }), (name) => {
@@ -23,7 +23,7 @@ test('property: any name of a process is read', () => {
   assert.equal(parseProcStat('nonsense'), undefined);
 });
 
-test('finds this very process, began a moment ago, and signals only the process that is meant', async () => {
+test('finds this process with its start time, and signals only the process with that start time', async () => {
   const own = await procProcessTable.find(process.pid);
   assert.ok(own !== undefined && own.memoryKilobytes > 0);
   assert.deepEqual(own.userIds, [process.getuid?.(), process.getuid?.()]);
@@ -40,7 +40,7 @@ test('finds this very process, began a moment ago, and signals only the process 
 const vector = (...entries: readonly (readonly [type: number, value: number])[]): Buffer =>
   Buffer.from(BigUint64Array.from(entries.flat().map(BigInt)).buffer);
 
-test('the page size is the one that the kernel gives to programs', async () => {
+test('reads the page size that the kernel gives to programs', async () => {
   assert.equal(parsePageSize(vector([16, 0xfff], [6, 65_536], [0, 0])), 65_536);
   assert.equal(parsePageSize(vector([6, 16_384], [0, 0])), 16_384);
   assert.throws(() => parsePageSize(vector([16, 6], [0, 0])), /no page size/);

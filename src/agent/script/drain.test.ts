@@ -18,14 +18,14 @@ const spec = (
     persistent_disk: 1024,
   });
 
-test('a shutdown tells nothing but the state', () => {
+test('a shutdown passes only the state to drain scripts', () => {
   assert.deepEqual(drainParameters('shutdown', spec({}, 'a'), undefined), {
     arguments: ['job_shutdown', 'hash_unchanged'],
     environment: { BOSH_JOB_STATE: '{"persistent_disk":1024}' },
   });
 });
 
-test('an update names what changes', () => {
+test('an update names the changed parts', () => {
   const next = spec({ same: 'a', new: 'b', changed: 'c' }, 'h2');
   const { arguments: args, environment } = drainParameters(
     'update',

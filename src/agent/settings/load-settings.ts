@@ -25,7 +25,7 @@ export async function loadSettings(configPath: string, directories: Directories)
   }
   const cached = await readFileIfPresent(cache);
   if (cached !== undefined) return parseSettings(cached, cache);
-  throw new ProductError('AGENT_SETTINGS_INVALID', `neither ${sources.join(' nor ')} nor ${cache} is there`);
+  throw new ProductError('AGENT_SETTINGS_INVALID', `neither ${sources.join(' nor ')} nor ${cache} exists`);
 }
 
 /**
@@ -39,7 +39,7 @@ export function parseSettingsPaths(text: string, source: string): readonly strin
     const { Type: type, SettingsPath: path } = isObject(entry) ? entry : {};
     if (type !== 'File') throw invalid(source, `settings source '${String(type)}' is not of type File`);
     if (typeof path !== 'string' || !path.startsWith('/'))
-      throw invalid(source, 'SettingsPath is no absolute path');
+      throw invalid(source, 'SettingsPath must be an absolute path');
     return path;
   });
   if (paths.length === 0) throw invalid(source, 'Infrastructure.Settings.Sources is empty');

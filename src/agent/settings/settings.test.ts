@@ -14,7 +14,7 @@ const parse = (value: object): ReturnType<typeof parseSettings> =>
 const isInvalid = (error: unknown): boolean =>
   isProductError(error, 'AGENT_SETTINGS_INVALID') && !error.message.includes('p%40ss');
 
-test('the bus listens on the address of the first manual network, else on that of the URL', () => {
+test('the bus listens on the address of the first manual network, otherwise on that of the URL', () => {
   const networks = {
     dyn: { type: 'dynamic', ip: '10.0.0.1' },
     first: { ip: '127.64.0.2' },
@@ -30,7 +30,7 @@ test('the bus listens on the address of the first manual network, else on that o
   assert.equal(resolveBusAddress(parse({ mbus: 'https://u:p@[::1]:1' }), '127.96.0.9').host, '::1');
 });
 
-test('VMs that share a machine, with dynamic networks, listen each on its own loopback address', () => {
+test('VMs with dynamic networks that share a machine listen on different loopback addresses', () => {
   const networks = { dyn: { type: 'dynamic' } };
   for (const machine of ['127.96.0.1', '127.96.0.2']) {
     assert.equal(resolveBusAddress(parse({ networks }), machine).host, machine);
@@ -40,12 +40,12 @@ test('VMs that share a machine, with dynamic networks, listen each on its own lo
   }
 });
 
-test('the URLs of the env win over mbus', () => {
+test('the URLs of env.bosh.mbus override mbus', () => {
   const env = { bosh: { mbus: { urls: ['https://v:q@127.0.0.9:7'] } } };
   assert.equal(resolveBusAddress(parse({ env }), '').host, '127.0.0.9');
 });
 
-test('other buses are refused without a word of their secrets', () => {
+test('rejects other buses without printing their secrets', () => {
   for (const mbus of [
     'nats://u:p%40ss@x:1',
     'http://u:p%40ss@x:1',
@@ -60,7 +60,7 @@ test('other buses are refused without a word of their secrets', () => {
   assert.throws(() => parseSettings('[]', 'settings'), isInvalid);
 });
 
-test('agent.json names File sources', () => {
+test('reads the File sources of agent.json', () => {
   const config = (sources: unknown): string =>
     JSON.stringify({ Infrastructure: { Settings: { Sources: sources } } });
   assert.deepEqual(parseSettingsPaths(config([{ Type: 'File', SettingsPath: '/a' }]), 'agent.json'), ['/a']);
@@ -73,7 +73,7 @@ test('agent.json names File sources', () => {
   }
 });
 
-test('dynamic networks of a spec get their address', () => {
+test('sets the addresses of the dynamic networks of a spec', () => {
   const { networks } = parse({
     networks: { one: { type: 'dynamic' }, two: { type: 'manual', ip: '127.64.0.2' } },
   });
@@ -86,7 +86,7 @@ test('dynamic networks of a spec get their address', () => {
   });
 });
 
-test('says which settings have no effect here, and which blobstore is meant', () => {
+test('lists ignored settings, and selects the blobstore', () => {
   const env = {
     bosh: {
       password: '*',

@@ -64,7 +64,7 @@ const raced = disksWith({
     await kernel.bind(source, target);
   },
 });
-await assert.rejects(raced.mount('disk-raced'), /it does not show there/);
+await assert.rejects(raced.mount('disk-raced'), /is not visible there/);
 assert.equal(await isMounted(storeMigrationTarget), false);
 await rm(directory);
 await rename(`${directory}.aside`, directory);

@@ -65,7 +65,7 @@ try {
   for (const owner of ['root', 'vcap', 'bosh_admin', 'bosh_none'])
     await assert.rejects(
       client.value('bundle_logs', { owning_user: owner, log_type: 'job', filters: [] }),
-      /no account that ssh setup has made/,
+      /must be an account that ssh setup created/,
     );
   assert.deepEqual(await readdir(temporary), [basename(path)]);
 
@@ -76,7 +76,7 @@ try {
     `${temporary}/bundled-logs-../../../etc/passwd`,
     temporary,
   ])
-    await assert.rejects(client.value('remove_file', other), /removes only files that bundle_logs made/);
+    await assert.rejects(client.value('remove_file', other), /removes only files that bundle_logs created/);
   for (let time = 0; time < 2; time += 1) assert.equal(await client.value('remove_file', path), path);
   assert.deepEqual(await readdir(temporary), []);
 

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const namespaces = ['--mount', '--propagation', 'private'];
 const testing = join(import.meta.dirname, '..', 'testing');
 
-test('ssh, bundle_logs and remove_file: accounts and files of bosh ssh alone', async (t) => {
+test('ssh, bundle_logs and remove_file touch only accounts and files of bosh ssh', async (t) => {
   if (process.geteuid?.() !== 0) return t.skip('needs root: it makes accounts, in a mount namespace');
   const lacking = ['useradd', 'userdel', 'ssh-keygen'].filter((name) => spawnSync(name).error !== undefined);
   if (lacking.length > 0) return t.skip(`needs ${lacking.join(', ')} (Debian: passwd, openssh-client)`);

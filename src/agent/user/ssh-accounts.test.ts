@@ -26,7 +26,7 @@ const identities = (homeOfVcap: string, userMap = '0 0 4294967295') =>
     ...{ userMap, groupMap: userMap, user: 0, userGroup: 0 },
   });
 
-test("the keys are vcap's, where sshd takes them, and replace those of before", options, async (t) => {
+test('writes the keys of vcap where sshd reads them, and replaces the previous ones', options, async (t) => {
   const directory = await home(t);
   for (const given of [['ssh-rsa OLD'], keys]) {
     const problem = await writeAuthorizedKeys(given, identities(directory));
@@ -39,34 +39,27 @@ test("the keys are vcap's, where sshd takes them, and replace those of before", 
   assert.deepEqual([parent.uid, parent.gid, parent.mode & 0o7777], [uid, gid, 0o700]);
 });
 
-test(
-  'each start of an agent writes those of its settings; where it cannot, its log says so',
-  options,
-  async (t) => {
-    const directory = await home(t);
-    const bosh = { authorized_keys: keys };
-    const vm = await TestVm.create(identities(directory), bosh);
-    t.after(() => vm.remove());
-    await vm.start();
-    assert.match(await readFile(join(directory, '.ssh/authorized_keys'), 'utf8'), /^ssh-ed25519 AAAA one$/mu);
+test('each start of an agent writes the keys of its settings, or logs why it cannot', options, async (t) => {
+  const directory = await home(t);
+  const bosh = { authorized_keys: keys };
+  const vm = await TestVm.create(identities(directory), bosh);
+  t.after(() => vm.remove());
+  await vm.start();
+  assert.match(await readFile(join(directory, '.ssh/authorized_keys'), 'utf8'), /^ssh-ed25519 AAAA one$/mu);
 
-    const homeless = await TestVm.create(identities('/nowhere/vcap'), bosh);
-    t.after(() => homeless.remove());
-    await homeless.start();
-    assert.match(
-      homeless.lines.join('\n'),
-      /nobody can log in by env\.bosh\.authorized_keys: \/nowhere\/vcap/u,
-    );
-  },
-);
+  const homeless = await TestVm.create(identities('/nowhere/vcap'), bosh);
+  t.after(() => homeless.remove());
+  await homeless.start();
+  assert.match(homeless.lines.join('\n'), /no SSH login by env\.bosh\.authorized_keys: \/nowhere\/vcap/u);
+});
 
-test('no key given leaves what is there', options, async (t) => {
+test('leaves the existing keys if the settings have none', options, async (t) => {
   const directory = await home(t);
   assert.equal(await writeAuthorizedKeys([], identities(directory)), undefined);
   await assert.rejects(stat(join(directory, '.ssh')), { code: 'ENOENT' });
 });
 
-test('a VM without vcap, without its home, or of one user id says so', async () => {
+test('names the reason on a VM without vcap, without its home, or with a single user id', async () => {
   const none = parseIdentities({
     passwd: 'root:x:0:0::/root:/bin/sh\n',
     ...{ group: '', userMap: '0 0 10', groupMap: '0 0 10', user: 0, userGroup: 0 },
@@ -75,11 +68,11 @@ test('a VM without vcap, without its home, or of one user id says so', async () 
   assert.match(`${await writeAuthorizedKeys(keys, identities('/nowhere', '0 0 1'))}`, /cannot own files/);
 });
 
-test('the home folder is missing', options, async () => {
+test('names a missing home directory', options, async () => {
   assert.match(`${await writeAuthorizedKeys(keys, identities('/nowhere/vcap'))}`, /\/nowhere\/vcap.*ENOENT/);
 });
 
-test("a job's user leads the write elsewhere: nothing there changes", options, async (t) => {
+test("a job's user redirects the write with a link: the target does not change", options, async (t) => {
   const victim = await mkdtemp(join(tmpdir(), 'victim-'));
   t.after(() => rm(victim, { recursive: true }));
   await writeFile(join(victim, 'authorized_keys'), 'root’s own');

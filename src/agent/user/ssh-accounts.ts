@@ -60,14 +60,14 @@ export class SshAccounts {
     await this.#run('useradd', ['-m', '-b', sshHomes, '-s', '/bin/bash', '-G', groups, name]);
     try {
       const account = await this.find(name);
-      if (account === undefined) throw new Error(`useradd made no account with its home in ${sshHomes}`);
+      if (account === undefined) throw new Error(`useradd created no account with its home in ${sshHomes}`);
       const home = join(sshHomes, name);
       await using opened = await homes.directory(name);
       await chmod(opened.descriptorPath, 0o700);
       await writeKeys([publicKey], home, [account.userId, account.groupId]);
     } catch (error) {
       await this.#remove(name);
-      throw new ProductError('AGENT_ACCOUNT_FAILED', `account '${name}' got no key: ${errorMessage(error)}`, {
+      throw new ProductError('AGENT_ACCOUNT_FAILED', `account '${name}' has no key: ${errorMessage(error)}`, {
         cause: error,
       });
     }

@@ -173,7 +173,7 @@ export class MbusConnection {
     if (certificateErrorPattern.test(code)) {
       return new ProductError(
         'AGENT_UNTRUSTED',
-        `The certificate of the agent at ${this.address} is refused: ${error.message} (${code}); ${certificateStep(code)}`,
+        `The certificate of the agent at ${this.address} is not trusted: ${error.message} (${code}); ${certificateStep(code)}`,
         { cause: error },
       );
     }

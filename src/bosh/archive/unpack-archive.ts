@@ -124,7 +124,7 @@ class Admission {
     if (!supportedTypes.includes(header.type)) throw this.#refusal(header, `is of type '${header.type}'`);
     if (links.includes(header.type)) this.#checkLink(header, name);
     if (header.type !== 'directory') {
-      if (this.#names.has(name)) throw this.#refusal(header, 'is there twice');
+      if (this.#names.has(name)) throw this.#refusal(header, 'is in the archive twice');
       this.#names.add(name);
     }
     if (/^[^/]+\.MF$/.test(name) && header.size > this.#limits.manifest)

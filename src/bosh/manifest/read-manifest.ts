@@ -179,7 +179,7 @@ function readTemplates(field: Field, releases: readonly string[]): CloudProvider
   const seen = new Set<string>();
   return (several.length > 0 ? several : [field.get('template')]).map((template) => {
     const name = template.get('name').requiredSegment();
-    if (seen.has(name)) template.get('name').problem(`the template '${name}' is there twice`);
+    if (seen.has(name)) template.get('name').problem(`the template '${name}' is listed twice`);
     seen.add(name);
     return {
       name,

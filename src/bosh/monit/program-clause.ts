@@ -16,7 +16,7 @@ export function programAt(reader: TokenReader, keyword: Token): MonitProgram {
   const [path, ...rest] = splitArguments(text.value) ?? [];
   if (path === undefined)
     throw reader.invalid(text, 'the program is empty or has a single quote without an end');
-  if (!path.startsWith('/')) throw reader.invalid(text, `the program '${path}' is no absolute path`);
+  if (!path.startsWith('/')) throw reader.invalid(text, `the path of the program '${path}' must be absolute`);
   const hasTimeout = !reader.is(keyword, 'exec', 'execute');
   return { arguments: [path, ...rest], ...optionsAt(reader, hasTimeout) };
 }
@@ -38,7 +38,7 @@ export function secondsAt(reader: TokenReader): number {
   const token = reader.peek();
   const seconds = reader.takeNumber();
   if (seconds === undefined || !Number.isInteger(seconds) || seconds <= 0)
-    throw reader.invalid(token, 'the timeout is no number of seconds');
+    throw reader.invalid(token, 'the timeout must be a number of seconds');
   reader.accept('seconds', 'second');
   return seconds;
 }

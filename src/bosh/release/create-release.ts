@@ -188,7 +188,7 @@ function requireFolder(path: string): void {
 function noFolder(path: string): ProductError {
   return new ProductError(
     'RELEASE_INVALID',
-    `The folder '${path}' of the release's blobstore, outside of the release, is not there; make it first, or have it made with --force`,
+    `The folder '${path}' of the release's blobstore, outside of the release, does not exist; create it first, or use --force`,
   );
 }
 
@@ -202,7 +202,7 @@ function archivePathOf(tarball: string | undefined, name: string, version: strin
   if (existsSync(dirname(path))) return path;
   throw new ProductError(
     'FILE_NOT_FOUND',
-    `There is no folder '${dirname(path)}' for the archive '${basename(path)}'; make it first`,
+    `There is no folder '${dirname(path)}' for the archive '${basename(path)}'; create it first`,
   );
 }
 

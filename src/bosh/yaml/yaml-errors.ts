@@ -5,7 +5,7 @@ const sentences: Readonly<Record<ErrorCode, string>> = {
   ALIAS_PROPS: 'an alias cannot have an anchor or a tag of its own',
   BAD_ALIAS: 'an anchor or alias has no name, or one that ends in a colon',
   BAD_COLLECTION_TYPE: 'a tag does not fit the kind of what it stands before',
-  BAD_DIRECTIVE: 'a line that begins with % is no directive; put the text in quotes',
+  BAD_DIRECTIVE: 'a line that begins with % is not a valid directive; quote the text',
   BAD_DQ_ESCAPE: 'a backslash in double quotes begins no known escape; double it, or use single quotes',
   BAD_INDENT: 'the indentation does not fit the lines before, or a bracket or quotation mark is not closed',
   BAD_PROP_ORDER: 'an anchor or a tag has to stand behind - ? or :',

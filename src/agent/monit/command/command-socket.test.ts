@@ -27,7 +27,7 @@ function monit(vm: TestVm, ...words: readonly string[]): Promise<Ended> {
   });
 }
 
-test('the monit command speaks to the supervisor of a VM', async (t) => {
+test('the monit command reaches the supervisor of a VM', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -59,7 +59,7 @@ test('the monit command speaks to the supervisor of a VM', async (t) => {
   assert.match((await monit(vm, 'summary')).output, /^Process 'hello' {21}not monitored$/m);
 });
 
-test('what is no command ends with its own connection', async (t) => {
+test('rejects malformed requests, and ends only their connections', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   await vm.start();
