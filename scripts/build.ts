@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
-import { embeddedAgentProperties } from '../src/bosh/stemcell/embedded-agent.ts';
+import { embeddedAgentProperties } from '../src/bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
 import { mainModulePath } from '../src/cli/built-command-line.ts';
 import { besideCluster, builtCluster } from '../embedded-cluster/daemon/cluster-state.ts';

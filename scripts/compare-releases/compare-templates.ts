@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { readJobTemplates } from '../../src/bosh/job/render-job.ts';
+import { readJobTemplates } from '../../src/bosh/template/render-job.ts';
 import { parseMonit } from '../../src/bosh/monit/parse-monit.ts';
 import type { TemplateToRender } from '../../src/bosh/template/template-renderer.ts';
 import { isProductError } from '../../src/errors/product-error.ts';

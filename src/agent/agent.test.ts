@@ -4,8 +4,8 @@ import { mkdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { procProcessTable } from './process/proc-process-table.ts';
-import { isObject } from './settings/json.ts';
+import { procProcessTable } from './process/process-table.ts';
+import { isObject } from '../platform/fields.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { compile, emptySpec, jobState, pidOf, reaches, specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
@@ -100,7 +100,7 @@ echo "$BOSH_PACKAGE_NAME $BOSH_PACKAGE_VERSION $PWD" > $BOSH_INSTALL_TARGET/name
   assert.ok(!vm.lines.join('\n').includes(vm.password));
 });
 
-test('settings are cached, and serve when their source is gone', async (t) => {
+test('settings are cached, and the cache is used if their source does not exist', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   await vm.start();

@@ -3,19 +3,16 @@ import { ProductError } from '../errors/product-error.ts';
 import { actionTable } from './actions/action-table.ts';
 import { restoreSpec } from './apply/apply-spec.ts';
 import type { Directories } from './directories.ts';
-import { errorText } from './file/error-code.ts';
-import { busAddressOf } from './mbus/bus-address.ts';
-import type { BusAddress } from './mbus/bus-address.ts';
-import { serveBus } from './mbus/server.ts';
-import type { BusServer } from './mbus/server.ts';
-import { serveCommands } from './monit/command/command-server.ts';
+import { errorMessage } from './file/error-code.ts';
+import { resolveBusAddress, type BusAddress } from './mbus/bus-address.ts';
+import { serveBus, type BusServer } from './mbus/server.ts';
+import { serveCommands } from './monit/command/command-socket.ts';
 import type { CommandPorts } from './monit/command/run-command.ts';
 import { prepareDirectories } from './prepare-directories.ts';
-import { agentServices } from './services.ts';
-import type { AgentPorts, AgentServices } from './services.ts';
+import { agentServices, type AgentPorts, type AgentServices } from './services.ts';
 import { loadSettings } from './settings/load-settings.ts';
 import type { Settings } from './settings/settings.ts';
-import { writeAuthorizedKeys } from './user/authorized-keys.ts';
+import { writeAuthorizedKeys } from './user/ssh-accounts.ts';
 
 export interface AgentOptions {
   readonly directories: Directories;
@@ -62,7 +59,7 @@ export class Agent {
     if (settings.ignoredSettings.length > 0)
       ports.log.info(`settings without effect here: ${settings.ignoredSettings.join(', ')}`);
     const problem = await writeAuthorizedKeys(settings.authorizedKeys, ports.identities);
-    if (problem !== undefined) ports.log.error(`nobody can log in by env.bosh.authorized_keys: ${problem}`);
+    if (problem !== undefined) ports.log.error(`no SSH login by env.bosh.authorized_keys: ${problem}`);
     const services = agentServices(settings, directories, ports);
     await services.blobs.prepare();
     await services.supervisor.prepare();
@@ -102,8 +99,8 @@ export class Agent {
       await jobStart.startAfterRestart(this.#closing.signal);
     } catch (error) {
       // The bus keeps running, so that a caller can still see the state, apply a spec and start jobs.
-      this.#services.supervisor.hold('disk', errorText(error));
-      log.error(`jobs could not be resumed: ${errorText(error)}`);
+      this.#services.supervisor.setBlocker('disk', errorMessage(error));
+      log.error(`jobs could not be resumed: ${errorMessage(error)}`);
     }
   }
 }
@@ -131,7 +128,7 @@ function requireUsableSettings(
   if (blobstoreProvider !== undefined && blobstoreProvider !== 'local') {
     throw invalid(`name the blobstore provider '${blobstoreProvider}', and this agent knows only 'local'`);
   }
-  return { address: busAddressOf(settings, machine), certificate };
+  return { address: resolveBusAddress(settings, machine), certificate };
 }
 
 function invalid(cause: string): ProductError {
@@ -144,11 +141,11 @@ async function restore(services: AgentServices): Promise<boolean> {
     await restoreSpec(await services.specFile.read(), services);
     return true;
   } catch (error) {
-    services.supervisor.hold(
+    services.supervisor.setBlocker(
       'spec',
-      `the applied spec could not be restored, apply it again: ${errorText(error)}`,
+      `the applied spec could not be restored, apply it again: ${errorMessage(error)}`,
     );
-    services.log.error(`the applied spec could not be restored: ${errorText(error)}`);
+    services.log.error(`the applied spec could not be restored: ${errorMessage(error)}`);
     return false;
   }
 }

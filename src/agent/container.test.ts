@@ -10,7 +10,7 @@ import { build } from 'esbuild';
 import { entryScript } from '../cpi/vm/scripts/entry.ts';
 import { createTestAuthority } from '../kubernetes/testing/certificates.ts';
 import { directoriesOf } from './directories.ts';
-import { errorText } from './file/error-code.ts';
+import { errorMessage } from './file/error-code.ts';
 import { AgentClient } from './testing/agent-client.ts';
 import { eventually } from './testing/eventually.ts';
 import { helloJob } from './testing/hello-job.ts';
@@ -94,8 +94,8 @@ class Container {
 
   async start(): Promise<AgentClient> {
     const script = join(import.meta.dirname, 'testing/container.sh');
-    const list = [...namespaces, '/bin/sh', script, this.#work, process.execPath];
-    const child = spawn('unshare', list, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const args = [...namespaces, '/bin/sh', script, this.#work, process.execPath];
+    const child = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#child = child;
     let output = '';
     for (const stream of [child.stdout, child.stderr])
@@ -133,7 +133,7 @@ for (const [name, agent] of Object.entries(builds)) {
       try {
         await run('unshare', [...namespaces, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
       } catch (error) {
-        t.skip(`needs user, mount and pid namespaces: ${errorText(error)}`);
+        t.skip(`needs user, mount and pid namespaces: ${errorMessage(error)}`);
         return;
       }
       const container = await Container.create(agent);

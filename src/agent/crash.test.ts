@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemClock } from './clock.ts';
-import { procProcessTable } from './process/proc-process-table.ts';
-import { SpecFile } from './spec/spec-file.ts';
+import { systemClock } from '../platform/clock.ts';
+import { procProcessTable } from './process/process-table.ts';
+import { SpecFile } from './apply/spec.ts';
 import type { AgentClient } from './testing/agent-client.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { pidOf, reaches, specWith } from './testing/specs.ts';
@@ -52,7 +51,7 @@ const jobWith = (vm: TestVm, text: string): ReturnType<typeof helloJob> => ({
   './hello/config/version': text,
 });
 
-test('killed anywhere in an apply, the VM is the old spec or the new one, and the apply can be repeated', async (t) => {
+test('an apply that is killed at any point leaves the old spec or the new one, and can be repeated', async (t) => {
   const vm = await TestVm.create();
   let agent = await AgentProcess.start(vm);
   t.after(async () => {
@@ -82,7 +81,7 @@ test('killed anywhere in an apply, the VM is the old spec or the new one, and th
   }
 });
 
-test('the agent leaves on SIGTERM, its jobs live on and the next agent knows them', async (t) => {
+test('the agent ends at SIGTERM, its jobs keep running, and the next agent recognises them', async (t) => {
   const vm = await TestVm.create();
   let agent = await AgentProcess.start(vm);
   t.after(async () => {

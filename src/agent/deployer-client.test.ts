@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../platform/clock.ts';
 import { extractArchive } from './file/archive.ts';
 import { makeArchive, sha256 } from './testing/archives.ts';
 import { eventually } from './testing/eventually.ts';
@@ -11,7 +11,7 @@ import { helloJob } from './testing/hello-job.ts';
 import { emptySpec } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
 
-test("the deployer's own client compiles, applies, starts and takes down", async (t) => {
+test("the deployer's client compiles, applies, starts and stops", async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   await vm.start();

@@ -13,7 +13,7 @@ export interface Directories {
   /** The socket of the `monit` command. */
   readonly monitSocket: string;
   /** The embedded node's program that replaces bin/bpm of the job bpm. Other VMs do not have it. */
-  readonly bpmStandIn: string;
+  readonly bpmReplacement: string;
   readonly jobs: string;
   readonly packages: string;
   readonly instance: string;
@@ -46,7 +46,7 @@ export function directoriesOf(base: string): Directories {
     monitJobs: join(monit, 'job'),
     monitLog: join(monit, 'log'),
     monitSocket: join(monit, 'control.sock'),
-    bpmStandIn: join(bosh, 'bin', 'bpm'),
+    bpmReplacement: join(bosh, 'bin', 'bpm'),
     jobs: join(base, 'jobs'),
     packages: join(base, 'packages'),
     instance: join(base, 'instance'),

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { link, lstat, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { chmod, chown } from 'node:fs/promises';
+import { link, lstat, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile, chmod, chown } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { extractArchive } from './file/archive.ts';
-import { isObject } from './settings/json.ts';
+import { isObject } from '../platform/fields.ts';
 import type { AgentClient } from './testing/agent-client.ts';
 import {
   asHostileUser,
@@ -53,7 +52,7 @@ async function applied(t: TestContext): Promise<Scene> {
   return here;
 }
 
-test('a job user moves what root runs or trusts aside and puts its own in the place', options, async (t) => {
+test('a job user replaces what root runs or trusts', options, async (t) => {
   const { attack, path } = await applied(t);
   const folders = [
     ...['bosh', 'data', 'instance', 'jobs', 'monit', 'packages', 'sys'],
@@ -96,7 +95,7 @@ for (const [what, script] of [
   }
 }
 
-test('the log of a script is a second name of a file of root', options, async (t) => {
+test('the log of a script is a hard link to a file of root', options, async (t) => {
   const { client, path } = await applied(t);
   await writeFile(path('bosh/canary'), 'as it was');
   // A job user can create this link if the kernel does not protect hard links.
@@ -105,12 +104,12 @@ test('the log of a script is a second name of a file of root', options, async (t
   assert.equal(await readFile(path('bosh/canary'), 'utf8'), 'as it was');
 });
 
-test('the folders of a job are links that were there before the agent', options, async (t) => {
-  for (const folder of ['data/web', 'data/sys/log/web', 'data/sys/run/web']) {
+test('the directories of a job are links that existed before the agent', options, async (t) => {
+  for (const directory of ['data/web', 'data/sys/log/web', 'data/sys/run/web']) {
     const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
     t.after(() => rm(elsewhere, { recursive: true }));
     await chmod(elsewhere, 0o700);
-    const before = `mkdir -p ${join(folder, '..')} && ln -s ${elsewhere} ${folder}`;
+    const before = `mkdir -p ${join(directory, '..')} && ln -s ${elsewhere} ${directory}`;
     const { client } = await scene(t, before);
     await assert.rejects(client.task('apply', await specWith(client, job)), /is not a directory but a link/);
     const { gid, mode } = await lstat(elsewhere);
@@ -119,7 +118,7 @@ test('the folders of a job are links that were there before the agent', options,
   }
 });
 
-test('the folder that the agent empties at its start holds links', options, async (t) => {
+test('the directory that the agent empties at its start contains links', options, async (t) => {
   const elsewhere = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(elsewhere, { recursive: true }));
   await writeFile(join(elsewhere, 'kept'), '');
@@ -132,16 +131,18 @@ test('the folder that the agent empties at its start holds links', options, asyn
   assert.ok((await lstat(path('data/tmp'))).isDirectory());
 });
 
-test('a job that owns its own folder makes its packages a link to links of root', options, async (t) => {
+test('a job that owns its directory replaces packages with a link to links of root', options, async (t) => {
   const { attack, client, path } = await applied(t);
   const [version = ''] = await readdir(path('data/jobs/web'));
-  const folder = `data/jobs/web/${version}`;
+  const directory = `data/jobs/web/${version}`;
   await mkdir(path('bosh/links'));
   await symlink('canary', path('bosh/links/kept'));
   // Some pre-start scripts make the job's user the owner of the job's directory.
-  await chown(path(folder), hostileUser.uid, hostileUser.gid);
+  await chown(path(directory), hostileUser.uid, hostileUser.gid);
   assert.equal(
-    await attack(`mv ${folder}/packages ${folder}/aside && ln -s "$BASE/bosh/links" ${folder}/packages`),
+    await attack(
+      `mv ${directory}/packages ${directory}/aside && ln -s "$BASE/bosh/links" ${directory}/packages`,
+    ),
     0,
   );
   await assert.rejects(
@@ -151,7 +152,7 @@ test('a job that owns its own folder makes its packages a link to links of root'
   assert.deepEqual(await readdir(path('bosh/links')), ['kept']);
 });
 
-test('logs are links, second names and pipes, and their folders are links', options, async (t) => {
+test('logs are links, hard links and pipes, and their directories are links', options, async (t) => {
   const { attack, client, path, vm } = await applied(t);
   await writeFile(path('data/sys/log/web/plain.log'), 'a line');
   const settings = join('bosh', 'warden-cpi-agent-env.json');
@@ -171,7 +172,7 @@ test('logs are links, second names and pipes, and their folders are links', opti
   assert.ok((await readFile(path(settings), 'utf8')).includes(vm.password));
 });
 
-test('a log without an end of its content does not fill the disk', options, async (t) => {
+test('an endless log does not fill the disk', options, async (t) => {
   const { attack, client } = await applied(t);
   assert.equal(
     await attack('truncate -s 8000T sys/log/web/huge.log || truncate -s 8T sys/log/web/huge.log'),

@@ -1,16 +1,17 @@
-import { systemClock } from './clock.ts';
+import { systemClock } from '../platform/clock.ts';
 import { Agent } from './agent.ts';
-import { parseCommandLine } from './command-line.ts';
 import { directoriesOf } from './directories.ts';
-import { systemMountTable } from './disk/system-mount-table.ts';
-import { errorCode, errorText } from './file/error-code.ts';
+import { systemMountTable } from './disk/mount-table.ts';
+import { errorCode, errorMessage } from './file/error-code.ts';
 import { lineLog } from './log.ts';
-import { callAgent } from './monit/command/call-agent.ts';
-import { systemProbes } from './monit/system-probes.ts';
-import { procProcessTable } from './process/proc-process-table.ts';
-import { systemPrograms } from './process/system-programs.ts';
-import { ownAddress } from './spec/own-address.ts';
+import { callAgent } from './monit/command/command-socket.ts';
+import { systemProbes } from './monit/probes.ts';
+import { procProcessTable } from './process/process-table.ts';
+import { systemPrograms } from './process/programs.ts';
+import { ownAddress } from './apply/networks.ts';
 import { loadIdentities } from './user/identities.ts';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 
 /** The version in package.json, which is not part of a VM. */
 const version = '0.1.0';
@@ -25,18 +26,18 @@ process.stdout.on('error', (error) => {
 });
 
 /** `monit SOCKET ARGS`: the script /var/vcap/bosh/bin/monit runs this. */
-async function monit([socket = '', ...words]: readonly string[]): Promise<void> {
-  const { code, output, error } = await callAgent(socket, words);
+async function monit([socket = '', ...args]: readonly string[]): Promise<void> {
+  const { code, output, error } = await callAgent(socket, args);
   process.stdout.write(output);
   process.stderr.write(error);
   process.exitCode = code;
 }
 
 /** `bpm BASE ARGS`: the replacement of bpm runs this (image-skeleton.ts). */
-async function bpm([base = '', ...words]: readonly string[]): Promise<void> {
+async function bpm([base = '', ...args]: readonly string[]): Promise<void> {
   const { runBpm } = await import('./bpm/run-command.ts');
   process.umask(0o022);
-  process.exitCode = await runBpm(words, {
+  process.exitCode = await runBpm(args, {
     directories: directoriesOf(base),
     identities: await loadIdentities(),
     table: procProcessTable,
@@ -77,15 +78,45 @@ async function main(): Promise<void> {
   });
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.once(name, () => {
-      log.info(`${name}: leaving, jobs live on`);
+      log.info(`${name}: the agent ends, jobs keep running`);
       agent.close().then(() => process.exit(0), fail);
     });
   }
 }
 
 function fail(error: unknown): void {
-  log.error(`agent: ${errorText(error)}`);
+  log.error(`agent: ${errorMessage(error)}`);
   process.exit(1);
 }
 
 main().catch(fail);
+
+export interface CommandLine {
+  readonly base: string;
+  readonly configPath: string;
+  readonly showVersion: boolean;
+}
+
+/**
+ * Reads upstream's flags (bosh-agent: app/options.go): `-b` base directory, `-C` agent.json, `-v`. In
+ * upstream, `-P` and `-M` name the platform and the job supervisor. This agent is both, so it ignores their
+ * values. Throws a TypeError of node:util for any other argument.
+ */
+export function parseCommandLine(args: readonly string[]): CommandLine {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      base: { type: 'string', short: 'b', default: '/var/vcap' },
+      config: { type: 'string', short: 'C' },
+      platform: { type: 'string', short: 'P' },
+      supervisor: { type: 'string', short: 'M' },
+      version: { type: 'boolean', short: 'v', default: false },
+    },
+  });
+  const base = resolve(values.base);
+  return {
+    base,
+    configPath: values.config ?? join(base, 'bosh', 'agent.json'),
+    showVersion: values.version,
+  };
+}

@@ -3,11 +3,9 @@ import { basename, dirname, join } from 'node:path';
 import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { Directories } from './directories.ts';
 import { DirectoryHandle, removeTree } from './file/directory-handle.ts';
-import { isTemporaryName } from './file/durable-file.ts';
-import { errorText } from './file/error-code.ts';
-import { replaceLink } from './file/symbolic-link.ts';
-import type { Identities } from './user/identities.ts';
-import { vcapGroup } from './user/vcap-group.ts';
+import { isTemporaryName, replaceLink } from './file/files.ts';
+import { errorMessage } from './file/error-code.ts';
+import { type Identities, vcapGroup } from './user/identities.ts';
 
 /**
  * Creates the VM's directories, owned by root with the modes of a BOSH VM, and corrects existing ones.
@@ -54,12 +52,12 @@ async function makeRootDirectory(path: string, mode: number, group: number | und
     await using parent = await DirectoryHandle.open(dirname(path));
     await parent.makeDirectory(basename(path), mode);
     await using directory = await DirectoryHandle.open(path);
-    await directory.giveToRoot(group, mode);
+    await directory.chownToRoot(group, mode);
   } catch (error) {
     if (isProductError(error)) throw error;
     throw new ProductError(
       'AGENT_PATH_UNSAFE',
-      `${path} cannot be made root's with mode ${mode.toString(8)}, so job users could replace what root runs: ${errorText(error)}`,
+      `${path} cannot be made root's with mode ${mode.toString(8)}, so job users could replace what root runs: ${errorMessage(error)}`,
       { cause: error },
     );
   }

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { procProcessTable } from './process/proc-process-table.ts';
+import { procProcessTable } from './process/process-table.ts';
 import { eventually } from './testing/eventually.ts';
 import { helloJob } from './testing/hello-job.ts';
 import { jobState, pidOf, reaches, specWith } from './testing/specs.ts';
 import { TestVm } from './testing/test-vm.ts';
 
-test('a daemon that forked twice is started again after kill -9, and known again by the next agent', async (t) => {
+test('restarts a daemon that forked twice after kill -9, and the next agent recognises it', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   let client = await vm.start();
@@ -42,7 +42,7 @@ test('a daemon that forked twice is started again after kill -9, and known again
   await client.task('stop');
 });
 
-test('after a restart every job of the last apply runs again, and waits for its disk', async (t) => {
+test('after a restart every job of the last apply waits for its disk and runs again', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   let client = await vm.start();
@@ -77,15 +77,15 @@ test('after a restart every job of the last apply runs again, and waits for its 
   await client.task('stop');
 });
 
-test('a starting agent removes the temporary files of writes that a kill interrupted, and nothing else', async (t) => {
+test('a starting agent removes only the temporary files of interrupted writes', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   await vm.start();
   await vm.stop();
   const { base, bosh, monit, monitJobs, instance, jobs, packages } = vm.directories;
   const temporary = [
-    ...[bosh, monit, monitJobs, instance].map((folder) => join(folder, `name.${randomUUID()}.tmp`)),
-    ...[base, jobs, packages].map((folder) => join(folder, `link.${randomUUID()}.tmp`)),
+    ...[bosh, monit, monitJobs, instance].map((directory) => join(directory, `name.${randomUUID()}.tmp`)),
+    ...[base, jobs, packages].map((directory) => join(directory, `link.${randomUUID()}.tmp`)),
   ];
   for (const path of temporary)
     await (path.includes('/link.') ? symlink('/nowhere', path) : writeFile(path, 'half'));

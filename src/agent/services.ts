@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
+import { BundleCollection } from './apply/bundle-collection.ts';
 import { BlobStore } from './blob/blob-store.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Directories } from './directories.ts';
-import { copyFolder } from './disk/copy-folder.ts';
+import { copyDirectory } from './disk/copy-directory.ts';
 import { DiskHints } from './disk/disk-hints.ts';
 import type { MountTable } from './disk/mount-table.ts';
 import { PersistentDisks } from './disk/persistent-disks.ts';
-import { JobStarter } from './job-start.ts';
+import { JobStarter } from './job-starter.ts';
 import type { Log } from './log.ts';
 import { JobSupervisor } from './monit/job-supervisor.ts';
 import type { Probes } from './monit/probes.ts';
 import type { ProcessTable } from './process/process-table.ts';
-import type { Programs } from './process/program.ts';
+import type { Programs } from './process/programs.ts';
 import type { Settings } from './settings/settings.ts';
-import { SpecFile } from './spec/spec-file.ts';
+import { SpecFile } from './apply/spec.ts';
 import { TaskQueue } from './task/task-queue.ts';
 import type { Identities } from './user/identities.ts';
 import { SshAccounts } from './user/ssh-accounts.ts';
@@ -38,6 +39,7 @@ export interface AgentServices extends AgentPorts {
   readonly settings: Settings;
   readonly parallel: number;
   readonly blobs: BlobStore;
+  readonly bundles: BundleCollection;
   readonly specFile: SpecFile;
   readonly tasks: TaskQueue;
   readonly supervisor: JobSupervisor;
@@ -55,13 +57,14 @@ export function agentServices(
 ): AgentServices {
   const supervisor = new JobSupervisor({ ...ports, directories });
   const hints = new DiskHints(directories, settings);
-  const disks = new PersistentDisks({ ...ports, directories, hints, copy: copyFolder });
+  const disks = new PersistentDisks({ ...ports, directories, hints, copy: copyDirectory });
   return {
     ...ports,
     directories,
     settings,
     parallel: settings.parallel,
     blobs: new BlobStore(directories.blobs),
+    bundles: new BundleCollection(directories, ports.identities),
     specFile: new SpecFile(directories),
     tasks: new TaskQueue({ newId: randomUUID }),
     supervisor,

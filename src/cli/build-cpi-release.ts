@@ -14,7 +14,7 @@ import {
   type CreateReleaseOptions,
   type CreateReleasePorts,
 } from '../bosh/release/create-release.ts';
-import { digestOfFile } from '../bosh/digest/verify-file.ts';
+import { digestOfFile } from '../bosh/digest.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { temporaryPath, replaceFile } from '../platform/durable-file.ts';
 import { removeTree } from '../platform/remove-tree.ts';

@@ -11,7 +11,7 @@ import type { ErrorCode } from '../errors/error-table.ts';
 import { createEnv } from './create-env.ts';
 import { errorChain } from './error-chain.ts';
 import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
-import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
+import { embeddedAgentProperties } from '../bosh/stemcell/stemcell.ts';
 import { packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
 
 const fails =

@@ -1,4 +1,4 @@
-import { hasEmbeddedAgent } from '../bosh/stemcell/embedded-agent.ts';
+import { hasEmbeddedAgent } from '../bosh/stemcell/stemcell.ts';
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
 import { openReleases } from './archive/open-releases.ts';
 import { assertDeploymentIsHere, assertDiskExists } from './check-presence.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { unpackArchive } from '../bosh/archive/unpack-archive.ts';
-import { digestOfFile } from '../bosh/digest/verify-file.ts';
+import { digestOfFile } from '../bosh/digest.ts';
 import { readReleaseManifest } from '../bosh/release/release-manifest.ts';
 import { isObject } from '../platform/fields.ts';
 import { removeTree } from '../platform/remove-tree.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { hasEmbeddedAgent } from '../bosh/stemcell/embedded-agent.ts';
+import { hasEmbeddedAgent } from '../bosh/stemcell/stemcell.ts';
 import { openStemcell } from '../bosh/stemcell/open-stemcell.ts';
 
 /** A stemcell of the director's own VM, or of the VMs that the director creates. */

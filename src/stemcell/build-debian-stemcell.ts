@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { streamTar } from '../bosh/archive/pack-archive.ts';
-import { digestOfFile } from '../bosh/digest/verify-file.ts';
+import { digestOfFile } from '../bosh/digest.ts';
 import { addTarLayer } from '../oci/layer/add-layer.ts';
 import { addImage } from '../oci/layout/add-image.ts';
 import type { DebianRoot } from './debian/debian-root.ts';

@@ -1,4 +1,4 @@
-import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
+import { embeddedAgentProperties } from '../bosh/stemcell/stemcell.ts';
 import type { Layer } from '../oci/layer/add-layer.ts';
 import type { StemcellIdentity } from './write-stemcell.ts';
 

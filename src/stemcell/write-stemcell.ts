@@ -1,6 +1,6 @@
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
+import { embeddedAgentProperties } from '../bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import type { Descriptor } from '../oci/image-source.ts';
 import { writeLayout } from '../oci/layout/write-layout.ts';

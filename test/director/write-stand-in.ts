@@ -1,7 +1,7 @@
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packRelease } from '../../src/bosh/release/pack-release.ts';
-import { digestOfFile } from '../../src/bosh/digest/verify-file.ts';
+import { digestOfFile } from '../../src/bosh/digest.ts';
 
 const source = join(import.meta.dirname, 'stand-in');
 

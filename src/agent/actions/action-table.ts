@@ -1,28 +1,21 @@
 import type { AgentServices } from '../services.ts';
 import type { Action } from './action.ts';
-import { addPersistentDisk } from './add-persistent-disk.ts';
-import { apply } from './apply.ts';
-import { bundleLogs } from './bundle-logs.ts';
-import { cancelTask } from './cancel-task.ts';
+import {
+  addPersistentDisk,
+  listDisk,
+  migrateDisk,
+  mountDisk,
+  removePersistentDisk,
+  unmountDisk,
+} from './disks.ts';
+import { apply, prepare } from './apply.ts';
+import { bundleLogs, fetchLogs, removeFile } from './logs.ts';
+import { cancelTask, getTask } from './tasks.ts';
 import { compilePackageAction } from './compile-package.ts';
-import { drain } from './drain.ts';
-import { fetchLogs } from './fetch-logs.ts';
-import { getState } from './get-state.ts';
-import { getTask } from './get-task.ts';
-import { info } from './info.ts';
-import { listDisk } from './list-disk.ts';
-import { migrateDisk } from './migrate-disk.ts';
-import { mountDisk } from './mount-disk.ts';
-import { ping } from './ping.ts';
-import { prepare } from './prepare.ts';
-import { removePersistentDisk } from './remove-persistent-disk.ts';
-import { removeFile } from './remove-file.ts';
-import { runErrand } from './run-errand.ts';
-import { runScript } from './run-script.ts';
+import { drain, start, stop } from './jobs.ts';
+import { getState, info, ping } from './state.ts';
+import { runErrand, runScript } from './scripts.ts';
 import { ssh } from './ssh.ts';
-import { start } from './start.ts';
-import { stop } from './stop.ts';
-import { unmountDisk } from './unmount-disk.ts';
 
 /** Returns every method of the bus by its name. The bus rejects any other name as an `unknown message`. */
 export function actionTable(services: AgentServices): ReadonlyMap<string, Action> {

@@ -1,10 +1,9 @@
-import { applySpec } from '../apply/apply-spec.ts';
-import type { ApplyOptions } from '../apply/apply-spec.ts';
+import { applySpec, type ApplyOptions } from '../apply/apply-spec.ts';
 import type { Settings } from '../settings/settings.ts';
-import { parseApplySpec } from '../spec/apply-spec.ts';
-import { resolveNetworks } from '../spec/resolve-networks.ts';
-import type { Action } from './action.ts';
-import { objectArgument } from './arguments.ts';
+import { parseApplySpec } from '../apply/spec.ts';
+import { resolveNetworks } from '../apply/networks.ts';
+import { type Action, objectArg } from './action.ts';
+import { installSpec, type InstallOptions } from '../apply/install-spec.ts';
 
 /** `apply [spec]` -> `"applied"`. */
 export function apply(
@@ -12,11 +11,22 @@ export function apply(
 ): Action {
   return {
     mode: 'asynchronous',
-    async run(list) {
-      const source = objectArgument(list, 0, 'apply spec');
+    async run(args) {
+      const source = objectArg(args, 0, 'apply spec');
       const resolved = resolveNetworks(source, options.settings.networks, await options.ownAddress());
       await applySpec(parseApplySpec(resolved), options);
       return 'applied';
+    },
+  };
+}
+
+/** `prepare [spec]` -> `"prepared"`: installs the jobs and packages of a spec beside those in use. */
+export function prepare(options: InstallOptions): Action {
+  return {
+    mode: 'asynchronous',
+    async run(args) {
+      await installSpec(parseApplySpec(objectArg(args, 0, 'apply spec')), options);
+      return 'prepared';
     },
   };
 }

@@ -1,13 +1,8 @@
-import type { BlobStore } from '../blob/blob-store.ts';
-import { compilePackage } from '../compile/compile-package.ts';
-import type { PackagingPorts } from '../compile/run-packaging.ts';
-import { parsePackages, parsePathElement } from '../spec/apply-spec.ts';
-import type { SpecFile } from '../spec/spec-file.ts';
-import type { Action } from './action.ts';
-import { stringArg } from './arguments.ts';
+import { compilePackage, type CompilationPorts } from '../compile/compile-package.ts';
+import { parsePackages, parsePathElement, type SpecFile } from '../apply/spec.ts';
+import { type Action, stringArg } from './action.ts';
 
-export interface CompilePackageOptions extends PackagingPorts {
-  readonly blobs: BlobStore;
+export interface CompilePackageOptions extends CompilationPorts {
   readonly specFile: SpecFile;
 }
 
@@ -16,14 +11,14 @@ export function compilePackageAction(options: CompilePackageOptions): Action {
   return {
     mode: 'asynchronous',
     cancellable: true,
-    async run(list, signal) {
+    async run(args, signal) {
       const source = {
-        blobId: stringArg(list, 0, 'blob id'),
-        digest: stringArg(list, 1, 'digest'),
-        name: parsePathElement(list[2], 'argument 3 (name)'),
-        version: stringArg(list, 3, 'version'),
+        blobId: stringArg(args, 0, 'blob id'),
+        digest: stringArg(args, 1, 'digest'),
+        name: parsePathElement(args[2], 'argument 3 (name)'),
+        version: stringArg(args, 3, 'version'),
       };
-      const dependencies = parsePackages(list[4], 'dependencies');
+      const dependencies = parsePackages(args[4], 'dependencies');
       const applied = await options.specFile.read();
       const { blobId, sha1 } = await compilePackage(options, { source, dependencies, applied }, signal);
       return { result: { blobstore_id: blobId, sha1 } };

@@ -1,12 +1,11 @@
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { JsonObject } from '../settings/json.ts';
+import type { JsonObject } from '../../platform/fields.ts';
 import type { SshAccounts } from '../user/ssh-accounts.ts';
-import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh/ssh-user.ts';
-import type { Action } from './action.ts';
-import { objectArgument, stringArg } from './arguments.ts';
-import { removeBundlesOf } from './bundle-logs.ts';
+import { isPublicKey, isSshUser, sshUserPrefix } from '../../bosh/ssh-user.ts';
+import { type Action, objectArg, stringArg } from './action.ts';
+import { removeBundlesOf } from './logs.ts';
 
 export interface SshOptions {
   readonly directories: Directories;
@@ -24,9 +23,9 @@ export interface SshOptions {
 export function ssh(options: SshOptions): Action {
   return {
     mode: 'synchronous',
-    async run(list) {
-      const command = stringArg(list, 0, 'command');
-      const parameters = objectArgument(list, 1, 'parameters');
+    async run(args) {
+      const command = stringArg(args, 0, 'command');
+      const parameters = objectArg(args, 1, 'parameters');
       if (command === 'setup') return setUp(parameters, options);
       if (command === 'cleanup') return cleanUp(parameters, options);
       throw invalid(`command '${command}' is neither setup nor cleanup`);
@@ -51,7 +50,7 @@ async function setUp(parameters: JsonObject, { settings, sshAccounts, ownAddress
   }
   if (!isPublicKey(hostKey)) throw new Error('/etc/ssh/ssh_host_rsa_key.pub is not a public key');
   const ip = defaultAddress(settings) ?? (await ownAddress());
-  if (ip === '') throw new ProductError('AGENT_NOT_SUPPORTED', 'this VM knows no address of its own');
+  if (ip === '') throw new ProductError('AGENT_NOT_SUPPORTED', 'this VM has no address');
   await sshAccounts.create(user, publicKey);
   return { command: 'setup', status: 'success', ip, host_public_key: hostKey };
 }
@@ -60,7 +59,7 @@ async function cleanUp(parameters: JsonObject, { sshAccounts, directories }: Ssh
   const { user_regex: expression } = parameters;
   const prefix = typeof expression === 'string' ? sshUserPrefix(expression) : undefined;
   if (prefix === undefined) {
-    throw invalid('the user_regex is not ^bosh_ with lower-case letters and digits behind it');
+    throw invalid('the user_regex is not ^bosh_ followed by lower-case letters and digits');
   }
   // A client that was killed could not call remove_file.
   for (const account of await sshAccounts.removeMatching(prefix)) await removeBundlesOf(account, directories);

@@ -3,12 +3,11 @@ import { readFile, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { helloJob } from '../testing/hello-job.ts';
-import { emptySpec } from '../testing/specs.ts';
-import { specWith } from '../testing/specs.ts';
+import { emptySpec, specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
 import type { ArchiveEntry } from '../testing/archives.ts';
 
-test('what a job cannot have here is refused at apply, and the VM stays as it was', async (t) => {
+test('rejects an unsupported job at apply, and leaves the VM unchanged', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();

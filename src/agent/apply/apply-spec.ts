@@ -1,20 +1,18 @@
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { programsOf } from '../../bosh/monit/monit-service.ts';
-import type { BlobStore } from '../blob/blob-store.ts';
+import type { Directories } from '../directories.ts';
+import { DirectoryHandle } from '../file/directory-handle.ts';
+import { writeDurableFile } from '../file/files.ts';
 import type { JobSupervisor } from '../monit/job-supervisor.ts';
 import { resolveOwner } from '../monit/launch.ts';
-import { readMonitFiles } from '../monit/monit-file.ts';
-import type { MonitFile } from '../monit/monit-file.ts';
-import type { ApplySpec } from '../spec/apply-spec.ts';
-import type { SpecFile } from '../spec/spec-file.ts';
-import type { Identities } from '../user/identities.ts';
-import { collectBundles } from './bundle.ts';
-import { enableSpec } from './enable-spec.ts';
-import { installSpec } from './install-spec.ts';
-import type { InstallOptions } from './install-spec.ts';
-import { bundlesOf } from './spec-bundles.ts';
+import { readMonitFiles, type MonitFile } from '../monit/monit-files.ts';
+import { vcapGroup, type Identities } from '../user/identities.ts';
+import { installSpec, type InstalledSpec, type InstallOptions } from './install-spec.ts';
+import type { ApplySpec, SpecFile } from './spec.ts';
 
 export interface ApplyOptions extends InstallOptions {
-  readonly blobs: BlobStore;
+  readonly directories: Directories;
   readonly specFile: SpecFile;
   readonly supervisor: JobSupervisor;
 }
@@ -27,17 +25,13 @@ export interface ApplyOptions extends InstallOptions {
  */
 export async function applySpec(spec: ApplySpec, options: ApplyOptions): Promise<void> {
   if (spec.configurationHash === '') return options.specFile.write(spec);
-  const { directories } = options;
-  await installSpec(spec, options);
-  const files = await readMonitFiles(spec, directories);
+  const installed = await installSpec(spec, options);
+  const files = await readMonitFiles(installed.jobs);
   checkOwners(files, options.identities);
-  await options.supervisor.load(files.flatMap((file) => file.services));
-  await enableSpec(spec, files, options);
+  await enableSpec(installed, files, options);
   await options.specFile.write(spec);
-  options.supervisor.hold('spec', undefined);
-  const bundles = bundlesOf(spec, directories);
-  await collectBundles(directories.dataJobs, bundles.jobs);
-  await collectBundles(directories.dataPackages, bundles.packages);
+  options.supervisor.setBlocker('spec', undefined);
+  await options.bundles.removeUnused(installed);
   // Rendered templates contain secrets, and the installed jobs no longer need the archive.
   if (spec.renderedTemplates !== undefined) await options.blobs.remove(spec.renderedTemplates.blobId);
 }
@@ -49,13 +43,59 @@ export async function applySpec(spec: ApplySpec, options: ApplyOptions): Promise
  */
 export async function restoreSpec(spec: ApplySpec, options: ApplyOptions): Promise<void> {
   if (spec.configurationHash === '') return;
-  await installSpec(spec, options);
-  const files = await readMonitFiles(spec, options.directories);
-  await options.supervisor.load(files.flatMap((file) => file.services));
-  await enableSpec(spec, files, options);
+  const installed = await installSpec(spec, options);
+  await enableSpec(installed, await readMonitFiles(installed.jobs), options);
 }
 
 function checkOwners(files: readonly MonitFile[], identities: Identities): void {
   for (const service of files.flatMap((file) => file.services))
     for (const program of programsOf(service)) resolveOwner(program, service.job, identities);
+}
+
+/**
+ * Makes an installed spec the one in use: services, links, directories, monit files and instance files.
+ * Idempotent: a start of the agent repeats it for the recorded spec, which undoes an interrupted apply.
+ */
+async function enableSpec(
+  installed: InstalledSpec,
+  monitFiles: readonly MonitFile[],
+  { directories, identities, bundles, supervisor }: ApplyOptions,
+): Promise<void> {
+  await supervisor.load(monitFiles.flatMap((file) => file.services));
+  for (const job of installed.jobs) await makeJobDirectories(job.name, directories, identities);
+  await bundles.enable(installed);
+  await writeMonitFiles(monitFiles, directories);
+  await writeInstanceFiles(installed.spec, directories);
+}
+
+/**
+ * Creates the directories of a job: sys/log/<job>, sys/run/<job> and data/<job>, root:vcap, mode 0770
+ * (bosh-agent: agent/applier/models/job.go). Leaves existing directories as they are. Throws
+ * AGENT_PATH_UNSAFE if one of them is a link.
+ */
+async function makeJobDirectories(
+  job: string,
+  directories: Directories,
+  identities: Identities,
+): Promise<void> {
+  for (const path of [directories.log, directories.run, directories.data]) {
+    await using parent = await DirectoryHandle.open(path);
+    const isNew = await parent.makeDirectory(job, 0o770);
+    await using directory = await parent.directory(job);
+    if (isNew) await directory.chownToRoot(vcapGroup(identities), 0o770);
+  }
+}
+
+async function writeMonitFiles(files: readonly MonitFile[], directories: Directories): Promise<void> {
+  await rm(directories.monitJobs, { recursive: true, force: true });
+  await mkdir(directories.monitJobs, { recursive: true, mode: 0o700 });
+  for (const file of files) await writeDurableFile(join(directories.monitJobs, file.name), file.text);
+}
+
+async function writeInstanceFiles(spec: ApplySpec, directories: Directories): Promise<void> {
+  const fields = { id: spec.id, az: spec.availabilityZone, name: spec.name, deployment: spec.deployment };
+  for (const [name, value] of Object.entries(fields)) {
+    await writeDurableFile(join(directories.instance, name), value, 0o644);
+  }
+  await chmod(directories.instance, 0o755);
 }

@@ -1,25 +1,27 @@
 import type { BlobStore } from '../blob/blob-store.ts';
-import type { Directories } from '../directories.ts';
 import { extractArchive } from '../file/archive.ts';
-import type { ApplySpec, JobSpec, PackageSpec } from '../spec/apply-spec.ts';
-import { fixJobPermissions } from '../user/vcap-group.ts';
-import type { Identities } from '../user/identities.ts';
-import { installBundle, isInstalled } from './bundle.ts';
-import { jobBundle, packageBundle } from './spec-bundles.ts';
+import { fixJobPermissions, type Identities } from '../user/identities.ts';
+import type { Bundle, BundleCollection, SpecBundles } from './bundle-collection.ts';
+import type { ApplySpec, JobSpec, PackageSpec } from './spec.ts';
 
 export interface InstallOptions {
   readonly blobs: BlobStore;
-  readonly directories: Directories;
+  readonly bundles: BundleCollection;
   readonly identities: Identities;
   /** How many archives are unpacked at the same time. */
   readonly parallel: number;
+}
+
+/** A spec whose jobs and packages are on the VM's disk. */
+export interface InstalledSpec extends SpecBundles {
+  readonly spec: ApplySpec;
 }
 
 /**
  * Installs every job and package of a spec on the disk, without making the spec the one in use (action
  * `prepare`). Does not touch bundles that are installed already. Verifies digests before it unpacks anything.
  */
-export async function installSpec(spec: ApplySpec, options: InstallOptions): Promise<void> {
+export async function installSpec(spec: ApplySpec, options: InstallOptions): Promise<InstalledSpec> {
   const work = [
     ...spec.jobs.map((job) => () => installJob(job, spec, options)),
     ...spec.packages.map((entry) => () => installPackage(entry, options)),
@@ -30,27 +32,33 @@ export async function installSpec(spec: ApplySpec, options: InstallOptions): Pro
   // Wait for all workers before throwing, so that nothing writes during the next call.
   const results = await Promise.allSettled(workers);
   for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return { spec, ...options.bundles.all(spec) };
 }
 
-/** Installs one compiled package unless it is installed. */
+/** Installs one compiled package unless it is installed, and returns its bundle. */
 export async function installPackage(
   spec: PackageSpec,
-  options: Pick<InstallOptions, 'blobs' | 'directories'>,
-): Promise<void> {
-  const bundle = packageBundle(spec, options.directories);
-  if (await isInstalled(bundle)) return;
-  const archive = await options.blobs.verified(spec.blobId, spec.digest, `package '${spec.name}'`);
-  await installBundle(bundle, (directory) => extractArchive(archive, directory));
+  { blobs, bundles }: Pick<InstallOptions, 'blobs' | 'bundles'>,
+): Promise<Bundle> {
+  const bundle = bundles.package(spec);
+  if (await bundle.isInstalled()) return bundle;
+  const archive = await blobs.verified(spec.blobId, spec.digest, `package '${spec.name}'`);
+  await bundle.install((directory) => extractArchive(archive, directory));
+  return bundle;
 }
 
-async function installJob(job: JobSpec, spec: ApplySpec, options: InstallOptions): Promise<void> {
+async function installJob(
+  job: JobSpec,
+  spec: ApplySpec,
+  { blobs, bundles, identities }: InstallOptions,
+): Promise<void> {
   const { renderedTemplates } = spec;
-  const bundle = jobBundle(job, spec, options.directories);
-  if (renderedTemplates === undefined || (await isInstalled(bundle))) return;
-  const what = `rendered templates of job '${job.name}'`;
-  const archive = await options.blobs.verified(renderedTemplates.blobId, renderedTemplates.digest, what);
-  await installBundle(bundle, async (directory) => {
+  const bundle = bundles.job(job, spec);
+  if (renderedTemplates === undefined || (await bundle.isInstalled())) return;
+  const { blobId, digest } = renderedTemplates;
+  const archive = await blobs.verified(blobId, digest, `rendered templates of job '${job.name}'`);
+  await bundle.install(async (directory) => {
     await extractArchive(archive, directory, job.name);
-    await fixJobPermissions(directory, options.identities);
+    await fixJobPermissions(directory, identities);
   });
 }

@@ -6,10 +6,10 @@ import { Readable } from 'node:stream';
 import { test } from 'node:test';
 import { BlobStore } from './blob-store.ts';
 
-test('a broken upload leaves nothing and keeps what was there; leftovers go at the next start', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const blobs = new BlobStore(folder);
+test('a failed upload keeps the previous blob, and its remains are removed at the next start', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'agent-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const blobs = new BlobStore(directory);
   await blobs.write('one', Readable.from(['first']));
   const broken = Readable.from(
     (function* () {
@@ -18,11 +18,11 @@ test('a broken upload leaves nothing and keeps what was there; leftovers go at t
     })(),
   );
   await assert.rejects(blobs.write('one', broken), /connection lost/);
-  assert.deepEqual(await readdir(folder), ['one']);
-  assert.equal(await readFile(join(folder, 'one'), 'utf8'), 'first');
-  await writeFile(join(folder, '.partial-x'), 'left by a kill');
+  assert.deepEqual(await readdir(directory), ['one']);
+  assert.equal(await readFile(join(directory, 'one'), 'utf8'), 'first');
+  await writeFile(join(directory, '.partial-x'), 'left by a kill');
   await blobs.prepare();
-  assert.deepEqual(await readdir(folder), ['one']);
+  assert.deepEqual(await readdir(directory), ['one']);
   assert.equal(await blobs.find('two'), undefined);
   assert.equal(await blobs.find('../one'), undefined);
   await blobs.remove('one');

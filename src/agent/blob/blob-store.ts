@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import { errorCode } from '../file/error-code.ts';
-import { syncDirectory } from '../file/durable-file.ts';
+import { syncDirectory } from '../file/files.ts';
 import { verifyDigests } from './digest.ts';
 import { writing } from '../../platform/write-file.ts';
 

@@ -11,10 +11,10 @@ import { sha1OfFile, verifyDigests } from './digest.ts';
 const hexOf = (algorithm: string, content: string): string =>
   createHash(algorithm).update(content).digest('hex');
 
-test('property: a file matches its own digests, and one wrong digest among them is enough to refuse it', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const path = join(folder, 'blob');
+test('property: a file matches its own digests, and is rejected for one wrong digest among them', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'agent-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const path = join(directory, 'blob');
   const algorithm = fc.constantFrom('sha1', 'sha256', 'sha512');
   await fc.assert(
     fc.asyncProperty(fc.string(), fc.array(algorithm, { minLength: 1 }), async (content, algorithms) => {

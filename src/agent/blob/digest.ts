@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
-import { parseDigests } from '../../bosh/digest/digest.ts';
-import type { DigestAlgorithm } from '../../bosh/digest/digest.ts';
+import { parseDigests, type DigestAlgorithm } from '../../bosh/digest.ts';
 import { ProductError } from '../../errors/product-error.ts';
 
 /**

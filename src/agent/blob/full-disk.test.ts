@@ -8,16 +8,16 @@ import { test } from 'node:test';
 const unshare = ['--mount', ...(process.getuid?.() === 0 ? [] : ['--map-root-user'])];
 const skip = spawnSync('unshare', [...unshare, 'true']).status === 0 ? false : 'needs unshare --mount';
 
-test('an upload to a VM without room fails at once with the path, and what to do', { skip }, async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-full-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const [small, blob] = [join(folder, 'small'), join(folder, 'blob')];
+test('an upload to a full VM fails immediately with the path and the next step', { skip }, async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'agent-full-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const [small, blob] = [join(directory, 'small'), join(directory, 'blob')];
   await mkdir(small);
   await writeFile(blob, Buffer.alloc(16 << 20));
   const program = join(import.meta.dirname, '../testing/full-vm.ts');
   const script = 'mount -t tmpfs -o size=1m tmpfs "$1" && TMPDIR="$1" exec "$2" "$3" "$4"';
-  const words = ['sh', '-c', script, 'sh', small, process.execPath, program, blob];
-  const { stdout, stderr } = spawnSync('unshare', [...unshare, ...words], { encoding: 'utf8' });
+  const args = ['sh', '-c', script, 'sh', small, process.execPath, program, blob];
+  const { stdout, stderr } = spawnSync('unshare', [...unshare, ...args], { encoding: 'utf8' });
   assert.match(
     stdout,
     /^The agent at https:\S+ answered PUT of blob '\S+' with HTTP status 507: ENOSPC: no space left on device, write '\/\S+'; make room on the file system of that path, in the VM\n$/u,

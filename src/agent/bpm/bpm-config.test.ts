@@ -9,7 +9,7 @@ const bounds = { base: '/var/vcap', own: ['/var/vcap/data/web', '/var/vcap/store
 const parse = (text: string): readonly BpmProcessConfig[] => parseBpmConfig(text, 'bpm.yml', bounds);
 const withLine = (line: string): string => `processes:\n- name: web\n  executable: /bin/web\n  ${line}\n`;
 
-test('reads a process with nothing but its program, and one with all', () => {
+test('reads a process with only its program, and one with all options', () => {
   assert.deepEqual(parse('processes: []'), []);
   assert.deepEqual(parse(''), []);
   const [least] = parse(withLine('env: ~'));
@@ -45,7 +45,7 @@ test('reads a process with nothing but its program, and one with all', () => {
   assert.deepEqual(all.unsupported, ['capabilities SYS_RESOURCE, CHOWN', 'limits.processes']);
 });
 
-test('leaves out items of args that are empty after templating, and keeps quoted ones, as bpm does', () => {
+test('skips args that are empty after templating, and keeps quoted empty ones, as bpm does', () => {
   const args = ['-a', '', '""', "''", '~', '-b'].map((item) => `\n  - ${item}`).join('');
   assert.deepEqual(parse(withLine(`args:${args}`))[0]?.arguments, ['-a', '', '', '-b']);
 });
@@ -95,7 +95,7 @@ for (const line of [
   });
 }
 
-test('property: whatever a bpm.yml holds is read or refused in words', () => {
+test('property: any bpm.yml is parsed or rejected with a message', () => {
   const value = fc.jsonValue({ maxDepth: 2 });
   const keys = ['name', 'executable', 'args', 'env', 'hooks', 'limits', 'unsafe', 'additional_volumes'];
   const process = fc.dictionary(fc.constantFrom(...keys, 'shutdown_signal', 'capabilities'), value);

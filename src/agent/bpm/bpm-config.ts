@@ -1,7 +1,7 @@
-import { ConfigErrors, rootField } from '../../bosh/yaml/field.ts';
-import type { Field } from '../../bosh/yaml/field.ts';
+import { ConfigErrors, rootField, type Field } from '../../bosh/yaml/field.ts';
 import { parseYaml } from '../../bosh/yaml/parse-yaml.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
+import { readFile } from 'node:fs/promises';
 
 /** The configuration of one process in `bpm.yml` (bpm-release: docs/config.md). */
 export interface BpmProcessConfig {
@@ -117,7 +117,7 @@ function parseVolume(
 function parseEnvironment(field: Field): Readonly<Record<string, string>> {
   return Object.fromEntries(
     field.entries().map(([name, value]) => {
-      if (!isVariableName(name)) value.problem('is no name that a shell passes on');
+      if (!isVariableName(name)) value.problem('is not a valid name of an environment variable');
       return [name, plainText(value, value.text() ?? '')];
     }),
   );
@@ -147,7 +147,7 @@ function parseBytes(field: Field): number | undefined {
   const exponent = exponents[(match?.[2] ?? match?.[3] ?? '').toUpperCase()];
   const bytes = exponent === undefined ? 0 : Math.floor(Number(match?.[1]) * 1024 ** exponent);
   if (bytes > 0) return bytes;
-  field.problem('must be a number above 0 with a unit, as 512M or 1G');
+  field.problem('must be a number above 0 with a unit, for example 512M or 1G');
   return undefined;
 }
 
@@ -155,4 +155,32 @@ function parseSignal(field: Field): 'SIGTERM' | 'SIGINT' {
   const text = field.text() ?? '';
   if (!['', 'TERM', 'INT'].includes(text)) field.problem('must be TERM or INT');
   return text === 'INT' ? 'SIGINT' : 'SIGTERM';
+}
+
+// The limit that bpm's own script sets (bpm-release: jobs/bpm/templates/bpm).
+const defaultOpenFiles = 524_288;
+
+/**
+ * Returns the arguments of prlimit(1) for a process. No limit is above the hard limit of this process,
+ * because in a pod no process can raise it. The memory limit applies to writable memory (RLIMIT_DATA), since
+ * runtimes reserve far more address space than they use.
+ */
+export async function resourceLimits(config: BpmProcessConfig): Promise<readonly string[]> {
+  const own = await readFile('/proc/self/limits', 'utf8');
+  const limit = (option: string, name: string, wanted: number): string => {
+    const value = Math.min(wanted, hardLimitOf(own, name));
+    return `--${option}=${value}:${value}`;
+  };
+  return [
+    limit('nofile', 'Max open files', config.openFiles ?? defaultOpenFiles),
+    limit('core', 'Max core file size', config.coreFileBytes ?? 0),
+    ...(config.memoryBytes === undefined ? [] : [limit('data', 'Max data size', config.memoryBytes)]),
+  ];
+}
+
+/** Returns the hard limit of that name in /proc/self/limits, or Infinity if there is none. */
+export function hardLimitOf(limits: string, name: string): number {
+  const line = limits.split('\n').find((text) => text.startsWith(name)) ?? '';
+  const [, hard = ''] = line.slice(name.length).trim().split(/\s+/);
+  return /^[0-9]+$/.test(hard) ? Number(hard) : Infinity;
 }

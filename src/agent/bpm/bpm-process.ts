@@ -1,31 +1,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access } from 'node:fs/promises';
+import { access, type FileHandle } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import type { FileHandle } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import type { DirectoryHandle } from '../file/directory-handle.ts';
-import { isTemporaryName, writeDurableFile } from '../file/durable-file.ts';
-import { errorCode, errorText } from '../file/error-code.ts';
-import { isThere } from '../file/is-there.ts';
-import { findByPidFile } from '../monit/pid-file.ts';
-import { waitUntilGone } from '../process/is-gone.ts';
-import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
+import { isTemporaryName, writeDurableFile, exists } from '../file/files.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
+import { findByPidFile } from '../monit/check-service.ts';
+import { waitUntilGone, type LiveProcess, type ProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
-import type { BpmProcessConfig } from './bpm-config.ts';
-import { startGated } from './held-program.ts';
-import type { HeldProgram, HeldProgramRequest } from './held-program.ts';
+import { type BpmProcessConfig, resourceLimits } from './bpm-config.ts';
+import { startGated, type GatedProgram, type GatedProgramRequest } from './gated-program.ts';
 import type { ProcessName } from './parse-command.ts';
-import { openPidFolder } from './pid-folder.ts';
-import { prepareFolders } from './prepare-folders.ts';
-import type { JobUser, ProcessLogs } from './prepare-folders.ts';
-import { resourceLimits } from './resource-limits.ts';
-import { withFileLock } from './with-lock.ts';
+import { openPidDirectory, withFileLock } from './locks.ts';
+import { prepareJobDirectories, type JobUser, type ProcessLogs } from './job-directories.ts';
 
 /** The parts of the machine that a bpm command uses. */
 export interface BpmPorts {
@@ -61,14 +54,14 @@ export class BpmProcess {
   }
 
   /** JOB/PROCESS */
-  get what(): string {
+  get label(): string {
     return `${this.#name.job}/${this.#name.process}`;
   }
 
   async status(): Promise<BpmStatus> {
     const { live } = await findByPidFile(this.#pidPath, this.#ports.table, {});
     if (live !== undefined) return { kind: 'running', live };
-    return { kind: (await isThere(this.#pidPath)) ? 'failed' : 'stopped' };
+    return { kind: (await exists(this.#pidPath)) ? 'failed' : 'stopped' };
   }
 
   /**
@@ -80,9 +73,9 @@ export class BpmProcess {
       const logs = await this.#prepare(config, pids);
       if (logs === undefined) return;
       try {
-        const held = await this.#spawn(config, { logs, pids, output: [logs.stdout.fd, logs.stderr.fd] });
-        await held.release();
-        held.child.unref();
+        const program = await this.#spawn(config, { logs, pids, output: [logs.stdout.fd, logs.stderr.fd] });
+        await program.release();
+        program.child.unref();
       } finally {
         await closeLogs(logs);
       }
@@ -98,14 +91,14 @@ export class BpmProcess {
       // As bpm does if the process is running already: no message, exit code 0.
       if (logs === undefined) return 0;
       try {
-        const held = await this.#spawn(config, { logs, pids, output: ['pipe', 'pipe'] });
-        const { child } = held;
+        const program = await this.#spawn(config, { logs, pids, output: ['pipe', 'pipe'] });
+        const { child } = program;
         const { stdout, stderr } = this.#ports;
         const copies = [
           copyOutput(child.stdout, logs.stdout, stdout),
           copyOutput(child.stderr, logs.stderr, stderr),
         ];
-        const code = await waitForExit(held);
+        const code = await waitForExit(program);
         await this.#cleanUp(pids);
         await Promise.all(copies);
         return code;
@@ -147,7 +140,7 @@ export class BpmProcess {
     await this.#cleanUp(pids);
     await this.#assertExecutable(this.#workdir(config), 'working directory');
     if (config.executable.startsWith('/')) await this.#assertExecutable(config.executable, 'executable');
-    return prepareFolders(this.#name, config, directories, jobUser(identities));
+    return prepareJobDirectories(this.#name, config, directories, jobUser(identities));
   }
 
   /** Runs the pre_start hook and starts the process, which waits for `release`. */
@@ -156,20 +149,20 @@ export class BpmProcess {
     run: {
       readonly logs: ProcessLogs;
       readonly pids: DirectoryHandle;
-      readonly output: HeldProgramRequest['output'];
+      readonly output: GatedProgramRequest['output'];
     },
-  ): Promise<HeldProgram> {
+  ): Promise<GatedProgram> {
     const environment = this.#environment(config);
     if (config.preStart !== undefined) await this.#runHook(config.preStart, environment, run.logs);
-    const held = await startGated({
+    const program = await startGated({
       ...{ file: config.executable, arguments: config.arguments, environment, output: run.output },
       directory: this.#workdir(config),
       owner: config.isPrivileged ? undefined : jobUser(this.#ports.identities),
       limits: await resourceLimits(config),
       allowSetuid: config.isPrivileged,
     });
-    await writeDurableFile(join(run.pids.descriptorPath, this.#pidName), `${held.pid}\n`, 0o644);
-    return held;
+    await writeDurableFile(join(run.pids.descriptorPath, this.#pidName), `${program.pid}\n`, 0o644);
+    return program;
   }
 
   #workdir({ workdir }: BpmProcessConfig): string {
@@ -189,11 +182,11 @@ export class BpmProcess {
     };
   }
 
-  async #assertExecutable(path: string, what: string): Promise<void> {
+  async #assertExecutable(path: string, label: string): Promise<void> {
     try {
       await access(path);
     } catch (error) {
-      throw failed(`${this.what}: its ${what} ${path} cannot be used: ${errorText(error)}`);
+      throw failed(`${this.label}: its ${label} ${path} cannot be used: ${errorMessage(error)}`);
     }
   }
 
@@ -212,21 +205,21 @@ export class BpmProcess {
         code === 0
           ? undefined
           : `${typeof code === 'number' ? 'exit status' : 'ended by'} ${String(code ?? signal)}`,
-      (error: unknown) => errorText(error),
+      (error: unknown) => errorMessage(error),
     );
-    if (problem !== undefined) throw failed(`${this.what}: its pre_start hook ${file} failed: ${problem}`);
+    if (problem !== undefined) throw failed(`${this.label}: its pre_start hook ${file} failed: ${problem}`);
   }
 
   async #terminate(live: LiveProcess, signal: NodeJS.Signals): Promise<void> {
     const { table, stderr } = this.#ports;
     await table.signal(live, signal);
     if (await waitUntilGone(this.#ports, live, shutdownMilliseconds)) return;
-    stderr.write(`bpm: ${this.what} did not end within 15 seconds of ${signal}\n`);
+    stderr.write(`bpm: ${this.label} did not end within 15 seconds of ${signal}\n`);
     await table.signal(live, 'SIGQUIT');
     if (await waitUntilGone(this.#ports, live, quitMilliseconds)) return;
     await table.signal(live, 'SIGKILL');
     if (await waitUntilGone(this.#ports, live, killMilliseconds)) return;
-    throw failed(`${this.what} (pid ${live.pid}) lives on after SIGKILL`);
+    throw failed(`${this.label} (pid ${live.pid}) is still running after SIGKILL`);
   }
 
   /** Kills the remaining processes in the session of an ended process, and removes its pid file. */
@@ -243,16 +236,16 @@ export class BpmProcess {
 
   async #endSession(sessionId: number): Promise<void> {
     const { table, clock } = this.#ports;
-    const deadline = clock.now() + killMilliseconds;
+    let deadline: number | undefined;
     for (;;) {
-      const left = (await table.list()).filter((one) => one.sessionId === sessionId);
-      if (left.length === 0) return;
-      if (clock.now() > deadline) {
-        throw failed(
-          `${this.what}: ${left.map(({ pid }) => `pid ${pid}`).join(', ')} lives on after SIGKILL`,
-        );
+      const remaining = (await table.list()).filter((process) => process.sessionId === sessionId);
+      if (remaining.length === 0) return;
+      if (deadline !== undefined && clock.now() > deadline) {
+        const pids = remaining.map(({ pid }) => `pid ${pid}`).join(', ');
+        throw failed(`${this.label}: still running after SIGKILL: ${pids}`);
       }
-      for (const one of left) await table.signal(one, 'SIGKILL');
+      for (const process of remaining) await table.signal(process, 'SIGKILL');
+      deadline ??= clock.now() + killMilliseconds;
       await clock.sleep(pollMilliseconds);
     }
   }
@@ -260,9 +253,9 @@ export class BpmProcess {
   /** Runs one command at a time for each process, as bpm does. */
   async #locked<T>(work: (pids: DirectoryHandle) => Promise<T>): Promise<T> {
     const name = parsePathSegment(`${this.#name.job}.${this.#name.process}`);
-    if (name === undefined) throw failed(`the name ${this.what} is too long`);
+    if (name === undefined) throw failed(`the name ${this.label} is too long`);
     return withFileLock(name, this.#ports, async () => {
-      await using pids = await openPidFolder(this.#name.job, this.#ports);
+      await using pids = await openPidDirectory(this.#name.job, this.#ports);
       return await work(pids);
     });
   }
@@ -282,9 +275,9 @@ function jobUser(identities: Identities): JobUser | undefined {
 }
 
 /** Returns the pid in a pid file, or undefined if there is none. */
-async function readPidFile(folder: DirectoryHandle, name: string): Promise<number | undefined> {
+async function readPidFile(directory: DirectoryHandle, name: string): Promise<number | undefined> {
   try {
-    await using file = await folder.file(name, 'read');
+    await using file = await directory.openFile(name, 'read');
     const text = (await file.readFile('latin1')).trim();
     return /^[1-9][0-9]{0,9}$/.test(text) && text !== '1' ? Number(text) : undefined;
   } catch (error) {
@@ -299,14 +292,14 @@ async function closeLogs({ stdout, stderr }: ProcessLogs): Promise<void> {
 }
 
 /** Releases a gated program and waits for its end. Forwards SIGINT and SIGTERM to it. */
-async function waitForExit(held: HeldProgram): Promise<number> {
-  const { child } = held;
+async function waitForExit(program: GatedProgram): Promise<number> {
+  const { child } = program;
   const ended = once(child, 'exit');
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   const signals = ['SIGINT', 'SIGTERM'] as const;
   for (const signal of signals) process.on(signal, forward);
   try {
-    await held.release();
+    await program.release();
     const [code, signal]: unknown[] = await ended;
     return typeof code === 'number' ? code : 128 + (constants.signals[String(signal) as NodeJS.Signals] ?? 0);
   } finally {

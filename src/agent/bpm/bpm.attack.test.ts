@@ -91,7 +91,7 @@ test(
   },
 );
 
-test('what bpm.yml sets for the process is run by no program of root', options, async (t) => {
+test('root runs no program that bpm.yml sets for the process', options, async (t) => {
   const { scene, attack } = await opened(t);
   await attack(`printf 'id -u >> "$BASE/data/web/ran"\n' > data/web/own.sh`);
   assert.equal((await scene.bpm('start', 'web')).code, 0);

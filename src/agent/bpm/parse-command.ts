@@ -24,8 +24,8 @@ export type BpmCommand =
 const containerOnlyCommands = ['logs', 'shell', 'trace'];
 
 /** Reads the arguments of `bpm`. Throws AGENT_BPM_FAILED if they are wrong. */
-export function parseCommand(list: readonly string[]): BpmCommand {
-  const { values, positionals } = parse(list);
+export function parseCommand(args: readonly string[]): BpmCommand {
+  const { values, positionals } = parse(args);
   const [name, job] = positionals;
   if (values.version || name === 'version') return { kind: 'version' };
   if (values.help || name === 'help') return { kind: 'help' };
@@ -52,10 +52,10 @@ export function parseCommand(list: readonly string[]): BpmCommand {
 }
 
 // eslint-disable-next-line @typescript-eslint/explicit-function-return-type -- parseArgs infers it from the options
-function parse(list: readonly string[]) {
+function parse(args: readonly string[]) {
   try {
     return parseArgs({
-      args: [...list],
+      args: [...args],
       allowPositionals: true,
       options: {
         process: { type: 'string', short: 'p', default: '' },

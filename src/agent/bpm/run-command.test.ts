@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { lstat, readFile, readdir, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { parseIdentities } from '../user/identities.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import { BpmScene } from '../testing/bpm-scene.ts';
 import { eventually } from '../testing/eventually.ts';
 import { hostileUser, hostileUserIsMissing } from '../testing/hostile-user.ts';
@@ -59,7 +59,7 @@ async function started(t: Parameters<typeof BpmScene.open>[0]): Promise<BpmScene
   return scene;
 }
 
-test('starts a process as vcap with all that bpm gives it, and shows it', options, async (t) => {
+test('starts a process as vcap with everything that bpm provides, and lists it', options, async (t) => {
   const scene = await started(t);
   const output = await scene.read('sys/log/server/server.stdout.log');
   assert.match(output, /^prepared as 0 with it's red\n--port\|2424\|a b\|HOME=.*\/data\/server\n/);
@@ -127,7 +127,7 @@ test('starts a process as vcap with all that bpm gives it, and shows it', option
 });
 
 test(
-  'stops what ignores its signal, with what it leaves behind, and clears what died',
+  'kills a process that ignores its signal, and the rest of its session, and clears a failed one',
   options,
   async (t) => {
     const scene = await started(t);
@@ -159,7 +159,7 @@ test(
   },
 );
 
-test('runs an errand to its end, and says how it ended', options, async (t) => {
+test('runs an errand to its end and returns its exit code', options, async (t) => {
   const scene = await BpmScene.open(t);
   await scene.addJob(
     'errand',
@@ -193,7 +193,7 @@ test('runs an errand to its end, and says how it ended', options, async (t) => {
   assert.equal((await scene.bpm('run', 'errand', '-p', 'killed')).code, 137);
 });
 
-test('where there is one user, that one runs all', options, async (t) => {
+test('runs everything as the only user of a VM with a single user id', options, async (t) => {
   const scene = await BpmScene.open(t);
   scene.identities = parseIdentities({
     ...{ passwd: 'vcap:x:1000:1000::/home/vcap:/bin/sh\n', group: 'vcap:x:1000:\n' },
@@ -205,7 +205,7 @@ test('where there is one user, that one runs all', options, async (t) => {
   assert.match(error, /runs as root/);
 });
 
-test('refuses in words what it cannot do', options, async (t) => {
+test('rejects invalid commands and configurations with a message', options, async (t) => {
   const scene = await BpmScene.open(t);
   await scene.addJob(
     'job',
@@ -230,13 +230,13 @@ test('refuses in words what it cannot do', options, async (t) => {
     ['run job -e secret', /^Error: an environment variable has to be given as KEY=value\n$/],
     [
       'start broken',
-      /executable: must be provided\n.*name: "\.\.\/x" cannot be.*\n.*args: expected a list.*\n.*memory: must be a number above 0 with a unit, as 512M or 1G\n.*'\/etc' is not below .*\n.*own folder/,
+      /executable: must be provided\n.*name: "\.\.\/x" cannot be.*\n.*args: expected a list.*\n.*memory: must be a number above 0 with a unit, for example 512M or 1G\n.*'\/etc' is not below .*\n.*own folder/,
     ],
   ];
-  for (const [words, message] of refusals) {
-    const { code, output, error } = await scene.bpm(...words.split(' '));
-    assert.deepEqual([code, output], [1, ''], words);
-    assert.match(error, message, words);
+  for (const [args, message] of refusals) {
+    const { code, output, error } = await scene.bpm(...args.split(' '));
+    assert.deepEqual([code, output], [1, ''], args);
+    assert.match(error, message, args);
     assert.doesNotMatch(error, /secret/);
   }
 });
@@ -252,15 +252,19 @@ async function inSession(id: number): Promise<readonly number[]> {
   return (await procProcessTable.list()).flatMap(({ pid, sessionId }) => (sessionId === id ? [pid] : []));
 }
 
-test('a start removes what a killed bpm left of its own pid file alone', options, async (t) => {
-  const scene = await started(t);
-  assert.equal((await scene.bpm('stop', 'server')).code, 0);
-  const left = `server.pid.${randomUUID()}.tmp`;
-  const other = `deaf.pid.${randomUUID()}.tmp`;
-  for (const name of [left, other]) await writeFile(scene.path(`sys/run/bpm/server/${name}`), '1');
-  assert.equal((await scene.bpm('start', 'server')).code, 0);
-  assert.deepEqual(
-    (await readdir(scene.path('sys/run/bpm/server'))).toSorted(),
-    [other, 'server.pid'].toSorted(),
-  );
-});
+test(
+  'a start removes the temporary pid file of a killed bpm, but not that of another process',
+  options,
+  async (t) => {
+    const scene = await started(t);
+    assert.equal((await scene.bpm('stop', 'server')).code, 0);
+    const left = `server.pid.${randomUUID()}.tmp`;
+    const other = `deaf.pid.${randomUUID()}.tmp`;
+    for (const name of [left, other]) await writeFile(scene.path(`sys/run/bpm/server/${name}`), '1');
+    assert.equal((await scene.bpm('start', 'server')).code, 0);
+    assert.deepEqual(
+      (await readdir(scene.path('sys/run/bpm/server'))).toSorted(),
+      [other, 'server.pid'].toSorted(),
+    );
+  },
+);

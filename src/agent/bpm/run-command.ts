@@ -22,9 +22,9 @@ const helpText = `bpm of the embedded node: runs processes of jobs in bpm's form
 const configLimit = 1024 ** 2;
 
 /** Runs the bpm command of these arguments. Returns the exit code. */
-export async function runBpm(list: readonly string[], ports: BpmPorts): Promise<number> {
+export async function runBpm(args: readonly string[], ports: BpmPorts): Promise<number> {
   try {
-    const command = parseCommand(list);
+    const command = parseCommand(args);
     if (process.geteuid?.() !== 0) throw failed("bpm must be run as root. Run 'sudo -i' to become root");
     return await run(command, ports);
   } catch (error) {
@@ -40,7 +40,7 @@ async function run(command: BpmCommand, ports: BpmPorts): Promise<number> {
       ports.stdout.write(helpText);
       return 0;
     case 'version':
-      ports.stdout.write(`stand-in of bosh-kubernetes ${ports.version}\n`);
+      ports.stdout.write(`bosh-kubernetes ${ports.version}\n`);
       return 0;
     case 'list':
       ports.stdout.write(await listText(ports));

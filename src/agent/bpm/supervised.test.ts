@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import { eventually } from '../testing/eventually.ts';
 import { hostileUserIsMissing, identitiesWithVcap } from '../testing/hostile-user.ts';
 import { reaches, specWith } from '../testing/specs.ts';
@@ -29,7 +29,7 @@ function release(base: string): Record<string, string> {
   };
 }
 
-test('a job in the form of bpm is started, started again and stopped by the agent', options, async (t) => {
+test('the agent starts, restarts and stops a job with a bpm.yml', options, async (t) => {
   const vm = await TestVm.create(identitiesWithVcap);
   const { base, bosh, run } = vm.directories;
   const pidPath = join(run, 'bpm/queue/queue.pid');
@@ -61,7 +61,7 @@ test('a job in the form of bpm is started, started again and stopped by the agen
   assert.equal(await procProcessTable.find(second), undefined);
 });
 
-test('without the stand-in of the embedded node bpm stays as its release made it', async (t) => {
+test('without the replacement of the embedded node, bpm stays as its release installed it', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const { base } = vm.directories;

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { readlink, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { readFileIfPresent } from '../file/durable-file.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
-import { isObject } from '../settings/json.ts';
+import { readFileIfPresent } from '../file/files.ts';
+import { procProcessTable } from '../process/process-table.ts';
+import { isObject } from '../../platform/fields.ts';
 import { eventually } from '../testing/eventually.ts';
 import { upload } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
-test('a failed compilation tells the exit and the last output, and leaves nothing', async (t) => {
+test('a failed compilation reports its exit and last output, and leaves nothing', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -28,7 +28,7 @@ test('a failed compilation tells the exit and the last output, and leaves nothin
   await assert.rejects(stat(join(vm.directories.compile, 'broken')), /ENOENT/);
 });
 
-test('a compilation can be cancelled, and its processes end with it', async (t) => {
+test('a cancelled compilation ends its processes', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();

@@ -1,10 +1,11 @@
-import { join } from 'node:path';
+import { join, basename, dirname } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
-import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
-import { isObject } from '../settings/json.ts';
-import type { JsonObject } from '../settings/json.ts';
+import { readFileIfPresent, writeDurableFile, resolveDirectory } from '../file/files.ts';
+import { isObject, type JsonObject } from '../../platform/fields.ts';
 import type { Settings } from '../settings/settings.ts';
+import { lstat } from 'node:fs/promises';
+import { errorCode } from '../file/error-code.ts';
 
 /**
  * The hints from add_persistent_disk, in bosh/persistent_disk_hints.json: upstream's DiskSettings by disk
@@ -86,4 +87,30 @@ function diskSettings(cid: string, hint: unknown, settings: Settings): JsonObjec
 function text(object: unknown, key: string): string {
   const value = isObject(object) ? object[key] : undefined;
   return typeof value === 'string' ? value : '';
+}
+
+/** The result of looking up the directory of a disk. */
+export type DiskDirectory =
+  | { readonly kind: 'folder'; readonly path: string }
+  | { readonly kind: 'missing' }
+  /** A link, a file or anything else instead of the disk's directory. */
+  | { readonly kind: 'other'; readonly found: string };
+
+/**
+ * Looks up the directory of a disk by its hint, `<root of the disk>/store`. The content of a disk is
+ * untrusted, because root of another VM may have written it. So links are followed only up to the disk's
+ * root.
+ */
+export async function resolveDiskDirectory(hint: string): Promise<DiskDirectory> {
+  const root = await resolveDirectory(dirname(hint));
+  if (root === undefined) return { kind: 'missing' };
+  const path = join(root, basename(hint));
+  try {
+    const stats = await lstat(path);
+    if (stats.isDirectory()) return { kind: 'folder', path };
+    return { kind: 'other', found: stats.isSymbolicLink() ? 'a symbolic link' : 'no folder' };
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return { kind: 'missing' };
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 
 const run = promisify(execFile);
 const namespace = ['--user', '--map-root-user', '--mount', '--propagation', 'private'];
@@ -12,7 +12,7 @@ test('a disk holds a link to the jobs of the VM where its store has to be', asyn
   try {
     await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   } catch (error) {
-    t.skip(`needs a user and mount namespace: ${errorText(error)}`);
+    t.skip(`needs a user and mount namespace: ${errorMessage(error)}`);
     return;
   }
   const scenario = join(import.meta.dirname, '..', 'testing', 'hostile-disk-scenario.ts');

@@ -3,16 +3,16 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 
 const run = promisify(execFile);
 const namespace = ['--user', '--map-root-user', '--mount', '--propagation', 'private'];
 
-test('agent or container killed at every step of migrate_disk: the noted disk is whole on the store, and the next migration goes on', async (t) => {
+test('a kill at any step of migrate_disk leaves the recorded disk complete on the store, and the next migration continues', async (t) => {
   try {
     await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
   } catch (error) {
-    t.skip(`needs a user and mount namespace: ${errorText(error)}`);
+    t.skip(`needs a user and mount namespace: ${errorMessage(error)}`);
     return;
   }
   const scenario = join(import.meta.dirname, '../testing/killed-migration-scenario.ts');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { directoriesOf } from '../directories.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import { parseSettings } from '../settings/settings.ts';
 import { DiskHints } from './disk-hints.ts';
 import type { Mount } from './mount-table.ts';
@@ -23,7 +23,7 @@ for (const [what, file] of [
     try {
       await run('unshare', [...namespace, 'mount', '-t', 'tmpfs', 'none', '/mnt']);
     } catch (error) {
-      t.skip(`needs a user and mount namespace: ${errorText(error)}`);
+      t.skip(`needs a user and mount namespace: ${errorMessage(error)}`);
       return;
     }
     const scenario = join(import.meta.dirname, '..', 'testing', file);
@@ -31,7 +31,7 @@ for (const [what, file] of [
     assert.equal(stdout, 'every step passed\n');
   });
 
-test('hints are kept in the form of upstream, and read from the settings too', async (t) => {
+test('stores hints in the format of upstream, and also reads those of the settings', async (t) => {
   const base = await mkdtemp(join(tmpdir(), 'agent-'));
   t.after(() => rm(base, { recursive: true }));
   const directories = directoriesOf(base);
@@ -88,7 +88,7 @@ class SlowHints extends DiskHints {
   }
 }
 
-test('a disk whose mount shows while its hint is looked up is listed', async (t) => {
+test('lists a disk whose mount appears while its hint is looked up', async (t) => {
   const base = await realpath(await mkdtemp(join(tmpdir(), 'agent-')));
   t.after(() => rm(base, { recursive: true }));
   const directories = directoriesOf(base);

@@ -2,14 +2,11 @@ import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Directories } from '../directories.ts';
-import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
-import { realFolder } from '../file/real-folder.ts';
+import { readFileIfPresent, writeDurableFile, resolveDirectory } from '../file/files.ts';
 import type { Log } from '../log.ts';
 import type { ProcessTable } from '../process/process-table.ts';
-import { resolveDiskDirectory } from './disk-folder.ts';
-import type { DiskHints } from './disk-hints.ts';
-import { isSameMountRoot, mountAt, locateOnFilesystem } from './mount-table.ts';
-import type { Mount, MountTable } from './mount-table.ts';
+import { resolveDiskDirectory, type DiskHints } from './disk-hints.ts';
+import { isSameMountRoot, mountAt, locateOnFilesystem, type Mount, type MountTable } from './mount-table.ts';
 
 export interface PersistentDisksOptions {
   readonly directories: Directories;
@@ -173,17 +170,17 @@ export class PersistentDisks {
         `Persistent disk with volume id '${cid}' could not be found`,
       );
     }
-    const folder = await resolveDiskDirectory(path);
-    if (folder.kind === 'folder') return folder.path;
-    if (folder.kind === 'other') {
+    const directory = await resolveDiskDirectory(path);
+    if (directory.kind === 'folder') return directory.path;
+    if (directory.kind === 'other') {
       throw new ProductError(
         'AGENT_DISK_FAILED',
-        `disk '${cid}' is refused: its '${basename(path)}' is ${folder.found}, which could lead to anything of this VM; look at what wrote to the disk`,
+        `disk '${cid}' is refused: its '${basename(path)}' is ${directory.found}, which could lead to any file of this VM; check what wrote to the disk`,
       );
     }
     throw new ProductError(
       'AGENT_DISK_FAILED',
-      `disk '${cid}' is not attached: its path ${path} is not there; attach it again`,
+      `disk '${cid}' is not attached: its path ${path} does not exist; attach it again`,
     );
   }
 
@@ -191,8 +188,8 @@ export class PersistentDisks {
   async #mountPointsOf(cid: string): Promise<readonly string[]> {
     const { directories, hints, mounts } = this.#options;
     const hint = (await hints.paths()).get(cid);
-    const folder = hint === undefined ? undefined : await resolveDiskDirectory(hint);
-    const path = folder?.kind === 'folder' ? folder.path : undefined;
+    const directory = hint === undefined ? undefined : await resolveDiskDirectory(hint);
+    const path = directory?.kind === 'folder' ? directory.path : undefined;
     // Read the table after the path exists: only then does it have the mount that leads to the path.
     const table = await mounts.list();
     const volume = path === undefined ? undefined : locateOnFilesystem(table, path);
@@ -216,10 +213,7 @@ export class PersistentDisks {
     // A link that was created after the check may have led the mount elsewhere. The mount table shows what
     // the kernel mounted.
     if (mountAt(table, target) !== undefined) await this.#options.mounts.unmount(target);
-    throw new ProductError(
-      'AGENT_DISK_FAILED',
-      `${path} was mounted on ${target}, but it does not show there`,
-    );
+    throw new ProductError('AGENT_DISK_FAILED', `${path} was mounted on ${target}, but is not visible there`);
   }
 
   async #unmountTarget(cid: string, target: string): Promise<void> {
@@ -227,7 +221,7 @@ export class PersistentDisks {
   }
 
   async #busy(cid: string, target: string): Promise<ProductError> {
-    const holders = await this.#options.table.openHandlesBelow((await realFolder(target)) ?? target);
+    const holders = await this.#options.table.openHandlesBelow((await resolveDirectory(target)) ?? target);
     const who = holders.length === 0 ? 'a process that cannot be seen here' : holders.join('; ');
     return new ProductError(
       'DISK_BUSY',

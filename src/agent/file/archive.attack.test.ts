@@ -8,7 +8,7 @@ import { prependedBlocks, header, record, tarFrom } from '../../oci/testing/tar-
 import { extractArchive } from './archive.ts';
 
 test(
-  'a package with a NUL in a name, an endless name or a pipe as its archive ends in an error',
+  'rejects a package with a NUL in a name, an endless name or a pipe as its archive',
   { timeout: 60_000 },
   async (t) => {
     const directory = await scratchDirectory(t);

@@ -45,7 +45,7 @@ test('extracts files, modes, links to anywhere, and one folder without its name'
   assert.equal(await readlink(join(target, 'lib')), '/var/vcap/packages/lib');
 });
 
-test('reads plain tar archives too', async (t) => {
+test('reads plain tar archives', async (t) => {
   const { archive, target } = await folders(t);
   await writeFile(archive, gunzipSync(await makeArchive({ 'a/b': 'text' })));
   await extractArchive(archive, target);
@@ -88,7 +88,7 @@ for (const [what, entries] of hostile) {
   });
 }
 
-test('refuses what is no archive, and a cut one', async (t) => {
+test('rejects a file that is not an archive, and a truncated archive', async (t) => {
   const { archive, target } = await folders(t);
   await writeFile(archive, 'no archive at all');
   await assert.rejects(extractArchive(archive, target), /cannot be unpacked/);
@@ -97,7 +97,7 @@ test('refuses what is no archive, and a cut one', async (t) => {
   await assert.rejects(extractArchive(archive, target), /cannot be unpacked/);
 });
 
-test('what was packed is what is unpacked', async (t) => {
+test('unpacks what it packed', async (t) => {
   const { archive, base, target } = await folders(t);
   const source = join(base, 'source');
   await mkdir(join(source, 'deep/empty'), { recursive: true });

@@ -9,7 +9,7 @@ import { archiveLimits, EntryCounter, limitedTo, printableName } from '../../bos
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { roomStep } from '../../errors/room-step.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { errorText } from './error-code.ts';
+import { errorMessage } from './error-code.ts';
 import { withPath, writing } from '../../platform/write-file.ts';
 
 interface Entry {
@@ -57,9 +57,13 @@ export async function extractArchive(archive: string, directory: string, folder?
   } catch (failure) {
     const error = withPath(directory, failure);
     if (roomStep(error) !== undefined) throw error;
-    throw new ProductError('AGENT_ARCHIVE_INVALID', `the archive cannot be unpacked: ${errorText(error)}`, {
-      cause: error,
-    });
+    throw new ProductError(
+      'AGENT_ARCHIVE_INVALID',
+      `the archive cannot be unpacked: ${errorMessage(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -75,16 +79,16 @@ function checkType(entry: Entry): true {
   throw new Error(`entry '${entry.name}' is a ${type}; only files, folders and links can be unpacked`);
 }
 
-function nameWithin(name: string, folder: string | undefined): string | undefined {
+function nameWithin(name: string, directory: string | undefined): string | undefined {
   const clean = name.replace(/^(\.\/)+/, '');
-  if (folder === undefined) return clean === '' ? '.' : clean;
-  if (clean === folder || clean === `${folder}/`) return '.';
-  return clean.startsWith(`${folder}/`) ? clean.slice(folder.length + 1) : undefined;
+  if (directory === undefined) return clean === '' ? '.' : clean;
+  if (clean === directory || clean === `${directory}/`) return '.';
+  return clean.startsWith(`${directory}/`) ? clean.slice(directory.length + 1) : undefined;
 }
 
-function linkOf(entry: Entry, folder: string | undefined): { linkname?: string } {
+function linkOf(entry: Entry, directory: string | undefined): { linkname?: string } {
   if (entry.type !== 'link' || entry.linkname === undefined) return {};
-  return { linkname: nameWithin(entry.linkname, folder) ?? entry.linkname };
+  return { linkname: nameWithin(entry.linkname, directory) ?? entry.linkname };
 }
 
 function safeJoin(directory: string, name: string): string {
@@ -99,7 +103,7 @@ async function makeLink(root: string, path: string, target: string): Promise<voi
   await mkdir(dirname(path), { recursive: true });
   const parent = await realpath(dirname(path));
   if (parent !== root && !parent.startsWith(`${root}/`)) {
-    throw new Error(`the link '${path}' would be made through another link of the archive`);
+    throw new Error(`the link '${path}' would be created through another link of the archive`);
   }
   await symlink(target, path);
 }

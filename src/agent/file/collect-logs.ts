@@ -23,12 +23,12 @@ export interface LogSelection {
  */
 export function parseLogSelection(types: string, filters: unknown, directories: Directories): LogSelection {
   return {
-    folders: types.split(',').map((type) => folderOf(type, directories)),
+    folders: types.split(',').map((type) => logDirectory(type, directories)),
     filters: parseFilters(filters),
   };
 }
 
-function folderOf(type: string, directories: Directories): LogSelection['folders'][number] {
+function logDirectory(type: string, directories: Directories): LogSelection['folders'][number] {
   switch (type) {
     case 'job':
       return { path: directories.log, prefix: '' };
@@ -49,7 +49,10 @@ function parseFilters(argument: unknown): readonly string[] {
   return argument.map((filter: unknown) => {
     if (typeof filter === 'string' && !filter.startsWith('/') && !filter.split('/').includes('..'))
       return filter;
-    throw new ProductError('AGENT_ARGUMENT_INVALID', 'a log filter is no glob below the log folder');
+    throw new ProductError(
+      'AGENT_ARGUMENT_INVALID',
+      'a log filter must be a glob relative to the log directory',
+    );
   });
 }
 
@@ -77,7 +80,7 @@ export async function collectLogs(
   }
 }
 
-interface Copying {
+interface CopyContext {
   readonly target: string;
   readonly filters: readonly string[];
   bytesLeft: number;
@@ -88,23 +91,23 @@ interface Copying {
  * log directory.
  */
 async function copyMatching(
-  folder: DirectoryHandle,
+  directory: DirectoryHandle,
   { below, prefix }: { readonly below: string; readonly prefix: string },
-  copying: Copying,
+  copying: CopyContext,
   depth = 0,
 ): Promise<void> {
-  for (const name of await folder.names()) {
+  for (const name of await directory.names()) {
     const text = name.toString();
     // Skip names that are not valid UTF-8: after decoding they could collide with another file's name.
     if (!Buffer.from(text).equals(name)) continue;
     const path = join(below, text);
-    const kind = await unlessOther(folder.kindOf(name));
+    const kind = await ifStillExpectedKind(directory.stat(name));
     if (kind?.isDirectory() && depth < depthLimit) {
-      await using child = await unlessOther(folder.directory(name));
+      await using child = await ifStillExpectedKind(directory.directory(name));
       if (child !== undefined) await copyMatching(child, { below: path, prefix }, copying, depth + 1);
     }
     if (!kind?.isFile() || !copying.filters.some((filter) => matchesGlob(path, filter))) continue;
-    await using file = await unlessOther(folder.file(name, 'read'));
+    await using file = await ifStillExpectedKind(directory.openFile(name, 'read'));
     if (file === undefined) continue;
     copying.bytesLeft -= (await file.stat()).size;
     if (copying.bytesLeft < 0) {
@@ -120,7 +123,7 @@ async function copyMatching(
 }
 
 /** Returns undefined if the entry was deleted or changed its type after it was listed. */
-async function unlessOther<T>(opening: Promise<T>): Promise<T | undefined> {
+async function ifStillExpectedKind<T>(opening: Promise<T>): Promise<T | undefined> {
   try {
     return await opening;
   } catch (error) {

@@ -1,19 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
-  chmod,
-  link,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  realpath,
-  rename,
-  rm,
-  stat,
-  symlink,
-} from 'node:fs/promises';
-import { writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, mkdtemp, readFile, readdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -33,7 +20,7 @@ async function contentOf(path: string): Promise<string> {
   return await file.readFile('utf8');
 }
 
-test('a link is followed only where none but root can have made it', async (t) => {
+test('follows a link only if only root can have created it', async (t) => {
   const base = await folder(t);
   await mkdir(join(base, 'data/sys'), { recursive: true });
   await writeFile(join(base, 'data/sys/file'), 'content');
@@ -49,7 +36,7 @@ test('a link is followed only where none but root can have made it', async (t) =
   await assert.rejects(contentOf(join(base, 'loop/file')), unsafe);
 });
 
-test('what is no plain file of one name is refused, to read and to append', async (t) => {
+test('rejects anything but a plain file with one hard link, for reading and for appending', async (t) => {
   const base = await folder(t);
   await writeFile(join(base, 'file'), 'content');
   await link(join(base, 'file'), join(base, 'hard'));
@@ -69,7 +56,7 @@ test('what is no plain file of one name is refused, to read and to append', asyn
   assert.equal(await contentOf(join(base, 'made')), 'one two');
 });
 
-test('an open directory stays the same one when its name comes to mean another', async (t) => {
+test('an open directory stays the same if its path is replaced', async (t) => {
   const base = await folder(t);
   await mkdir(join(base, 'a'));
   await mkdir(join(base, 'outside'));
@@ -77,11 +64,11 @@ test('an open directory stays the same one when its name comes to mean another',
   await using directory = await DirectoryHandle.open(join(base, 'a'));
   await rename(join(base, 'a'), join(base, 'moved'));
   await symlink('outside', join(base, 'a'));
-  await using log = await directory.file('log', 'append');
+  await using log = await directory.openFile('log', 'append');
   await log.writeFile('line');
   assert.equal(await directory.makeDirectory('new', 0o700), true);
   assert.equal(await directory.makeDirectory('new', 0o700), false);
-  await directory.giveToRoot(undefined, 0o711);
+  await directory.chownToRoot(undefined, 0o711);
   await directory.remove('kept');
   assert.deepEqual((await readdir(join(base, 'moved'))).toSorted(), ['log', 'new']);
   assert.deepEqual(await readdir(join(base, 'outside')), ['kept']);
@@ -89,7 +76,7 @@ test('an open directory stays the same one when its name comes to mean another',
   for (const name of ['', '.', '..', 'a/b']) await assert.rejects(directory.directory(name), /not the name/);
 });
 
-test('a tree is removed with any names, and what its links lead to stays', async (t) => {
+test('removes a tree with any names, and leaves the targets of its links', async (t) => {
   const base = await folder(t);
   await mkdir(join(base, 'tree/deep/deeper'), { recursive: true });
   await mkdir(join(base, 'outside'));

@@ -9,7 +9,7 @@ import { errorCode } from './error-code.ts';
 const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 const fileFlags = { read: O_RDONLY, append: O_WRONLY | O_APPEND | O_CREAT };
 // The errors of open(2) for a link, a pipe, a socket or a directory instead of a plain file.
-const otherKinds = new Set(['ELOOP', 'ENXIO', 'EISDIR', 'ENOTDIR', 'ENODEV']);
+const wrongKindCodes = new Set(['ELOOP', 'ENXIO', 'EISDIR', 'ENOTDIR', 'ENODEV']);
 const linkLimit = 40;
 
 /** The name of an entry. A name that is not valid UTF-8 is a Buffer. */
@@ -27,10 +27,10 @@ export class DirectoryHandle {
   readonly #handle: FileHandle;
   readonly #isOnlyRoots: boolean;
 
-  private constructor(path: string, handle: FileHandle, isOnlyRoots: boolean) {
+  private constructor(path: string, handle: FileHandle, isOwnedOnlyByRoot: boolean) {
     this.path = path;
     this.#handle = handle;
-    this.#isOnlyRoots = isOnlyRoots;
+    this.#isOnlyRoots = isOwnedOnlyByRoot;
   }
 
   /**
@@ -39,18 +39,18 @@ export class DirectoryHandle {
    */
   static async open(path: string): Promise<DirectoryHandle> {
     let rest = componentsOf(path);
-    let directory = await DirectoryHandle.#root();
+    let openDirectory = await DirectoryHandle.#root();
     for (let links = 0; ;) {
       const name = rest.shift();
-      if (name === undefined) return directory;
-      const previous = directory;
+      if (name === undefined) return openDirectory;
+      const previous = openDirectory;
       try {
         const target = await previous.#trustedLink(name);
-        if (target === undefined) directory = await previous.directory(name);
+        if (target === undefined) openDirectory = await previous.directory(name);
         else {
-          if (++links > linkLimit) throw unsafe(path, 'has too many links on its way');
+          if (++links > linkLimit) throw unsafePathError(path, 'has too many links on its way');
           rest = [...componentsOf(resolve(previous.path, target)), ...rest];
-          directory = await DirectoryHandle.#root();
+          openDirectory = await DirectoryHandle.#root();
         }
       } finally {
         await previous.close();
@@ -107,18 +107,18 @@ export class DirectoryHandle {
    * Opens a plain file. With `append`, creates it if it does not exist. Throws AGENT_PATH_UNSAFE if the file
    * has a second hard link.
    */
-  async file(name: EntryName, use: keyof typeof fileFlags, mode = 0o640): Promise<FileHandle> {
+  async openFile(name: EntryName, use: keyof typeof fileFlags, mode = 0o640): Promise<FileHandle> {
     // O_NONBLOCK: opening a pipe must not wait for its other end.
     const file = await this.#open(name, fileFlags[use] | O_NONBLOCK, mode);
     const stats = await file.stat();
     const problem = !stats.isFile()
       ? 'is not a plain file'
       : stats.nlink > 1
-        ? 'has a second name'
+        ? 'has a second hard link'
         : undefined;
     if (problem === undefined) return file;
     await file.close();
-    throw unsafe(resolve(this.path, name.toString()), problem);
+    throw unsafePathError(resolve(this.path, name.toString()), problem);
   }
 
   /** Returns the names of all entries. */
@@ -130,7 +130,7 @@ export class DirectoryHandle {
    * Returns the stats of an entry. They may change before the entry is opened, so opening it decides about
    * its type.
    */
-  kindOf(name: EntryName): Promise<Stats> {
+  stat(name: EntryName): Promise<Stats> {
     return lstat(this.#pathOf(name));
   }
 
@@ -156,15 +156,15 @@ export class DirectoryHandle {
    * Makes root the owner of the directory itself, and sets this group and mode. Changes only values that
    * differ.
    */
-  async giveToRoot(group: number | undefined, mode: number): Promise<void> {
-    await this.give(process.geteuid?.() === 0 ? 0 : undefined, group, mode);
+  async chownToRoot(group: number | undefined, mode: number): Promise<void> {
+    await this.chown(process.geteuid?.() === 0 ? 0 : undefined, group, mode);
   }
 
   /**
    * Sets the owner, group and mode of the directory itself if they are given. Changes only values that
    * differ.
    */
-  async give(userId: number | undefined, groupId: number | undefined, mode?: number): Promise<void> {
+  async chown(userId: number | undefined, groupId: number | undefined, mode?: number): Promise<void> {
     const stats = await this.#handle.stat();
     const [owner, group] = [userId ?? stats.uid, groupId ?? stats.gid];
     if (stats.uid !== owner || stats.gid !== group) await this.#handle.chown(owner, group);
@@ -187,9 +187,12 @@ export class DirectoryHandle {
     try {
       return await open(this.#pathOf(name), flags | O_NOFOLLOW, mode);
     } catch (error) {
-      if (!otherKinds.has(errorCode(error) ?? '')) throw error;
+      if (!wrongKindCodes.has(errorCode(error) ?? '')) throw error;
       const expected = (flags & O_DIRECTORY) === 0 ? 'plain file' : 'directory';
-      throw unsafe(resolve(this.path, name.toString()), `is not a ${expected} but a link or something else`);
+      throw unsafePathError(
+        resolve(this.path, name.toString()),
+        `is not a ${expected} but a link or something else`,
+      );
     }
   }
 
@@ -211,15 +214,15 @@ export class DirectoryHandle {
     if (text === '' || text === '.' || text === '..' || text.includes('/')) {
       throw new Error(`'${text}' is not the name of an entry`);
     }
-    const folder = `${this.descriptorPath}/`;
-    return typeof name === 'string' ? `${folder}${name}` : Buffer.concat([Buffer.from(folder), name]);
+    const directory = `${this.descriptorPath}/`;
+    return typeof name === 'string' ? `${directory}${name}` : Buffer.concat([Buffer.from(directory), name]);
   }
 }
 
 /** Opens a plain file by its absolute path, each component as {@link DirectoryHandle} does. */
 export async function openPlainFile(path: string, use: keyof typeof fileFlags): Promise<FileHandle> {
   await using directory = await DirectoryHandle.open(dirname(path));
-  return await directory.file(basename(path), use);
+  return await directory.openFile(basename(path), use);
 }
 
 /**
@@ -245,7 +248,7 @@ function isRoots({ uid }: Stats): boolean {
   return uid === 0 || uid === process.geteuid?.();
 }
 
-function unsafe(path: string, problem: string): ProductError {
+function unsafePathError(path: string, problem: string): ProductError {
   return new ProductError(
     'AGENT_PATH_UNSAFE',
     `${path} ${problem}: a job user may have put it there; remove it and try again`,

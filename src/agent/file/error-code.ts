@@ -7,7 +7,7 @@ export function errorCode(error: unknown): string | undefined {
 }
 
 /** Returns the message of a thrown value. For a full file system of the VM it adds what to do. */
-export function errorText(error: unknown): string {
+export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const step = roomStep(error);
   return step === undefined ? error.message : `${error.message}; ${step}, in the VM`;

@@ -1,6 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { parseSecretUrl } from '../../bosh/url/parse-secret-url.ts';
-import type { SecretUrl } from '../../bosh/url/parse-secret-url.ts';
+import { parseSecretUrl, type SecretUrl } from '../../bosh/parse-secret-url.ts';
 import type { Settings } from '../settings/settings.ts';
 
 export interface BusAddress {
@@ -16,11 +15,11 @@ export interface BusAddress {
  * Without a manual network the host is `machine` if that is a loopback address of this VM only, otherwise the
  * URL's host. Throws AGENT_SETTINGS_INVALID unless the URL is https with user and password.
  */
-export function busAddressOf(settings: Settings, machine: string): BusAddress {
+export function resolveBusAddress(settings: Settings, machine: string): BusAddress {
   const { url, user, password } = parseBus(settings.mbus);
   if (user === '' || password === '') throw invalid('the mbus URL has no user and password');
   return {
-    host: manualAddress(settings) ?? isSharedHost(url, machine) ?? url.hostname.replace(/^\[|\]$/g, ''),
+    host: manualAddress(settings) ?? ownLoopbackAddress(url, machine) ?? url.hostname.replace(/^\[|\]$/g, ''),
     port: url.port === '' ? 443 : Number(url.port),
     user,
     password,
@@ -38,7 +37,7 @@ function manualAddress(settings: Settings): string | undefined {
  * Returns `machine` if the URL has 0.0.0.0 and `machine` is a loopback address of one VM. 127.0.0.1 and
  * Debian's 127.0.1.1 do not identify a VM.
  */
-function isSharedHost(url: URL, machine: string): string | undefined {
+function ownLoopbackAddress(url: URL, machine: string): string | undefined {
   const isOfOneVm = machine.startsWith('127.') && machine !== '127.0.0.1' && machine !== '127.0.1.1';
   return url.hostname === '0.0.0.0' && isOfOneVm ? machine : undefined;
 }

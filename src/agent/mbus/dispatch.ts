@@ -1,9 +1,9 @@
 import type { Action } from '../actions/action.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
-import { isObject } from '../settings/json.ts';
+import { parseJsonObject } from '../../platform/json.ts';
 import type { TaskQueue } from '../task/task-queue.ts';
 
 export interface AgentRequest {
@@ -27,16 +27,10 @@ const inlineTaskMs = 30;
 
 /** Reads a request's body. Returns undefined if it is not a JSON object with a method. */
 export function parseRequest(body: string): AgentRequest | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(body);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-  if (!isObject(value) || typeof value['method'] !== 'string') return undefined;
-  const list = value['arguments'] ?? [];
-  return Array.isArray(list) ? { method: value['method'], arguments: list } : undefined;
+  const value = parseJsonObject(body);
+  if (typeof value?.['method'] !== 'string') return undefined;
+  const args = value['arguments'] ?? [];
+  return Array.isArray(args) ? { method: value['method'], arguments: args } : undefined;
 }
 
 /**
@@ -54,7 +48,7 @@ export async function dispatch(request: AgentRequest, options: DispatchOptions):
     return { value: (await action.run(request.arguments, new AbortController().signal)) ?? null };
   } catch (error) {
     logFailure(options.log, request.method, error);
-    return { exception: { message: `Action Failed ${request.method}: ${errorText(error)}` } };
+    return { exception: { message: `Action Failed ${request.method}: ${errorMessage(error)}` } };
   }
 }
 
@@ -84,5 +78,5 @@ async function startTask(
 
 function logFailure(log: Log, what: string, error: unknown): void {
   const code = isProductError(error) ? `${error.code}: ` : '';
-  log.error(`${what} failed: ${code}${errorText(error)}`);
+  log.error(`${what} failed: ${code}${errorMessage(error)}`);
 }

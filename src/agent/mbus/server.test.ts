@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { TestVm } from '../testing/test-vm.ts';
 
-test('the bus refuses strangers, bad bodies, other paths and ids that are no file names', async (t) => {
+test('the bus rejects wrong credentials, invalid bodies, other paths and invalid blob ids', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();

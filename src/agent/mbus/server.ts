@@ -1,16 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer } from 'node:https';
-import type { Server } from 'node:https';
+import { createServer, type Server } from 'node:https';
 import { isIPv4, type AddressInfo } from 'node:net';
 import { roomStep } from '../../errors/room-step.ts';
-import type { BlobStore } from '../blob/blob-store.ts';
-import { errorText } from '../file/error-code.ts';
+import { type BlobStore, isBlobId } from '../blob/blob-store.ts';
+import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
-import { basicAuthentication } from './authentication.ts';
-import { serveBlob } from './blob-routes.ts';
 import type { BusAddress } from './bus-address.ts';
-import { dispatch, parseRequest } from './dispatch.ts';
-import type { DispatchOptions } from './dispatch.ts';
+import { dispatch, parseRequest, type DispatchOptions } from './dispatch.ts';
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
 
 export interface BusOptions extends DispatchOptions {
   readonly address: BusAddress;
@@ -45,7 +44,7 @@ export async function serveBus(options: BusOptions): Promise<BusServer> {
       servers.push(local);
     } catch (error) {
       // This is not fatal: the VM works without it.
-      log.error(`mbus: nothing comes by a forwarded port: ${errorText(error)}`);
+      log.error(`mbus: a forwarded port cannot reach the agent: ${errorMessage(error)}`);
     }
   }
   return { port, close: async () => void (await Promise.all(servers.map(close))) };
@@ -111,11 +110,11 @@ function unauthorized(request: IncomingMessage, response: ServerResponse): void 
 }
 
 function internalError(log: Log, request: IncomingMessage, response: ServerResponse, error: unknown): void {
-  log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorText(error)}`);
+  log.error(`mbus: ${request.method} ${request.url?.split('?', 1)[0]} failed: ${errorMessage(error)}`);
   if (response.headersSent) response.destroy();
   // The deployer prints this message. A retry would not help against a full disk.
   else if (roomStep(error) !== undefined)
-    response.writeHead(507, { connection: 'close' }).end(errorText(error));
+    response.writeHead(507, { connection: 'close' }).end(errorMessage(error));
   else response.writeHead(500, { connection: 'close' }).end();
 }
 
@@ -127,4 +126,52 @@ function listen(server: Server, address: Pick<BusAddress, 'host' | 'port'>): Pro
       resolve();
     });
   });
+}
+
+/** Returns a check of the Authorization header that takes the same time for every wrong value. */
+export function basicAuthentication(user: string, password: string): (header: string | undefined) => boolean {
+  const expected = sha256(`${user}:${password}`);
+  return (header) => {
+    const match = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(header ?? '');
+    const given = match?.[1] === undefined ? '' : Buffer.from(match[1], 'base64').toString('utf8');
+    return timingSafeEqual(sha256(given), expected) && match !== null;
+  };
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+/**
+ * Serves GET and PUT of `/blobs/<anything>/<id>`. Only the last path element is used (bosh-agent:
+ * mbus/https_handler.go). PUT responds with 201, or 400 if the id is not a safe file name. GET responds with
+ * 200 or 404, any other method with 404.
+ */
+export async function serveBlob(
+  blobs: BlobStore,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const id = decodeId(path.slice(path.lastIndexOf('/') + 1));
+  if (request.method === 'GET') return sendBlob(blobs, id, response);
+  if (request.method !== 'PUT') return void response.writeHead(404).end();
+  if (id === undefined) return void response.writeHead(400).end();
+  await blobs.write(id, request);
+  response.writeHead(201).end();
+}
+
+async function sendBlob(blobs: BlobStore, id: string | undefined, response: ServerResponse): Promise<void> {
+  const blob = id === undefined ? undefined : await blobs.find(id);
+  if (blob === undefined) return void response.writeHead(404).end();
+  response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': blob.size });
+  await pipeline(createReadStream(blob.path), response);
+}
+
+function decodeId(text: string): string | undefined {
+  try {
+    const id = decodeURIComponent(text);
+    return isBlobId(id) ? id : undefined;
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
 }

@@ -9,7 +9,7 @@ import { eventually } from '../testing/eventually.ts';
 import { pidOf, reaches, specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
-test('real processes start in order, go along with a restart, and stop in reverse', async (t) => {
+test('real processes start in order, restart together, and stop in reverse order', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const server = createServer((socket) => void socket.end());

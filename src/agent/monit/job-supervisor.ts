@@ -1,26 +1,25 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { dependencyGroups, sortByDependencies, isBegunBy } from '../../bosh/monit/check-services.ts';
-import type { MonitService } from '../../bosh/monit/monit-service.ts';
+import {
+  dependencyGroups,
+  sortByDependencies,
+  isBegunBy,
+  type MonitService,
+} from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
-import { readFileIfPresent, writeDurableFile } from '../file/durable-file.ts';
+import { readFileIfPresent, writeDurableFile } from '../file/files.ts';
 import type { Log } from '../log.ts';
-import { newLaunchMark } from '../process/launch-mark.ts';
+import { newLaunchMark, type Programs } from '../process/programs.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
-import type { Programs } from '../process/program.ts';
 import type { Identities } from '../user/identities.ts';
-import { SupervisionStateFile } from './identity-file.ts';
+import { SupervisionStateFile } from './supervision-state.ts';
 import { launchProgram } from './launch.ts';
 import { ProgramOutput } from './program-output.ts';
 import type { Probes } from './probes.ts';
-import { jobStateOf } from './process-state.ts';
-import type { JobState, ProcessState } from './process-state.ts';
-import { DependencyGroup } from './service-chain.ts';
-import type { ServiceAction } from './service-chain.ts';
-import { SupervisedService } from './supervised-service.ts';
-import type { ServiceProblem } from './supervised-service.ts';
+import { DependencyGroup, type ServiceAction } from './dependency-group.ts';
+import { SupervisedService, type ProcessState, type ServiceProblem } from './supervised-service.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
 
 export interface JobSupervisorOptions {
@@ -46,7 +45,7 @@ export interface ProcessStatus {
    * Only for a service that is not up: the problem, the exit of its last start program, and the last lines of
    * its programs' output.
    */
-  readonly trouble:
+  readonly diagnostics:
     | {
         readonly problem: string | undefined;
         readonly lastExit: string | undefined;
@@ -56,7 +55,7 @@ export interface ProcessStatus {
 }
 
 /** The immediate result of an action of the monit command. */
-export type ActionAnswer = 'accepted' | 'busy' | 'unknown';
+export type ActionResult = 'accepted' | 'busy' | 'unknown';
 
 /**
  * Supervises the services of all jobs, as monit does on a stemcell. The file monit/stopped exists if the last
@@ -64,18 +63,18 @@ export type ActionAnswer = 'accepted' | 'busy' | 'unknown';
  */
 export class JobSupervisor {
   readonly #stoppedPath: string;
-  readonly #identityFile: SupervisionStateFile;
+  readonly #stateFile: SupervisionStateFile;
   readonly #output: ProgramOutput;
   readonly #ports: SupervisionPorts;
   /** The services in the order of the monit files. */
   #services: readonly SupervisedService[] = [];
-  #chains: readonly DependencyGroup[] = [];
-  readonly #problems = new Map<'spec' | 'disk', string>();
+  #groups: readonly DependencyGroup[] = [];
+  readonly #blockers = new Map<'spec' | 'disk', string>();
 
   constructor(options: JobSupervisorOptions) {
     const { directories, programs, identities, clock } = options;
     this.#stoppedPath = join(directories.monit, 'stopped');
-    this.#identityFile = new SupervisionStateFile(directories);
+    this.#stateFile = new SupervisionStateFile(directories);
     this.#output = new ProgramOutput(directories.monitLog, options.log);
     this.#ports = {
       table: options.table,
@@ -88,13 +87,13 @@ export class JobSupervisor {
         ),
       rotate: (name) => this.#output.rotate(name),
       newMark: newLaunchMark,
-      remember: (name, record) => this.#identityFile.set(name, record),
+      remember: (name, record) => this.#stateFile.set(name, record),
     };
   }
 
   /** Reads the records of an earlier run of the agent. */
   async prepare(): Promise<void> {
-    await this.#identityFile.load();
+    await this.#stateFile.load();
   }
 
   /** Replaces the services and starts none. First stops the running services that are not in the new list. */
@@ -102,19 +101,19 @@ export class JobSupervisor {
     await this.unmonitor();
     const kept = new Set(definitions.map((definition) => definition.name));
     await allSettledOrThrow(
-      this.#chains.map((chain) =>
-        chain.stop(chain.services.filter(({ definition }) => !kept.has(definition.name))),
+      this.#groups.map((group) =>
+        group.stop(group.services.filter(({ definition }) => !kept.has(definition.name))),
       ),
     );
     const services = definitions.map((definition) => {
-      const record = this.#identityFile.get(definition.name);
+      const record = this.#stateFile.get(definition.name);
       const others = (): readonly SupervisedService[] =>
         services.filter((other) => isBegunBy(definition, other.definition));
       return new SupervisedService(definition, this.#ports, record, others);
     });
     this.#services = services;
     const byDefinition = new Map(this.#services.map((service) => [service.definition, service]));
-    this.#chains = dependencyGroups(sortByDependencies(definitions)).map(
+    this.#groups = dependencyGroups(sortByDependencies(definitions)).map(
       (group) =>
         new DependencyGroup(
           group.flatMap((one) => byDefinition.get(one) ?? []),
@@ -124,9 +123,9 @@ export class JobSupervisor {
   }
 
   /** Sets or clears a blocker. While one is set, jobs do not start and the state is `failing`. */
-  hold(what: 'spec' | 'disk', problem: string | undefined): void {
-    if (problem === undefined) this.#problems.delete(what);
-    else this.#problems.set(what, problem);
+  setBlocker(what: 'spec' | 'disk', problem: string | undefined): void {
+    if (problem === undefined) this.#blockers.delete(what);
+    else this.#blockers.set(what, problem);
   }
 
   /**
@@ -134,34 +133,34 @@ export class JobSupervisor {
    * AGENT_JOB_FAILED while a blocker is set.
    */
   async start(): Promise<void> {
-    for (const problem of this.#problems.values()) {
+    for (const problem of this.#blockers.values()) {
       throw new ProductError('AGENT_JOB_FAILED', `jobs are not started: ${problem}`);
     }
     await rm(this.#stoppedPath, { force: true });
-    for (const chain of this.#chains) chain.start();
+    for (const group of this.#groups) group.start();
   }
 
   /** After a restart of the agent: starts every service unless the last action was `stop`. */
   async resume(): Promise<void> {
-    if (!(await this.#isStopped())) for (const chain of this.#chains) chain.resume();
+    if (!(await this.#isStopped())) for (const group of this.#groups) group.resume();
   }
 
   /** Stops every service and waits until all have ended. Records the decision first. */
   async stop(): Promise<void> {
     await writeDurableFile(this.#stoppedPath, '');
-    await allSettledOrThrow(this.#chains.map((chain) => chain.stop()));
+    await allSettledOrThrow(this.#groups.map((group) => group.stop()));
   }
 
   /** Stops monitoring every service, before drain scripts run. Does not change the services. */
   async unmonitor(): Promise<void> {
-    await Promise.all(this.#chains.map((chain) => chain.unmonitor()));
+    await Promise.all(this.#groups.map((group) => group.unmonitor()));
   }
 
   /** Queues an action of the monit command. Returns before it is done. */
-  request(name: string, action: ServiceAction): ActionAnswer {
-    for (const chain of this.#chains) {
-      const service = chain.services.find(({ definition }) => definition.name === name);
-      if (service !== undefined) return chain.request(service, action) ? 'accepted' : 'busy';
+  request(name: string, action: ServiceAction): ActionResult {
+    for (const group of this.#groups) {
+      const service = group.services.find(({ definition }) => definition.name === name);
+      if (service !== undefined) return group.request(service, action) ? 'accepted' : 'busy';
     }
     return 'unknown';
   }
@@ -176,7 +175,7 @@ export class JobSupervisor {
 
   async state(): Promise<JobState> {
     const isStopped = await this.#isStopped();
-    if (this.#problems.size > 0 && !isStopped) return 'failing';
+    if (this.#blockers.size > 0 && !isStopped) return 'failing';
     return jobStateOf(
       this.#services.map((service) => service.state),
       isStopped,
@@ -191,16 +190,16 @@ export class JobSupervisor {
         name: service.definition.name,
         state: service.state,
         problems: service.problems,
-        pending: this.#chains.find(({ services }) => services.includes(service))?.pending(service),
+        pending: this.#groups.find(({ services }) => services.includes(service))?.pending(service),
         live: await service.find(),
-        trouble: await this.#diagnosticsOf(service),
+        diagnostics: await this.#diagnosticsOf(service),
       })),
     );
   }
 
-  async #diagnosticsOf(service: SupervisedService): Promise<ProcessStatus['trouble']> {
+  async #diagnosticsOf(service: SupervisedService): Promise<ProcessStatus['diagnostics']> {
     if (service.state !== 'starting' && service.state !== 'failing') return undefined;
-    const { problem } = await service.read();
+    const { problem } = await service.check();
     return { problem, lastExit: service.lastExit, output: await this.#output.tail(service.definition.name) };
   }
 
@@ -212,4 +211,17 @@ export class JobSupervisor {
 /** Waits for all, then throws the first error. */
 async function allSettledOrThrow(work: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(work)) if (result.status === 'rejected') throw result.reason;
+}
+
+/** The state of all jobs in get_state (bosh-agent: jobsupervisor/monit_job_supervisor.go, Status). */
+export type JobState = 'running' | 'starting' | 'failing' | 'stopped' | 'unknown';
+
+/**
+ * Returns the state of the VM from the states of all services. Without services the VM is `running`, as with
+ * monit.
+ */
+export function jobStateOf(states: readonly ProcessState[], isStopped: boolean): JobState {
+  if (isStopped) return states.some((state) => state !== 'unmonitored') ? 'failing' : 'stopped';
+  if (states.includes('starting')) return 'starting';
+  return states.every((state) => state === 'running') ? 'running' : 'failing';
 }

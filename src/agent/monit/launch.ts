@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Programs, StartedProgram } from '../process/program.ts';
+import type { Programs, StartedProgram } from '../process/programs.ts';
 import type { Identities } from '../user/identities.ts';
 
 // monit clears the environment and sets the umask of the programs that it starts (monit: src/env.c,
@@ -87,12 +87,12 @@ function resolveId(text: string, named: number | undefined): number {
 }
 
 function idNotMappedError(job: string, what: string, identities: Identities): ProductError {
-  const why = identities.hasSingleId
+  const reason = identities.hasSingleId
     ? 'cannot be used: this VM runs with a single user id (the machine has no subordinate ids)'
     : 'cannot be used: its id is not mapped here, or the agent is not root';
-  return ownerError(job, what, why);
+  return ownerError(job, what, reason);
 }
 
-function ownerError(job: string, what: string, why: string): ProductError {
-  return new ProductError('AGENT_OWNER_UNAVAILABLE', `job '${job}': the ${what} of its monit file ${why}`);
+function ownerError(job: string, what: string, reason: string): ProductError {
+  return new ProductError('AGENT_OWNER_UNAVAILABLE', `job '${job}': the ${what} of its monit file ${reason}`);
 }

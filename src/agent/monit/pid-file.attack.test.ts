@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, chown, link, mkdir, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
-import { systemClock } from '../clock.ts';
-import { newLaunchMark } from '../process/launch-mark.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
-import { systemPrograms } from '../process/system-programs.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { newLaunchMark, systemPrograms } from '../process/programs.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import { eventually } from '../testing/eventually.ts';
 import {
   asHostileUser,
@@ -20,13 +17,12 @@ import {
   identitiesWithVcap,
 } from '../testing/hostile-user.ts';
 import { monitScript, monitService } from '../testing/monit-services.ts';
-import { watchedService } from '../testing/watched-service.ts';
-import type { WatchedService } from '../testing/watched-service.ts';
-import type { SupervisionRecord } from './identity-file.ts';
+import { watchedService, type WatchedService } from '../testing/watched-service.ts';
+import type { SupervisionRecord } from './supervision-state.ts';
 import { launchProgram } from './launch.ts';
 import { SupervisedService } from './supervised-service.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
-import { systemProbes } from './system-probes.ts';
+import { systemProbes } from './probes.ts';
 
 interface Scene {
   /** sys/run/job: it belongs to root, and the job user's group can write to it. */

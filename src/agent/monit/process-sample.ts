@@ -39,15 +39,15 @@ export function sampleTree(
  * percent. Returns undefined if both samples have the same time.
  */
 export function cpuPercent(
-  former: ProcessSample,
+  previous: ProcessSample,
   sample: ProcessSample,
   { processors, isTotal }: { readonly processors: number; readonly isTotal: boolean },
 ): number | undefined {
-  const seconds = (sample.at - former.at) / 1000;
+  const seconds = (sample.at - previous.at) / 1000;
   if (seconds <= 0) return undefined;
   const counted = isTotal ? [...sample.cpuSeconds] : [...sample.cpuSeconds].slice(0, 1);
   const used = counted.reduce(
-    (sum, [key, now]) => sum + Math.max(0, now - (former.cpuSeconds.get(key) ?? now)),
+    (sum, [key, now]) => sum + Math.max(0, now - (previous.cpuSeconds.get(key) ?? now)),
     0,
   );
   return Math.min(100, (used / seconds / processors) * 100);

@@ -3,7 +3,7 @@ import { mkdtemp, open, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { isObject } from '../settings/json.ts';
+import { isObject } from '../../platform/fields.ts';
 import { eventually } from '../testing/eventually.ts';
 import { specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
@@ -11,12 +11,12 @@ import { ProgramOutput } from './program-output.ts';
 
 const log = { info: () => undefined, error: () => undefined };
 
-test('a large file begins anew, and who writes to it goes on there', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'output-'));
-  t.after(() => rm(folder, { recursive: true }));
-  const output = new ProgramOutput(folder, log);
+test('truncates a large file, and its writers continue in it', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'output-'));
+  t.after(() => rm(directory, { recursive: true }));
+  const output = new ProgramOutput(directory, log);
   const path = output.pathOf('a/b');
-  assert.equal(path, join(folder, 'a%2Fb.log'));
+  assert.equal(path, join(directory, 'a%2Fb.log'));
   assert.equal(await output.tail('a/b'), '');
   await output.rotate('a/b');
   output.with('a/b', (descriptor) => assert.ok(descriptor !== undefined));
@@ -35,7 +35,7 @@ test('a large file begins anew, and who writes to it goes on there', async (t) =
   assert.equal(await output.tail('a/b'), 'one\ntwo');
 });
 
-test('get_state says how a start program ended and what it printed', async (t) => {
+test('get_state shows the exit and the output of a start program', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -57,7 +57,7 @@ test('get_state says how a start program ended and what it printed', async (t) =
   await client.task('stop');
 });
 
-test('get_state says how a start program ended while the next one runs', async (t) => {
+test('get_state shows the exit of a start program while the next one runs', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs';
 import { copyFile, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, errorText } from '../file/error-code.ts';
-import { outputTail } from '../file/output-tail.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
+import { outputTail } from '../file/files.ts';
 import type { Log } from '../log.ts';
 
 const sizeLimit = 1024 ** 2;
@@ -16,8 +16,8 @@ export class ProgramOutput {
   readonly #folder: string;
   readonly #log: Log;
 
-  constructor(folder: string, log: Log) {
-    this.#folder = folder;
+  constructor(directory: string, log: Log) {
+    this.#folder = directory;
     this.#log = log;
   }
 
@@ -47,7 +47,7 @@ export class ProgramOutput {
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return;
       // If the copy fails, the file is still truncated, so that it does not fill the disk.
-      this.#log.error(`the output of '${name}' is not kept: ${errorText(error)}`);
+      this.#log.error(`the output of '${name}' is not kept: ${errorMessage(error)}`);
     }
     await truncate(path);
   }
@@ -67,7 +67,7 @@ export class ProgramOutput {
     try {
       return openSync(this.pathOf(name), 'a', 0o600);
     } catch (error) {
-      this.#log.error(`the output of '${name}' is not kept: ${errorText(error)}`);
+      this.#log.error(`the output of '${name}' is not kept: ${errorMessage(error)}`);
       return undefined;
     }
   }

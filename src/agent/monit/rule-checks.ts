@@ -1,14 +1,17 @@
-import type { MonitAction, MonitRule, MonitService, MonitTest } from '../../bosh/monit/monit-service.ts';
+import type {
+  MonitAction,
+  MonitRule,
+  MonitService,
+  MonitTest,
+  MonitRate,
+} from '../../bosh/monit/monit-service.ts';
 import { printRule } from '../../bosh/monit/print-rule.ts';
-import type { Clock } from '../clock.ts';
-import { errorText } from '../file/error-code.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { errorMessage } from '../file/error-code.ts';
 import type { Log } from '../log.ts';
 import type { LiveProcess, ProcessTable } from '../process/process-table.ts';
 import type { Probes } from './probes.ts';
-import { cpuPercent, sampleTree } from './process-sample.ts';
-import type { ProcessSample } from './process-sample.ts';
-import { RuleState } from './rule-state.ts';
-import type { Finding } from './rule-state.ts';
+import { cpuPercent, sampleTree, type ProcessSample } from './process-sample.ts';
 
 export interface RuleCheckPorts {
   readonly table: ProcessTable;
@@ -134,7 +137,7 @@ export class RuleChecks {
     try {
       return await this.#ports.probes.checksum(path);
     } catch (error) {
-      this.#ports.log.error(`'${this.#name}': no checksum: ${errorText(error)}`);
+      this.#ports.log.error(`'${this.#name}': no checksum: ${errorMessage(error)}`);
       return undefined;
     }
   }
@@ -161,16 +164,16 @@ function valueOf(
   probes: Probes,
   {
     sample,
-    former,
+    former: previous,
   }: { readonly sample: ProcessSample | undefined; readonly former: ProcessSample | undefined },
 ): number | undefined {
   const [one = 0, five = 0, fifteen = 0] = probes.loadAverages();
   const memory = (kilobytes: number): number =>
     unit === '%' ? (kilobytes / probes.memoryKilobytes) * 100 : kilobytes;
   const cpu = (isTotal: boolean): number | undefined =>
-    former === undefined || sample === undefined
+    previous === undefined || sample === undefined
       ? undefined
-      : cpuPercent(former, sample, { processors: probes.processors, isTotal });
+      : cpuPercent(previous, sample, { processors: probes.processors, isTotal });
   switch (resource) {
     case 'loadavg(1min)':
       return one;
@@ -207,5 +210,58 @@ function compare(value: number, { operator, limit }: ResourceTest): boolean {
       return known === wanted;
     case '!=':
       return known !== wanted;
+  }
+}
+
+/** The result of one test of a rule. `changed` and `unchanged` are results of tests for changes. */
+export type Finding = 'failed' | 'passed' | 'changed' | 'unchanged';
+
+const onceRate: MonitRate = { count: 1, cycles: 1 };
+const maxCycles = 64;
+
+/** The history of one rule, cycle by cycle (monit: src/event.c, Event_post). */
+export class RuleState {
+  readonly #rule: Pick<MonitRule, 'rate' | 'action' | 'recovery'>;
+  /** Newest first; true if the test failed. */
+  #history: readonly boolean[] = [];
+  #state: Finding | undefined;
+
+  constructor(rule: Pick<MonitRule, 'rate' | 'action' | 'recovery'>) {
+    this.#rule = rule;
+  }
+
+  /** True from the moment when its action was due until it has recovered. */
+  get isFailed(): boolean {
+    return this.#state === 'failed' || this.#state === 'changed';
+  }
+
+  /**
+   * Records the finding of a cycle and returns the action that is due. The action is due in each cycle that
+   * fails once the rate is reached; the action of the recovery is due once. Recovery is reported only after a
+   * failure.
+   */
+  record(finding: Finding): MonitAction | undefined {
+    const hasFailed = finding === 'failed' || finding === 'changed';
+    if (this.#history.length === 0 && !hasFailed) return undefined;
+    this.#history = [hasFailed, ...this.#history].slice(0, maxCycles);
+    const isNews = finding === 'changed' || finding !== this.#state;
+    const mayChange = hasFailed || this.#state !== undefined;
+    const changes = isNews && mayChange && this.#isReached(hasFailed);
+    if (changes) this.#state = finding;
+    const { action, recovery } = this.#rule;
+    if (hasFailed) return this.isFailed ? action : undefined;
+    return changes ? recovery?.action : undefined;
+  }
+
+  #isReached(hasFailed: boolean): boolean {
+    const { rate, recovery } = this.#rule;
+    const { count, cycles } = hasFailed ? rate : (recovery?.rate ?? onceRate);
+    return this.#history.slice(0, cycles).filter((one) => one === hasFailed).length >= count;
+  }
+
+  /** Forgets the history, as after a restart, so that the cycles are counted from 0. */
+  reset(): void {
+    this.#history = [];
+    this.#state = undefined;
   }
 }

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { procProcessTable } from '../process/proc-process-table.ts';
-import { isObject } from '../settings/json.ts';
+import { test, type TestContext } from 'node:test';
+import { procProcessTable } from '../process/process-table.ts';
+import { isObject } from '../../platform/fields.ts';
 import type { AgentClient } from '../testing/agent-client.ts';
 import { eventually } from '../testing/eventually.ts';
 import { hostileUser, hostileUserIsMissing } from '../testing/hostile-user.ts';
@@ -67,7 +66,7 @@ const isAlive = async (pid: number): Promise<boolean> => (await procProcessTable
 const skip = hostileUserIsMissing;
 
 test(
-  'two services with one start program come up by one run of it, and each again by another',
+  'one run of a shared start program starts two services, and another run restarts each',
   { skip },
   async (t) => {
     const { client, pidOf, starts } = await scene(t, (start) => start);
@@ -86,34 +85,26 @@ test(
   },
 );
 
-test(
-  'a process without a start program comes up by another service and is stopped with it',
-  { skip },
-  async (t) => {
-    const { client, pidOf, starts } = await scene(t, () => '');
-    await reaches(client, 'running');
-    const both = [await pidOf('one'), await pidOf('two')];
-    assert.equal(await starts(), 1);
-    await client.task('stop');
-    assert.deepEqual(await Promise.all(both.map(isAlive)), [false, false]);
-  },
-);
+test('a process without a start program is started and stopped by another service', { skip }, async (t) => {
+  const { client, pidOf, starts } = await scene(t, () => '');
+  await reaches(client, 'running');
+  const both = [await pidOf('one'), await pidOf('two')];
+  assert.equal(await starts(), 1);
+  await client.task('stop');
+  assert.deepEqual(await Promise.all(both.map(isAlive)), [false, false]);
+});
 
-test(
-  'a process that another start program began does not count, and get_state says why',
-  { skip },
-  async (t) => {
-    const { client, pidOf } = await scene(t, () => 'start program "/bin/true" with timeout 1 second');
-    await eventually('failing', async () => ((await jobState(client)) === 'failing' ? true : undefined));
-    const state = await client.value('get_state');
-    assert.ok(isObject(state) && Array.isArray(state['processes']));
-    const [one, two] = state['processes'] as Record<string, unknown>[];
-    const told = [two?.['job'], two?.['state'], two?.['last_exit']];
-    assert.deepEqual([one?.['state'], ...told], ['running', 'pair', 'failing', 'exited with 0']);
-    const expected = `pid ${await pidOf('two')} is neither a process of that user nor one that its start program began`;
-    assert.match(
-      String(two?.['problem']),
-      new RegExp(`belongs to user 0, and ${expected}.*same start program`),
-    );
-  },
-);
+test('ignores a process of another start program, and get_state shows the reason', { skip }, async (t) => {
+  const { client, pidOf } = await scene(t, () => 'start program "/bin/true" with timeout 1 second');
+  await eventually('failing', async () => ((await jobState(client)) === 'failing' ? true : undefined));
+  const state = await client.value('get_state');
+  assert.ok(isObject(state) && Array.isArray(state['processes']));
+  const [one, two] = state['processes'] as Record<string, unknown>[];
+  const told = [two?.['job'], two?.['state'], two?.['last_exit']];
+  assert.deepEqual([one?.['state'], ...told], ['running', 'pair', 'failing', 'exited with 0']);
+  const expected = `pid ${await pidOf('two')} is neither a process of that user nor one that its start program began`;
+  assert.match(
+    String(two?.['problem']),
+    new RegExp(`belongs to user 0, and ${expected}.*same start program`),
+  );
+});

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import type { ProgramExit, StartedProgram } from '../process/program.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { ProgramExit, StartedProgram } from '../process/programs.ts';
 
 /** monit checks once a second if a start program has brought its service up. */
 const afterExitMilliseconds = 1000;

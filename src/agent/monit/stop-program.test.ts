@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { isObject } from '../settings/json.ts';
+import { isObject } from '../../platform/fields.ts';
 import { eventually } from '../testing/eventually.ts';
 import { specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
-test('a stop program that removes the pidfile after its process has ended is not met by the next start', async (t) => {
+test('the next start waits for a stop program that removes the pidfile late', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();

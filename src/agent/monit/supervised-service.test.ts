@@ -4,23 +4,19 @@ import { once } from 'node:events';
 import { mkdtemp, open, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
-import { systemClock } from '../clock.ts';
-import { newLaunchMark } from '../process/launch-mark.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
-import type { StartedProgram } from '../process/program.ts';
-import { systemPrograms } from '../process/system-programs.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { newLaunchMark, type StartedProgram, systemPrograms } from '../process/programs.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import { eventually } from '../testing/eventually.ts';
 import { monitScript, monitService } from '../testing/monit-services.ts';
-import { watchedService } from '../testing/watched-service.ts';
-import type { WatchedService } from '../testing/watched-service.ts';
+import { watchedService, type WatchedService } from '../testing/watched-service.ts';
 import { loadIdentities } from '../user/identities.ts';
 import { launchProgram } from './launch.ts';
-import { jobStateOf } from './process-state.ts';
-import { restartDelay } from './restart-delay.ts';
-import { systemProbes } from './system-probes.ts';
+import { jobStateOf } from './job-supervisor.ts';
+import { restartDelay } from './restarts.ts';
+import { systemProbes } from './probes.ts';
 
 interface Bench {
   readonly pidFile: string;
@@ -37,25 +33,25 @@ interface Bench {
 }
 
 async function bench(t: TestContext): Promise<Bench> {
-  const folder = await mkdtemp(join(tmpdir(), 'agent-'));
-  const pidFile = join(folder, 'job.pid');
+  const directory = await mkdtemp(join(tmpdir(), 'agent-'));
+  const pidFile = join(directory, 'job.pid');
   const lines: string[] = [];
   const started: StartedProgram[] = [];
   const identities = await loadIdentities();
   const processes: WatchedService[] = [];
   t.after(async () => {
     for (const process of processes) await process.stop();
-    await rm(folder, { recursive: true });
+    await rm(directory, { recursive: true });
   });
   return {
     pidFile,
-    folder,
+    folder: directory,
     lines,
     started,
     supervise(start, stop, timeoutSeconds = 20, name = 'job') {
       const definition = monitService({
         name,
-        subject: { kind: 'pidfile', path: join(folder, `${name}.pid`) },
+        subject: { kind: 'pidfile', path: join(directory, `${name}.pid`) },
         start: monitScript(start, timeoutSeconds),
         stop: stop === undefined ? undefined : monitScript(stop, timeoutSeconds),
       });
@@ -84,7 +80,7 @@ async function bench(t: TestContext): Promise<Bench> {
 const runs = (process: WatchedService): Promise<true> =>
   eventually('a running process', async () => (process.state === 'running' ? true : undefined));
 
-test('a start program that becomes the process itself is not ended by its timeout', async (t) => {
+test('does not kill a start program that becomes the process itself at its timeout', async (t) => {
   const { pidFile, lines, supervise } = await bench(t);
   const process = supervise(`echo $$ > ${pidFile}; exec sleep 1000`, undefined, 1);
   process.watch();
@@ -106,7 +102,7 @@ test('a start program that becomes the process itself is not ended by its timeou
   assert.equal(process.state, 'unmonitored');
 });
 
-test('a process whose stop program does nothing is killed when its timeout is over', async (t) => {
+test('kills a process whose stop program does nothing after its timeout', async (t) => {
   const { pidFile, lines, supervise } = await bench(t);
   const process = supervise(`trap '' TERM; echo $$ > ${pidFile}; while :; do sleep 0.1; done`, 'true', 1);
   process.watch();
@@ -116,26 +112,26 @@ test('a process whose stop program does nothing is killed when its timeout is ov
   assert.ok(lines.some((line) => line.includes('did not end in time, killing it')));
 });
 
-test('a failing start program is told, tried again, and its process runs once it can', async (t) => {
-  const { pidFile, folder, lines, supervise } = await bench(t);
-  const process = supervise(`[ -e ${folder}/ready ] || exit 4; echo $$ > ${pidFile}; exec sleep 1000`);
+test('reports a failing start program and runs it again until its process runs', async (t) => {
+  const { pidFile, folder: directory, lines, supervise } = await bench(t);
+  const process = supervise(`[ -e ${directory}/ready ] || exit 4; echo $$ > ${pidFile}; exec sleep 1000`);
   process.watch();
   assert.equal(process.state, 'starting');
   await eventually('a failure', async () => (process.state === 'failing' ? true : undefined));
   assert.ok(lines.some((line) => line.includes('did not come up: its start program exited with 4')));
-  await writeFile(join(folder, 'ready'), '');
+  await writeFile(join(directory, 'ready'), '');
   await runs(process);
 });
 
-test('a stop in the middle of a start leaves nothing that comes up later', async (t) => {
-  const { pidFile, folder, started, supervise } = await bench(t);
-  const gate = join(folder, 'gate');
+test('a stop during a start leaves no process that comes up later', async (t) => {
+  const { pidFile, folder: directory, started, supervise } = await bench(t);
+  const gate = join(directory, 'gate');
   execFileSync('mkfifo', [gate]);
   const opened = await open(gate, 'r+');
   t.after(() => opened.close());
-  const process = supervise(`touch ${folder}/begun; read -r word < ${gate}; echo $$ > ${pidFile}`);
+  const process = supervise(`touch ${directory}/begun; read -r word < ${gate}; echo $$ > ${pidFile}`);
   process.watch();
-  await eventually('the start program', () => readFile(join(folder, 'begun')).catch(() => undefined));
+  await eventually('the start program', () => readFile(join(directory, 'begun')).catch(() => undefined));
 
   await process.stop();
   await opened.write('go on\n');
@@ -145,7 +141,7 @@ test('a stop in the middle of a start leaves nothing that comes up later', async
   assert.equal(started.length, 1);
 });
 
-test('a start program that outlived its timeout is ended by a stop', async (t) => {
+test('a stop ends a start program that outlived its timeout', async (t) => {
   const { started, supervise } = await bench(t);
   const process = supervise('exec sleep 1000', undefined, 0.1);
   process.watch();
@@ -156,7 +152,7 @@ test('a start program that outlived its timeout is ended by a stop', async (t) =
   assert.equal((await started.at(-1)?.exit)?.signal, 'SIGKILL');
 });
 
-test('a pidfile older than the process of its number does not count', async (t) => {
+test('ignores a pidfile that is older than its process', async (t) => {
   const { pidFile, supervise } = await bench(t);
   const stranger = spawn('sleep', ['1000'], { stdio: 'ignore' });
   await once(stranger, 'spawn');
@@ -178,7 +174,7 @@ test('delays between restarts double up to ten seconds', () => {
   );
 });
 
-test('the state of all jobs is the worst of theirs', () => {
+test('the state of the VM is the worst state of its services', () => {
   assert.equal(jobStateOf([], false), 'running');
   assert.equal(jobStateOf(['running', 'starting', 'failing'], false), 'starting');
   assert.equal(jobStateOf(['running', 'failing'], false), 'failing');

@@ -1,32 +1,26 @@
-import { isProcess } from '../../bosh/monit/monit-service.ts';
-import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
-import { ProductError } from '../../errors/product-error.ts';
-import { errorText } from '../file/error-code.ts';
-import { waitUntilGone } from '../process/is-gone.ts';
-import { describeExit } from '../process/program.ts';
-import type { ProgramExit, StartedProgram } from '../process/program.ts';
+import { isProcess, type MonitProgram, type MonitService } from '../../bosh/monit/monit-service.ts';
+import { errorMessage } from '../file/error-code.ts';
 import type { LiveProcess } from '../process/process-table.ts';
-import type { SupervisionRecord } from './identity-file.ts';
-import type { ProcessState } from './process-state.ts';
-import { readService } from './read-service.ts';
-import type { ServiceReading } from './read-service.ts';
-import { RestartCount } from './restart-count.ts';
-import { restartDelay } from './restart-delay.ts';
-import { RuleChecks } from './rule-checks.ts';
-import type { RuleProblem } from './rule-checks.ts';
-import { RuleState } from './rule-state.ts';
+import { describeExit, type ProgramExit } from '../process/programs.ts';
+import type { SupervisionRecord } from './supervision-state.ts';
+import { checkService, type ServiceStatus } from './check-service.ts';
+import { RestartCount, restartDelay } from './restarts.ts';
+import { RuleChecks, type RuleProblem, RuleState } from './rule-checks.ts';
 import { StartRun } from './start-run.ts';
+import { runStopProgram, stopProcess } from './stop-program.ts';
 import type { SupervisionPorts } from './supervision-ports.ts';
+
+/**
+ * The state of one service: `starting` until it is first found up; `running`; `failing` if it has ended, did
+ * not come up or a rule of its monit file has failed; `unmonitored` if it is not monitored.
+ */
+export type ProcessState = 'starting' | 'running' | 'failing' | 'unmonitored';
 
 /** monit's names of the problems of a service (monit: src/event.c, Event_Table). */
 export type ServiceProblem = RuleProblem | 'Does not exist' | 'Execution failed';
 
 const pollMilliseconds = 100;
-/** How long a stop program may still run after its process has ended. monit checks that once a second. */
-const stopProgramMilliseconds = 5000;
-const killWaitMilliseconds = 5000;
 const startGraceMs = 2000;
-const defaultStopSeconds = 30;
 // A process that has run this long counts as steady, and its next restart is immediate again.
 const steadyMilliseconds = 30_000;
 
@@ -45,7 +39,7 @@ export class SupervisedService {
   #isMonitored = false;
   #isSeen = false;
   #record: SupervisionRecord;
-  #starter: StartRun | undefined;
+  #startRun: StartRun | undefined;
   #lastExit: ProgramExit | undefined;
   #isStarting = false;
   #attempts = 0;
@@ -77,7 +71,7 @@ export class SupervisedService {
    * True if the last action was `monit stop` or `unmonitor`. A restarted agent does not start the service
    * then.
    */
-  get isLeftAlone(): boolean {
+  get isUserStopped(): boolean {
     return this.#record.isLeftAlone === true;
   }
 
@@ -93,12 +87,12 @@ export class SupervisedService {
 
   /** Returns the running process of a service that is a process, whether it is monitored or not. */
   async find(): Promise<LiveProcess | undefined> {
-    return (await this.read()).live;
+    return (await this.check()).live;
   }
 
   /** Checks if the service is up: it is up if the result has no problem. */
-  read(): Promise<ServiceReading> {
-    return readService(this.definition.subject, this.#ports, {
+  check(): Promise<ServiceStatus> {
+    return checkService(this.definition.subject, this.#ports, {
       known: this.#record.known,
       marks: this.#marks,
     });
@@ -127,7 +121,8 @@ export class SupervisedService {
 
   /** Records whether the user stopped the service. The record survives a restart of the agent. */
   async setUserStopped(isUserStopped: boolean): Promise<void> {
-    if (this.isLeftAlone !== isUserStopped) await this.#remember({ isLeftAlone: isUserStopped || undefined });
+    if (this.isUserStopped !== isUserStopped)
+      await this.#remember({ isLeftAlone: isUserStopped || undefined });
   }
 
   /** Returns false during the delay between two starts. */
@@ -187,32 +182,32 @@ export class SupervisedService {
    */
   async start(signal: AbortSignal): Promise<void> {
     const { start, subject } = this.definition;
-    if (start === undefined) return this.recordAttempt();
+    if (start === undefined) return this.#recordAttempt();
     if (await this.#comesUpByOther(start, signal)) return;
     // If the previous start program is still running, kill it: it must not bring up its process beside the
     // next one.
-    this.#starter?.program.signal('SIGKILL');
+    this.#startRun?.program.signal('SIGKILL');
     this.#ports.log.info(`${this.label}: starting`);
-    this.recordAttempt();
-    const starter = this.#begin(start, await this.#mark());
+    this.#recordAttempt();
+    const run = this.#launchStart(start, await this.#mark());
     if (subject.kind === 'host') return;
     this.#isStarting = true;
     const deadline = this.#ports.clock.now() + start.timeoutSeconds * 1000;
-    let problem = 'no time to look';
+    let problem = 'not checked in time';
     for (let wait = 25; this.#ports.clock.now() < deadline; wait = Math.min(wait * 2, 1000)) {
-      const reading = await this.read();
+      const reading = await this.check();
       if (reading.problem === undefined) return this.markUp(reading.live);
       if (signal.aborted) return;
       problem = reading.problem;
-      if (starter.exit !== undefined && (starter.exit.code !== 0 || subject.kind === 'file')) break;
+      if (run.exit !== undefined && (run.exit.code !== 0 || subject.kind === 'file')) break;
       await this.#ports.clock.sleep(wait, signal);
     }
     if (signal.aborted) return;
     this.#isStarting = false;
     this.#isSeen = true;
     this.#nextStartAt = this.#ports.clock.now() + restartDelay(this.#attempts);
-    const why = starter.exit === undefined ? 'still runs' : describeExit(starter.exit);
-    this.markFailed(`did not come up: its start program ${why}; ${problem}`);
+    const reason = run.exit === undefined ? 'still runs' : describeExit(run.exit);
+    this.markFailed(`did not come up: its start program ${reason}; ${problem}`);
   }
 
   /**
@@ -223,8 +218,11 @@ export class SupervisedService {
   async stop(): Promise<void> {
     if (isProcess(this.definition)) {
       const live = await this.#findAfterPendingStart();
-      if (live !== undefined) await this.#end(live);
-    } else await this.#runStopProgram();
+      if (live !== undefined) await stopProcess(this, { live, isOwn: this.#isOwn(live) }, this.#ports);
+    } else {
+      this.#startRun?.program.signal('SIGKILL');
+      await runStopProgram(this, this.#ports);
+    }
     // A process that the pidfile names from now on was not started here.
     const { known, mark } = this.#record;
     if (known !== undefined || mark !== undefined)
@@ -236,6 +234,11 @@ export class SupervisedService {
     return [this, ...this.#others()].flatMap((one) => one.#record.mark ?? []);
   }
 
+  /** Returns true if the process may be killed. Any user can have one whose command line matches. */
+  #isOwn({ mark }: LiveProcess): boolean {
+    return this.definition.subject.kind === 'pidfile' || (mark !== undefined && this.#marks.includes(mark));
+  }
+
   /**
    * Waits for a run of the same start program that another service started. Returns true if that run brings
    * the service up or if `signal` aborts.
@@ -243,10 +246,10 @@ export class SupervisedService {
   async #comesUpByOther(start: MonitProgram, signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#ports;
     const runs = this.#others()
-      .flatMap((other) => other.#starter ?? [])
+      .flatMap((other) => other.#startRun ?? [])
       .filter(({ exit }) => (exit?.code ?? 0) === 0);
     while (runs.some((run) => clock.now() < run.deadline(start.timeoutSeconds * 1000))) {
-      const reading = await this.read();
+      const reading = await this.check();
       if (reading.problem === undefined) await this.markUp(reading.live);
       if (reading.problem === undefined || signal.aborted) return true;
       await clock.sleep(pollMilliseconds, signal);
@@ -254,7 +257,7 @@ export class SupervisedService {
     return signal.aborted;
   }
 
-  recordAttempt(): void {
+  #recordAttempt(): void {
     this.#attempts++;
     this.#startedAt = this.#ports.clock.now();
     this.#nextStartAt = this.#startedAt + restartDelay(this.#attempts);
@@ -265,67 +268,20 @@ export class SupervisedService {
     const mark = this.#record.mark ?? this.#ports.newMark();
     await this.#remember({ mark }).catch((error: unknown) => {
       // A full disk must not keep a job from running. Only a restarted agent would need the mark.
-      this.#ports.log.error(`${this.label}: its start is not recorded: ${errorText(error)}`);
+      this.#ports.log.error(`${this.label}: its start is not recorded: ${errorMessage(error)}`);
     });
     return mark;
   }
 
-  #begin(start: MonitProgram, mark: string): StartRun {
+  #launchStart(start: MonitProgram, mark: string): StartRun {
     const program = this.#ports.launch(this.definition, start, 'Started', mark);
-    const starter = new StartRun(program, this.#ports.clock);
+    const run = new StartRun(program, this.#ports.clock);
     void program.exit.then((exit) => {
       // Ignore the exit of a program that was killed and replaced: the exit of the current one says more.
-      if (this.#starter === starter) this.#lastExit = exit;
+      if (this.#startRun === run) this.#lastExit = exit;
     });
-    this.#starter = starter;
-    return starter;
-  }
-
-  async #end(live: LiveProcess): Promise<void> {
-    const { stop, subject } = this.definition;
-    const { table, log } = this.#ports;
-    const isOwn = subject.kind === 'pidfile' || (live.mark !== undefined && this.#marks.includes(live.mark));
-    log.info(`${this.label}: stopping pid ${live.pid}`);
-    const program = stop === undefined ? undefined : this.#ports.launch(this.definition, stop, 'Stopped');
-    if (program === undefined && isOwn) await table.signal(live, 'SIGTERM');
-    if (await waitUntilGone(this.#ports, live, (stop?.timeoutSeconds ?? defaultStopSeconds) * 1000))
-      return this.#waitForStopProgram(program);
-    if (!isOwn) {
-      // Any user can have a process whose command line matches.
-      const cause = 'its start program did not begin it, so it is not killed';
-      throw new ProductError('AGENT_JOB_FAILED', `${this.label} (pid ${live.pid}) did not end: ${cause}`);
-    }
-    log.error(`${this.label}: pid ${live.pid} did not end in time, killing it`);
-    await table.signal(live, 'SIGKILL');
-    if (await waitUntilGone(this.#ports, live, killWaitMilliseconds)) return;
-    throw new ProductError('AGENT_JOB_FAILED', `${this.label} (pid ${live.pid}) lives on after SIGKILL`);
-  }
-
-  /**
-   * Waits for the stop program. Many stop programs remove the pidfile at their end, and would remove the
-   * pidfile of a start at the same time.
-   */
-  async #waitForStopProgram(program: StartedProgram | undefined): Promise<void> {
-    if (program === undefined) return;
-    const ended = new AbortController();
-    await Promise.race([program.exit, this.#ports.clock.sleep(stopProgramMilliseconds, ended.signal)]);
-    ended.abort();
-  }
-
-  async #runStopProgram(): Promise<void> {
-    this.#starter?.program.signal('SIGKILL');
-    const { stop } = this.definition;
-    if (stop === undefined) return;
-    this.#ports.log.info(`${this.label}: stopping`);
-    const program = this.#ports.launch(this.definition, stop, 'Stopped');
-    const ended = new AbortController();
-    const late = this.#ports.clock
-      .sleep(stop.timeoutSeconds * 1000, ended.signal)
-      .then(() => program.signal('SIGKILL'));
-    const exit = await program.exit;
-    ended.abort();
-    await late;
-    if (exit.code !== 0) this.#ports.log.error(`${this.label}: its stop program ${describeExit(exit)}`);
+    this.#startRun = run;
+    return run;
   }
 
   /**
@@ -334,10 +290,10 @@ export class SupervisedService {
    */
   async #findAfterPendingStart(): Promise<LiveProcess | undefined> {
     const live = await this.find();
-    const runs = [this, ...this.#others()].flatMap((one) => one.#starter ?? []);
-    const startRuns = runs.some(({ exit }) => exit === undefined);
-    if (live !== undefined || !(this.#isStarting || startRuns)) return live;
-    this.#starter?.program.signal('SIGKILL');
+    const runs = [this, ...this.#others()].flatMap((one) => one.#startRun ?? []);
+    const isStartRunning = runs.some(({ exit }) => exit === undefined);
+    if (live !== undefined || !(this.#isStarting || isStartRunning)) return live;
+    this.#startRun?.program.signal('SIGKILL');
     this.#isStarting = false;
     const deadline = this.#ports.clock.now() + startGraceMs;
     while (this.#ports.clock.now() < deadline) {

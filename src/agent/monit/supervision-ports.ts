@@ -1,6 +1,6 @@
 import type { MonitProgram, MonitService } from '../../bosh/monit/monit-service.ts';
-import type { StartedProgram } from '../process/program.ts';
-import type { SupervisionRecord } from './identity-file.ts';
+import type { StartedProgram } from '../process/programs.ts';
+import type { SupervisionRecord } from './supervision-state.ts';
 import type { RuleCheckPorts } from './rule-checks.ts';
 
 /** The parts of the machine that supervised services use. */

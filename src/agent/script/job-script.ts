@@ -1,12 +1,14 @@
-import { stat } from 'node:fs/promises';
-import type { FileHandle } from 'node:fs/promises';
+import { stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle } from '../file/directory-handle.ts';
-import { errorCode } from '../file/error-code.ts';
-import type { ProgramExit, Programs } from '../process/program.ts';
-import { runProgram } from '../process/run-program.ts';
+import { errorCode, errorMessage } from '../file/error-code.ts';
+import { type ProgramExit, type Programs, runProgram, describeExit } from '../process/programs.ts';
+import { ProductError, isProductError } from '../../errors/product-error.ts';
+import type { Log } from '../log.ts';
+import { outputTail } from '../file/files.ts';
+import { type Identities, ownershipHint } from '../user/identities.ts';
 
 // The four system directories, independent of the agent's own PATH (bosh-agent: agent/script/pathenv).
 export const scriptPath = '/usr/sbin:/usr/bin:/sbin:/bin';
@@ -50,9 +52,9 @@ export async function runJobScript(
   await using log = await logs.directory(request.job);
   const { name } = request;
   await using stdout =
-    request.stdout === undefined ? await log.file(`${name}.stdout.log`, 'append') : undefined;
+    request.stdout === undefined ? await log.openFile(`${name}.stdout.log`, 'append') : undefined;
   await using stderr =
-    request.stderr === undefined ? await log.file(`${name}.stderr.log`, 'append') : undefined;
+    request.stderr === undefined ? await log.openFile(`${name}.stderr.log`, 'append') : undefined;
   return await runProgram(
     ports,
     {
@@ -77,4 +79,84 @@ function descriptorsOf(
 
 function scriptFile(job: string, name: string, directories: Directories): string {
   return join(directories.jobs, job, 'bin', name);
+}
+
+/** The run of a script of one job. It rejects if the script failed. */
+export interface PendingScript {
+  readonly job: string;
+  readonly run: () => Promise<void>;
+}
+
+/**
+ * Runs the scripts of all jobs in parallel and waits for all of them. Throws AGENT_SCRIPT_FAILED with the
+ * jobs that failed, in upstream's wording (bosh-agent: agent/script/parallel_script.go).
+ */
+export async function runInParallel(
+  name: string,
+  scripts: readonly PendingScript[],
+  log: Log,
+): Promise<void> {
+  const results = await Promise.allSettled(scripts.map((script) => script.run()));
+  const failed: string[] = [];
+  const passed: string[] = [];
+  for (const [index, { job }] of scripts.entries()) {
+    const result = results[index];
+    (result?.status === 'fulfilled' ? passed : failed).push(job);
+    if (result?.status === 'rejected')
+      log.error(`${name} script of job '${job}': ${errorMessage(result.reason)}`);
+  }
+  if (failed.length === 0) return;
+  throw new ProductError('AGENT_SCRIPT_FAILED', failureMessage(name, failed, passed));
+}
+
+function failureMessage(name: string, failed: readonly string[], passed: readonly string[]): string {
+  const successful = passed.length === 0 ? '' : `. Successful Jobs: ${passed.join(', ')}`;
+  const total = failed.length + passed.length;
+  return `${failed.length} of ${total} ${name} scripts failed. Failed Jobs: ${failed.join(', ')}${successful}.`;
+}
+
+export interface ScriptsRequest {
+  readonly name: string;
+  readonly jobs: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface RunScriptsPorts extends ScriptPorts {
+  readonly identities: Identities;
+  readonly log: Log;
+}
+
+/** Runs a script of every job that has it, in parallel. Succeeds if no job has it. */
+export async function runScripts(
+  ports: RunScriptsPorts,
+  request: ScriptsRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  const { name, environment } = request;
+  const scripts: PendingScript[] = [];
+  const hints: string[] = [];
+  for (const job of request.jobs) {
+    if (!(await hasScript(job, name, ports.directories))) continue;
+    scripts.push({
+      job,
+      run: async () => {
+        const exit = await runJobScript(ports, { job, name, environment }, signal);
+        if (exit.code === 0) return;
+        const hint = await hintOf(ports, job, name);
+        if (hint !== undefined) hints.push(`Job ${job}: ${hint}`);
+        throw new Error(describeExit(exit));
+      },
+    });
+  }
+  try {
+    await runInParallel(name, scripts, ports.log);
+  } catch (error) {
+    if (hints.length === 0 || !isProductError(error)) throw error;
+    throw new ProductError(error.code, `${error.message} ${hints.join(' ')}`, { cause: error });
+  }
+}
+
+async function hintOf(ports: RunScriptsPorts, job: string, name: string): Promise<string | undefined> {
+  const { text } = await outputTail(join(ports.directories.log, job, `${name}.stderr.log`));
+  return ownershipHint(text, ports.identities);
 }

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { specWith } from '../testing/specs.ts';
 import { TestVm } from '../testing/test-vm.ts';
 
-test('failing scripts name their jobs, and pre-stop and drain abort', async (t) => {
+test('failing scripts name their jobs, and a failing pre-stop or drain aborts', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -36,7 +36,7 @@ test('failing scripts name their jobs, and pre-stop and drain abort', async (t) 
   await assert.rejects(client.task('drain', 'status'), /Unexpected call with drain type 'status'/);
 });
 
-test('a drain script that answers below zero is asked again until it does not', async (t) => {
+test('repeats a drain script until its result is not negative', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -53,7 +53,7 @@ if [ "$(wc -l < ${asked})" -lt 3 ]; then echo -1; else echo 0; fi
   );
 });
 
-test('an errand answers how it ended and what it printed', async (t) => {
+test('an errand returns its exit code and its output', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -77,6 +77,6 @@ test('an errand answers how it ended and what it printed', async (t) => {
     stdout: '',
     stderr: '\nit was ended by SIGKILL',
   });
-  await assert.rejects(client.task('run_errand', 'web'), /job 'web' is no errand: it has no bin\/run/);
+  await assert.rejects(client.task('run_errand', 'web'), /job 'web' is not an errand: it has no bin\/run/);
   await assert.rejects(client.task('run_errand', '../web'), /argument 1 \(job\) is not a name/);
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
-import { busAddressOf } from '../mbus/bus-address.ts';
-import { resolveNetworks } from '../spec/resolve-networks.ts';
-import { parseSettingsPaths } from './agent-config.ts';
+import { resolveBusAddress } from '../mbus/bus-address.ts';
+import { resolveNetworks } from '../apply/networks.ts';
+import { parseSettingsPaths } from './load-settings.ts';
 import { parseSettings } from './settings.ts';
 
 const parse = (value: object): ReturnType<typeof parseSettings> =>
@@ -14,38 +14,38 @@ const parse = (value: object): ReturnType<typeof parseSettings> =>
 const isInvalid = (error: unknown): boolean =>
   isProductError(error, 'AGENT_SETTINGS_INVALID') && !error.message.includes('p%40ss');
 
-test('the bus listens on the address of the first manual network, else on that of the URL', () => {
+test('the bus listens on the address of the first manual network, otherwise on that of the URL', () => {
   const networks = {
     dyn: { type: 'dynamic', ip: '10.0.0.1' },
     first: { ip: '127.64.0.2' },
     next: { ip: '127.64.0.3' },
   };
-  assert.deepEqual(busAddressOf(parse({ networks }), '127.96.0.9'), {
+  assert.deepEqual(resolveBusAddress(parse({ networks }), '127.96.0.9'), {
     host: '127.64.0.2',
     port: 6868,
     user: 'u',
     password: 'p@ss',
   });
-  assert.equal(busAddressOf(parse({}), '10.0.0.7').host, '0.0.0.0');
-  assert.equal(busAddressOf(parse({ mbus: 'https://u:p@[::1]:1' }), '127.96.0.9').host, '::1');
+  assert.equal(resolveBusAddress(parse({}), '10.0.0.7').host, '0.0.0.0');
+  assert.equal(resolveBusAddress(parse({ mbus: 'https://u:p@[::1]:1' }), '127.96.0.9').host, '::1');
 });
 
-test('VMs that share a machine, with dynamic networks, listen each on its own loopback address', () => {
+test('VMs with dynamic networks that share a machine listen on different loopback addresses', () => {
   const networks = { dyn: { type: 'dynamic' } };
   for (const machine of ['127.96.0.1', '127.96.0.2']) {
-    assert.equal(busAddressOf(parse({ networks }), machine).host, machine);
+    assert.equal(resolveBusAddress(parse({ networks }), machine).host, machine);
   }
   for (const everybodys of ['127.0.0.1', '127.0.1.1', '']) {
-    assert.equal(busAddressOf(parse({ networks }), everybodys).host, '0.0.0.0');
+    assert.equal(resolveBusAddress(parse({ networks }), everybodys).host, '0.0.0.0');
   }
 });
 
-test('the URLs of the env win over mbus', () => {
+test('the URLs of env.bosh.mbus override mbus', () => {
   const env = { bosh: { mbus: { urls: ['https://v:q@127.0.0.9:7'] } } };
-  assert.equal(busAddressOf(parse({ env }), '').host, '127.0.0.9');
+  assert.equal(resolveBusAddress(parse({ env }), '').host, '127.0.0.9');
 });
 
-test('other buses are refused without a word of their secrets', () => {
+test('rejects other buses without printing their secrets', () => {
   for (const mbus of [
     'nats://u:p%40ss@x:1',
     'http://u:p%40ss@x:1',
@@ -53,14 +53,14 @@ test('other buses are refused without a word of their secrets', () => {
     'p%40ss',
     'https://u:p%40ss@:1',
   ]) {
-    assert.throws(() => busAddressOf(parse({ mbus }), ''), isInvalid, mbus);
+    assert.throws(() => resolveBusAddress(parse({ mbus }), ''), isInvalid, mbus);
   }
   assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"', 'settings'), isInvalid);
   assert.throws(() => parseSettings('{"mbus":"https://u:p%40ss@x:1"}', 'settings'), isInvalid);
   assert.throws(() => parseSettings('[]', 'settings'), isInvalid);
 });
 
-test('agent.json names File sources', () => {
+test('reads the File sources of agent.json', () => {
   const config = (sources: unknown): string =>
     JSON.stringify({ Infrastructure: { Settings: { Sources: sources } } });
   assert.deepEqual(parseSettingsPaths(config([{ Type: 'File', SettingsPath: '/a' }]), 'agent.json'), ['/a']);
@@ -73,7 +73,7 @@ test('agent.json names File sources', () => {
   }
 });
 
-test('dynamic networks of a spec get their address', () => {
+test('sets the addresses of the dynamic networks of a spec', () => {
   const { networks } = parse({
     networks: { one: { type: 'dynamic' }, two: { type: 'manual', ip: '127.64.0.2' } },
   });
@@ -86,7 +86,7 @@ test('dynamic networks of a spec get their address', () => {
   });
 });
 
-test('says which settings have no effect here, and which blobstore is meant', () => {
+test('lists ignored settings, and selects the blobstore', () => {
   const env = {
     bosh: {
       password: '*',

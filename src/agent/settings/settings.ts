@@ -1,7 +1,7 @@
-import { unsupportedEnvKeys } from '../../bosh/manifest/env-without-effect.ts';
+import { unsupportedEnvKeys } from '../../bosh/manifest/unsupported-env.ts';
+import { tryParseJson } from '../../platform/json.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { isObject } from './json.ts';
-import type { JsonObject } from './json.ts';
+import { isObject, type JsonObject } from '../../platform/fields.ts';
 
 export interface Network {
   readonly type: string;
@@ -46,30 +46,23 @@ export function parseSettings(text: string, source: string): Settings {
     agentId: requiredText(root, 'agent_id', source),
     vmName: textAt(objectAt(root, 'vm'), 'name') ?? '',
     mbus: firstUrl(busEnv) ?? requiredText(root, 'mbus', source),
-    certificate: certificateOf(objectAt(busEnv, 'cert')),
-    networks: networksOf(objectAt(root, 'networks')),
+    certificate: parseCertificate(objectAt(busEnv, 'cert')),
+    networks: parseNetworks(objectAt(root, 'networks')),
     persistentDisks: new Map(Object.entries(objectAt(disks, 'persistent'))),
     persistentDiskFileSystem: textAt(env, 'persistent_disk_fs') ?? '',
     persistentDiskMountOptions: textsAt(env, 'persistent_disk_mount_options'),
     persistentDiskPartitioner: textAt(env, 'persistent_disk_partitioner') ?? '',
     authorizedKeys: textsAt(bosh, 'authorized_keys'),
     parallel: typeof bosh['parallel'] === 'number' && bosh['parallel'] > 0 ? bosh['parallel'] : 5,
-    blobstoreProvider: blobstoreProviderOf(root, bosh),
+    blobstoreProvider: parseBlobstoreProvider(root, bosh),
     ignoredSettings: unsupportedEnvKeys(env).map(({ key }) => `env.${key}`),
   };
 }
 
 function parseObject(text: string, source: string): JsonObject {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    // The parser's own message quotes the text, which contains secrets.
-    throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not JSON`, {
-      cause: error instanceof SyntaxError ? undefined : error,
-    });
-  }
+  const value = tryParseJson(text);
   if (isObject(value)) return value;
+  if (value === undefined) throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not JSON`);
   throw new ProductError('AGENT_SETTINGS_INVALID', `${source} is not a JSON object`);
 }
 
@@ -79,13 +72,13 @@ function requiredText(object: JsonObject, key: string, source: string): string {
   throw new ProductError('AGENT_SETTINGS_INVALID', `${source} has no text '${key}': the CPI has to give it`);
 }
 
-function certificateOf(cert: JsonObject): Settings['certificate'] {
+function parseCertificate(cert: JsonObject): Settings['certificate'] {
   const certificate = textAt(cert, 'certificate');
   const privateKey = textAt(cert, 'private_key');
   return certificate && privateKey ? { certificate, privateKey } : undefined;
 }
 
-function networksOf(networks: JsonObject): ReadonlyMap<string, Network> {
+function parseNetworks(networks: JsonObject): ReadonlyMap<string, Network> {
   const entries = Object.entries(networks).map(([name, value]): [string, Network] => {
     const network = isObject(value) ? value : {};
     return [
@@ -103,7 +96,7 @@ function networksOf(networks: JsonObject): ReadonlyMap<string, Network> {
   return new Map(entries);
 }
 
-function blobstoreProviderOf(root: JsonObject, bosh: JsonObject): string | undefined {
+function parseBlobstoreProvider(root: JsonObject, bosh: JsonObject): string | undefined {
   const listed = Array.isArray(bosh['blobstores']) ? (bosh['blobstores'][0] as unknown) : undefined;
   return textAt(isObject(listed) ? listed : objectAt(root, 'blobstore'), 'provider');
 }

@@ -8,7 +8,7 @@ function queue(remembered = 100): TaskQueue {
   return new TaskQueue({ newId: () => String(++last), remembered });
 }
 
-test('runs one task at a time, in order, also after one that failed', async () => {
+test('runs one task at a time, in order, even after a failed one', async () => {
   const tasks = queue();
   const order: string[] = [];
   const gate = Promise.withResolvers<void>();
@@ -40,7 +40,7 @@ test('forgets the oldest finished tasks only', async () => {
   assert.deepEqual(tasks.outcome(ids[3] ?? ''), { state: 'done', value: 4 });
 });
 
-test('cancels what can be cancelled, even before it began', async () => {
+test('cancels cancellable tasks, even before they begin', async () => {
   const tasks = queue();
   const running = tasks.add((signal) => {
     const { promise, reject } = Promise.withResolvers<never>();

@@ -1,5 +1,5 @@
 import { ProductError } from '../../errors/product-error.ts';
-import { errorText } from '../file/error-code.ts';
+import { errorMessage } from '../file/error-code.ts';
 
 export type TaskOutcome =
   | { readonly state: 'running' }
@@ -104,6 +104,6 @@ async function outcomeOf(
     if (signal.aborted) throw new Error('the task was cancelled before it began');
     return { state: 'done', value: await work(signal) };
   } catch (error) {
-    return { state: 'failed', error: error instanceof Error ? error : new Error(errorText(error)) };
+    return { state: 'failed', error: error instanceof Error ? error : new Error(errorMessage(error)) };
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:https';
-import { systemClock } from '../clock.ts';
-import { isObject } from '../settings/json.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { isObject } from '../../platform/fields.ts';
 
 export interface Answer {
   readonly status: number;
@@ -42,27 +42,27 @@ export class AgentClient {
   }
 
   /** Returns the raw response of a method. */
-  async call(method: string, ...list: readonly unknown[]): Promise<unknown> {
+  async call(method: string, ...args: readonly unknown[]): Promise<unknown> {
     const answer = await this.send(
       'POST',
       '/agent',
-      JSON.stringify({ method, arguments: list, reply_to: 'director' }),
+      JSON.stringify({ method, arguments: args, reply_to: 'director' }),
     );
     assert.equal(answer.status, 200);
     return JSON.parse(answer.body.toString('utf8'));
   }
 
   /** Returns the value of a synchronous method. Throws an exception of the agent with its message. */
-  async value(method: string, ...list: readonly unknown[]): Promise<unknown> {
-    const answer = await this.call(method, ...list);
+  async value(method: string, ...args: readonly unknown[]): Promise<unknown> {
+    const answer = await this.call(method, ...args);
     assert.ok(isObject(answer));
     if (isObject(answer['exception'])) throw new Error(String(answer['exception']['message']));
     return answer['value'];
   }
 
   /** Returns the final value of an asynchronous method. */
-  async task(method: string, ...list: readonly unknown[]): Promise<unknown> {
-    const begun = await this.value(method, ...list);
+  async task(method: string, ...args: readonly unknown[]): Promise<unknown> {
+    const begun = await this.value(method, ...args);
     assert.ok(isObject(begun) && typeof begun['agent_task_id'] === 'string', `${method} answered no task`);
     const deadline = systemClock.now() + 60_000;
     for (;;) {

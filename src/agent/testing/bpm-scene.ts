@@ -5,13 +5,12 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { runBpm } from '../bpm/run-command.ts';
-import { systemClock } from '../clock.ts';
-import type { Clock } from '../clock.ts';
-import { directoriesOf } from '../directories.ts';
-import type { Directories } from '../directories.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
+import { directoriesOf, type Directories } from '../directories.ts';
 import { prepareDirectories } from '../prepare-directories.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import type { Identities } from '../user/identities.ts';
+import { eventually } from './eventually.ts';
 import { hostileUser, identitiesWithVcap } from './hostile-user.ts';
 
 export interface BpmAnswer {
@@ -36,10 +35,7 @@ export class BpmScene {
     const scene = new BpmScene(base);
     await prepareDirectories(scene.directories, identitiesWithVcap);
     t.after(async () => {
-      for (const { pid, sessionId } of await procProcessTable.list()) {
-        const bases = await readFile(`/proc/${sessionId}/environ`, 'utf8').catch(() => '');
-        if (bases.includes(base)) process.kill(pid, 'SIGKILL');
-      }
+      await endSessionsOf(base);
       await rm(base, { recursive: true });
     });
     return scene;
@@ -61,18 +57,18 @@ export class BpmScene {
       const mode = path.startsWith('bin/') ? 0o755 : 0o644;
       await writeFile(join(job, path), content.replaceAll('$BASE', this.directories.base), { mode });
     }
-    for (const folder of [this.directories.log, this.directories.run, this.directories.data]) {
-      await mkdir(join(folder, name), { mode: 0o770 });
-      await chmod(join(folder, name), 0o770);
-      await chown(join(folder, name), 0, hostileUser.gid);
+    for (const directory of [this.directories.log, this.directories.run, this.directories.data]) {
+      await mkdir(join(directory, name), { mode: 0o770 });
+      await chmod(join(directory, name), 0o770);
+      await chown(join(directory, name), 0, hostileUser.gid);
     }
   }
 
   /** Runs a bpm command in this process. */
-  async bpm(...words: readonly string[]): Promise<BpmAnswer> {
+  async bpm(...args: readonly string[]): Promise<BpmAnswer> {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()];
     const printed = Promise.all([text(stdout), text(stderr)]);
-    const code = await runBpm(words, {
+    const code = await runBpm(args, {
       directories: this.directories,
       identities: this.identities,
       table: procProcessTable,
@@ -87,4 +83,20 @@ export class BpmScene {
   read(name: string): Promise<string> {
     return readFile(this.path(name), 'utf8');
   }
+}
+
+/** Kills all processes in the sessions whose leader has this base directory in its environment. */
+async function endSessionsOf(base: string): Promise<void> {
+  const sessions = new Set<number>();
+  await eventually('the end of all processes', async () => {
+    const processes = await procProcessTable.list();
+    for (const { pid, sessionId } of processes) {
+      if (pid !== sessionId) continue;
+      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+      if (environment.includes(base)) sessions.add(pid);
+    }
+    const remaining = processes.filter(({ sessionId }) => sessions.has(sessionId));
+    for (const process of remaining) await procProcessTable.signal(process, 'SIGKILL');
+    return remaining.length === 0 || undefined;
+  });
 }

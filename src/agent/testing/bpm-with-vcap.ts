@@ -1,13 +1,13 @@
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { directoriesOf } from '../directories.ts';
 import { runBpm } from '../bpm/run-command.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
+import { procProcessTable } from '../process/process-table.ts';
 import { identitiesWithVcap } from './hostile-user.ts';
 
 // `bpm BASE ARGS` for a machine without vcap.
-const [base = '', ...words] = process.argv.slice(2);
+const [base = '', ...args] = process.argv.slice(2);
 process.umask(0o022);
-process.exitCode = await runBpm(words, {
+process.exitCode = await runBpm(args, {
   directories: directoriesOf(base),
   identities: identitiesWithVcap,
   table: procProcessTable,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 
 /** Calls `ask` until it returns a value. Fails after a minute. `what` names the value. */
 export async function eventually<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {

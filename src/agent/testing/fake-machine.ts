@@ -1,12 +1,11 @@
-import type { MonitService } from '../../bosh/monit/monit-service.ts';
-import { sortByDependencies } from '../../bosh/monit/check-services.ts';
+import { type MonitService, sortByDependencies } from '../../bosh/monit/monit-service.ts';
 import { parseMonit } from '../../bosh/monit/parse-monit.ts';
-import type { SupervisionRecord } from '../monit/identity-file.ts';
+import type { SupervisionRecord } from '../monit/supervision-state.ts';
 import type { ConnectionTest } from '../monit/probes.ts';
-import { DependencyGroup } from '../monit/service-chain.ts';
+import { DependencyGroup } from '../monit/dependency-group.ts';
 import { SupervisedService } from '../monit/supervised-service.ts';
 import type { SupervisionPorts } from '../monit/supervision-ports.ts';
-import type { StartedProgram } from '../process/program.ts';
+import type { StartedProgram } from '../process/programs.ts';
 import type { LiveProcess } from '../process/process-table.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -78,8 +77,8 @@ export class FakeMachine {
     };
   }
 
-  #launch({ name }: MonitService, [file, ...words]: readonly string[]): StartedProgram {
-    this.trace.push([file?.slice(1), ...words].join(' '));
+  #launch({ name }: MonitService, [file, ...args]: readonly string[]): StartedProgram {
+    this.trace.push([file?.slice(1), ...args].join(' '));
     if (file === '/start') this.living.set(name, this.#newProcess(name));
     if (file === '/stop') this.end(name);
     const code = file === '/fail' ? 1 : 0;

@@ -3,7 +3,7 @@
  * for the named file.
  */
 import { createAgentClient } from '../../bosh/agent-client/create-agent-client.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { TestVm } from './test-vm.ts';
 
 const vm = await TestVm.create();

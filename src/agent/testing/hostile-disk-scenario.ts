@@ -3,13 +3,11 @@ import { lstat, mkdir, mkdtemp, readFile, readdir, rename, rm, symlink, writeFil
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { directoriesOf } from '../directories.ts';
-import { copyFolder } from '../disk/copy-folder.ts';
+import { copyDirectory } from '../disk/copy-directory.ts';
 import { DiskHints } from '../disk/disk-hints.ts';
-import { mountAt } from '../disk/mount-table.ts';
-import type { MountTable } from '../disk/mount-table.ts';
+import { mountAt, type MountTable, systemMountTable } from '../disk/mount-table.ts';
 import { PersistentDisks } from '../disk/persistent-disks.ts';
-import { systemMountTable } from '../disk/system-mount-table.ts';
-import { procProcessTable as table } from '../process/proc-process-table.ts';
+import { procProcessTable as table } from '../process/process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
 // Runs in its own mount namespace (hostile-disk.attack.test.ts): all mounts here are real mounts of the
@@ -22,7 +20,7 @@ const settings = parseSettings('{"agent_id":"a","mbus":"https://u:p@127.0.0.1:1"
 const log = { info: (): void => undefined, error: (): void => undefined };
 const disksWith = (mounts: MountTable): PersistentDisks =>
   new PersistentDisks({
-    ...{ directories, hints: new DiskHints(directories, settings), mounts, table, copy: copyFolder, log },
+    ...{ directories, hints: new DiskHints(directories, settings), mounts, table, copy: copyDirectory, log },
   });
 const disks = disksWith(kernel);
 const isMounted = async (path: string): Promise<boolean> => mountAt(await kernel.list(), path) !== undefined;
@@ -57,26 +55,26 @@ await assert.rejects(disks.mount('disk-link'), /disk 'disk-link' is refused/);
 assert.equal(await isMounted(storeMigrationTarget), false);
 
 // A writer that creates the link between the agent's check and the mount.
-const folder = join(base, 'volumes/disk-raced/store');
+const directory = join(base, 'volumes/disk-raced/store');
 const raced = disksWith({
   ...kernel,
   async bind(source, target) {
-    await rename(folder, `${folder}.aside`);
-    await symlink(outside, folder);
+    await rename(directory, `${directory}.aside`);
+    await symlink(outside, directory);
     await kernel.bind(source, target);
   },
 });
-await assert.rejects(raced.mount('disk-raced'), /it does not show there/);
+await assert.rejects(raced.mount('disk-raced'), /is not visible there/);
 assert.equal(await isMounted(storeMigrationTarget), false);
-await rm(folder);
-await rename(`${folder}.aside`, folder);
+await rm(directory);
+await rename(`${directory}.aside`, directory);
 
 // A migration to a disk that has links at the paths of files and directories of the old one.
 await mkdir(join(store, 'folder'));
 await writeFile(join(store, 'folder/ctl'), 'data');
 await writeFile(join(store, 'file'), 'data');
-await symlink(outside, join(folder, 'folder'));
-await symlink(join(outside, 'ctl'), join(folder, 'file'));
+await symlink(outside, join(directory, 'folder'));
+await symlink(join(outside, 'ctl'), join(directory, 'file'));
 await disks.mount('disk-raced');
 await disks.migrate();
 assert.deepEqual(await disks.list(), ['disk-raced']);

@@ -3,12 +3,11 @@ import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Directories, directoriesOf } from '../directories.ts';
-import { copyFolder } from '../disk/copy-folder.ts';
+import { copyDirectory } from '../disk/copy-directory.ts';
 import { DiskHints } from '../disk/disk-hints.ts';
-import { mountAt, type MountTable } from '../disk/mount-table.ts';
+import { mountAt, type MountTable, systemMountTable } from '../disk/mount-table.ts';
 import { PersistentDisks } from '../disk/persistent-disks.ts';
-import { systemMountTable } from '../disk/system-mount-table.ts';
-import { procProcessTable as table } from '../process/proc-process-table.ts';
+import { procProcessTable as table } from '../process/process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
 // Runs in its own mount namespace (migration.crash.test.ts): all mounts here are real mounts of the kernel.
@@ -33,7 +32,7 @@ class Vm {
     this.base = base;
     this.directories = directoriesOf(base);
     const { store, storeMigrationTarget } = this.directories;
-    this.ports = { mounts: systemMountTable([store, storeMigrationTarget]), copy: copyFolder };
+    this.ports = { mounts: systemMountTable([store, storeMigrationTarget]), copy: copyDirectory };
   }
 
   static async create(): Promise<Vm> {
@@ -135,9 +134,9 @@ async function migrateUntil(vm: Vm, { call, nth, done }: KillPoint): Promise<voi
 }
 
 /** Asserts that the store has all of the data and is writable. */
-async function assertWhole(folder: string, more: readonly string[] = []): Promise<void> {
-  assert.deepEqual((await readdir(folder)).toSorted(), [...files, ...more].toSorted());
-  for (const name of files) assert.equal(await readFile(join(folder, name), 'utf8'), name);
+async function assertWhole(directory: string, more: readonly string[] = []): Promise<void> {
+  assert.deepEqual((await readdir(directory)).toSorted(), [...files, ...more].toSorted());
+  for (const name of files) assert.equal(await readFile(join(directory, name), 'utf8'), name);
 }
 
 for (const point of points)

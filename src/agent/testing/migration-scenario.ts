@@ -19,12 +19,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
 import { directoriesOf } from '../directories.ts';
-import { copyFolder } from '../disk/copy-folder.ts';
+import { copyDirectory } from '../disk/copy-directory.ts';
 import { DiskHints } from '../disk/disk-hints.ts';
-import { mountAt } from '../disk/mount-table.ts';
+import { mountAt, systemMountTable } from '../disk/mount-table.ts';
 import { PersistentDisks } from '../disk/persistent-disks.ts';
-import { systemMountTable } from '../disk/system-mount-table.ts';
-import { procProcessTable as table } from '../process/proc-process-table.ts';
+import { procProcessTable as table } from '../process/process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
 // Runs in its own mount namespace (persistent-disks.test.ts): all mounts here are real mounts of the kernel.
@@ -35,7 +34,7 @@ const mounts = systemMountTable([store, storeMigrationTarget]);
 const hub = join(base, 'hub');
 const settings = parseSettings('{"agent_id":"a","mbus":"https://u:p@127.0.0.1:1"}', 'test');
 const log = { info: (): void => undefined, error: (): void => undefined };
-const newDisks = (copy = copyFolder): PersistentDisks =>
+const newDisks = (copy = copyDirectory): PersistentDisks =>
   new PersistentDisks({ directories, hints: new DiskHints(directories, settings), mounts, table, copy, log });
 const noted = (): Promise<string> => readFile(join(directories.bosh, 'managed_disk_settings.json'), 'utf8');
 const isReadOnly = async (): Promise<boolean | undefined> => mountAt(await mounts.list(), store)?.isReadOnly;

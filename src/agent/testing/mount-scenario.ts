@@ -6,12 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
 import { directoriesOf } from '../directories.ts';
-import { copyFolder } from '../disk/copy-folder.ts';
+import { copyDirectory } from '../disk/copy-directory.ts';
 import { DiskHints } from '../disk/disk-hints.ts';
-import { mountAt } from '../disk/mount-table.ts';
+import { mountAt, systemMountTable } from '../disk/mount-table.ts';
 import { PersistentDisks } from '../disk/persistent-disks.ts';
-import { systemMountTable } from '../disk/system-mount-table.ts';
-import { procProcessTable as table } from '../process/proc-process-table.ts';
+import { procProcessTable as table } from '../process/process-table.ts';
 import { parseSettings } from '../settings/settings.ts';
 
 // Runs in its own mount namespace (persistent-disks.test.ts): all mounts here are real mounts of the kernel.
@@ -29,7 +28,7 @@ const newDisks = (): PersistentDisks =>
     hints: new DiskHints(directories, settings),
     mounts,
     table,
-    copy: copyFolder,
+    copy: copyDirectory,
     log,
   });
 const isMounted = async (path: string): Promise<boolean> => mountAt(await mounts.list(), path) !== undefined;

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { chown, lstat, mkdir, readFile, readdir, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { isObject } from '../settings/json.ts';
+import { isObject } from '../../platform/fields.ts';
 import { TestVm } from './test-vm.ts';
 
 // Runs with its own accounts (own-accounts.sh), so useradd and userdel do not change the machine's.
@@ -65,7 +65,7 @@ try {
   for (const owner of ['root', 'vcap', 'bosh_admin', 'bosh_none'])
     await assert.rejects(
       client.value('bundle_logs', { owning_user: owner, log_type: 'job', filters: [] }),
-      /no account that ssh setup has made/,
+      /must be an account that ssh setup created/,
     );
   assert.deepEqual(await readdir(temporary), [basename(path)]);
 
@@ -76,7 +76,7 @@ try {
     `${temporary}/bundled-logs-../../../etc/passwd`,
     temporary,
   ])
-    await assert.rejects(client.value('remove_file', other), /removes only files that bundle_logs made/);
+    await assert.rejects(client.value('remove_file', other), /removes only files that bundle_logs created/);
   for (let time = 0; time < 2; time += 1) assert.equal(await client.value('remove_file', path), path);
   assert.deepEqual(await readdir(temporary), []);
 

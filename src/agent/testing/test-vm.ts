@@ -1,17 +1,14 @@
 import { glob, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestAuthority } from '../../kubernetes/testing/certificates.ts';
-import type { KeyPair } from '../../kubernetes/testing/certificates.ts';
+import { createTestAuthority, type KeyPair } from '../../kubernetes/testing/certificates.ts';
 import { Agent } from '../agent.ts';
-import { systemClock } from '../clock.ts';
-import { directoriesOf } from '../directories.ts';
-import type { Directories } from '../directories.ts';
-import { systemProbes } from '../monit/system-probes.ts';
-import { procProcessTable } from '../process/proc-process-table.ts';
-import { systemPrograms } from '../process/system-programs.ts';
-import { loadIdentities } from '../user/identities.ts';
-import type { Identities } from '../user/identities.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { directoriesOf, type Directories } from '../directories.ts';
+import { systemProbes } from '../monit/probes.ts';
+import { procProcessTable } from '../process/process-table.ts';
+import { systemPrograms } from '../process/programs.ts';
+import { loadIdentities, type Identities } from '../user/identities.ts';
 import { AgentClient } from './agent-client.ts';
 import { FakeMountTable } from './fake-mount-table.ts';
 

@@ -1,8 +1,7 @@
 import type { MonitService } from '../../bosh/monit/monit-service.ts';
-import type { SupervisionRecord } from '../monit/identity-file.ts';
-import type { ProcessState } from '../monit/process-state.ts';
-import { DependencyGroup } from '../monit/service-chain.ts';
-import { SupervisedService } from '../monit/supervised-service.ts';
+import type { SupervisionRecord } from '../monit/supervision-state.ts';
+import { DependencyGroup } from '../monit/dependency-group.ts';
+import { type ProcessState, SupervisedService } from '../monit/supervised-service.ts';
 import type { SupervisionPorts } from '../monit/supervision-ports.ts';
 import type { LiveProcess } from '../process/process-table.ts';
 
@@ -22,15 +21,15 @@ export function watchedService(
   record: SupervisionRecord,
 ): WatchedService {
   const service = new SupervisedService(definition, ports, record);
-  const chain = new DependencyGroup([service], ports);
+  const group = new DependencyGroup([service], ports);
   return {
     definition,
     get state() {
       return service.state;
     },
     find: () => service.find(),
-    watch: () => chain.resume(),
-    unwatch: () => chain.unmonitor(),
-    stop: () => chain.stop(),
+    watch: () => group.resume(),
+    unwatch: () => group.unmonitor(),
+    stop: () => group.stop(),
   };
 }

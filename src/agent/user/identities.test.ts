@@ -2,9 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { resolveOwner } from '../monit/launch.ts';
-import { parseIdentities } from './identities.ts';
-import { ownershipHint } from './ownership-hint.ts';
-import { vcapGroup } from './vcap-group.ts';
+import { parseIdentities, ownershipHint, vcapGroup } from './identities.ts';
 
 const files = {
   passwd: 'root:x:0:0:root:/root:/bin/sh\nvcap:x:1000:1000::/home/vcap:/bin/sh\n',
@@ -17,7 +15,7 @@ const files = {
 const single = { ...files, userMap: '0 65534 1\n', groupMap: '0 65534 1\n' };
 const program = { arguments: ['/bin/x'] as const, timeoutSeconds: 1, group: undefined };
 
-test('root with every id mapped may be anyone', () => {
+test('root with every id mapped can act as any user', () => {
   const identities = parseIdentities(files);
   assert.equal(identities.hasSingleId, false);
   assert.equal(vcapGroup(identities), 1000);
@@ -34,7 +32,7 @@ test('root with every id mapped may be anyone', () => {
   assert.deepEqual(resolveOwner({ ...alone, user: undefined }, 'web', identities), {});
 });
 
-test('with a single id only that one can be used, and the refusal says why', () => {
+test('with a single id only that id can be used, and the error gives the reason', () => {
   const identities = parseIdentities(single);
   assert.equal(identities.hasSingleId, true);
   assert.equal(vcapGroup(identities), undefined);
@@ -50,7 +48,7 @@ test('with a single id only that one can be used, and the refusal says why', () 
   );
 });
 
-test('without root only the own id can be used; two ranges are two ranges', () => {
+test('without root only the own id can be used, and ranges of ids are not joined', () => {
   assert.equal(vcapGroup(parseIdentities({ ...files, user: 1000, userGroup: 1000 })), undefined);
   const ranges = parseIdentities({ ...files, userMap: '0 1000 1\n1 100000 65535\n' });
   assert.deepEqual(
@@ -60,7 +58,7 @@ test('without root only the own id can be used; two ranges are two ranges', () =
   assert.equal(ranges.hasSingleId, false);
 });
 
-test('a refused chown is explained where there is a single id', () => {
+test('explains a failed chown if there is a single id', () => {
   const stderr = '+ chown -R vcap:vcap /x\nchown: changing ownership of /x: Invalid argument\n+ exit 1\n';
   assert.match(
     ownershipHint(stderr, parseIdentities(single)) ?? '',

@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { readFileIfPresent } from '../file/durable-file.ts';
+import { readFile, chmod, lchown, readdir } from 'node:fs/promises';
+import { readFileIfPresent } from '../file/files.ts';
+import { join } from 'node:path';
 
 /** The users and groups of the machine, and which of them this process can use for files and processes. */
 export interface Identities {
@@ -105,4 +106,52 @@ function homesOf(text: string): ReadonlyMap<string, string> {
   return new Map(
     entries.flatMap(([name = '', , , , , home = '']) => (home.startsWith('/') ? [[name, home]] : [])),
   );
+}
+
+/**
+ * Explains why a script could not change the owner of a file, if its stderr shows that and this VM has a
+ * single user id. The kernel's own message is only "Invalid argument".
+ */
+export function ownershipHint(stderr: string, identities: Identities): string | undefined {
+  if (!identities.hasSingleId) return undefined;
+  const line = stderr.split('\n').findLast((text) => isRefusal.test(text));
+  if (line === undefined) return undefined;
+  return `This VM has a single user id, so nothing can belong to or run as another user (${line.trim()}).`;
+}
+
+const isRefusal =
+  /\b(chown|chgrp|install|chpst|setpriv|su|sudo|runuser)\b.*(Invalid argument|Operation not permitted)/i;
+
+/**
+ * Returns the group id of BOSH's directories (bosh-agent: agent/applier/models/job.go). Returns undefined if
+ * there is no such group or if this user namespace does not map it. Directories keep the agent's own group
+ * then.
+ */
+export function vcapGroup(identities: Identities): number | undefined {
+  const id = identities.groupId('vcap');
+  return id !== undefined && identities.canActAsUser(0) && identities.canActAsGroup(id) ? id : undefined;
+}
+
+/** Changes the owner of a path to root:vcap if that is possible. */
+export async function chownToVcap(path: string, identities: Identities): Promise<void> {
+  const group = vcapGroup(identities);
+  if (group !== undefined) await lchown(path, 0, group);
+}
+
+/**
+ * Sets the modes of a BOSH VM on rendered job files: directories and `bin/` files 0750, other files 0640,
+ * root:vcap (bosh-agent: agent/applier/jobs/owner_fix.go). Does not change links.
+ */
+export async function fixJobPermissions(directory: string, identities: Identities): Promise<void> {
+  const fix = async (path: string, mode: number): Promise<void> => {
+    await chmod(path, mode);
+    await chownToVcap(path, identities);
+  };
+  await fix(directory, 0o750);
+  const bin = `${join(directory, 'bin')}/`;
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isDirectory() || (entry.isFile() && path.startsWith(bin))) await fix(path, 0o750);
+    else if (entry.isFile()) await fix(path, 0o640);
+  }
 }

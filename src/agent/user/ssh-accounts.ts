@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, open, readFile, rm } from 'node:fs/promises';
+import { chmod, open, readFile, rm, chown } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { Directories } from '../directories.ts';
 import { DirectoryHandle, removeTree } from '../file/directory-handle.ts';
-import { readFileIfPresent } from '../file/durable-file.ts';
-import { errorText } from '../file/error-code.ts';
-import { outputTail } from '../file/output-tail.ts';
-import { describeExit } from '../process/program.ts';
-import type { Programs } from '../process/program.ts';
-import { runProgram } from '../process/run-program.ts';
+import { readFileIfPresent, outputTail } from '../file/files.ts';
+import { errorMessage } from '../file/error-code.ts';
+import { describeExit, type Programs, runProgram } from '../process/programs.ts';
 import { scriptPath } from '../script/job-script.ts';
-import { writeKeys } from './authorized-keys.ts';
-import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
+import { isSshUser } from '../../bosh/ssh-user.ts';
+import type { Identities } from './identities.ts';
 
 // bosh-agent: settings/settings.go. sshd accepts only members of bosh_sshers, sudo only those of
 // bosh_sudoers.
@@ -59,18 +56,18 @@ export class SshAccounts {
     await using parent = await DirectoryHandle.open(base);
     await parent.makeDirectory(basename(sshHomes), 0o755);
     await using homes = await DirectoryHandle.open(sshHomes);
-    await homes.giveToRoot(undefined, 0o755);
+    await homes.chownToRoot(undefined, 0o755);
     await this.#run('useradd', ['-m', '-b', sshHomes, '-s', '/bin/bash', '-G', groups, name]);
     try {
       const account = await this.find(name);
-      if (account === undefined) throw new Error(`useradd made no account with its home in ${sshHomes}`);
+      if (account === undefined) throw new Error(`useradd created no account with its home in ${sshHomes}`);
       const home = join(sshHomes, name);
       await using opened = await homes.directory(name);
       await chmod(opened.descriptorPath, 0o700);
       await writeKeys([publicKey], home, [account.userId, account.groupId]);
     } catch (error) {
       await this.#remove(name);
-      throw new ProductError('AGENT_ACCOUNT_FAILED', `account '${name}' got no key: ${errorText(error)}`, {
+      throw new ProductError('AGENT_ACCOUNT_FAILED', `account '${name}' has no key: ${errorMessage(error)}`, {
         cause: error,
       });
     }
@@ -108,13 +105,13 @@ export class SshAccounts {
     });
   }
 
-  async #run(file: string, list: readonly string[]): Promise<void> {
+  async #run(file: string, args: readonly string[]): Promise<void> {
     const { directories } = this.#ports;
     const output = join(directories.temporary, `${file}-${randomUUID()}.log`);
     try {
       await using log = await open(output, 'wx', 0o600);
       const request = {
-        ...{ file, arguments: list, stdout: log.fd, stderr: log.fd },
+        ...{ file, arguments: args, stdout: log.fd, stderr: log.fd },
         environment: { PATH: scriptPath, LC_ALL: 'C' },
       };
       const exit = await runProgram(this.#ports, request, new AbortController().signal);
@@ -125,4 +122,48 @@ export class SshAccounts {
       await rm(output, { force: true });
     }
   }
+}
+
+const user = 'vcap';
+
+/**
+ * Lets these keys log in as vcap (bosh-agent: platform/linux_platform.go, SetupSSH). vcap's home directory is
+ * part of the image, so each start of the agent writes the keys. Returns an error text instead of throwing: a
+ * failed login setup must not stop the VM's jobs.
+ */
+export async function writeAuthorizedKeys(
+  keys: readonly string[],
+  identities: Identities,
+): Promise<string | undefined> {
+  if (keys.length === 0) return undefined;
+  const [userId, home] = [identities.userId(user), identities.homeOf(user)];
+  if (userId === undefined || home === undefined) return `there is no user ${user} here`;
+  const group = identities.primaryGroupId(userId);
+  if (group === undefined || !identities.canActAsUser(userId) || !identities.canActAsGroup(group))
+    return `${user} cannot own files here: this user namespace does not map its id`;
+  try {
+    await writeKeys(keys, home, [userId, group]);
+    return undefined;
+  } catch (error) {
+    return `${home}/.ssh/authorized_keys could not be written: ${errorMessage(error)}`;
+  }
+}
+
+/**
+ * Lets keys log in as the user of that home directory. The directories belong to the user, so links there are
+ * not followed.
+ */
+export async function writeKeys(
+  keys: readonly string[],
+  home: string,
+  [userId, group]: readonly [userId: number, group: number],
+): Promise<void> {
+  await using parent = await DirectoryHandle.open(home);
+  await parent.makeDirectory('.ssh', 0o700);
+  await using directory = await parent.directory('.ssh');
+  await chown(directory.descriptorPath, userId, group);
+  await directory.remove('authorized_keys');
+  await using file = await directory.openFile('authorized_keys', 'append', 0o600);
+  await file.writeFile(`${keys.map((key) => key.trim()).join('\n')}\n`);
+  await file.chown(userId, group);
 }

@@ -7,7 +7,7 @@ import { temporaryPath, removeTemporaryFiles } from '../../platform/durable-file
 import { fileNotFound } from '../archive/open-for-reading.ts';
 import { textOf } from './agent-tasks.ts';
 import { archiveLimits, limitedTo } from '../archive/archive-limits.ts';
-import type { AgentClock } from './agent-client.ts';
+import type { Clock } from '../../platform/clock.ts';
 import type { MbusConnection } from './mbus-connection.ts';
 import { writing } from '../../platform/write-file.ts';
 
@@ -22,12 +22,16 @@ const deadline = 4 * 3_600_000;
 /** The blobstore that an agent serves beside its methods (bosh-cli: blobstore/, davcli: client/client.go). */
 export class AgentBlobs {
   readonly #connection: MbusConnection;
-  readonly #clock: AgentClock;
+  readonly #clock: Pick<Clock, 'sleep'>;
 
-  readonly #longest: number;
+  readonly #maxBytes: number;
 
-  constructor(connection: MbusConnection, clock: AgentClock, longest: number = archiveLimits.total) {
-    this.#longest = longest;
+  constructor(
+    connection: MbusConnection,
+    clock: Pick<Clock, 'sleep'>,
+    maxBytes: number = archiveLimits.total,
+  ) {
+    this.#maxBytes = maxBytes;
     this.#connection = connection;
     this.#clock = clock;
   }
@@ -59,7 +63,7 @@ export class AgentBlobs {
       const request = { method: 'GET', path: blobPath(id), patience, deadline } as const;
       await this.#connection.send(request, async (answer) => {
         if (answer.statusCode !== 200) throw this.#error('GET', id, answer.statusCode);
-        const limited = limitedTo(this.#longest, (excess) => this.#tooLong(id, excess));
+        const limited = limitedTo(this.#maxBytes, (excess) => this.#tooLong(id, excess));
         const file = createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true });
         await writing(unfinished, () => pipeline(answer, limited, file));
       });

@@ -1,9 +1,4 @@
-type Json = Readonly<Record<string, unknown>>;
-
-export interface AgentClock {
-  /** Resolves after that many milliseconds, or immediately when the signal is aborted. */
-  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
-}
+import type { JsonObject } from '../../platform/fields.ts';
 
 /** A blob in the agent's blobstore, or a package that is stored as one. */
 export interface BlobReference {
@@ -62,7 +57,7 @@ export interface LogBundle {
 export interface AgentClient {
   ping(): Promise<void>;
   getState(): Promise<AgentState>;
-  apply(spec: Json): Promise<void>;
+  apply(spec: JsonObject): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Runs a script. Succeeds if no job has the script or if the agent does not know run_script. */

@@ -3,12 +3,13 @@ import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord } from '../../errors/text.ts';
 import { toJson } from '../yaml/exact-json.ts';
 import type { MbusConnection } from './mbus-connection.ts';
-import type { AgentClock } from './agent-client.ts';
+import { parseJsonObject } from '../../platform/json.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 export interface AgentTasksOptions {
   readonly connection: MbusConnection;
   readonly directorId: string;
-  readonly clock: AgentClock;
+  readonly clock: Pick<Clock, 'sleep'>;
   readonly signal: AbortSignal | undefined;
   /** Returns a signal that is aborted after that many milliseconds. */
   readonly timeout: (milliseconds: number) => AbortSignal;
@@ -50,7 +51,7 @@ const defaultTaskTimeoutMs = 3_600_000;
 export class AgentTasks {
   readonly #connection: MbusConnection;
   readonly #directorId: string;
-  readonly #clock: AgentClock;
+  readonly #clock: Pick<Clock, 'sleep'>;
   readonly #signal: AbortSignal | undefined;
   readonly #timeout: AgentTasksOptions['timeout'];
 
@@ -129,7 +130,7 @@ export class AgentTasks {
   }
 
   #value(method: string, content: string): unknown {
-    const answer = parseObject(content);
+    const answer = parseJsonObject(content);
     if (answer === undefined) throw this.#error(method, 'the answer is not a JSON object');
     const { exception } = answer;
     if (exception === undefined || exception === null) return answer['value'];
@@ -177,14 +178,4 @@ function taskId(value: unknown): string | number | undefined {
   if (typeof value !== 'object' || value === null || !('agent_task_id' in value)) return undefined;
   const id = value.agent_task_id;
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
-}
-
-function parseObject(content: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(content);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

@@ -1,12 +1,15 @@
+import type { Clock } from '../../platform/clock.ts';
 import { randomUUID } from 'node:crypto';
 import { isProductError } from '../../errors/product-error.ts';
 import { truncateAtWord, dropFirstWord } from '../../errors/text.ts';
-import type { AgentClient, AgentClock, AgentState, BlobReference, FailedProcess } from './agent-client.ts';
+import type { AgentClient, AgentState, BlobReference, FailedProcess, LogBundle, SshLogin } from './agent-client.ts';
 import { AgentBlobs } from './agent-blobs.ts';
 import { AgentTasks } from './agent-tasks.ts';
 import { MbusConnection } from './mbus-connection.ts';
 import type { Socks5Proxy } from './socks5-connect.ts';
-import { parseLogBundle, parseSshLogin } from './ssh-answers.ts';
+import { isIP } from 'node:net';
+import { isObject, type JsonObject } from '../../platform/fields.ts';
+import { isPublicKey } from '../ssh-user.ts';
 
 export interface AgentClientOptions {
   /** `https://user:password@host:port`. http is allowed only for a loopback address. */
@@ -15,7 +18,7 @@ export interface AgentClientOptions {
   readonly ca?: string | undefined;
   /** The `reply_to` of every request. */
   readonly directorId: string;
-  readonly clock: AgentClock;
+  readonly clock: Pick<Clock, 'sleep'>;
   /** Makes the ids of the blobs that putBlob creates; crypto.randomUUID by default. */
   readonly uuid?: (() => string) | undefined;
   /** Aborts every wait with INTERRUPTED. */
@@ -23,7 +26,7 @@ export interface AgentClientOptions {
   /** The proxy to the agent; without one the connection is direct. */
   readonly proxy?: Socks5Proxy | undefined;
   /** The maximum size of a downloaded blob in bytes; archiveLimits.total by default. */
-  readonly longestBlob?: number | undefined;
+  readonly maxBlobBytes?: number | undefined;
   /** Makes the signals that end tasks with DEADLINE; AbortSignal.timeout by default. */
   readonly timeout?: ((milliseconds: number) => AbortSignal) | undefined;
 }
@@ -32,10 +35,10 @@ export interface AgentClientOptions {
  * Timeouts in milliseconds. `ping` checks if the agent responds now. During `start` the agent waits for its
  * supervisor.
  */
-const pingPatience = 5000;
-const startPatience = 600_000;
+const pingTimeoutMs = 5000;
+const startTimeoutMs = 600_000;
 /** The agent packs all logs before it responds. */
-const bundlePatience = 600_000;
+const bundleTimeoutMs = 600_000;
 /** For the scripts and the compilation of a release, and for copying disks. Every other task has an hour. */
 const longTaskOptions = { deadline: 24 * 3_600_000 };
 
@@ -45,78 +48,127 @@ const maxDisks = 128;
 const abortAfter = (milliseconds: number): AbortSignal => AbortSignal.timeout(milliseconds);
 
 /** Creates a client of one agent. Throws INVALID_ARGUMENT if the URL is invalid. Does not connect yet. */
-export function createAgentClient(options: AgentClientOptions): AgentClient {
-  const { clock, directorId, signal, uuid = randomUUID, timeout = abortAfter } = options;
-  const connection = new MbusConnection(options);
-  const tasks = new AgentTasks({
-    connection,
-    directorId,
-    clock,
-    signal,
-    timeout,
-  });
-  const blobs = new AgentBlobs(connection, clock, options.longestBlob);
-  const run = async (method: string, ...args: readonly unknown[]): Promise<void> => {
-    await tasks.runTask(method, args);
-  };
-  const runLong = async (method: string, ...args: readonly unknown[]): Promise<void> => {
-    await tasks.runTask(method, args, longTaskOptions);
-  };
-  return {
-    ping: async () => {
-      const value = await tasks.call('ping', [], { idleTimeoutMs: pingPatience });
-      if (value !== 'pong') throw tasks.unexpected('ping', "'pong'");
-    },
-    getState: async () => readState(await tasks.callWithRetry('get_state', []), tasks),
-    apply: (spec) => run('apply', spec),
-    start: async () => {
-      const value = await tasks.runTask('start', [], { idleTimeoutMs: startPatience });
-      if (value !== 'started') throw tasks.unexpected('start', "'started'");
-    },
-    stop: () => runLong('stop'),
-    runScript: (name) => ignoreUnknownMethod(runLong('run_script', name, { env: {} })),
-    drain: async () => {
-      const seconds = await tasks.runTask('drain', ['shutdown', {}], longTaskOptions);
-      if (typeof seconds !== 'number') throw tasks.unexpected('drain', 'a number of seconds');
-      return seconds;
-    },
-    compilePackage: async (source, dependencies) =>
-      readCompiled(await compile(tasks, source, dependencies), tasks),
-    listDisks: async () => readTexts(await tasks.runTask('list_disk', []), tasks),
-    addPersistentDisk: (cid, hint) => ignoreUnknownMethod(run('add_persistent_disk', cid, hint)),
-    removePersistentDisk: (cid) => ignoreUnknownMethod(run('remove_persistent_disk', cid)),
-    mountDisk: (cid) => run('mount_disk', cid),
-    unmountDisk: (cid) => run('unmount_disk', cid),
-    migrateDisk: () => runLong('migrate_disk'),
-    putBlob: async (path) => {
-      const id = uuid();
-      await blobs.put(id, path);
-      return id;
-    },
-    getBlob: (id, path) => blobs.get(id, path),
-    setUpSsh: async (user, publicKey) =>
-      parseSshLogin(await tasks.call('ssh', ['setup', { user, public_key: publicKey }]), tasks),
-    cleanUpSsh: async (user) => {
-      await tasks.call('ssh', ['cleanup', { user_regex: `^${user}` }]);
-    },
-    bundleLogs: async (user, types, filters) => {
-      const request = { owning_user: user, log_type: types.join(','), filters };
-      return parseLogBundle(
-        await tasks.call('bundle_logs', [request], { idleTimeoutMs: bundlePatience }),
-        tasks,
-      );
-    },
-    removeFile: async (path) => {
-      await tasks.call('remove_file', [path]);
-    },
-  };
+export const createAgentClient = (options: AgentClientOptions): AgentClient => new MbusAgentClient(options);
+
+class MbusAgentClient implements AgentClient {
+  readonly #tasks: AgentTasks;
+  readonly #blobs: AgentBlobs;
+  readonly #uuid: () => string;
+
+  constructor(options: AgentClientOptions) {
+    const { clock, directorId, signal, uuid = randomUUID, timeout = abortAfter } = options;
+    const connection = new MbusConnection(options);
+    this.#tasks = new AgentTasks({ connection, directorId, clock, signal, timeout });
+    this.#blobs = new AgentBlobs(connection, clock, options.maxBlobBytes);
+    this.#uuid = uuid;
+  }
+
+  async ping(): Promise<void> {
+    const value = await this.#tasks.call('ping', [], { idleTimeoutMs: pingTimeoutMs });
+    if (value !== 'pong') throw this.#tasks.unexpected('ping', "'pong'");
+  }
+
+  async getState(): Promise<AgentState> {
+    return parseState(await this.#tasks.callWithRetry('get_state', []), this.#tasks);
+  }
+
+  async apply(spec: JsonObject): Promise<void> {
+    await this.#tasks.runTask('apply', [spec]);
+  }
+
+  async start(): Promise<void> {
+    const value = await this.#tasks.runTask('start', [], { idleTimeoutMs: startTimeoutMs });
+    if (value !== 'started') throw this.#tasks.unexpected('start', "'started'");
+  }
+
+  async stop(): Promise<void> {
+    await this.#tasks.runTask('stop', [], longTaskOptions);
+  }
+
+  async runScript(name: string): Promise<void> {
+    await ignoreUnknownMethod(this.#tasks.runTask('run_script', [name, { env: {} }], longTaskOptions));
+  }
+
+  async drain(): Promise<number> {
+    const seconds = await this.#tasks.runTask('drain', ['shutdown', {}], longTaskOptions);
+    if (typeof seconds !== 'number') throw this.#tasks.unexpected('drain', 'a number of seconds');
+    return seconds;
+  }
+
+  async compilePackage(
+    source: BlobReference,
+    dependencies: readonly BlobReference[],
+  ): Promise<{ blobstoreId: string; sha1: string }> {
+    const byName = Object.fromEntries(
+      dependencies.map(({ name, version, sha1, blobstoreId }) => [
+        name,
+        { name, version, sha1, blobstore_id: blobstoreId },
+      ]),
+    );
+    const args = [source.blobstoreId, source.sha1, source.name, source.version, byName];
+    const value = await this.#tasks.runTask('compile_package', args, longTaskOptions);
+    return parseCompiledPackage(value, this.#tasks);
+  }
+
+  async listDisks(): Promise<readonly string[]> {
+    return parseDisks(await this.#tasks.runTask('list_disk', []), this.#tasks);
+  }
+
+  async addPersistentDisk(cid: string, hint: unknown): Promise<void> {
+    await ignoreUnknownMethod(this.#tasks.runTask('add_persistent_disk', [cid, hint]));
+  }
+
+  async removePersistentDisk(cid: string): Promise<void> {
+    await ignoreUnknownMethod(this.#tasks.runTask('remove_persistent_disk', [cid]));
+  }
+
+  async mountDisk(cid: string): Promise<void> {
+    await this.#tasks.runTask('mount_disk', [cid]);
+  }
+
+  async unmountDisk(cid: string): Promise<void> {
+    await this.#tasks.runTask('unmount_disk', [cid]);
+  }
+
+  async migrateDisk(): Promise<void> {
+    await this.#tasks.runTask('migrate_disk', [], longTaskOptions);
+  }
+
+  async putBlob(path: string): Promise<string> {
+    const id = this.#uuid();
+    await this.#blobs.put(id, path);
+    return id;
+  }
+
+  async getBlob(blobstoreId: string, path: string): Promise<void> {
+    await this.#blobs.get(blobstoreId, path);
+  }
+
+  async setUpSsh(user: string, publicKey: string): Promise<SshLogin> {
+    const value = await this.#tasks.call('ssh', ['setup', { user, public_key: publicKey }]);
+    return parseSshLogin(value, this.#tasks);
+  }
+
+  async cleanUpSsh(user: string): Promise<void> {
+    await this.#tasks.call('ssh', ['cleanup', { user_regex: `^${user}` }]);
+  }
+
+  async bundleLogs(user: string, types: readonly string[], filters: readonly string[]): Promise<LogBundle> {
+    const request = { owning_user: user, log_type: types.join(','), filters };
+    const value = await this.#tasks.call('bundle_logs', [request], { idleTimeoutMs: bundleTimeoutMs });
+    return parseLogBundle(value, this.#tasks);
+  }
+
+  async removeFile(path: string): Promise<void> {
+    await this.#tasks.call('remove_file', [path]);
+  }
 }
 
 /**
  * Ignores a method that an older agent does not know: such agents work without it (bosh-agent:
  * agentclient/http/agent_client.go).
  */
-async function ignoreUnknownMethod(call: Promise<void>): Promise<void> {
+async function ignoreUnknownMethod(call: Promise<unknown>): Promise<void> {
   try {
     await call;
   } catch (error) {
@@ -124,73 +176,60 @@ async function ignoreUnknownMethod(call: Promise<void>): Promise<void> {
   }
 }
 
-async function compile(
-  tasks: AgentTasks,
-  { name, version, sha1, blobstoreId }: BlobReference,
-  dependencies: readonly BlobReference[],
-): Promise<unknown> {
-  const named = dependencies.map((one) => [
-    one.name,
-    { name: one.name, version: one.version, sha1: one.sha1, blobstore_id: one.blobstoreId },
-  ]);
-  const args = [blobstoreId, sha1, name, version, Object.fromEntries(named)];
-  return tasks.runTask('compile_package', args, longTaskOptions);
-}
-
-function readCompiled(value: unknown, tasks: AgentTasks): { blobstoreId: string; sha1: string } {
-  const result = asRecord(asRecord(value)?.['result']);
-  const { blobstore_id: blobstoreId, sha1 } = result ?? {};
+function parseCompiledPackage(value: unknown, tasks: AgentTasks): { blobstoreId: string; sha1: string } {
+  const { blobstore_id: blobstoreId, sha1 } = objectOf(objectOf(value)['result']);
   if (typeof blobstoreId === 'string' && typeof sha1 === 'string') return { blobstoreId, sha1 };
   throw tasks.unexpected('compile_package', 'a result with blobstore_id and sha1');
 }
 
-function readState(value: unknown, tasks: AgentTasks): AgentState {
-  const state = asRecord(value);
-  const jobState = state?.['job_state'];
-  if (state === undefined || typeof jobState !== 'string')
-    throw tasks.unexpected('get_state', 'a state with job_state');
-  const addresses = Object.entries(asRecord(state['networks']) ?? {}).map(([name, network]) => {
-    const ip = asRecord(network)?.['ip'];
+function parseState(value: unknown, tasks: AgentTasks): AgentState {
+  const { job_state: jobState, agent_id: agentId, networks, processes } = objectOf(value);
+  if (typeof jobState !== 'string') throw tasks.unexpected('get_state', 'a state with job_state');
+  const addresses = Object.entries(objectOf(networks)).map(([name, network]) => {
+    const { ip } = objectOf(network);
     return [name, typeof ip === 'string' && ip !== '' ? ip : undefined] as const;
   });
-  const { agent_id: agentId } = state;
-  const whose = typeof agentId === 'string' && agentId !== '' ? { agentId } : {};
-  const troubled = parseFailedProcesses(state['processes']);
-  return { ...whose, jobState, addresses: Object.fromEntries(addresses), failedProcesses: troubled };
+  const identity = typeof agentId === 'string' && agentId !== '' ? { agentId } : {};
+  return {
+    ...identity,
+    jobState,
+    addresses: Object.fromEntries(addresses),
+    failedProcesses: parseFailedProcesses(processes),
+  };
 }
 
-const mostTroubled = 20;
-const longestName = 200;
-const longestProblem = 1000;
-const longestOutput = 4096;
+const maxFailedProcesses = 20;
+const maxNameLength = 200;
+const maxProblemLength = 1000;
+const maxOutputLength = 4096;
 
 /** Reads only failed processes and limits the text, because the agent is untrusted. */
 function parseFailedProcesses(processes: unknown): readonly FailedProcess[] {
   if (!Array.isArray(processes)) return [];
   return processes
     .flatMap((process: unknown) => {
-      const { name, job, state, problem, last_exit: lastExit, output } = asRecord(process) ?? {};
+      const { name, job, state, problem, last_exit: lastExit, output } = objectOf(process);
       if (typeof name !== 'string' || typeof state !== 'string' || state === 'running') return [];
       return {
-        name: truncateAtWord(name, longestName),
-        job: firstWords(job, longestName),
-        state: truncateAtWord(state, longestName),
-        problem: firstWords(problem, longestProblem),
-        lastExit: firstWords(lastExit, longestName),
+        name: truncateAtWord(name, maxNameLength),
+        job: truncateText(job, maxNameLength),
+        state: truncateAtWord(state, maxNameLength),
+        problem: truncateText(problem, maxProblemLength),
+        lastExit: truncateText(lastExit, maxNameLength),
         output: typeof output === 'string' ? tail(output) : '',
       };
     })
-    .slice(0, mostTroubled);
+    .slice(0, maxFailedProcesses);
 }
 
-const firstWords = (text: unknown, longest: number): string | undefined =>
-  typeof text === 'string' ? truncateAtWord(text, longest) : undefined;
+const truncateText = (text: unknown, maxLength: number): string | undefined =>
+  typeof text === 'string' ? truncateAtWord(text, maxLength) : undefined;
 
 function tail(output: string): string {
-  return output.length <= longestOutput ? output : dropFirstWord(output.slice(-longestOutput));
+  return output.length <= maxOutputLength ? output : dropFirstWord(output.slice(-maxOutputLength));
 }
 
-function readTexts(value: unknown, tasks: AgentTasks): readonly string[] {
+function parseDisks(value: unknown, tasks: AgentTasks): readonly string[] {
   if (Array.isArray(value) && value.length > maxDisks)
     throw tasks.unexpected('list_disk', `a list of disks: it has more than ${maxDisks} disks`);
   if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value;
@@ -198,6 +237,29 @@ function readTexts(value: unknown, tasks: AgentTasks): readonly string[] {
   throw tasks.unexpected('list_disk', 'a list of disk cids');
 }
 
-function asRecord(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+/**
+ * Parses the result of `ssh setup`. Root of the VM controls it, and it becomes an argument of ssh and a line
+ * of known_hosts.
+ */
+function parseSshLogin(value: unknown, tasks: AgentTasks): SshLogin {
+  const { status, ip, host_public_key: given } = objectOf(value);
+  const hostKey = typeof given === 'string' ? given.trim() : '';
+  if (status === 'success' && typeof ip === 'string' && isIP(ip) !== 0 && isPublicKey(hostKey))
+    return { address: ip, hostKey };
+  throw tasks.unexpected('ssh', 'a success with the address of the VM and the public key of its sshd');
 }
+
+/**
+ * Parses the result of `bundle_logs`. The path becomes an argument of scp, so only characters without a
+ * meaning for a shell are allowed.
+ */
+function parseLogBundle(value: unknown, tasks: AgentTasks): LogBundle {
+  const { logs_tar_path: path, sha512: digest } = objectOf(value);
+  const sha512 = /^sha512:([0-9a-f]{128})$/.exec(typeof digest === 'string' ? digest : '')?.[1];
+  if (typeof path === 'string' && /^\/[\w./-]{1,1000}$/.test(path) && sha512 !== undefined)
+    return { path, sha512 };
+  throw tasks.unexpected('bundle_logs', 'the path of an archive with its SHA-512');
+}
+
+/** Returns an empty object for anything but an object. */
+const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});

@@ -75,7 +75,7 @@ test(
 test('a blob that does not end fills no disk', { timeout }, async (t) => {
   const agent = await hostile(t, flood);
   const directory = await scratchDirectory(t);
-  const blobs = agent.client({ longestBlob: 8 << 20 });
+  const blobs = agent.client({ maxBlobBytes: 8 << 20 });
   await assert.rejects(blobs.getBlob('b', join(directory, 'blob')), {
     code: 'AGENT_ERROR',
     message: /sends more than 8388608 bytes as blob 'b'/,

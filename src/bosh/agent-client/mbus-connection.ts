@@ -1,13 +1,16 @@
-import { request as requestHttp } from 'node:http';
-import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
+import {
+  request as requestHttp,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP } from 'node:net';
 import { Duplex, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { ProductError } from '../../errors/product-error.ts';
-import { isLoopback, parseSecretUrl } from '../url/parse-secret-url.ts';
-import type { SecretUrl } from '../url/parse-secret-url.ts';
+import { isLoopback, parseSecretUrl, type SecretUrl } from '../parse-secret-url.ts';
 import { socks5Connect, type Socks5Proxy } from './socks5-connect.ts';
 
 export interface MbusOptions {
@@ -170,7 +173,7 @@ export class MbusConnection {
     if (certificateErrorPattern.test(code)) {
       return new ProductError(
         'AGENT_UNTRUSTED',
-        `The certificate of the agent at ${this.address} is refused: ${error.message} (${code}); ${certificateStep(code)}`,
+        `The certificate of the agent at ${this.address} is not trusted: ${error.message} (${code}); ${certificateStep(code)}`,
         { cause: error },
       );
     }

@@ -68,10 +68,10 @@ test('of BOSH_ALL_PROXY socks5 alone is taken, and nothing of it is quoted', () 
       'ssh+socks5://jumpbox@192.0.2.1:22?private-key=hunter2',
       /ssh\+socks5 URL, which only the bosh CLI can use/,
     ],
-    ['http://192.0.2.1:3128', /is no socks5 URL/],
+    ['http://192.0.2.1:3128', /is not a socks5 URL/],
     ['socks5://user:hunter2@192.0.2.1:1080', /user or password/],
     ['socks5://192.0.2.1', /names no port/],
-    ['hunter2', /is no socks5 URL/],
+    ['hunter2', /is not a socks5 URL/],
   ] as const)
     assert.throws(
       () => parseAllProxy(text),

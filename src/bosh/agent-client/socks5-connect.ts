@@ -25,7 +25,7 @@ export function parseAllProxy(text: string | undefined): Socks5Proxy | undefined
   if (text.startsWith('ssh+socks5:'))
     throw refuse('is an ssh+socks5 URL, which only the bosh CLI can use: open that tunnel by ssh -D PORT');
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'socks5:' || url.hostname === '') throw refuse('is no socks5 URL');
+  if (url?.protocol !== 'socks5:' || url.hostname === '') throw refuse('is not a socks5 URL');
   if (url.username !== '' || url.password !== '')
     throw refuse('has a user or password, which is not supported');
   if (url.port === '') throw refuse('names no port');
@@ -59,7 +59,7 @@ export async function socks5Connect(
     await once(socket, 'connect');
     socket.write(Uint8Array.of(5, 1, 0));
     const [, method] = await read(socket, 2);
-    if (method !== 0) throw new Error(`${describeError(proxy)} wants a password`);
+    if (method !== 0) throw new Error(`${describeError(proxy)} requires a password`);
     socket.write(Uint8Array.of(5, 1, 0, ...addressBytes(host), port >> 8, port & 0xff));
     const [, code = 1, , type, length = 0] = await read(socket, 5);
     if (code !== 0)

@@ -9,13 +9,12 @@ import { test } from 'node:test';
 import { createGzip, gzipSync } from 'node:zlib';
 import { packTar } from 'modern-tar';
 import { prependedBlocks, header, record, tarFrom } from '../../oci/testing/tar-blocks.ts';
-import { renderJobs } from '../job/render-job.ts';
+import { renderJobs } from '../template/render-job.ts';
 import { openRelease } from '../release/open-release.ts';
 import { openStemcell } from '../stemcell/open-stemcell.ts';
 import { createTemplateRenderer } from '../template/create-template-renderer.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { ByteBudget, archiveLimits } from './archive-limits.ts';
-import type { ArchiveLimits } from './archive-limits.ts';
+import { ByteBudget, archiveLimits, type ArchiveLimits } from './archive-limits.ts';
 import { unpackArchive } from './unpack-archive.ts';
 
 const mebibyte = 1024 * 1024;

@@ -3,13 +3,10 @@ import type { FileHandle } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { unpackTar } from 'modern-tar/fs';
-import type { UnpackOptionsFS } from 'modern-tar/fs';
+import { unpackTar, type UnpackOptionsFS } from 'modern-tar/fs';
 import { ProductError } from '../../errors/product-error.ts';
-import { formatDigest, parseDigests, strongestDigest } from '../digest/digest.ts';
-import { digestMismatch } from '../digest/verify-file.ts';
-import { ByteBudget, printableName } from './archive-limits.ts';
-import type { ArchiveLimits, EntryCounter } from './archive-limits.ts';
+import { formatDigest, parseDigests, strongestDigest, digestMismatch } from '../digest.ts';
+import { ByteBudget, printableName, type ArchiveLimits, type EntryCounter } from './archive-limits.ts';
 import { compressionIn, unreadCompression } from './compression.ts';
 import { openForReading } from './open-for-reading.ts';
 import { withPath } from '../../platform/write-file.ts';
@@ -127,7 +124,7 @@ class Admission {
     if (!supportedTypes.includes(header.type)) throw this.#refusal(header, `is of type '${header.type}'`);
     if (links.includes(header.type)) this.#checkLink(header, name);
     if (header.type !== 'directory') {
-      if (this.#names.has(name)) throw this.#refusal(header, 'is there twice');
+      if (this.#names.has(name)) throw this.#refusal(header, 'is in the archive twice');
       this.#names.add(name);
     }
     if (/^[^/]+\.MF$/.test(name) && header.size > this.#limits.manifest)

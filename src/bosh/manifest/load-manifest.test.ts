@@ -2,12 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { loadManifest } from './load-manifest.ts';
-import type { LoadManifestOptions, LoadedManifest } from './load-manifest.ts';
-import { networkInterfaces } from './network-interfaces.ts';
+import { loadManifest, type LoadManifestOptions, type LoadedManifest } from './load-manifest.ts';
+import { networkInterfaces } from './read-networks.ts';
 
 const valid = `---
 name: dep
@@ -170,7 +168,7 @@ test('every rule that is broken is told, with line and key', async (t) => {
     "m.yml:17:35: networks[0].subnets[0].gateway: '10.0.1.1' is not in the range of the subnet",
     "m.yml:18:24: networks[1].type: must be 'manual', 'dynamic' or 'vip', found 'virtual'",
     'm.yml:22:14: instance_groups[0].instances: must be 1',
-    "m.yml:25:12: instance_groups[0].jobs[1].name: the job 'web' is there twice",
+    "m.yml:25:12: instance_groups[0].jobs[1].name: the job 'web' is listed twice",
     "m.yml:25:26: instance_groups[0].jobs[1].release: there is no release 'none' in releases",
     "m.yml:26:18: instance_groups[0].resource_pool: there is no resource pool 'none'",
     "m.yml:29:3: instance_groups[0].networks: only one network can be the default for 'dns'",

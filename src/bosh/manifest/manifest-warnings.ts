@@ -1,6 +1,6 @@
 import { isSameAddress, parseIpRange } from './ip-range.ts';
 import type { GroupNetwork, Manifest, ManualNetwork } from './manifest.ts';
-import { lostMbusHost } from './mbus-host.ts';
+import { isIP } from 'node:net';
 
 /**
  * Returns probable mistakes, each with file, line, column and key. They are not errors: create-env of the
@@ -50,4 +50,24 @@ function mbusWarnings(manifest: Manifest, manual: readonly ManualNetwork[]): str
     `${manifest.cloudProvider.mbusAt}: '${lost.host}' is in the range of the instance's network '${own.name}', and the instance has ` +
       `${ips}: unless something at that address passes on to it, its agent will not be reached`,
   ];
+}
+
+export interface LostMbusHost {
+  /** An IP address. */
+  readonly host: string;
+  /** The static IPs of all networks of the instance. */
+  readonly staticIps: readonly string[];
+}
+
+/**
+ * Returns the mbus host if it is an IP address that is not one of the instance's static IPs. Returns
+ * undefined for names and if a network has no static IP, because then only the cloud knows the address.
+ */
+export function lostMbusHost({ instanceGroup, cloudProvider }: Manifest): LostMbusHost | undefined {
+  const host = new URL(cloudProvider.mbus).hostname.replace(/^\[(.*)\]$/, '$1');
+  const { networks } = instanceGroup;
+  if (isIP(host) === 0 || networks.some(({ staticIps }) => staticIps.length === 0)) return undefined;
+  // The CPI gets only the first static IP of each network.
+  const staticIps = networks.flatMap((network) => network.staticIps.slice(0, 1));
+  return staticIps.some((ip) => isSameAddress(ip, host)) ? undefined : { host, staticIps };
 }

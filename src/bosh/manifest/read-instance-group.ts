@@ -58,7 +58,7 @@ function readJobs(field: Field, { releaseNames, globalProperties }: GroupContext
   const seen = new Set<string>();
   return (jobs.isPresent ? jobs : templates).items().map((item) => {
     const name = item.get('name').requiredSegment();
-    if (seen.has(name)) item.get('name').problem(`the job '${name}' is there twice`);
+    if (seen.has(name)) item.get('name').problem(`the job '${name}' is listed twice`);
     seen.add(name);
     const release = readReleaseName(item.get('release'), releaseNames);
     const properties = item.get('properties');

@@ -1,14 +1,20 @@
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { parseDigests } from '../digest/digest.ts';
+import { parseDigests } from '../digest.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import { parseSecretUrl, secretUrlHelp } from '../url/parse-secret-url.ts';
+import { parseSecretUrl, secretUrlHelp, isLoopback } from '../parse-secret-url.ts';
 import type { Field } from '../yaml/field.ts';
-import { readCloudProvider } from './read-cloud-provider.ts';
-import { readInstanceGroup } from './read-instance-group.ts';
+import { readInstanceGroup, firstPresent, readReleaseName } from './read-instance-group.ts';
 import { readNetworks } from './read-networks.ts';
-import { unsupportedEnvKeys } from './env-without-effect.ts';
-import type { ArchiveReference, DiskPool, Manifest, ReleaseReference, ResourcePool } from './manifest.ts';
+import { unsupportedEnvKeys } from './unsupported-env.ts';
+import type {
+  ArchiveReference,
+  DiskPool,
+  Manifest,
+  ReleaseReference,
+  ResourcePool,
+  CloudProvider,
+} from './manifest.ts';
 
 /**
  * Checks an interpolated manifest by the rules of create-env (bosh-cli: deployment/manifest/validator.go,
@@ -148,4 +154,61 @@ function readWatchTime(field: Field): { readonly start: number; readonly end: nu
   if (match === null) field.problem(`'${text}' is not a range of milliseconds like 1000-300000`);
   else if (end < start) field.problem(`the end of '${text}' lies before its start`);
   return { start, end };
+}
+
+/**
+ * Reads `cloud_provider` (bosh-cli: installation/manifest/{parser,validator}.go). Ignores `ssh_tunnel`,
+ * because the tunnel is never opened.
+ */
+export function readCloudProvider(field: Field, releases: readonly string[]): CloudProvider {
+  if (!field.isPresent) field.problem('must be provided');
+  const ca = readCa(field.get('cert').get('ca'));
+  return {
+    at: field.position,
+    propertiesPosition: firstPresent(field.get('properties'), field).position,
+    templates: field.isPresent ? readTemplates(field, releases) : [],
+    mbusAt: field.get('mbus').position,
+    mbus: field.isPresent ? readMbus(field.get('mbus')) : '',
+    ...(ca === undefined ? {} : { ca }),
+    properties: field.get('properties').properties(),
+  };
+}
+
+function readTemplates(field: Field, releases: readonly string[]): CloudProvider['templates'] {
+  const several = field.get('templates').items();
+  const seen = new Set<string>();
+  return (several.length > 0 ? several : [field.get('template')]).map((template) => {
+    const name = template.get('name').requiredSegment();
+    if (seen.has(name)) template.get('name').problem(`the template '${name}' is listed twice`);
+    seen.add(name);
+    return {
+      name,
+      release: readReleaseName(template.get('release'), releases),
+      at: template.get('name').position,
+    };
+  });
+}
+
+/**
+ * Reads the mbus URL. Its text is a secret and is never shown. Requires TLS for other machines: otherwise
+ * anyone on the network path could read it and control the VM.
+ */
+function readMbus(field: Field): string {
+  const mbus = field.requiredText();
+  if (mbus === '') return mbus;
+  const { url } = parseSecretUrl(mbus) ?? {};
+  if (url === undefined) field.problem(secretUrlHelp);
+  else if (url.protocol === 'http:' && !isLoopback(url))
+    field.problem('must be https: http would send user and password in clear text');
+  else if (url.protocol !== 'https:' && url.protocol !== 'http:')
+    field.problem('must be a URL like https://user:password@10.0.0.6:6868');
+  return mbus;
+}
+
+function readCa(field: Field): string | undefined {
+  const ca = field.text();
+  if (ca === undefined || ca === '') return undefined;
+  if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(ca))
+    field.problem('is not a certificate in PEM');
+  return ca;
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { parseMonit } from './parse-monit.ts';
 import type { MonitAction, MonitProgram, MonitRule, MonitService, MonitTest } from './monit-service.ts';
-import { splitArguments } from './split-arguments.ts';
+import { splitArguments } from './program-clause.ts';
 import { printMonit } from './testing/print-monit.ts';
 
 const stanza = (extra = ''): string => `check process web
@@ -143,7 +143,7 @@ const invalid: readonly (readonly [string, RegExp])[] = [
   ['check process web with pidfile /x start program "bin/x" group vcap', /no absolute path/],
   [
     'check process web with pidfile /x start program "/b" with timeout soon group vcap',
-    /no number of seconds/,
+    /must be a number of seconds/,
   ],
   ['check process', /missing the name/],
   ['check process web matching\n', /missing the pattern/],
@@ -154,12 +154,12 @@ const invalid: readonly (readonly [string, RegExp])[] = [
   [stanza('mode lazy'), /neither active, passive nor manual/],
   [stanza('if totalmem > 10 % for 65 cycles then alert'), /from 1 to 64/],
   [stanza('if totalmem > 10 % 3 times within 2 cycles then alert'), /3 times do not fit/],
-  [stanza('if totalmem > much then alert'), /line 5, column 17: the limit of totalmem is no number/],
+  [stanza('if totalmem > much then alert'), /line 5, column 17: the limit of totalmem must be a number/],
   [stanza('if cpu > 10 then alert'), /in percent/],
   [stanza('if totalmem > 3 Mb then sleep'), /missing an action/],
   [stanza('if totalmem > 3 Mb alert'), /'alert' stands here where 'then' is expected/],
   [stanza('if failed port 70000 then alert'), /from 1 to 65535/],
-  [stanza('if failed port 80 protocol http request "/a\nX: y" then alert'), /no path of printable/],
+  [stanza('if failed port 80 protocol http request "/a\nX: y" then alert'), /must be a path of printable/],
   [stanza('if changed pid then alert else if passed then alert'), /no recovery/],
   ['check file x path /x group vcap depends on', /missing the name/],
 ];

@@ -67,7 +67,8 @@ function connectionAt(reader: TokenReader, start: Token, kind: CheckKind, addres
   if (kind === 'process' && reader.accept('unixsocket', 'unix')) {
     const token = reader.peek();
     const path = reader.value('the path of the socket');
-    if (!path.startsWith('/')) throw reader.invalid(token, `the socket '${path}' is no absolute path`);
+    if (!path.startsWith('/'))
+      throw reader.invalid(token, `the path of the socket '${path}' must be absolute`);
     target = { path };
   } else {
     const host = reader.accept('host') ? valueAt(reader, 'the name of the host') : address;
@@ -88,7 +89,7 @@ function requestAt(reader: TokenReader, start: Token): string | undefined {
   const token = reader.peek();
   const path = valueAt(reader, 'the path of the request');
   if (!/^\/[!-~]*$/.test(path))
-    throw reader.invalid(token, `the request '${path}' is no path of printable characters`);
+    throw reader.invalid(token, `the request '${path}' must be a path of printable characters`);
   if (reader.is(reader.peek(), 'hostheader', 'checksum')) throw reader.unsupported(start);
   return path;
 }
@@ -129,7 +130,7 @@ function resourceAt(reader: TokenReader, start: Token): MonitTest {
   const operator = operatorAt(reader);
   const at = reader.peek();
   const number = reader.takeNumber();
-  if (number === undefined) throw reader.invalid(at, `the limit of ${resource} is no number`);
+  if (number === undefined) throw reader.invalid(at, `the limit of ${resource} must be a number`);
   const { limit, unit } = limitAt(reader, number, resource);
   if (limit > largestLimit) throw reader.invalid(at, `the limit of ${resource} is too large`);
   const needed = resource.includes('cpu') ? '%' : resource.includes('mem') ? undefined : '';
@@ -139,7 +140,7 @@ function resourceAt(reader: TokenReader, start: Token): MonitTest {
       `the limit of ${resource} is ${needed === '%' ? 'in percent' : 'a plain number'}`,
     );
   if (!Number.isInteger(number) && (unit === '%' || resource === 'children'))
-    throw reader.invalid(at, `the limit of ${resource} is no whole number`);
+    throw reader.invalid(at, `the limit of ${resource} must be a whole number`);
   return { kind: 'resource', resource, operator, limit, unit };
 }
 

@@ -1,30 +1,18 @@
 import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import { parsePathSegment, segmentProblem } from '../../platform/path-segment.ts';
-import type { PathSegment } from '../../platform/path-segment.ts';
+import { parsePathSegment, segmentProblem, type PathSegment } from '../../platform/path-segment.ts';
 import type { GitState } from './git-state.ts';
 import { LocalBlobstore } from './local-blobstore.ts';
 import { PartStore } from './part-store.ts';
-import { placeOutside, assertInsideRelease } from './release-boundary.ts';
-import { readReleaseConfig } from './release-config.ts';
-import type { ReleaseConfig } from './release-config.ts';
-import { readReleaseDirectory } from './release-directory.ts';
-import { readReleaseManifestFile } from './release-manifest.ts';
-import type { ReleaseManifest } from './release-manifest.ts';
-import { ReleaseIndex } from './release-index.ts';
-import { sourceParts } from './release-parts.ts';
-import type { PackedPart, SourcePart } from './release-parts.ts';
-import {
-  compareReleaseVersions,
-  formatReleaseVersion,
-  nextDevVersion,
-  nextFinalVersion,
-} from './release-version.ts';
-import { syncBlobs } from './sync-blobs.ts';
+import { placeOutside, assertInsideRelease, readReleaseDirectory } from './release-directory.ts';
+import { readReleaseConfig, type ReleaseConfig, syncBlobs } from './release-config.ts';
+import { readReleaseManifestFile, type ReleaseManifest } from './release-manifest.ts';
+import { ReleaseIndex } from './part-index.ts';
+import { sourceParts, type PackedPart, type SourcePart } from './release-parts.ts';
+import { compareReleaseVersions, formatReleaseVersion, nextDevVersion, nextFinalVersion } from './release-version.ts';
 import { throwIfInterrupted } from './throw-if-interrupted.ts';
-import { formatReleaseManifest, writeReleaseArchive } from './write-release-archive.ts';
-import type { ReleaseDescription } from './write-release-archive.ts';
+import { formatReleaseManifest, writeReleaseArchive, type ReleaseDescription } from './pack-release.ts';
 
 export interface CreateReleaseOptions {
   /** A BOSH release directory. */
@@ -200,7 +188,7 @@ function requireFolder(path: string): void {
 function noFolder(path: string): ProductError {
   return new ProductError(
     'RELEASE_INVALID',
-    `The folder '${path}' of the release's blobstore, outside of the release, is not there; make it first, or have it made with --force`,
+    `The folder '${path}' of the release's blobstore, outside of the release, does not exist; create it first, or use --force`,
   );
 }
 
@@ -214,7 +202,7 @@ function archivePathOf(tarball: string | undefined, name: string, version: strin
   if (existsSync(dirname(path))) return path;
   throw new ProductError(
     'FILE_NOT_FOUND',
-    `There is no folder '${dirname(path)}' for the archive '${basename(path)}'; make it first`,
+    `There is no folder '${dirname(path)}' for the archive '${basename(path)}'; create it first`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstat, readlink } from 'node:fs/promises';
 import { compareBytes } from '../archive/pack-archive.ts';
-import { digestOfFile } from '../digest/verify-file.ts';
+import { digestOfFile } from '../digest.ts';
 
 /** A file of a job, a package or a license. */
 export interface ReleaseFile {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { stringify } from 'yaml';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { digestOfFile } from '../digest/verify-file.ts';
+import { digestOfFile } from '../digest.ts';
 import { writeReleaseFixture } from '../testing/release-fixture.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { createRelease, type CreateReleaseOptions } from './create-release.ts';
@@ -105,7 +105,7 @@ test('a blobstore outside of the release is named before it is used, and made th
     );
   const code = 'RELEASE_INVALID';
   await at('../own/store');
-  const missing = { code, message: /The folder '.*own\/store' .* is not there; make it first, .*--force/u };
+  const missing = { code, message: /The folder '.*own\/store' .* does not exist; create it first, .*--force/u };
   await assert.rejects(create({ final: true }), missing);
   assert.deepEqual([await readdir(own), notices], [['key'], []]);
   await create({ final: true, force: true });

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { isProductError } from '../../errors/product-error.ts';
 import { temporaryPath, removeTemporaryFiles, syncDirectory } from '../../platform/durable-file.ts';
 import { pathSegment, type PathSegment } from '../../platform/path-segment.ts';
-import { verifyFile } from '../digest/verify-file.ts';
+import { verifyFile } from '../digest.ts';
 
 /** The bosh CLI's `local` blobstore: a directory with one file per blob, named by its id. */
 export class LocalBlobstore {

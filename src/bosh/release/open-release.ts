@@ -3,16 +3,13 @@ import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
-import { ByteBudget, archiveLimits } from '../archive/archive-limits.ts';
-import type { ArchiveLimits } from '../archive/archive-limits.ts';
+import { ByteBudget, archiveLimits, type ArchiveLimits } from '../archive/archive-limits.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
-import { verifyFile } from '../digest/verify-file.ts';
+import { verifyFile } from '../digest.ts';
 import { ConfigErrors, rootField } from '../yaml/field.ts';
 import { readYaml } from '../yaml/parse-yaml.ts';
-import { readJobSpec } from './job-spec.ts';
-import { readReleaseManifest } from './release-manifest.ts';
-import type { PackagePart, ReleaseManifest, ReleasePart } from './release-manifest.ts';
-import type { JobSpec, Release, ReleaseJob, ReleasePackage } from './release.ts';
+import { readJobSpec, type JobSpec, type Release, type ReleaseJob, type ReleasePackage } from './release.ts';
+import { readReleaseManifest, type PackagePart, type ReleaseManifest, type ReleasePart } from './release-manifest.ts';
 
 export interface OpenReleaseOptions {
   readonly archivePath: string;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { digestOfFile } from '../digest/verify-file.ts';
+import { digestOfFile } from '../digest.ts';
 import { entriesOf, packArchive } from '../archive/pack-archive.ts';
 import { unpackArchive } from '../archive/unpack-archive.ts';
 import { writeReleaseFixture } from '../testing/release-fixture.ts';

@@ -1,12 +1,13 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
-import { digestOfFile } from '../digest/verify-file.ts';
+import { digestOfFile } from '../digest.ts';
 import { readReleaseDirectory } from './release-directory.ts';
-import { packPart, sourceParts } from './release-parts.ts';
-import type { PackedPart, SourcePart } from './release-parts.ts';
-import { writeReleaseArchive } from './write-release-archive.ts';
+import { packPart, sourceParts, type PackedPart, type SourcePart, type PartKind } from './release-parts.ts';
+import { stringify } from 'yaml';
+import { packArchive, type ArchiveEntry } from '../archive/pack-archive.ts';
+import type { ReleaseFile } from './fingerprint.ts';
 
 export interface PackReleaseOptions {
   /** A BOSH release directory: config/final.yml, jobs/, packages/, src/, blobs/. */
@@ -74,4 +75,77 @@ function vendored({ name, fingerprint }: Pick<SourcePart, 'name' | 'fingerprint'
     'RELEASE_INVALID',
     `Package '${name}' has a spec.lock: its archive ${fingerprint} is in an index; use 'bosh-kubernetes create-release'`,
   );
+}
+
+export interface ReleaseDescription {
+  readonly name: string;
+  readonly version: string;
+  readonly commitHash: string;
+  readonly uncommittedChanges: boolean;
+  /** If true, the archive of the release is a plain tar. */
+  readonly noCompression: boolean;
+  readonly parts: readonly PackedPart[];
+}
+
+/** Returns the text of release.MF, which is also written to dev_releases/ or releases/. */
+export function formatReleaseManifest(release: ReleaseDescription): string {
+  const ofKind = (wanted: PartKind): readonly PackedPart[] => release.parts.filter(({ kind }) => kind === wanted);
+  const common = (part: PackedPart): Readonly<Record<string, unknown>> => ({
+    version: part.fingerprint,
+    fingerprint: part.fingerprint,
+    sha1: part.digest,
+  });
+  const jobs = ofKind('job').map((part) => ({ name: part.name, ...common(part), packages: part.references }));
+  const packages = ofKind('package').map((part) => ({ name: part.name, ...common(part), dependencies: part.references }));
+  const [license] = ofKind('license');
+  const content = {
+    name: release.name,
+    version: release.version,
+    commit_hash: release.commitHash,
+    uncommitted_changes: release.uncommittedChanges,
+    ...(jobs.length === 0 ? {} : { jobs }),
+    ...(packages.length === 0 ? {} : { packages }),
+    ...(license === undefined ? {} : { license: common(license) }),
+    no_compression: release.noCompression,
+  };
+  return stringify(content, { version: '1.1', lineWidth: 0, indentSeq: false });
+}
+
+/** Writes the archive, completely or not at all (bosh-cli: release/archive_writer.go). */
+export async function writeReleaseArchive(
+  release: ReleaseDescription,
+  license: readonly ReleaseFile[],
+  outFile: string,
+): Promise<void> {
+  const entries = await archiveEntries(release, license);
+  await packArchive(entries, outFile, { compression: release.noCompression ? 'none' : 'stored' });
+}
+
+/**
+ * Returns the entries of the archive. release.MF is first, so that a director can read it without unpacking
+ * the rest.
+ */
+async function archiveEntries(
+  release: ReleaseDescription,
+  license: readonly ReleaseFile[],
+): Promise<readonly ArchiveEntry[]> {
+  const group = async (kind: PartKind, folder: string): Promise<readonly ArchiveEntry[]> => {
+    const members = release.parts.filter((part) => part.kind === kind);
+    if (members.length === 0) return [];
+    const files = await Promise.all(members.map(({ name, path }) => archived(`${folder}/${name}.tgz`, path)));
+    return [{ kind: 'directory', name: `${folder}/`, mode: 0o755 }, ...files];
+  };
+  const licenses = release.parts.filter(({ kind }) => kind === 'license');
+  return [
+    { kind: 'content', name: 'release.MF', mode: 0o644, content: formatReleaseManifest(release) },
+    ...(await group('job', 'jobs')),
+    ...(await group('package', 'packages')),
+    ...(await Promise.all(licenses.map(({ path }) => archived('license.tgz', path)))),
+    ...(await Promise.all(license.map(({ name, path }) => archived(name, path)))),
+  ];
+}
+
+async function archived(name: string, path: string): Promise<ArchiveEntry> {
+  const real = await realpath(path);
+  return { kind: 'file', name, mode: 0o644, path: real, size: (await lstat(real)).size };
 }

@@ -2,13 +2,10 @@ import { mkdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
 import { pathSegment, type PathSegment } from '../../platform/path-segment.ts';
-import { digestOfFile } from '../digest/verify-file.ts';
-import { hasDigest } from './local-blobstore.ts';
-import type { LocalBlobstore } from './local-blobstore.ts';
-import { PartIndex } from './part-index.ts';
-import type { PartEntry } from './part-index.ts';
-import { packPart } from './release-parts.ts';
-import type { PackedPart, SourcePart } from './release-parts.ts';
+import { digestOfFile } from '../digest.ts';
+import { hasDigest, type LocalBlobstore } from './local-blobstore.ts';
+import { PartIndex, type PartEntry } from './part-index.ts';
+import { packPart, type PackedPart, type SourcePart } from './release-parts.ts';
 
 export interface PartStoreOptions {
   readonly directory: string;

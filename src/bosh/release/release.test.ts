@@ -2,22 +2,19 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, readFile, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { packArchive } from '../archive/pack-archive.ts';
-import { digestOfFile } from '../digest/verify-file.ts';
+import { digestOfFile } from '../digest.ts';
 import { fixtureFingerprints, writeReleaseFixture } from '../testing/release-fixture.ts';
 import { withoutBoshCli, boshCli } from '../../../test/support/upstream-programs.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { openRelease } from './open-release.ts';
-import { packRelease } from './pack-release.ts';
-import type { PackedRelease } from './pack-release.ts';
-import { dependenciesOf, packagesInOrder } from './package-order.ts';
-import type { Release } from './release.ts';
+import { packRelease, type PackedRelease } from './pack-release.ts';
+import { dependenciesOf, packagesInOrder, type Release } from './release.ts';
 
 async function packFixture(t: TestContext): Promise<{ directory: string; archive: string; packed: PackedRelease }> {
   const directory = await scratchDirectory(t);

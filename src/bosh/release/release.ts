@@ -1,4 +1,7 @@
 import type { PathSegment } from '../../platform/path-segment.ts';
+import { toValue } from '../yaml/yaml-node.ts';
+import type { Field } from '../yaml/field.ts';
+import { ProductError } from '../../errors/product-error.ts';
 
 /** The parts of a job's `job.MF` that rendering needs. */
 export interface JobSpec {
@@ -37,4 +40,55 @@ export interface Release {
   readonly version: PathSegment;
   readonly jobs: readonly ReleaseJob[];
   readonly packages: readonly ReleasePackage[];
+}
+
+/** Reads a job's `spec`, which is `job.MF` in an archive. Adds problems to the field's list. */
+export function readJobSpec(root: Field): JobSpec {
+  const name = root.get('name').requiredSegment();
+  const templates = root.get('templates').entries().map(([source, destination]) => ({
+    source: localPath(source, destination),
+    destination: localPath(destination.requiredText(), destination),
+  }));
+  const properties = root.get('properties').entries().map(([property, definition]) => {
+    const { node } = definition.get('default');
+    return [property, node === undefined ? {} : { default: toValue(node) }] as const;
+  });
+  return { name, templates, packages: root.get('packages').segments(), properties: Object.fromEntries(properties) };
+}
+
+/** Checks that a path stays inside the job's directory (bosh-cli: templatescompiler/job_renderer.go). */
+export function localPath(path: string, field: Field): string {
+  const leads = path.startsWith('/') || path.includes('\0') || path.split('/').includes('..');
+  if (leads) field.problem(`${JSON.stringify(path)} must be a path inside its folder`);
+  return path;
+}
+
+/**
+ * Returns the named packages and all their dependencies, each after its own dependencies. Throws
+ * RELEASE_INVALID for a missing package or a cycle.
+ */
+export function packagesInOrder(release: Release, names: readonly string[]): readonly ReleasePackage[] {
+  const ordered = new Map<string, ReleasePackage>();
+  const visit = (name: string, users: readonly string[]): void => {
+    if (ordered.has(name)) return;
+    if (users.includes(name)) throw invalid(release, `packages depend on each other: ${[...users, name].join(' -> ')}`);
+    const found = release.packages.find((one) => one.name === name);
+    if (found === undefined) throw invalid(release, `there is no package '${name}'`);
+    for (const dependency of found.dependencies) visit(dependency, [...users, name]);
+    ordered.set(name, found);
+  };
+  for (const name of names) visit(name, []);
+  return [...ordered.values()];
+}
+
+/**
+ * Returns the dependencies of the package, direct and indirect, each after its own dependencies. Does not
+ * return the package itself.
+ */
+export function dependenciesOf(release: Release, name: string): readonly ReleasePackage[] {
+  return packagesInOrder(release, [name]).filter((one) => one.name !== name);
+}
+
+function invalid(release: Release, message: string): ProductError {
+  return new ProductError('RELEASE_INVALID', `Release '${release.name}/${release.version}': ${message}`);
 }

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml';
 import { packArchive } from '../archive/pack-archive.ts';
-import { digestOfFile } from '../digest/verify-file.ts';
+import { digestOfFile } from '../digest.ts';
 
 export interface LightStemcell {
   readonly name: string;

@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { packArchive } from '../archive/pack-archive.ts';
-import { digestOfFile } from '../digest/verify-file.ts';
+import { digestOfFile } from '../digest.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { openStemcell } from './open-stemcell.ts';
 import { packLightStemcell } from './pack-light-stemcell.ts';

@@ -1,3 +1,5 @@
+import { isObject } from '../../platform/fields.ts';
+import { parseJsonObject } from '../../platform/json.ts';
 import { constants } from 'node:fs';
 import { access, realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -165,9 +167,9 @@ class RubyRenderer implements TemplateRenderer {
 const longestMessage = 2000;
 
 function parseResult(name: string, answer: string): RubyResult {
-  const { text, error } = asObject(parseJson(answer));
+  const { text, error } = parseJsonObject(answer) ?? {};
   if (typeof text === 'string') return { text };
-  const { message, line } = asObject(error);
+  const { message, line } = isObject(error) ? error : {};
   if (typeof message === 'string') {
     const shown = truncateAtWord(message, longestMessage);
     return { error: typeof line === 'number' ? { message: shown, line } : { message: shown } };
@@ -176,19 +178,6 @@ function parseResult(name: string, answer: string): RubyResult {
     'RUBY_FAILED',
     `'${name}', or a template before it, wrote to the standard output of ruby, which is not for templates`,
   );
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
 function describe(

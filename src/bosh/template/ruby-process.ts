@@ -149,7 +149,7 @@ function spawnRuby(command: RubyCommand): RubyChild {
       detached: true,
     });
     const { stdin, stdout, stderr } = child;
-    if (stdin === null || stdout === null || stderr === null) throw new Error('spawn made no pipes');
+    if (stdin === null || stdout === null || stderr === null) throw new Error('spawn returned no pipes');
     return Object.assign(child, { stdin, stdout, stderr });
   } finally {
     closeSync(empty);

@@ -1,17 +1,18 @@
-import { createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import type * as library from '@peculiar/x509';
+import { createPrivateKey, randomBytes, webcrypto, type KeyObject } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Extension, KeyUsageFlags, Name, X509Certificate } from '@peculiar/x509';
 import { ProductError } from '../../errors/product-error.ts';
 import type { Field } from '../yaml/field.ts';
-import { describePlace, lookUp } from '../yaml/yaml-node.ts';
-import type { YamlNode } from '../yaml/yaml-node.ts';
-import { loadX509 } from './load-x509.ts';
-import type { X509 } from './load-x509.ts';
-import { readOptions } from './read-options.ts';
-import { certificateBits, defaultCertificateBits, privateKeyPem } from './rsa-pairs.ts';
-import type { RsaPair, RsaPairs } from './rsa-pairs.ts';
-import type { VariableDefinition } from './variable.ts';
+import { describePlace, lookUp, type YamlNode } from '../yaml/yaml-node.ts';
+import { readOptions, type VariableDefinition } from './variable.ts';
+import {
+  certificateBits,
+  defaultCertificateBits,
+  privateKeyPem,
+  type RsaPair,
+  type RsaPairs,
+} from './rsa-pairs.ts';
 
 const knownOptions = [
   'common_name',
@@ -215,4 +216,18 @@ function positiveSerial(): string {
 
 function pem(certificate: X509Certificate): string {
   return `${certificate.toString('pem')}\n`;
+}
+
+export type X509 = typeof library;
+
+/**
+ * Loads the certificate library when a certificate is needed. Its dependency tsyringe requires these
+ * functions of the reflect-metadata package, but works if they return nothing.
+ */
+export async function loadX509(): Promise<X509> {
+  if (!('getMetadata' in Reflect)) {
+    const nothing = (): undefined => undefined;
+    Object.assign(Reflect, { getMetadata: nothing, getOwnMetadata: nothing, defineMetadata: nothing });
+  }
+  return import('@peculiar/x509');
 }

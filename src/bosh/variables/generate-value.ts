@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../errors/product-error.ts';
 import { lookUp } from '../yaml/yaml-node.ts';
-import { readOptions } from './read-options.ts';
+import { readOptions, type VariableDefinition } from './variable.ts';
 import { certificateBits, defaultCertificateBits, privateKeyPem, RsaPairs } from './rsa-pairs.ts';
 import type { GenerateValue } from './vars-store.ts';
-import type { VariableDefinition } from './variable.ts';
 
 export interface GeneratorOptions {
   readonly now: () => Date;

@@ -1,14 +1,23 @@
 import { randomInt } from 'node:crypto';
-import { isProductError } from '../../errors/product-error.ts';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { secretsInFlags, variableSecrets } from '../../errors/redact/secret-strings.ts';
-import { parseYaml } from '../yaml/parse-yaml.ts';
-import { toValue } from '../yaml/yaml-node.ts';
-import type { YamlNode } from '../yaml/yaml-node.ts';
+import { parseYaml, readGivenYaml } from '../yaml/parse-yaml.ts';
+import {
+  toValue,
+  type YamlNode,
+  describeKind,
+  describePlace,
+  fromValue,
+  keyText,
+  scalar,
+} from '../yaml/yaml-node.ts';
 import { createValueGenerator, expectedBits } from './generate-value.ts';
 import { RsaPairs } from './rsa-pairs.ts';
-import { loadStaticVariables, type GivenVariables } from './static-variables.ts';
 import type { VariableDefinition, VariableSource } from './variable.ts';
 import { VarsStore } from './vars-store.ts';
+import { archiveLimits } from '../archive/archive-limits.ts';
+import { readOperatorFile } from '../archive/open-for-reading.ts';
+import { isBlank } from './parse-variable.ts';
 
 export interface VariableOptions extends GivenVariables {
   /** `--vars-store path`: generated values are written to this file. Existing values never change. */
@@ -76,4 +85,112 @@ function yamlIn(text: string): unknown {
     if (isProductError(error)) return undefined;
     throw error;
   }
+}
+
+export interface GivenVariables {
+  /** `-v name=value`, already parsed as YAML. They override every file. */
+  readonly variables?: Readonly<Record<string, unknown>> | undefined;
+  /** `--var-file name=path`: the value is the text of the whole file. */
+  readonly variableFiles?: Readonly<Record<string, string>> | undefined;
+  /** `-l path`: YAML files of variables. A later file overrides an earlier one. */
+  readonly varsFiles?: readonly string[] | undefined;
+  /** `--vars-env PREFIX`: PREFIX_name in `environment` sets the variable `name`. */
+  readonly varsEnvs?: readonly string[] | undefined;
+  readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+}
+
+type Given = readonly (readonly [name: string, value: YamlNode])[];
+
+/**
+ * Loads the operator's variables: `--vars-env`, `-l` files in order, `--var-file`, `-v`. A later one
+ * overrides an earlier one (bosh-cli: cmd/opts/var_flags.go). A name with dots sets a part of a variable
+ * (director/template/static_vars.go) and keeps the other parts. Throws MANIFEST_INVALID for a part of a value
+ * that is not a map.
+ */
+export async function loadStaticVariables(given: GivenVariables): Promise<ReadonlyMap<string, YamlNode>> {
+  const values = new Map<string, YamlNode>();
+  for (const prefix of given.varsEnvs ?? []) addAll(values, fromEnvironment(prefix, given.environment ?? {}));
+  for (const path of given.varsFiles ?? []) addAll(values, await readVarsFile(path));
+  const files: [string, YamlNode][] = [];
+  for (const [name, path] of Object.entries(given.variableFiles ?? {}))
+    files.push([name, scalar(await readText(path), { file: path, line: 1, column: 1 })]);
+  addAll(values, files);
+  const variables = Object.entries(given.variables ?? {});
+  addAll(
+    values,
+    variables.map(([name, value]) => [
+      name,
+      fromValue(value, { file: `variable '${name}'`, line: 1, column: 1 }),
+    ]),
+  );
+  return values;
+}
+
+/** Sets whole variables before dotted parts, independent of their order. */
+function addAll(values: Map<string, YamlNode>, given: Given): void {
+  const split = given.map(([name, value]) => ({ parts: name.split('.'), value }));
+  for (const { parts, value } of split.toSorted((one, other) => one.parts.length - other.parts.length)) {
+    const [variable = ''] = parts;
+    values.set(variable, setPath(values.get(variable), parts, 1, value));
+  }
+}
+
+/** Returns `node`, which is at the first `depth` parts of the path, with `value` set at the whole path. */
+function setPath(
+  node: YamlNode | undefined,
+  parts: readonly string[],
+  depth: number,
+  value: YamlNode,
+): YamlNode {
+  const part = parts[depth];
+  if (part === undefined) return value;
+  if (node !== undefined && node.kind !== 'map') {
+    const [name, whole] = [parts.join('.'), parts.slice(0, depth).join('.')];
+    const message = `${describePlace(value.place)}: variable '${name}' is a part of '${whole}', which is ${describeKind(node)}`;
+    throw new ProductError('MANIFEST_INVALID', message);
+  }
+  const entries = node?.entries ?? [];
+  const found = entries.find(({ key }) => keyText(key) === part);
+  const entry = {
+    key: found?.key ?? scalar(part, value.place),
+    value: setPath(found?.value, parts, depth + 1, value),
+  };
+  const place = node?.place ?? value.place;
+  return { kind: 'map', entries: [...entries.filter((one) => one !== found), entry], place };
+}
+
+/**
+ * Parses variables from the environment. YAML decides the type of each value, as in the bosh CLI
+ * (director/template/vars_env_arg.go). A comment is a string, as with -v.
+ */
+function fromEnvironment(prefix: string, environment: Readonly<Record<string, string | undefined>>): Given {
+  const start = `${prefix}_`;
+  return Object.entries(environment).flatMap(([name, text = '']) => {
+    if (!name.startsWith(start)) return [];
+    const file = `environment variable '${name}'`;
+    const node = parseYaml(text, file, 'INVALID_ARGUMENT');
+    const value = text !== '' && isBlank(node) ? scalar(text, { file, line: 1, column: 1 }) : node;
+    return [[name.slice(start.length), value] as const];
+  });
+}
+
+async function readVarsFile(path: string): Promise<Given> {
+  const node = await readGivenYaml(path);
+  if (node.kind === 'scalar' && node.value === null) return [];
+  if (node.kind !== 'map') {
+    throw new ProductError(
+      'MANIFEST_INVALID',
+      `${describePlace(node.place)}: expected a map of variables, found ${describeKind(node)}`,
+    );
+  }
+  return node.entries.map(({ key, value }) => [key.text, value] as const);
+}
+
+async function readText(path: string): Promise<string> {
+  const bytes = await readOperatorFile(path, archiveLimits.manifest);
+  if (bytes !== undefined) return bytes.toString('utf8');
+  throw new ProductError(
+    'INVALID_ARGUMENT',
+    `The file '${path}' of --var-file has more than ${archiveLimits.manifest} bytes; a value of a manifest is shorter`,
+  );
 }

@@ -1,4 +1,4 @@
-import { codePoints } from './go-scalar-style.ts';
+import { codePoints } from './go-scalar-text.ts';
 import type { ScalarNode, ScalarValue } from './yaml-node.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { compareGoKeys } from './go-key-order.ts';
-import { codePoints, isBreak } from './go-scalar-style.ts';
-import { escapeChar, isSimpleKey, scalarText, styleOf } from './go-scalar-text.ts';
+import { codePoints, isBreak, escapeChar, isSimpleKey, scalarText, styleOf } from './go-scalar-text.ts';
 import type { MapNode, ListNode, ScalarNode, YamlNode } from './yaml-node.ts';
 
 const lineWidth = 80;

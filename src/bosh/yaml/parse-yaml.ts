@@ -1,15 +1,36 @@
-import { LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import type { Node, Pair, Scalar, YAMLMap } from 'yaml';
+import {
+  LineCounter,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  type Node,
+  type Pair,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
 import type { ErrorCode } from '../../errors/error-table.ts';
 import { archiveLimits } from '../archive/archive-limits.ts';
-import { readOperatorFile, readRegularFile } from '../archive/read-at-most.ts';
-import { duplicateKeys } from './duplicate-keys.ts';
+import { readOperatorFile, readRegularFile } from '../archive/open-for-reading.ts';
+import {
+  duplicateKeys,
+  describeYamlFault,
+  exceedsYamlLimits,
+  maxNesting,
+  tooDeep,
+  tooLarge,
+} from './yaml-errors.ts';
 import { resolvePlain } from './go-scalar.ts';
-import { describeYamlFault } from './yaml-fault.ts';
-import { scalar } from './yaml-node.ts';
-import type { MapEntry, Place, ScalarNode, ScalarValue, YamlNode } from './yaml-node.ts';
-import { exceedsYamlLimits, maxNesting, tooDeep, tooLarge } from './yaml-limits.ts';
+import {
+  scalar,
+  type MapEntry,
+  type Place,
+  type ScalarNode,
+  type ScalarValue,
+  type YamlNode,
+} from './yaml-node.ts';
 
 /**
  * Limits the expansion of aliases. Nested aliases could otherwise expand to a tree that does not fit into

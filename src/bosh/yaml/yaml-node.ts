@@ -66,7 +66,7 @@ export function fromValue(value: unknown, place: Place): YamlNode {
   }
   if (value === undefined || value === null) return scalar(null, place);
   if (isScalarValue(value)) return scalar(value, place);
-  throw new TypeError(`a ${typeof value} is no YAML value`);
+  throw new TypeError(`a ${typeof value} is not a YAML value`);
 }
 
 function isScalarValue(value: unknown): value is ScalarValue {

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isSshUser } from '../../bosh/ssh/ssh-user.ts';
+import { isSshUser } from '../../bosh/ssh-user.ts';
 import { isObject } from '../../platform/fields.ts';
 import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts';

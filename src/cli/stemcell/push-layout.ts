@@ -1,4 +1,4 @@
-import { readOperatorFile } from '../../bosh/archive/read-at-most.ts';
+import { readOperatorFile } from '../../bosh/archive/open-for-reading.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { systemClock } from '../../platform/clock.ts';
 import { readFileBlob, verifyBlob } from '../../oci/blob.ts';

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { fileNotFound } from '../../bosh/archive/open-for-reading.ts';
-import { verifyingStream } from '../../bosh/digest/verify-file.ts';
+import { verifyingStream } from '../../bosh/digest.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { readFileBlob, verifyBlob } from '../../oci/blob.ts';
 import { addPackedLayer, type Layer } from '../../oci/layer/add-layer.ts';

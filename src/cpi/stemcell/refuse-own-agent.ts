@@ -1,4 +1,4 @@
-import { hasEmbeddedAgent } from '../../bosh/stemcell/embedded-agent.ts';
+import { hasEmbeddedAgent } from '../../bosh/stemcell/stemcell.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import type { AgentConfig } from '../config/config.ts';
 import type { Json } from '../input.ts';

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { type TestContext, describe, test } from 'node:test';
-import { embeddedAgentProperties } from '../../bosh/stemcell/embedded-agent.ts';
+import { embeddedAgentProperties } from '../../bosh/stemcell/stemcell.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { digestOf, HostileRegistry, refuse } from '../../oci/registry/testing/hostile-registry.ts';

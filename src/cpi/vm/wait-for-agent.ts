@@ -5,7 +5,7 @@ import { truncateAtWord } from '../../errors/text.ts';
 import type { CallContext } from '../call.ts';
 import { vmContainer } from '../objects/layout.ts';
 import type { VmSecret } from './vms.ts';
-import { parseSecretUrl } from '../../bosh/url/parse-secret-url.ts';
+import { parseSecretUrl } from '../../bosh/parse-secret-url.ts';
 import { bitsOf, familyOf } from '../../platform/ip-address.ts';
 import { settingsKey } from './pod.ts';
 

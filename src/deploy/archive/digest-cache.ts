@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { digestOfFile, verifyFile } from '../../bosh/digest/verify-file.ts';
+import { digestOfFile, verifyFile } from '../../bosh/digest.ts';
 import { writeDurably } from '../durable-file.ts';
 import { readJsonCache } from '../json-cache.ts';
 

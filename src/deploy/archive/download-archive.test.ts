@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { verifyFile } from '../../bosh/digest/verify-file.ts';
+import { verifyFile } from '../../bosh/digest.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { errorChain } from '../error-chain.ts';
 import { scratchDirectory } from '../testing/scratch.ts';

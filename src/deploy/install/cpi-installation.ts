@@ -1,6 +1,6 @@
 import { chmod, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { renderJobs } from '../../bosh/job/render-job.ts';
+import { renderJobs } from '../../bosh/template/render-job.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import type { ReleaseJob } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
@@ -11,8 +11,7 @@ import { runInParallel } from '../alongside.ts';
 import { withContext } from '../error-chain.ts';
 import { openReleases, jobOfRelease } from '../archive/open-releases.ts';
 import type { Stage } from '../stage/stage.ts';
-import { installPackages } from './install-packages.ts';
-import type { PackageInstallation } from './install-packages.ts';
+import { installPackages, type PackageInstallation } from './install-packages.ts';
 
 export interface CpiInstallation extends PackageInstallation {
   readonly renderer: TemplateRenderer;

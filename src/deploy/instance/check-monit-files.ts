@@ -1,8 +1,7 @@
-import { sortByDependencies } from '../../bosh/monit/check-services.ts';
-import type { MonitService } from '../../bosh/monit/monit-service.ts';
+import { sortByDependencies, type MonitService } from '../../bosh/monit/monit-service.ts';
 import { parseMonit } from '../../bosh/monit/parse-monit.ts';
 import { readMonitTexts } from '../../bosh/monit/read-monit-texts.ts';
-import type { RenderedJob } from '../../bosh/job/render-job.ts';
+import type { RenderedJob } from '../../bosh/template/render-job.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 
 interface JobOfRelease {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { packRenderedJobs } from '../../bosh/job/pack-rendered-jobs.ts';
-import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
+import { packRenderedJobs } from '../../bosh/template/render-job.ts';
+import { networkInterfaces } from '../../bosh/manifest/read-networks.ts';
 import { withContext } from '../error-chain.ts';
 import { CompiledPackageCache } from '../package/compiled-package-cache.ts';
 import { compilePackages } from '../package/compile-packages.ts';

@@ -1,4 +1,4 @@
-import type { NetworkInterface } from '../../bosh/manifest/network-interfaces.ts';
+import type { NetworkInterface } from '../../bosh/manifest/read-networks.ts';
 
 /**
  * Returns the instance's address on its only network or on the one with the default gateway. The agent

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { createAgentClient } from '../../bosh/agent-client/create-agent-client.ts';
-import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
+import { networkInterfaces } from '../../bosh/manifest/read-networks.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';

@@ -1,6 +1,6 @@
 import { isSameAddress } from '../../bosh/manifest/ip-range.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
-import { lostMbusHost } from '../../bosh/manifest/mbus-host.ts';
+import { lostMbusHost } from '../../bosh/manifest/manifest-warnings.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import type { Run } from '../run.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { renderJobs, type JobToRender, type RenderedJob } from '../../bosh/job/render-job.ts';
+import { renderJobs, type JobToRender, type RenderedJob } from '../../bosh/template/render-job.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
-import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
+import { networkInterfaces } from '../../bosh/manifest/read-networks.ts';
 import type { Release } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
 import { jobOfRelease } from '../archive/open-releases.ts';

@@ -1,6 +1,10 @@
 import type { AgentClient, BlobReference } from '../../bosh/agent-client/agent-client.ts';
-import { dependenciesOf, packagesInOrder } from '../../bosh/release/package-order.ts';
-import type { Release, ReleasePackage } from '../../bosh/release/release.ts';
+import {
+  dependenciesOf,
+  packagesInOrder,
+  type Release,
+  type ReleasePackage,
+} from '../../bosh/release/release.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
 import { errorChain, withContext } from '../error-chain.ts';
 import type { Stage } from '../stage/stage.ts';

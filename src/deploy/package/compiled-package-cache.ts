@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { verifyFile } from '../../bosh/digest/verify-file.ts';
+import { verifyFile } from '../../bosh/digest.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import { makePrivateDirectory, writeDurably } from '../durable-file.ts';
 import { readJsonCache } from '../json-cache.ts';

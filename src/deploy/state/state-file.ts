@@ -1,5 +1,5 @@
 import { basename, dirname, extname, join } from 'node:path';
-import { resolveLinks } from '../../bosh/variables/link-target.ts';
+import { resolveLinks } from '../../platform/resolve-links.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment, type PathSegment } from '../../platform/path-segment.ts';
 import { readRegularFile } from '../../platform/read-file.ts';

@@ -1,5 +1,5 @@
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
-import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
+import { networkInterfaces } from '../../bosh/manifest/read-networks.ts';
 import { rfc3339 } from '../clock.ts';
 import type { CreateVmArguments } from '../cpi/cloud.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';

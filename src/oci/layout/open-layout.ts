@@ -1,7 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { Readable } from 'node:stream';
-import { openForReading, readStream } from '../../bosh/archive/open-for-reading.ts';
-import { readRegularFile } from '../../bosh/archive/read-at-most.ts';
+import { openForReading, readStream, readRegularFile } from '../../bosh/archive/open-for-reading.ts';
 import { imageInvalid, parseDescriptor, parseObject, verifyBlob, isRecord } from '../blob.ts';
 import { type Descriptor, type ImageSource, mediaTypes } from '../image-source.ts';
 import { join } from 'node:path';

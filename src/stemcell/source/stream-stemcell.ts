@@ -3,18 +3,20 @@ import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import { text } from 'node:stream/consumers';
-import { createTarDecoder } from 'modern-tar';
-import type { ParsedTarEntry } from 'modern-tar';
-import { archiveLimits, EntryCounter, limitedTo, printableName } from '../../bosh/archive/archive-limits.ts';
-import type { ArchiveLimits } from '../../bosh/archive/archive-limits.ts';
+import { createTarDecoder, type ParsedTarEntry } from 'modern-tar';
+import {
+  archiveLimits,
+  EntryCounter,
+  limitedTo,
+  printableName,
+  type ArchiveLimits,
+} from '../../bosh/archive/archive-limits.ts';
 import { openForReading } from '../../bosh/archive/open-for-reading.ts';
 import { entryName } from '../../bosh/archive/unpack-archive.ts';
-import type { Digest } from '../../bosh/digest/digest.ts';
-import { formatDigest, parseDigests, strongestDigest } from '../../bosh/digest/digest.ts';
+import { type Digest, formatDigest, parseDigests, strongestDigest } from '../../bosh/digest.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { decompressed, isDecompressionError } from '../../oci/layer/decompressed.ts';
-import type { StemcellManifest } from './stemcell-manifest.ts';
-import { parseStemcellManifest } from './stemcell-manifest.ts';
+import { type StemcellManifest, parseStemcellManifest } from './stemcell-manifest.ts';
 
 /** Usual manifests have some kilobytes. */
 const manifestLimit = 1024 * 1024;

@@ -12,7 +12,7 @@ const perlIsMissing =
     : 'needs perl with IO::Socket::UNIX';
 
 test(
-  "a job's user neither reaches the socket of the monit command nor puts another in its place",
+  "a job's user can neither reach nor replace the socket of the monit command",
   { skip: hostileUserIsMissing || perlIsMissing },
   async (t) => {
     const vm = await TestVm.create(identitiesWithVcap);

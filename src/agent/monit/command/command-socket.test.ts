@@ -19,15 +19,15 @@ interface Ended {
 /** Runs the program that the script /var/vcap/bosh/bin/monit runs. */
 function monit(vm: TestVm, ...words: readonly string[]): Promise<Ended> {
   const main = join(import.meta.dirname, '../../main.ts');
-  const list = [main, 'monit', vm.directories.monitSocket, ...words];
+  const args = [main, 'monit', vm.directories.monitSocket, ...words];
   return new Promise((resolve) => {
-    execFile(process.execPath, list, (failure, output, error) =>
+    execFile(process.execPath, args, (failure, output, error) =>
       resolve({ code: Number(failure?.code ?? 0), output, error }),
     );
   });
 }
 
-test('the monit command speaks to the supervisor of a VM', async (t) => {
+test('the monit command reaches the supervisor of a VM', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   const client = await vm.start();
@@ -59,7 +59,7 @@ test('the monit command speaks to the supervisor of a VM', async (t) => {
   assert.match((await monit(vm, 'summary')).output, /^Process 'hello' {21}not monitored$/m);
 });
 
-test('what is no command ends with its own connection', async (t) => {
+test('rejects malformed requests, and ends only their connections', async (t) => {
   const vm = await TestVm.create();
   t.after(() => vm.remove());
   await vm.start();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { monitService } from '../../testing/monit-services.ts';
-import type { ActionAnswer, ProcessStatus } from '../job-supervisor.ts';
+import type { ActionResult, ProcessStatus } from '../job-supervisor.ts';
 import { runCommand } from './run-command.ts';
 import type { CommandPorts } from './run-command.ts';
 
@@ -14,7 +14,7 @@ const live = {
 function status(name: string, parts: Partial<ProcessStatus> = {}): ProcessStatus {
   const subject = { kind: 'pidfile', path: '/x' } as const;
   return {
-    ...{ name, state: 'running', problems: [], pending: undefined, live: undefined, trouble: undefined },
+    ...{ name, state: 'running', problems: [], pending: undefined, live: undefined, diagnostics: undefined },
     definition: monitService({ name, subject }),
     ...parts,
   };
@@ -25,7 +25,7 @@ const others = {
   host: monitService({ name: 'near', subject: { kind: 'host', address: 'near' } }),
 };
 
-function bench(processes: readonly ProcessStatus[], answer: ActionAnswer = 'accepted') {
+function bench(processes: readonly ProcessStatus[], answer: ActionResult = 'accepted') {
   const asked: string[] = [];
   const ports: CommandPorts = {
     processes: async () => processes,
@@ -43,10 +43,10 @@ function bench(processes: readonly ProcessStatus[], answer: ActionAnswer = 'acce
       ],
     }),
   };
-  return { asked, run: (...words: string[]) => runCommand(words, ports) };
+  return { asked, run: (...args: string[]) => runCommand(args, ports) };
 }
 
-test('summary is what monit 5.2.5 prints', async () => {
+test('prints the summary of monit 5.2.5', async () => {
   const { run } = bench([
     status('web', { live }),
     status('gorouter-with-a-name-that-is-long'),
@@ -77,7 +77,7 @@ System 'system_vm'                  running
   });
 });
 
-test('status is what monit 5.2.5 prints', async () => {
+test('prints the status of monit 5.2.5', async () => {
   const { output } = await bench([status('web', { live })]).run('status');
   const [, web = '', system = ''] = output.split(/\n\n/);
   assert.match(
@@ -87,7 +87,7 @@ test('status is what monit 5.2.5 prints', async () => {
   assert.match(system, /^System 'system_vm'\n(.*\n)* {2}load average {22}\[0\.50\] \[1\.00\] \[2\.00\]\n/);
 });
 
-test('actions go to a service, to a group or to all', async () => {
+test('applies actions to a service, to a group or to all', async () => {
   const { asked, run } = bench([status('web'), status('mark', { definition: others.file })]);
   const done = { code: 0, output: '', error: '' };
   assert.deepEqual(await run('restart', 'web'), done);
@@ -129,7 +129,7 @@ test('an action that waits for another one exits with 1', async () => {
   );
 });
 
-test('the version is the one that scripts ask for', async () => {
+test('prints the version that scripts expect', async () => {
   assert.match((await bench([]).run('-V')).output, /^This is Monit version 5\.2\.5\n/);
   assert.match((await bench([]).run('-h')).output, /^Usage: monit .*\n(.*\n)* unmonitor name/);
 });

@@ -3,7 +3,9 @@ import type { ProcessUsage } from '../../process/process-table.ts';
 import type { ProcessStatus } from '../job-supervisor.ts';
 import { sampleTree } from '../process-sample.ts';
 import type { ServiceProblem } from '../supervised-service.ts';
-import { monitVersion } from './help-text.ts';
+
+/** The version of monit that scripts are written for. */
+export const monitVersion = '5.2.5';
 
 /** The facts that a status shows beside the services. */
 export interface StatusFacts {
@@ -19,16 +21,16 @@ export interface StatusFacts {
 
 /** Returns the output of `monit summary` (monit: src/http/cervlet.c, status_service_txt). */
 export function summaryText(processes: readonly ProcessStatus[], facts: StatusFacts): string {
-  const lines = processes.map((process) => [titleOf(process.definition), wordsOf(process)] as const);
+  const lines = processes.map((process) => [titleOf(process.definition), statusColumn(process)] as const);
   const all = [...lines, [systemTitle(facts), 'running'] as const];
-  return heading(facts) + all.map(([title, words]) => `${title.padEnd(35)} ${words}\n`).join('');
+  return heading(facts) + all.map(([title, args]) => `${title.padEnd(35)} ${args}\n`).join('');
 }
 
 /** Returns the output of `monit status`. */
 export function statusText(processes: readonly ProcessStatus[], facts: StatusFacts): string {
   const sections = processes.map((process) =>
     section(titleOf(process.definition), [
-      ['status', wordsOf(process)],
+      ['status', statusColumn(process)],
       ['monitoring status', monitoringOf(process)],
       ...detailsOf(process, facts),
       ['data collected', dateText(facts.now)],
@@ -52,7 +54,7 @@ function section(title: string, rows: readonly (readonly [string, string])[]): s
 }
 
 const titles = { pidfile: 'Process', matching: 'Process', file: 'File', host: 'Remote Host' };
-const upWords = {
+const upText = {
   ...{ pidfile: 'running', matching: 'running' },
   ...{ file: 'accessible', host: 'online with all services' },
 };
@@ -67,15 +69,15 @@ const problemOrder: readonly ServiceProblem[] = [
   ...(['PID changed', 'PPID changed', 'Resource limit matched', 'Timestamp changed'] as const),
 ];
 
-function wordsOf(process: ProcessStatus): string {
+function statusColumn(process: ProcessStatus): string {
   const pending = process.pending === undefined ? '' : ` - ${process.pending} pending`;
-  return `${stateWords(process)}${pending}`;
+  return `${stateText(process)}${pending}`;
 }
 
-function stateWords({ state, problems, definition }: ProcessStatus): string {
+function stateText({ state, problems, definition }: ProcessStatus): string {
   if (state === 'unmonitored') return 'not monitored';
   if (state === 'starting') return 'initializing';
-  return problemOrder.find((one) => problems.includes(one)) ?? upWords[definition.subject.kind];
+  return problemOrder.find((one) => problems.includes(one)) ?? upText[definition.subject.kind];
 }
 
 function monitoringOf({ state }: ProcessStatus): string {

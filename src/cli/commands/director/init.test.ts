@@ -3,7 +3,7 @@ import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { parse, stringify } from 'yaml';
-import { embeddedAgentProperties } from '../../../bosh/stemcell/embedded-agent.ts';
+import { embeddedAgentProperties } from '../../../bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../../../bosh/stemcell/pack-light-stemcell.ts';
 import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
 import { publishApiServer } from '../../../../embedded-cluster/api-server/publish-api-server.ts';

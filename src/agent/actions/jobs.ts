@@ -1,0 +1,56 @@
+import type { JobStarter } from '../job-starter.ts';
+import { type Action, objectArg, stringArg } from './action.ts';
+import type { JobSupervisor } from '../monit/job-supervisor.ts';
+import type { Log } from '../log.ts';
+import { drainJobs, drainParameters } from '../script/drain.ts';
+import type { ScriptPorts } from '../script/job-script.ts';
+import { parseApplySpec, type SpecFile } from '../apply/spec.ts';
+
+/** `start []` -> `"started"`: begins to start the jobs. get_state shows the progress. */
+export function start(jobStart: JobStarter): Action {
+  return {
+    mode: 'synchronous',
+    async run() {
+      await jobStart.start();
+      return 'started';
+    },
+  };
+}
+
+/** `stop []` -> `"stopped"` when every process has ended. The jobs stay stopped after a restart of the VM. */
+export function stop(supervisor: JobSupervisor): Action {
+  return {
+    mode: 'asynchronous',
+    async run() {
+      await supervisor.stop();
+      return 'stopped';
+    },
+  };
+}
+
+export interface DrainOptions extends ScriptPorts {
+  readonly supervisor: JobSupervisor;
+  readonly specFile: SpecFile;
+  readonly log: Log;
+}
+
+/**
+ * `drain ["shutdown"|"update", new spec?]` -> 0 when the drain script of every job has run and its wait is
+ * over.
+ */
+export function drain(options: DrainOptions): Action {
+  return {
+    mode: 'asynchronous',
+    cancellable: true,
+    async run(args, signal) {
+      const type = stringArg(args, 0, 'drain type');
+      const next = args[1] === undefined ? undefined : parseApplySpec(objectArg(args, 1, 'new spec'));
+      const current = await options.specFile.read();
+      const parameters = drainParameters(type, current, next);
+      await options.supervisor.unmonitor();
+      const jobs = current.jobs.map((job) => job.name);
+      await drainJobs(options, jobs, parameters, signal);
+      return 0;
+    },
+  };
+}

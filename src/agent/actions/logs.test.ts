@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { extractArchive } from '../file/archive.ts';
+import { isObject } from '../../platform/fields.ts';
+import { sha1 } from '../testing/archives.ts';
+import { TestVm } from '../testing/test-vm.ts';
+
+test('fetches the log files that match, and nothing outside the log directory', async (t) => {
+  const vm = await TestVm.create();
+  t.after(() => vm.remove());
+  const client = await vm.start();
+  await mkdir(join(vm.directories.log, 'web/deep'), { recursive: true });
+  for (const name of ['web/a.log', 'web/deep/b.log', 'web/c.txt'])
+    await writeFile(join(vm.directories.log, name), name);
+  const value = await client.task('fetch_logs', 'job', ['**/*.log']);
+  assert.ok(isObject(value));
+  const blob = await client.send('GET', `/blobs/00/${String(value['blobstore_id'])}`);
+  assert.equal(sha1(blob.body), value['sha1']);
+  const target = join(vm.directories.base, 'fetched');
+  await mkdir(target);
+  await writeFile(`${target}.tgz`, blob.body);
+  await extractArchive(`${target}.tgz`, target);
+  assert.deepEqual((await readdir(target, { recursive: true })).toSorted(), [
+    'web',
+    'web/a.log',
+    'web/deep',
+    'web/deep/b.log',
+  ]);
+  await assert.rejects(
+    client.task('fetch_logs', 'job', ['../../bosh/*']),
+    /must be a glob relative to the log directory/,
+  );
+  await assert.rejects(client.task('fetch_logs', 'kernel', []), /only job, agent and system can/);
+});
