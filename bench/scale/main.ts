@@ -3,15 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildCpi } from '../../scripts/build-cpi.ts';
-import { formatTable } from '../../src/cli/table.ts';
+import { formatTable } from '../../src/cli/output/terminal.ts';
 import { loadAccess } from '../../src/kubernetes/load-access.ts';
 import { openTransport } from '../../src/kubernetes/open-transport.ts';
 import { RestApi } from '../../src/kubernetes/rest-api.ts';
-import type { Caller } from './callers.ts';
-import { byProcesses, inProcess } from './callers.ts';
+import { type Caller, byProcesses, inProcess } from './callers.ts';
 import { measureGrowth } from './growth.ts';
-import type { Spread } from './in-parallel.ts';
-import { inParallel } from './in-parallel.ts';
+import { type Spread, inParallel } from './in-parallel.ts';
 import { startScaleServer } from './scale-server.ts';
 
 const image = 'embedded.bosh-kubernetes/host-root:1';

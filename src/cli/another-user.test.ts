@@ -7,10 +7,10 @@ import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { whyNotRun } from '../../embedded-cluster/testing/why-not-run.ts';
 import { loadAccess } from '../kubernetes/load-access.ts';
-import { openApi } from '../kubernetes/open-api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
+import { openApi } from '../kubernetes/open-api.ts';
 import { configMaps } from '../kubernetes/resources.ts';
-import { mainModulePath } from './built-command-line.ts';
+import { mainModulePath } from './installation.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..'));
 const user = 65534;

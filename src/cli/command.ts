@@ -1,6 +1,6 @@
 import type { KnownSecrets } from '../errors/redact/known-secrets.ts';
 import type { Installation } from './installation.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './output/terminal.ts';
 
 export interface CommandContext {
   readonly installation: Installation;

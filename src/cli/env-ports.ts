@@ -13,3 +13,16 @@ export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
     environment,
   };
 }
+
+/**
+ * Returns a function that formats the command for a program in a VM as text for a shell. Without `kubeconfig`
+ * the command uses the operator's own, and the operator must fill in NAMESPACE, because only the CPI knows
+ * cluster and namespace.
+ */
+export function commandInVm(kubeconfig?: string): (vmCid: string, words: readonly string[]) => string {
+  const where = kubeconfig === undefined ? ['-n', 'NAMESPACE'] : ['--kubeconfig', kubeconfig];
+  return (vmCid, words) => ['kubectl', ...where, 'exec', vmCid, '--', ...words].map(shellCommand).join(' ');
+}
+
+const shellCommand = (word: string): string =>
+  /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,11 +1,11 @@
 import { knownSecrets } from '../errors/redact/known-secrets.ts';
 import { commands } from './commands.ts';
-import { describeError } from './describe-error.ts';
 import { locateInstallation } from './installation.ts';
 import { interruption } from './interruption.ts';
-import { jsonTerminal } from './json-terminal.ts';
-import { processTerminal, redactingTerminal } from './terminal.ts';
-import { commandHelp, usage } from './usage.ts';
+import { describeError } from './output/describe-error.ts';
+import { jsonTerminal } from './output/json-terminal.ts';
+import { processTerminal, redactingTerminal } from './output/terminal.ts';
+import { commandHelp, usage } from './output/usage.ts';
 
 // With this variable Node would verify no certificate, not even in `fetch`.
 delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];

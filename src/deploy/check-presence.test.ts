@@ -3,9 +3,9 @@ import { access, cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
+import { errorChain } from '../platform/error-chain.ts';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
-import { errorChain } from './error-chain.ts';
 import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
 
 /** Makes the manifest's CPI use another, empty cloud. */

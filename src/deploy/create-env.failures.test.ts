@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
-import type { DeploymentState } from './state/deployment-state.ts';
-import { currentDisk } from './state/state-changes.ts';
 import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Manifest } from '../bosh/manifest/manifest.ts';
-import { ProductError, isProductError } from '../errors/product-error.ts';
-import type { ErrorCode } from '../errors/error-table.ts';
-import { createEnv } from './create-env.ts';
-import { errorChain } from './error-chain.ts';
-import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import { embeddedAgentProperties } from '../bosh/stemcell/embedded-agent.ts';
+import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
+import type { ErrorCode } from '../errors/error-table.ts';
+import { ProductError, isProductError } from '../errors/product-error.ts';
+import { errorChain } from '../platform/error-chain.ts';
+import { createEnv } from './create-env.ts';
+import type { DeploymentState } from './state/deployment-state.ts';
+import { currentDisk } from './state/state-changes.ts';
 import { packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
 
 const fails =

@@ -1,21 +1,17 @@
 import { hasEmbeddedAgent } from '../bosh/stemcell/embedded-agent.ts';
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
-import { openReleases } from './archive/open-releases.ts';
+import { withContext } from '../platform/error-chain.ts';
+import { openReleases } from './archive/release-archive.ts';
 import { assertDeploymentIsHere, assertDiskExists } from './check-presence.ts';
-import { wantedDisk } from './disk/wanted-disk.ts';
-import { withContext } from './error-chain.ts';
-import { assertAgentReachableAfterMove } from './instance/refuse-lost-address.ts';
+import { wantedDisk } from './disk/plan-disk.ts';
 import { checkTemplates } from './instance/render-templates.ts';
 import { replaceInstance } from './instance/replace-instance.ts';
-import { assertAgentMatches } from './instance/whose-agent.ts';
-import type { Run } from './run.ts';
-import type { Session } from './session.ts';
-import { cpiConfigChanged, writeCpiNote } from './state/cpi-note.ts';
-import { writeDigestNote } from './state/digest-note.ts';
+import { assertAgentReachableAfterMove, assertAgentMatches } from './instance/verify-agent.ts';
+import type { Run, Session } from './session.ts';
 import { clearDeployed, recordDeployed } from './state/state-changes.ts';
 import { checkCpi, deleteUnusedStemcells, uploadStemcell } from './stemcell/upload-stemcell.ts';
 import type { ValidDeployment } from './validate/validate-deployment.ts';
-import { checkVm } from './vm/check-vm.ts';
+import { checkVm } from './vm/create-vm.ts';
 import { vmSpecification } from './vm/vm-specification.ts';
 
 export interface DeployOptions {
@@ -35,13 +31,13 @@ export async function deployInstance(
   run: Run,
   { renderer, isKnownCluster, recreatePersistentDisks }: DeployOptions,
 ): Promise<string | undefined> {
-  const { stage, state, ports, options, directory } = session;
+  const { stage, files, state, ports, options, directory } = session;
   const { stemcell } = valid;
   const { properties } = valid.manifest.cloudProvider;
   const skipDrain = options.skipDrain === true;
   renderer.preload();
   await checkCpi(run, stemcell.summary);
-  const isElsewhere = async () => !isKnownCluster && (await cpiConfigChanged(state, properties));
+  const isElsewhere = async () => !isKnownCluster && (await files.cpiConfigChanged(state.state, properties));
   const lostDisk = await assertDeploymentIsHere(run, isElsewhere);
   if (lostDisk !== undefined) assertDiskExists(state, lostDisk, wantedDisk(valid.manifest));
   await assertAgentReachableAfterMove(run, valid.manifest);
@@ -55,7 +51,7 @@ export async function deployInstance(
     hasEmbeddedAgent: hasEmbeddedAgent(stemcell.summary.cloudProperties),
   };
   await checkTemplates(run, templates);
-  await writeCpiNote(state, properties);
+  await files.recordCpiConfig(state.state, properties);
   const record = await uploadStemcell(run, stage, stemcell.summary, () => stemcell.imagePath());
   const diskCids = state.state.disks.map(({ cid }) => cid);
   await checkVm(run, vmSpecification(valid.manifest, record, diskCids));
@@ -70,7 +66,7 @@ export async function deployInstance(
         name,
         version,
       }));
-      await writeDigestNote(state.path, valid);
+      await files.recordManifestDigests(valid);
       await state.change(recordDeployed(valid.sha512, deployed));
       return reached;
     }),

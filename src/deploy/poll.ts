@@ -1,5 +1,5 @@
 import type { Clock } from './clock.ts';
-import { throwIfInterrupted } from './stage/printed-stage.ts';
+import { throwIfInterrupted } from './stage/stage.ts';
 
 export interface PollOptions {
   readonly clock: Clock;

@@ -4,7 +4,7 @@ import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
 import type { Socks5Proxy } from '../bosh/agent-client/socks5-connect.ts';
 import { loadManifest } from '../bosh/manifest/load-manifest.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isDifferentAgent, otherAgentError } from './instance/whose-agent.ts';
+import { isDifferentAgent, otherAgentError } from './instance/verify-agent.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import { readState } from './state/state-file.ts';
 

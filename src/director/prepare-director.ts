@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/cluster-note.ts';
-import { readKnownResources } from '../deploy/state/known-resources.ts';
+import { DeploymentFiles } from '../deploy/state/deployment-files.ts';
+import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/fields.ts';
-import { commandsScript } from './commands-script.ts';
-import { readDirectorFile, type DirectorFile } from './director-file.ts';
+import { readParts, requestsIn, type Artifacts, type ArtifactOptions } from './artifacts.ts';
 import {
   readDeniedRights,
   readDirectorFacts,
   clusterIpRejection,
   type DirectorApi,
   type DirectorFacts,
-} from './director-facts.ts';
-import { directorFindings, freeClusterIp, type DirectorSpec, type Check } from './director-findings.ts';
-import { readParts, requestsIn, type Artifacts, type ArtifactOptions } from './director-parts.ts';
-import { neededRights, readRoles } from './needed-rights.ts';
+} from './cluster-facts.ts';
+import { commandsScript } from './commands-script.ts';
+import { readDirectorFile, type DirectorFile } from './director-directory.ts';
+import { directorFindings, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
+import { neededRights, readRoles } from './required-permissions.ts';
 
 /** The request of the operator, checked as far as possible without a cluster. All paths are absolute. */
 export interface DirectorRequest extends ArtifactOptions {
@@ -70,7 +70,7 @@ export async function prepareDirector(
     requests: requestsIn(parts.opsFiles['ops/cpi.yml'] ?? ''),
     nodePorts: way === 'nodeport' ? Object.values(parts.nodePorts) : [],
     vmStemcell: { ...parts.vmStemcell, isNamed: request.vmStemcell !== undefined },
-    ownVm: (await readKnownResources(join(directory, 'state.json')))?.vmCid,
+    ownVm: (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid,
   };
   const question = { namespace, way, hasAccount: facts.hasAccount };
   const findings = directorFindings(spec, facts, {

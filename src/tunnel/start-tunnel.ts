@@ -5,8 +5,7 @@ import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { ClientOwner, Connection } from './client-owner.ts';
 import { joinStreams } from './join-streams.ts';
 import type { OwnSocket } from './own-sockets.ts';
-import { receiveRequest } from './receive-request.ts';
-import { reply, requestAnswer, type Destination } from './socks5.ts';
+import { receiveRequest, reply, requestAnswer, type Destination } from './socks5.ts';
 
 export interface TunnelOptions {
   /** 0: any free port. */

@@ -22,7 +22,7 @@ import {
   storageClasses,
 } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/volume.ts';
-import { listOrphans } from '../../src/cli/orphans.ts';
+import { listOrphans } from '../../src/cli/cluster/orphans.ts';
 
 test('what killed calls leave is listed, what somebody has is not', async (t) => {
   const { api, cloud } = await storageCloud(t);

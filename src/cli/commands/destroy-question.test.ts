@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { mainModulePath } from '../built-command-line.ts';
+import { mainModulePath } from '../installation.ts';
 import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));

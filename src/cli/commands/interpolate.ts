@@ -1,7 +1,7 @@
 import { interpolateTemplate } from '../../bosh/manifest/interpolate-template.ts';
+import { envUsage, parseEnvArguments } from '../args/env-arguments.ts';
 import type { Command } from '../command.ts';
-import { envUsage, parseEnvArguments } from '../env-arguments.ts';
-import { printBlock } from '../terminal.ts';
+import { printBlock } from '../output/terminal.ts';
 
 export const interpolate: Command = {
   name: 'interpolate',

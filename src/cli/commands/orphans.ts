@@ -1,11 +1,9 @@
+import { kubernetesUsage, parseKubernetesArguments } from '../args/kubernetes-arguments.ts';
+import { embeddedCluster } from '../cluster/embedded-cluster.ts';
+import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
+import { type Orphan, type Orphans, listOrphans } from '../cluster/orphans.ts';
 import type { Command } from '../command.ts';
-import { chooseKubeconfig } from '../choose-kubeconfig.ts';
-import { withKubernetes } from '../connect.ts';
-import { embeddedCluster } from '../embedded-cluster.ts';
-import { kubernetesUsage, parseKubernetesArguments } from '../kubernetes-arguments.ts';
-import type { Orphan, Orphans } from '../orphans.ts';
-import { listOrphans } from '../orphans.ts';
-import { formatTable } from '../table.ts';
+import { formatTable } from '../output/terminal.ts';
 
 /**
  * Shows what a killed CPI call, or a user who deleted a VM's pod, may have left, and what can be done about

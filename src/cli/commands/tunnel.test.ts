@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { socks5Connect } from '../../bosh/agent-client/socks5-connect.ts';
-import { writeDirectorFile, type DirectorFile } from '../../director/director-file.ts';
+import { writeDirectorFile, type DirectorFile } from '../../director/director-directory.ts';
 import type { Access } from '../../kubernetes/access.ts';
 import { startPortForwardServer } from '../../kubernetes/testing/port-forward-server.ts';
-import { mainModulePath } from '../built-command-line.ts';
-import { identityOfAccess } from '../cluster-identity.ts';
-import { runningTunnel } from '../tunnel-record.ts';
+import { identityOfAccess } from '../cluster/kubeconfig.ts';
+import { mainModulePath } from '../installation.ts';
+import { runningTunnel } from '../tunnel/detached-tunnel.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 

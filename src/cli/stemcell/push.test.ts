@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import type { TestContext } from 'node:test';
-import { describe, test } from 'node:test';
+import { type TestContext, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { packArchive } from '../../bosh/archive/pack-archive.ts';
@@ -13,9 +12,9 @@ import { isProductError } from '../../errors/product-error.ts';
 import { addImage } from '../../oci/layout/add-image.ts';
 import { writeLayout } from '../../oci/layout/write-layout.ts';
 import { mediaTypes } from '../../oci/media-types.ts';
-import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
 import { basicAuthorization } from '../../oci/registry/access/credentials.ts';
-import { describeError } from '../describe-error.ts';
+import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
+import { describeError } from '../output/describe-error.ts';
 import { said } from '../testing/said.ts';
 import { buildStemcell } from './build.ts';
 import { prePull } from './pre-pull.ts';
@@ -150,7 +149,7 @@ describe('stemcell push', () => {
       [{ credsStore: 'none-such' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
       [[], [folder, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
       [{}, [folder, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],
-      [{}, [folder], 'INVALID_ARGUMENT', /wants a folder and a name/u],
+      [{}, [folder], 'INVALID_ARGUMENT', /needs a folder and a name/u],
       [{}, [folder, 'stemcell'], 'INVALID_ARGUMENT', /HOST\/REPOSITORY/u],
       [{}, [folder, name, '--mount-from', 'Host/x'], 'INVALID_ARGUMENT', /--mount-from/u],
       [{}, [folder, name, '--surprise'], 'INVALID_ARGUMENT', /Usage: stemcell push/u],

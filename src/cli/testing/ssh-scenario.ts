@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { eventually } from '../../agent/testing/eventually.ts';
 import { TestVm } from '../../agent/testing/test-vm.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
-import { writeDirectorFile } from '../../director/director-file.ts';
+import { writeDirectorFile } from '../../director/director-directory.ts';
 import { startTunnel } from '../../tunnel/start-tunnel.ts';
 
 // Runs with its own accounts and network (own-accounts.sh): our agent, and an sshd on port 22 of that

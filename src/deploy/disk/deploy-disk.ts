@@ -1,9 +1,9 @@
 import { isProductError } from '../../errors/product-error.ts';
+import { withContext } from '../../platform/error-chain.ts';
 import { rfc3339 } from '../clock.ts';
-import { isCpiError } from '../cpi/cpi-response.ts';
-import { withContext } from '../error-chain.ts';
+import { isCpiError } from '../cpi/cpi-runner.ts';
 import { newAgentBudget, waitForAgent } from '../instance/wait-for-agent.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../session.ts';
 import type { Stage, Step } from '../stage/stage.ts';
 import type { DiskRecord } from '../state/deployment-state.ts';
 import { forgetDisk, makeDiskCurrent, recordDisk } from '../state/state-changes.ts';

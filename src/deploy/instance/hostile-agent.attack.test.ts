@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentClient } from '../../bosh/agent-client/agent-client.ts';
 import { startAgent } from '../../bosh/agent-client/testing/fake-agent.ts';
-import { errorChain } from '../error-chain.ts';
-import type { Run } from '../run.ts';
-import { PrintedStage } from '../stage/printed-stage.ts';
+import { errorChain } from '../../platform/error-chain.ts';
+import type { Run } from '../session.ts';
+import { PrintedStage } from '../stage/stage.ts';
 import { shutDownInstance } from './shut-down-instance.ts';
 
 // An agent that is controlled by root in its VM, while that VM is shut down.

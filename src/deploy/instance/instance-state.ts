@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { createAgentClient } from '../../bosh/agent-client/create-agent-client.ts';
-import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
+import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
 import { isProductError } from '../../errors/product-error.ts';
 import type { Clock } from '../clock.ts';
-import { readState } from '../state/state-file.ts';
 import { poll } from '../poll.ts';
-import { instanceAddress } from './instance-address.ts';
-import { isDifferentAgent } from './whose-agent.ts';
+import { readState } from '../state/state-file.ts';
+import { instanceAddress } from './apply-spec.ts';
+import { isDifferentAgent } from './verify-agent.ts';
 
 export interface InstanceState {
   /** `running` or another state of the agent; `unresponsive agent` if it does not respond. */

@@ -1,7 +1,7 @@
+import { withContext } from '../../platform/error-chain.ts';
 import { deployDisk } from '../disk/deploy-disk.ts';
-import { wantedDisk } from '../disk/wanted-disk.ts';
-import { withContext } from '../error-chain.ts';
-import type { Run } from '../run.ts';
+import { wantedDisk } from '../disk/plan-disk.ts';
+import type { Run } from '../session.ts';
 import type { Stage } from '../stage/stage.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
 import type { ValidDeployment } from '../validate/validate-deployment.ts';
@@ -10,8 +10,8 @@ import { deleteCurrentVm } from '../vm/delete-vm.ts';
 import { diskMetadata, vmMetadata, vmSpecification } from '../vm/vm-specification.ts';
 import { deployJobs } from './deploy-jobs.ts';
 import type { TemplatesToRender } from './render-templates.ts';
+import { waitForExpectedAgent } from './verify-agent.ts';
 import { newAgentBudget, waitForAgent } from './wait-for-agent.ts';
-import { waitForExpectedAgent } from './whose-agent.ts';
 
 export interface Replacement {
   readonly valid: ValidDeployment;

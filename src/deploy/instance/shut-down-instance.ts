@@ -1,10 +1,10 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { errorChain, withContext } from '../error-chain.ts';
-import type { AgentRun } from '../run.ts';
+import { errorChain, withContext } from '../../platform/error-chain.ts';
+import type { AgentRun } from '../session.ts';
 import type { Stage } from '../stage/stage.ts';
-import { withScriptErrors } from './failed-script.ts';
+import { withScriptErrors } from './explain-failure.ts';
+import { findForeignAgentId } from './verify-agent.ts';
 import { oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
-import { findForeignAgentId } from './whose-agent.ts';
 
 export interface ShutDownOptions {
   /** The name for messages, for example `group/0`. */

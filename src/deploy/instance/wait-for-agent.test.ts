@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { MbusConnection } from '../../bosh/agent-client/mbus-connection.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../session.ts';
 import { newAgentBudget, oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
 
 /**

@@ -2,10 +2,13 @@ import type { AgentClient, BlobReference } from '../../bosh/agent-client/agent-c
 import { dependenciesOf, packagesInOrder } from '../../bosh/release/package-order.ts';
 import type { Release, ReleasePackage } from '../../bosh/release/release.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { errorChain, withContext } from '../error-chain.ts';
+import { errorChain, withContext } from '../../platform/error-chain.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { CompiledPackageCache, CompiledPackageKey } from './compiled-package-cache.ts';
-import { dependencyKey } from './dependency-key.ts';
+import {
+  type CompiledPackageCache,
+  type CompiledPackageKey,
+  dependencyKey,
+} from './compiled-package-cache.ts';
 
 export interface VmCompilation {
   readonly agent: AgentClient;

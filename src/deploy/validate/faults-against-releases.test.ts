@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { errorChain } from '../../platform/error-chain.ts';
 import { createEnv } from '../create-env.ts';
-import { errorChain } from '../error-chain.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
 for (const [what, from, to, key, ...words] of [

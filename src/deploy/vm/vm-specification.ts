@@ -1,7 +1,7 @@
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
 import { rfc3339 } from '../clock.ts';
-import type { CreateVmArguments } from '../cpi/cloud.ts';
+import type { CreateVmArguments } from '../cpi/cpi-client.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
