@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../deploy/clock.ts';
 import type { EnvPorts } from '../deploy/options.ts';
+import { systemClock } from '../platform/clock.ts';
+import { shellWord } from '../platform/shell-word.ts';
 import type { CommandContext } from './command.ts';
 
 /** Connects the deployer to this process. */
@@ -21,8 +22,5 @@ export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
  */
 export function commandInVm(kubeconfig?: string): (vmCid: string, words: readonly string[]) => string {
   const where = kubeconfig === undefined ? ['-n', 'NAMESPACE'] : ['--kubeconfig', kubeconfig];
-  return (vmCid, words) => ['kubectl', ...where, 'exec', vmCid, '--', ...words].map(shellCommand).join(' ');
+  return (vmCid, words) => ['kubectl', ...where, 'exec', vmCid, '--', ...words].map(shellWord).join(' ');
 }
-
-const shellCommand = (word: string): string =>
-  /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

@@ -105,7 +105,7 @@ test('stop-env and start-env say what keeps them from their work', async (t) => 
   delete agent.faults.agentId;
   agent.faults.unreachable = true;
   let asked = 0;
-  const now = (): Date => new Date(Date.now() + 3000 * asked++);
+  const now = (): number => Date.now() + 3000 * asked++;
   const hurried = { ...ports, clock: { ...ports.clock, now } };
   for (const run of [stopEnv, startEnv])
     await assert.rejects(run(options, hurried), { code: 'AGENT_UNREACHABLE' });

@@ -117,7 +117,7 @@ test('an agent that never comes up is an error with its chain, and the next run 
   agent.faults.unreachable = true;
   let minutes = 0;
   const clock = {
-    now: () => new Date(ports.clock.now().getTime() + minutes * 60_000),
+    now: () => ports.clock.now() + minutes * 60_000,
     sleep: async () => void (minutes += 1),
   };
 

@@ -1,7 +1,7 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
-import { deployInstance, deploymentTarget } from './deploy-instance.ts';
 import { describeKeptDisk, unusedCurrentDisk, planDisk, wantedDisk } from './disk/plan-disk.ts';
 import { clearRun } from './install/installation-directory.ts';
+import { InstanceDeployment } from './instance-deployment.ts';
 import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
 import { isDeployed } from './is-deployed.ts';
 import type { CreateEnvOptions, EnvPorts } from './options.ts';
@@ -65,13 +65,17 @@ async function converge(
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
     const manifestSha = await files.matchingManifestDigest(state.state, valid);
     const isForced = recreate || recreatePersistentDisks;
-    const isUnchanged = !isForced && isDeployed(state.state, { ...deploymentTarget(valid), manifestSha });
+    const target = {
+      ...{ manifestSha, stemcell: valid.stemcell.summary },
+      releases: valid.releases.map(({ summary }) => summary),
+    };
+    const isUnchanged = !isForced && isDeployed(state.state, target);
     if (!isUnchanged) planDisk(state.state, wantedDisk(valid.manifest));
     const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
       if (isUnchanged && (await recordedVmIsCurrent(run, valid))) return undefined;
       const isKnownCluster = cluster !== undefined;
-      const how = { renderer, isKnownCluster, recreatePersistentDisks };
-      return { address: await deployInstance(session, valid, run, how) };
+      const deployOptions = { renderer, isKnownCluster, recreatePersistentDisks };
+      return { address: await new InstanceDeployment(session, run, valid, deployOptions).deploy() };
     });
     if (deployed === undefined) {
       ports.write('No deployment, stemcell or release changes. Skipping deploy.\n');

@@ -3,13 +3,13 @@ import { rmSync } from 'node:fs';
 import { link, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
+import type { Clock } from '../platform/clock.ts';
 import { temporaryPath, removeTemporaryFiles } from '../platform/draft.ts';
 import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
 import { parsePathSegment } from '../platform/path-segment.ts';
 import { identifyProcess, isAlive, isOwn, type ProcessIdentity } from '../platform/process-identity.ts';
 import { readOwnFile } from '../platform/read-file.ts';
 import { replaceFile, writeNew } from '../platform/replace-file.ts';
-import type { Clock } from './clock.ts';
 import { notWritable } from './durable-file.ts';
 import type { ChildPurpose, RunningChild } from './process/leftover-process.ts';
 
@@ -54,7 +54,7 @@ export async function acquireLock(statePath: string, { clock, locks }: LockOptio
   if (self === undefined) throw new Error('this process has no identity');
   const kernel = await takeKernelLock(path, statePath, { clock, locks });
   try {
-    const record: LockRecord = { ...self, since: clock.now().toISOString() };
+    const record: LockRecord = { ...self, since: new Date(clock.now()).toISOString() };
     const previous = await readLock(path);
     if (previous !== undefined && isAlive(previous)) throw locked(statePath, previous);
     const leftoverProcess = runningChild(previous);

@@ -1,7 +1,7 @@
 import type { Socks5Proxy } from '../bosh/agent-client/socks5-connect.ts';
 import type { LoadManifestOptions } from '../bosh/manifest/load-manifest.ts';
 import type { Manifest } from '../bosh/manifest/manifest.ts';
-import type { Clock } from './clock.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { ClusterIdentity } from './state/recorded-cluster.ts';
 
 /**

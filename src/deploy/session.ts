@@ -4,8 +4,8 @@ import { dirname, join, resolve } from 'node:path';
 import type { AgentClient } from '../bosh/agent-client/agent-client.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { ProductError } from '../errors/product-error.ts';
+import type { Clock } from '../platform/clock.ts';
 import { ensurePrivateDirectory } from '../platform/own-folder.ts';
-import type { Clock } from './clock.ts';
 import type { CpiClient } from './cpi/cpi-client.ts';
 import {
   installationDirectory,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { systemClock, type Clock } from '../../deploy/clock.ts';
 import { closedPort } from '../../kubernetes/testing/closed-port.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
 import { said } from '../testing/said.ts';
 import { announceUrl, awaitConnection, checkUrlTag } from './announce-url.ts';
 
@@ -17,7 +17,7 @@ const signal = undefined;
 function hastyClock(then: (passed: number) => Promise<void> = async () => {}): Clock {
   let passed = 0;
   return {
-    now: () => new Date(passed),
+    now: () => passed,
     sleep: (milliseconds) => then((passed += milliseconds)),
   };
 }

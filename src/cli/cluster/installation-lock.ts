@@ -2,9 +2,9 @@ import { constants } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { checkOwner } from '../../../embedded-cluster/index.ts';
-import { systemClock } from '../../deploy/clock.ts';
 import { acquireLock } from '../../deploy/lock.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { systemClock } from '../../platform/clock.ts';
 import type { Installation } from '../installation.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { apiKubeletRoot } from '../../../embedded-cluster/index.ts';
-import { systemClock } from '../../deploy/clock.ts';
 import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
 import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { systemClock } from '../../platform/clock.ts';
 import {
   defaultVarsStorePath,
   envUsage,

@@ -30,7 +30,10 @@ test('what stemcell build cannot use is named', () => {
     [['--from-debian', '--include', '-oEvil=1', ...debian], /include/],
     [['--from-debian', '--include', 'a,b', ...debian], /cannot use 'a,b' as package/],
     [['--from-debian', '--mirror', 'ftp://x', ...debian], /as mirror/],
-    [['--from', 'a', '--architecture', 'x86', '--output', 'c'], /needs one of amd64, arm64 as --architecture/],
+    [
+      ['--from', 'a', '--architecture', 'x86', '--output', 'c'],
+      /needs one of amd64, arm64 as --architecture/,
+    ],
     [['--from-debian', '--architecture', 'arm64', ...debian], /takes --architecture only with --from/],
     [['--from-debian', '--reference', 'v1', ...debian], /takes --reference only with --from/],
     [['--from-debian', '--monit', 'm', ...debian], /takes --monit only with --agent/],

@@ -25,7 +25,7 @@ async function shutDown(hostile: Partial<AgentClient>) {
   const told: string[] = [];
   let printed = '';
   const clock = {
-    now: () => new Date(0),
+    now: () => 0,
     sleep: async (milliseconds: number) => void slept.push(milliseconds / 1000),
   };
   const agent = { ...honest, stop: async () => void told.push('stop'), ...hostile };

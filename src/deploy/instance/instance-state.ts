@@ -3,7 +3,7 @@ import { createAgentClient } from '../../bosh/agent-client/create-agent-client.t
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { networkInterfaces } from '../../bosh/manifest/network-interfaces.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { poll } from '../poll.ts';
 import { readState } from '../state/state-file.ts';
 import { instanceAddress } from './apply-spec.ts';

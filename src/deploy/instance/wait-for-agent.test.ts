@@ -16,7 +16,7 @@ function testRun(ping: () => Promise<unknown>, describeVm: () => string | undefi
   let now = 0;
   const lines: string[] = [];
   const run = {
-    clock: { now: () => new Date(now), sleep: async (milliseconds: number) => void (now += milliseconds) },
+    clock: { now: () => now, sleep: async (milliseconds: number) => void (now += milliseconds) },
     agent: { ping: async () => ((now += 2500), ping()) },
     cloud: { describeVm: async () => describeVm() },
     warn: (line: string) => void lines.push(`${now / 1000} s: ${line}`),

@@ -57,12 +57,12 @@ function createProgressReporter(
   { clock, warn }: AgentRun,
   { cloud, vmCid }: Pick<Run, 'cloud'> & { readonly vmCid: string },
 ): (error: ProductError) => Promise<void> {
-  const begun = clock.now().getTime();
+  const begun = clock.now();
   let askedAt = -Infinity;
   let trouble: string | undefined;
   let said = '';
   return async (error) => {
-    const now = clock.now().getTime();
+    const now = clock.now();
     if (now - begun < quietMs) return;
     if (now - askedAt >= cpiPollMs) {
       askedAt = now;

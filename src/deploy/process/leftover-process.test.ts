@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
+import { systemClock } from '../../platform/clock.ts';
 import { identifyProcess } from '../../platform/process-identity.ts';
-import { systemClock } from '../clock.ts';
 import { waitForLeftoverProcess } from './leftover-process.ts';
 import { killGroup } from './run-process.ts';
 
@@ -28,7 +28,7 @@ function options(skips: number) {
   let skipped = 0;
   let sleeps = 0;
   const clock = {
-    now: () => new Date(Date.now() + skipped),
+    now: () => Date.now() + skipped,
     sleep: async () => {
       sleeps += 1;
       if (sleeps <= skips) skipped += 10_000;

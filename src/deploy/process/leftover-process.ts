@@ -1,5 +1,5 @@
+import type { Clock } from '../../platform/clock.ts';
 import { isAlive, type ProcessIdentity } from '../../platform/process-identity.ts';
-import type { Clock } from '../clock.ts';
 import { poll } from '../poll.ts';
 import { killGroup } from './run-process.ts';
 

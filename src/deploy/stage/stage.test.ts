@@ -7,7 +7,7 @@ function recorded(signal?: AbortSignal) {
   let time = 0;
   const written: string[] = [];
   const clock = {
-    now: () => new Date(time),
+    now: () => time,
     sleep: async (milliseconds: number) => void (time += milliseconds),
   };
   const write = (text: string) => void written.push(text);

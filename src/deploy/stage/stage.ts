@@ -1,6 +1,6 @@
 import { oneLine } from '../../errors/one-line.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../../platform/clock.ts';
 
 /** Lets a running step report about itself. */
 export interface Step {
@@ -64,8 +64,8 @@ export class PrintedStage implements Stage {
   }
 
   async #measure<T>(action: () => Promise<T>, end: (elapsed: string, failed: boolean) => void): Promise<T> {
-    const start = this.#options.clock.now().getTime();
-    const elapsed = (): string => formatDuration(this.#options.clock.now().getTime() - start);
+    const start = this.#options.clock.now();
+    const elapsed = (): string => formatDuration(this.#options.clock.now() - start);
     try {
       const result = await action();
       end(elapsed(), false);

@@ -92,7 +92,7 @@ function load({ options, ports }: Validation): Promise<LoadedManifest> {
   return loadManifest({
     ...options,
     path: options.manifestPath,
-    now: () => ports.clock.now(),
+    now: () => new Date(ports.clock.now()),
     environment: ports.environment,
   });
 }
