@@ -28,5 +28,5 @@ export interface Command {
   readonly verbs?: readonly string[];
   /** Path of the page in this repository that explains the flags. */
   readonly documentation?: string;
-  run(words: readonly string[], context: CommandContext): Promise<number>;
+  run(args: readonly string[], context: CommandContext): Promise<number>;
 }

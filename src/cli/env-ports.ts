@@ -20,7 +20,7 @@ export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
  * the command uses the operator's own, and the operator must fill in NAMESPACE, because only the CPI knows
  * cluster and namespace.
  */
-export function commandInVm(kubeconfig?: string): (vmCid: string, words: readonly string[]) => string {
+export function commandInVm(kubeconfig?: string): (vmCid: string, args: readonly string[]) => string {
   const where = kubeconfig === undefined ? ['-n', 'NAMESPACE'] : ['--kubeconfig', kubeconfig];
-  return (vmCid, words) => ['kubectl', ...where, 'exec', vmCid, '--', ...words].map(shellWord).join(' ');
+  return (vmCid, args) => ['kubectl', ...where, 'exec', vmCid, '--', ...args].map(shellWord).join(' ');
 }

@@ -15,10 +15,10 @@ export interface ChildOptions {
  * forwarded.
  */
 export async function runChildCommand(
-  [file = '', ...words]: readonly string[],
+  [file = '', ...args]: readonly string[],
   { environment, signal }: ChildOptions,
 ): Promise<number> {
-  const child = spawn(file, words, { stdio: 'inherit', env: environment });
+  const child = spawn(file, args, { stdio: 'inherit', env: environment });
   const forward = (): void => {
     const isKeystroke = signal.reason instanceof Error && signal.reason.message.endsWith('SIGINT');
     if (!isKeystroke) child.kill('SIGTERM');

@@ -76,7 +76,7 @@ test('a folder in place of the manifest is refused, and no state is begun beside
 test('create-env without a change says that stop-env has stopped the jobs, and what starts them', async (t) => {
   const { options, ports } = await testEnvironment(t);
   const said =
-    "The jobs of instance 'hello/0' are stopped, and this run has left them so; start-env with the same manifest and flags starts them\n";
+    "The jobs of instance 'hello/0' are stopped, and this run did not start them; start-env with the same manifest and flags starts them\n";
   await createEnv(options, ports);
   await stopEnv(options, ports);
   ports.output();

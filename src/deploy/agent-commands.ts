@@ -69,7 +69,7 @@ async function actOn(session: Session, name: string, action: AgentAction): Promi
   if (vmCid === '')
     throw new ProductError(
       'STATE_INVALID',
-      `Deployment state file '${state.path}' records no VM; create-env makes one`,
+      `Deployment state file '${state.path}' records no VM; create-env creates one`,
     );
   const { mbus, ca } = manifest.cloudProvider;
   const { clock, uuid, warn } = ports;

@@ -109,13 +109,13 @@ async function recordedVmIsCurrent(run: Run, { manifest }: ValidDeployment): Pro
 }
 
 /** The pending VM may need the recorded VM's address. Then create_vm fails in every run. */
-const retryAdvice = '; each run asks for it again, until one with --recreate has replaced the recorded VM';
+const retryAdvice = '; each run requests it again, until one with --recreate has replaced the recorded VM';
 
 const agentTimeoutMs = 1000;
 
 /** The message for an instance whose jobs stop-env has stopped. */
 export const stoppedJobs = (instance: string): string =>
-  `The jobs of instance '${instance}' are stopped, and this run has left them so; start-env with the same manifest and flags starts them\n`;
+  `The jobs of instance '${instance}' are stopped, and this run did not start them; start-env with the same manifest and flags starts them\n`;
 
 function readAgentState({ state, ports, options }: Session, manifest: Manifest): Promise<InstanceState> {
   const { clock } = ports;

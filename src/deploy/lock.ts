@@ -141,7 +141,7 @@ function locked(statePath: string, holder: LockRecord | undefined): ProductError
   const who = holder === undefined ? '' : ` (process ${holder.pid}, since ${holder.since})`;
   return new ProductError(
     'DEPLOYMENT_LOCKED',
-    `One is running already${who} and holds '${statePath}'; wait until it has ended`,
+    `Another run${who} has the lock of '${statePath}'; wait until it has ended`,
   );
 }
 
@@ -159,7 +159,7 @@ async function readLock(path: string): Promise<LockRecord | undefined> {
 }
 
 function invalid(path: string, cause?: unknown): ProductError {
-  const message = `Lock file '${path}' is not what the deployer wrote; remove it if no run is under way`;
+  const message = `Lock file '${path}' is not what the deployer wrote; remove it if no run is in progress`;
   return new ProductError('DEPLOYMENT_LOCKED', message, { cause });
 }
 

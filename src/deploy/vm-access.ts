@@ -46,7 +46,7 @@ export async function openVm(
   const state = await readState(statePath);
   const vmCid = state?.current_vm_cid ?? '';
   if (state === undefined || vmCid === '') {
-    const message = `Deployment state file '${statePath}' records no VM; create-env makes one, --state names another file`;
+    const message = `Deployment state file '${statePath}' records no VM; create-env creates one, --state names another file`;
     throw new ProductError('STATE_INVALID', message);
   }
   const { name, mbus, ca } = await endpoint();

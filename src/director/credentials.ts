@@ -87,7 +87,7 @@ function requireVariable(store: JsonObject, names: readonly string[], path: stri
   if (typeof value !== 'string' || value === '')
     throw new ProductError(
       'VARS_STORE_INVALID',
-      `Vars store '${path}' has no ${place}; name the vars store of bosh-deployment's director as creds.yml of that folder`,
+      `Vars store '${path}' has no ${place}; it must be the creds.yml that create-env with bosh-deployment wrote`,
     );
   // a shell or a terminal would change the value
   if (/[^\P{Cc}\n]/u.test(value))

@@ -47,7 +47,7 @@ export function directorFilePath(directory: string): string {
 export function readDirectorFile(directory: string): Promise<DirectorFile | undefined> {
   const path = directorFilePath(directory);
   return readOwnJson(path, isDirectorFile, (cause) => {
-    const message = `File '${path}' is not what 'director init' writes; run it again in another folder, and compare`;
+    const message = `File '${path}' was not written by 'director init'; run it again in another folder, and compare`;
     return new ProductError('DIRECTORY_INVALID', message, { cause });
   });
 }
@@ -150,7 +150,7 @@ async function readIntent(folder: string): Promise<WriteJournal> {
   const isIntent = (value: unknown): value is WriteJournal =>
     isObject(value) && Object.values(value).every(Array.isArray);
   const invalid = (cause?: unknown): ProductError =>
-    new ProductError('DIRECTORY_INVALID', `File '${path}' is not what 'director init' writes; remove it`, {
+    new ProductError('DIRECTORY_INVALID', `File '${path}' was not written by 'director init'; remove it`, {
       cause,
     });
   return (await readOwnJson(path, isIntent, invalid)) ?? {};

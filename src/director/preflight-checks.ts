@@ -88,7 +88,7 @@ const shownRights = 3;
 function rightsFinding(denied: readonly Permission[]): Check {
   const check = 'Rights';
   if (denied.length === 0)
-    return { check, result: 'ok', detail: 'may make the account, its roles and its token' };
+    return { check, result: 'ok', detail: 'may create the service account, its roles and its token' };
   const names = denied.slice(0, shownRights).map(describePermission).join(', ');
   const more = denied.length > shownRights ? ` and ${denied.length - shownRights} more` : '';
   const detail =
@@ -135,13 +135,15 @@ function classFinding({ hasStaticVolumes }: DirectorSpec, { classes }: DirectorF
   if (chosen !== undefined) {
     const name = chosen.metadata.name ?? '';
     const growth =
-      chosen.allowVolumeExpansion === true ? 'disks grow in place' : 'no expansion: a larger disk is a copy';
+      chosen.allowVolumeExpansion === true
+        ? 'supports volume expansion'
+        : 'no volume expansion: larger disks are copied';
     return { check, result: 'ok', detail: `${name} (${growth})` };
   }
   const [other] = classes;
   const mark =
     other === undefined
-      ? 'there is no class: install a storage driver'
+      ? 'no storage class exists; install a storage driver'
       : `no class is the default: kubectl annotate storageclass ${other.metadata.name ?? ''} ${volumeAnnotations.defaultClass}=true`;
   const detail = `${mark}, or run this again with --static-volumes`;
   return { check, result: 'missing', detail, isNeeded: true };
@@ -151,7 +153,7 @@ function pinningFinding({ way, hasStaticIp }: DirectorSpec, { pinning }: Directo
   const check = 'Fixed addresses';
   if (pinning !== undefined) return { check, result: 'ok', detail: pinning };
   if (hasStaticIp) return { check, result: 'ok', detail: 'static-ip, by --static-ip' };
-  const cause = 'neither Calico, nor Kube-OVN, nor the DaemonSet kube-system/static-ip is there';
+  const cause = 'found neither Calico, Kube-OVN nor the DaemonSet kube-system/static-ip';
   if (way !== 'direct')
     return { check, result: 'missing', detail: `${cause}; not needed, networks of VMs are dynamic` };
   const detail = `${cause}: install it (docs/static-ip.md), say --static-ip if the nodes have the plugin without the DaemonSet, or choose --way tunnel`;
@@ -205,7 +207,11 @@ function freeOn(node: Node, pods: readonly Pod[]): { cpu: bigint; memory: bigint
 function internalIpCheck({ internalIp, ownVm }: DirectorSpec, { pods, services }: DirectorFacts): Check {
   const check = 'Address';
   if (pods === undefined)
-    return { check, result: 'unknown', detail: `you may not see who has ${internalIp}` };
+    return {
+      check,
+      result: 'unknown',
+      detail: `you may not list Services, so ${internalIp} was not checked`,
+    };
   const pod = pods.find(
     ({ status, metadata }) =>
       isSameAddress(status?.podIP ?? '', internalIp) && (ownVm === undefined || metadata.name !== ownVm),
@@ -228,14 +234,18 @@ function clusterIpFinding(
     return { check, result: 'ok', detail: `${internalIp} is the director's already` };
   if (holder !== undefined) return ownerOf(check, internalIp, `Service ${fullName(holder)}`, '--internal-ip');
   if (clusterIpRefusal === '') return { check, result: 'ok', detail: `${internalIp}, of a Service, is free` };
-  const detail = `${internalIp} cannot be a Service's (${clusterIpRefusal}): give a free one by --internal-ip`;
+  const detail = `${internalIp} is not usable as a cluster IP (${clusterIpRefusal}): choose a free one with --internal-ip`;
   return { check, result: 'missing', detail, isNeeded: true };
 }
 
 function nodePortFinding({ nodePorts, ownVm }: DirectorSpec, { services }: DirectorFacts): Check {
   const check = 'Node ports';
   if (services === undefined)
-    return { check, result: 'unknown', detail: `you may not see who has ${nodePorts.join(', ')}` };
+    return {
+      check,
+      result: 'unknown',
+      detail: `you may not list Services, so ${nodePorts.join(', ')} were not checked`,
+    };
   for (const service of services) {
     const port = service.spec.ports?.find(({ nodePort = 0 }) => nodePorts.includes(nodePort))?.nodePort;
     if (port === undefined || isOf(service, ownVm)) continue;

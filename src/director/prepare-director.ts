@@ -105,11 +105,11 @@ interface Addresses {
 
 function chooseAddresses(
   { way, internalIp: asked, outsideAddress }: DirectorRequest,
-  former: DirectorFile | undefined,
+  previous: DirectorFile | undefined,
   facts: DirectorFacts,
 ): Addresses {
-  const ofFormer = former?.way === 'direct' ? undefined : former?.address;
-  const internalIp = asked ?? ofFormer ?? freeClusterIp(facts.services);
+  const previousAddress = previous?.way === 'direct' ? undefined : previous?.address;
+  const internalIp = asked ?? previousAddress ?? freeClusterIp(facts.services);
   if (internalIp === undefined) throw noAddress('the director', '--internal-ip');
   const outside = outsideAddress ?? nodeAddress(facts);
   if (way === 'nodeport' && outside === undefined) throw noAddress('a node', '--address');
@@ -149,14 +149,14 @@ function externalAddress(
 
 function assertSameCluster(
   directory: string,
-  former: DirectorFile | undefined,
+  previous: DirectorFile | undefined,
   identity: ClusterIdentity,
 ): void {
-  if (former === undefined || isSameCluster(former.cluster, identity)) return;
+  if (previous === undefined || isSameCluster(previous.cluster, identity)) return;
   throw new ProductError(
     'OTHER_CLUSTER',
-    `The director of '${directory}' is on ${describeCluster(former.cluster)}, and this is ${describeCluster(identity)}; ` +
-      'nothing was written. Name that cluster by --kubeconfig and --context, or another folder',
+    `The director of '${directory}' is on ${describeCluster(previous.cluster)}, and this is ${describeCluster(identity)}; ` +
+      'nothing was written. Name that cluster with --kubeconfig and --context, or name another folder',
   );
 }
 

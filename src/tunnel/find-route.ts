@@ -162,7 +162,7 @@ async function routeToService(
   const { spec } = service;
   if (spec.type === 'ExternalName')
     throw refusedError(
-      `Service ${namespace}/${name} has no pods: it stands for ${spec.externalName}; connect to that`,
+      `Service ${namespace}/${name} is an ExternalName for ${spec.externalName}; connect to that name`,
     );
   const tcp = (spec.ports ?? []).filter(({ protocol = 'TCP' }) => protocol === 'TCP');
   const served = tcp.find((each) => each.port === port);

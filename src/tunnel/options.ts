@@ -56,7 +56,7 @@ export function parseNetworks(ranges: readonly string[]): Networks {
     if (family === undefined || Number(bits) > (family === 'ipv4' ? 32 : 128))
       throw new ProductError(
         'INVALID_ARGUMENT',
-        `'${range}' is no network; write one as 10.244.0.0/16 or fd00::/64`,
+        `'${range}' is not a valid network; write one as 10.244.0.0/16 or fd00::/64`,
       );
     list.addSubnet(address, Number(bits), family);
   }

@@ -131,7 +131,7 @@ async function isAllowedClient(
   if (owner === undefined) return false;
   if (owner.uid !== uid) {
     if (!told.refusedUsers.has(owner.uid))
-      log(`A client of user ${owner.uid} was refused: this tunnel serves user ${uid} alone`);
+      log(`A client of user ${owner.uid} was refused: this tunnel serves only user ${uid}`);
     told.refusedUsers.add(owner.uid);
     return false;
   }

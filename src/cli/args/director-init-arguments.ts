@@ -53,8 +53,8 @@ const options = {
 } as const;
 
 /** Throws INVALID_ARGUMENT with the problem and the usage. */
-export function parseInitArguments(words: readonly string[]): InitArguments {
-  const { values, positionals } = parseCommandLine(words, options, invalid);
+export function parseInitArguments(args: readonly string[]): InitArguments {
+  const { values, positionals } = parseCommandLine(args, options, invalid);
   const [directory, extra] = positionals;
   if (directory === undefined)
     throw invalid('A DIRECTORY is missing, which the files of the director are written to');

@@ -102,9 +102,9 @@ const allowedFlags: Readonly<Record<EnvCommand, readonly string[]>> = {
  * Throws INVALID_ARGUMENT for an unknown flag, for a flag that the command does not support, and for a
  * missing manifest.
  */
-export function parseEnvArguments(command: EnvCommand, words: readonly string[]): EnvArguments {
+export function parseEnvArguments(command: EnvCommand, args: readonly string[]): EnvArguments {
   const invalid = invalidArguments(`${command} ${envUsage[command]}`);
-  const { values, positionals } = parseCommandLine(words, options, invalid);
+  const { values, positionals } = parseCommandLine(args, options, invalid);
   const unsupported = Object.keys(values).find((name) => !allowedFlags[command].includes(name));
   if (unsupported !== undefined) throw invalid(`'${command}' takes no ${flagOf(unsupported)}`);
   const [manifestPath, extra] = positionals;

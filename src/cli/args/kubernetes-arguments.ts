@@ -20,8 +20,8 @@ const flags = {
 /**
  * Parses the arguments of a command that reads a cluster. Throws INVALID_ARGUMENT with the command's usage.
  */
-export function parseKubernetesArguments(command: string, words: readonly string[]): KubernetesArguments {
-  return withHome(parseFlags(words, flags, invalidArguments(`${command} ${kubernetesUsage}`)));
+export function parseKubernetesArguments(command: string, args: readonly string[]): KubernetesArguments {
+  return withHome(parseFlags(args, flags, invalidArguments(`${command} ${kubernetesUsage}`)));
 }
 
 export const statusUsage = `[MANIFEST] [--state FILE] ${kubernetesUsage}`;
@@ -34,10 +34,10 @@ export interface StatusArguments extends KubernetesArguments {
 }
 
 /** Parses the arguments of `status`. Throws INVALID_ARGUMENT with the usage. */
-export function parseStatusArguments(words: readonly string[]): StatusArguments {
+export function parseStatusArguments(args: readonly string[]): StatusArguments {
   const options = { ...flags, state: { type: 'string' } } as const;
   const invalid = invalidArguments(`status ${statusUsage}`);
-  const { values, positionals } = parseCommandLine(words, options, invalid);
+  const { values, positionals } = parseCommandLine(args, options, invalid);
   const [manifestPath, extra] = positionals;
   if (extra !== undefined) throw invalid('Name one manifest');
   return {

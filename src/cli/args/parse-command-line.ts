@@ -13,12 +13,12 @@ export function invalidArguments(usage: string): InvalidArguments {
 
 /** Parses flags and positional arguments. Throws the error of `invalid` for an unknown flag or a wrong value. */
 export function parseCommandLine<T extends ParseArgsOptionsConfig>(
-  words: readonly string[],
+  args: readonly string[],
   options: T,
   invalid: InvalidArguments,
 ) {
   try {
-    return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
     throw invalid(firstSentence(error.message));
@@ -27,11 +27,11 @@ export function parseCommandLine<T extends ParseArgsOptionsConfig>(
 
 /** Like parseCommandLine, for a command that has only flags. */
 export function parseFlags<T extends ParseArgsOptionsConfig>(
-  words: readonly string[],
+  args: readonly string[],
   options: T,
   invalid: InvalidArguments,
 ) {
-  const { values, positionals } = parseCommandLine(words, options, invalid);
+  const { values, positionals } = parseCommandLine(args, options, invalid);
   const [extra] = positionals;
   if (extra !== undefined) throw invalid(`Unexpected argument '${extra}'`);
   return values;

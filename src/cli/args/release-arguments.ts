@@ -35,11 +35,11 @@ export interface ReleaseArguments extends CreateReleaseOptions {
  * Throws INVALID_ARGUMENT for a flag that is unknown or not in `allowedFlags`, and for an invalid version or name.
  */
 export function parseReleaseArguments(
-  words: readonly string[],
+  args: readonly string[],
   { usage, allowedFlags }: { readonly usage: string; readonly allowedFlags: readonly Flag[] },
 ): ReleaseArguments {
   const invalid = invalidArguments(usage);
-  const { values, positionals } = parseCommandLine(words, options, invalid);
+  const { values, positionals } = parseCommandLine(args, options, invalid);
   const allowed: readonly string[] = [...allowedFlags, 'sha2', 'non-interactive', 'tty'];
   const unsupported = Object.keys(values).find((flag) => !allowed.includes(flag));
   if (unsupported !== undefined) throw invalid(`This command takes no --${unsupported}`);

@@ -60,11 +60,11 @@ const options = {
 } as const;
 
 /** Throws INVALID_ARGUMENT with the usage. */
-export function parseTunnelArguments(words: readonly string[]): TunnelArguments {
-  const end = words.indexOf('--');
-  const command = end < 0 ? [] : words.slice(end + 1);
+export function parseTunnelArguments(args: readonly string[]): TunnelArguments {
+  const end = args.indexOf('--');
+  const command = end < 0 ? [] : args.slice(end + 1);
   if (end >= 0 && command.length === 0) throw invalid("A command is missing after '--'");
-  const { values, positionals } = parseCommandLine(end < 0 ? words : words.slice(0, end), options, invalid);
+  const { values, positionals } = parseCommandLine(end < 0 ? args : args.slice(0, end), options, invalid);
   if (positionals[0] === 'stop') {
     const others = Object.keys(values).some((name) => name !== 'directory');
     if (others || positionals.length > 1 || end >= 0) throw invalid("'tunnel stop' takes only --directory");

@@ -39,7 +39,7 @@ export async function announceUrl(
 ): Promise<number> {
   const timeoutMs = logs === undefined ? remoteTimeoutMs : embeddedTimeoutMs;
   if (url !== undefined && !(await awaitConnection(url, { clock, signal, timeoutMs }))) {
-    const refused = `The jobs run, but ${url} takes no connections after ${timeoutMs / 1000} s more`;
+    const refused = `The jobs run, but ${url} still refuses connections after another ${timeoutMs / 1000} s`;
     terminal.error(logs === undefined ? `Warning: ${refused}` : `${refused}; their logs: ${logs}`);
     if (logs !== undefined) return 1;
   }
@@ -56,9 +56,9 @@ export async function awaitConnection(
   url: string,
   options: Omit<PollOptions, 'maxDelayMs'>,
 ): Promise<boolean> {
-  const place = endpointOf(url);
-  if (place === undefined) return true;
-  const attempt = async (): Promise<true | undefined> => ((await isRefused(place)) ? undefined : true);
+  const endpoint = endpointOf(url);
+  if (endpoint === undefined) return true;
+  const attempt = async (): Promise<true | undefined> => ((await isRefused(endpoint)) ? undefined : true);
   return (await poll(attempt, { ...options, maxDelayMs: 500 })) === true;
 }
 
@@ -75,9 +75,9 @@ function endpointOf(url: string): Endpoint | undefined {
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: port === '' ? standard : Number(port) };
 }
 
-function isRefused(place: Endpoint): Promise<boolean> {
+function isRefused(endpoint: Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ ...place, timeout: 2000 });
+    const socket = connect({ ...endpoint, timeout: 2000 });
     const end = (refused: boolean): void => {
       socket.destroy();
       resolve(refused);
@@ -98,6 +98,6 @@ export function checkUrlTag({ tags, tagPlaces }: Pick<Manifest, 'tags' | 'tagPla
   if (url === undefined || (/^[a-z][a-z0-9+.-]*:\/\//i.test(url) && URL.canParse(url))) return;
   throw new ProductError(
     'MANIFEST_INVALID',
-    `${tagPlaces['url']}: it is not a URL like http://10.0.0.6:8080/, and 'up' ends with it; leave the tag out where there is none`,
+    `${tagPlaces['url']}: it is not a URL like http://10.0.0.6:8080/, and 'up' prints it last; correct it, or remove the tag`,
   );
 }

@@ -45,7 +45,7 @@ export function embeddedCluster({
       if (!info.started && simulatedNodes.length + nodes.length > 0) {
         throw new ProductError(
           'CLUSTER_START',
-          'the cluster runs already; stop it first, since nodes come with its start',
+          'the cluster is already running; stop it first, because nodes are added at its start',
         );
       }
       if (info.started) say(`Embedded cluster started; kubeconfig: ${info.kubeconfig}`);

@@ -36,7 +36,7 @@ async function makeHome(home: string): Promise<void> {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
     throw new ProductError(
       'HOME_NOT_WRITABLE',
-      `Folder '${home}', which keeps the cluster and its lock, cannot be written; let BOSH_KUBERNETES_HOME name another`,
+      `Folder '${home}', which contains the cluster and its lock, cannot be written; name another folder with BOSH_KUBERNETES_HOME`,
       { cause: error },
     );
   }

@@ -100,7 +100,7 @@ export function environmentKubeconfig(
   if (present.length > 1)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `KUBECONFIG names several files, which are not merged: name one by --kubeconfig, such as what kubectl config view --raw prints`,
+      'KUBECONFIG names several files, which are not merged: name one with --kubeconfig, for example the output of kubectl config view --raw',
     );
   return present[0] ?? files[0];
 }

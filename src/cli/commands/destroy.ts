@@ -25,8 +25,8 @@ export const destroy: Command = {
   name: 'destroy',
   usage: envUsage.destroy,
   summary: 'Remove the embedded cluster, its disks and the deployment; asks first',
-  async run(words, context) {
-    const parsed = parseEnvArguments('destroy', words);
+  async run(args, context) {
+    const parsed = parseEnvArguments('destroy', args);
     await checkOwner(context.installation.clusterDirectory, 'remove');
     await assertNamesDeployment(parsed);
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;

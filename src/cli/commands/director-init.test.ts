@@ -223,7 +223,7 @@ describe('director init', () => {
         ['--internal-ip', '127.127.0.50'],
       ],
       [
-        /Address: 10\.1\.1\.1 cannot be a Service's \(.*range.*\): .* --internal-ip/u,
+        /Address: 10\.1\.1\.1 is not usable as a cluster IP \(.*range.*\): .* --internal-ip/u,
         ['--internal-ip', '10.1.1.1'],
       ],
       [/Node ports: 32067 is taken by Service default\/web: delete/u, ['--way', 'nodeport']],
@@ -295,13 +295,13 @@ describe('director init', () => {
     assert.match(problem, /^OTHER_CLUSTER The director of '.*' is on .*; nothing was written\./u);
     const direct = ['--way', 'direct', '--internal-cidr', '10.77.0.0/16', '--internal-gw', '10.77.0.1'];
     for (const [sentence, words] of [
-      [/--way 'vpn' is none of tunnel, /u, ['--way', 'vpn']],
+      [/--way 'vpn' must be one of tunnel, /u, ['--way', 'vpn']],
       [/10\.78\.0\.9 is not in 10\.77\.0\.0\/16/u, [...direct, '--internal-ip', '10.78.0.9']],
       [/--internal-ip 10\.77\.0\.1 is the gateway/u, [...direct, '--internal-ip', '10.77.0.1']],
-      [/--way direct wants --internal-ip/u, ['--way', 'direct']],
-      [/--way loadbalancer wants --address/u, ['--way', 'loadbalancer']],
-      [/--namespace 'A b' is no name/u, ['--namespace', 'A b']],
-      [/One DIRECTORY is taken/u, ['another']],
+      [/--way direct needs --internal-ip/u, ['--way', 'direct']],
+      [/--way loadbalancer needs --address/u, ['--way', 'loadbalancer']],
+      [/--namespace 'A b' is not a valid/u, ['--namespace', 'A b']],
+      [/Name one DIRECTORY/u, ['another']],
     ] as const)
       assert.match(await problems(init(...words, directory)), sentence);
   });

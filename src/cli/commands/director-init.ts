@@ -16,10 +16,10 @@ export { initUsage } from '../args/director-init-arguments.ts';
  * DIRECTOR_NOT_POSSIBLE and writes nothing if something is missing that a director cannot work without.
  */
 export async function initDirector(
-  words: readonly string[],
+  args: readonly string[],
   { installation, terminal, secrets, environment }: CommandContext,
 ): Promise<number> {
-  const parsed = parseInitArguments(words);
+  const parsed = parseInitArguments(args);
   const { directory, context } = parsed;
   const { root } = installation;
   // Choose the kubeconfig like kubectl, but never the embedded cluster, which has no port forwarding.

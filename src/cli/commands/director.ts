@@ -14,7 +14,7 @@ const printEnvUsage = 'print-env [DIRECTORY]';
 
 interface Verb {
   readonly usage: string;
-  readonly run: (words: readonly string[], context: CommandContext) => Promise<number>;
+  readonly run: (args: readonly string[], context: CommandContext) => Promise<number>;
 }
 
 const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
@@ -30,11 +30,11 @@ export const director: Command = {
   summary:
     'Look whether a cluster can have a BOSH director, and write what creates it; print the settings of one',
   verbs: [...verbs.values()].map(({ usage }) => usage),
-  async run([name, ...words], context) {
+  async run([name, ...args], context) {
     const verb = verbs.get(name);
-    if (verb !== undefined) return verb.run(words, context);
+    if (verb !== undefined) return verb.run(args, context);
     const usages = [...verbs.values()].map(({ usage }) => `\n  director ${usage}`);
-    throw new ProductError('INVALID_ARGUMENT', `'director' wants one of:${usages.join('')}`);
+    throw new ProductError('INVALID_ARGUMENT', `'director' needs one of:${usages.join('')}`);
   },
 };
 
@@ -42,8 +42,8 @@ export const director: Command = {
  * Prints shell code that makes the bosh CLI use the director of a directory: `eval "$(… print-env
  * DIRECTORY)"`. Starts the tunnel in the background if the directory needs one and none is running.
  */
-async function printDirectorEnv(words: readonly string[], context: CommandContext): Promise<number> {
-  const directory = resolve(expandHome(parseDirectory(words)));
+async function printDirectorEnv(args: readonly string[], context: CommandContext): Promise<number> {
+  const directory = resolve(expandHome(parseDirectory(args)));
   const file = await readDirectorFile(directory);
   if (file === undefined) throw noDirectorFile(directory);
   const variables = await readDirectorVariables(directory, file);

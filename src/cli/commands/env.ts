@@ -52,8 +52,8 @@ function envCommand(
     usage: envUsage[name],
     summary,
     json: true,
-    async run(words, context) {
-      const parsed = parseEnvArguments(name, words);
+    async run(args, context) {
+      const parsed = parseEnvArguments(name, args);
       await withAgentProxy(parsed, context, (proxy) => run(deployerOptions(parsed, context, proxy), context));
       context.terminal.out('\nSucceeded\n');
       return 0;

@@ -9,8 +9,8 @@ export const interpolate: Command = {
   usage: envUsage.interpolate,
   summary: 'Print a file with its ops files and variables applied, as bosh interpolate does',
   json: true,
-  async run(words, { terminal, environment, secrets }) {
-    const { manifestPath, ...parsed } = parseEnvArguments('interpolate', words);
+  async run(args, { terminal, environment, secrets }) {
+    const { manifestPath, ...parsed } = parseEnvArguments('interpolate', args);
     const path = manifestPath === '-' ? '/dev/stdin' : manifestPath;
     const found: string[] = [];
     try {

@@ -26,8 +26,8 @@ export const createRelease: Command = {
   usage: createUsage,
   summary: 'Pack a release directory, as bosh create-release does',
   json: true,
-  async run(words, context) {
-    const { positionals, ...options } = parseReleaseArguments(words, {
+  async run(args, context) {
+    const { positionals, ...options } = parseReleaseArguments(args, {
       usage: `create-release ${createUsage}`,
       allowedFlags: ['dir', 'name', 'version', 'timestamp-version', 'final', 'force', 'tarball'],
     });
@@ -66,9 +66,9 @@ export const inspectLocalRelease: Command = {
   usage: inspectUsage,
   summary: 'Verify a release archive and show what is in it, as bosh inspect-local-release does',
   json: true,
-  async run(words, { terminal }) {
+  async run(args, { terminal }) {
     const usage = `inspect-local-release ${inspectUsage}`;
-    const [path, extra] = parseReleaseArguments(words, { usage, allowedFlags: [] }).positionals;
+    const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
     if (path === undefined || extra !== undefined)
       throw new ProductError('INVALID_ARGUMENT', `Name one release archive. Usage: ${usage}`);
     const within = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-inspect-'));
@@ -97,13 +97,13 @@ export const release: Command = {
   usage: buildUsage,
   summary: "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
   json: true,
-  async run(words, context) {
+  async run(args, context) {
     const {
       positionals,
       directory: _,
       name: __,
       ...options
-    } = parseReleaseArguments(words, {
+    } = parseReleaseArguments(args, {
       usage: `release ${buildUsage}`,
       allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
     });

@@ -8,8 +8,8 @@ export const ssh: Command = {
   name: 'ssh',
   usage: sshUsage.ssh,
   summary: 'Log in to the VM of a manifest, or run a command there, as bosh ssh --director does',
-  async run(words, context) {
-    const { command, ...request } = parseSshArguments(words);
+  async run(args, context) {
+    const { command, ...request } = parseSshArguments(args);
     return withSshSession(request, context, ({ login }) =>
       runOpenssh('ssh', sshArguments(login, command), context),
     );
@@ -20,8 +20,8 @@ export const scp: Command = {
   name: 'scp',
   usage: sshUsage.scp,
   summary: 'Copy files from or to the VM of a manifest, as bosh scp --director does',
-  async run(words, context) {
-    const { paths, recursive, ...request } = parseScpArguments(words);
+  async run(args, context) {
+    const { paths, recursive, ...request } = parseScpArguments(args);
     return withSshSession(request, context, ({ login }) =>
       runOpenssh('scp', scpArguments(login, paths, recursive), {
         ...context,
@@ -35,8 +35,8 @@ export const logs: Command = {
   name: 'logs',
   usage: sshUsage.logs,
   summary: 'Download the logs of the VM of a manifest, or follow them, as bosh logs --director does',
-  async run(words, context) {
-    const parsed = parseLogsArguments(words);
+  async run(args, context) {
+    const parsed = parseLogsArguments(args);
     return withSshSession(parsed, context, async (session) => {
       const run = { ...context, onMessage: (message: string): void => context.terminal.error(message) };
       if (parsed.follow || parsed.lines !== undefined) {

@@ -20,8 +20,8 @@ export const status: Command = {
   usage: statusUsage,
   summary:
     'List VMs and disks in the cluster, unclaimed disks among them, and whether the VM of a manifest is there',
-  async run(words, { installation, terminal, secrets, environment }) {
-    const values = parseStatusArguments(words);
+  async run(args, { installation, terminal, secrets, environment }) {
+    const values = parseStatusArguments(args);
     const deployment = await findDeployment(values);
     const cluster = embeddedCluster(installation);
     const { clusterDirectory } = installation;

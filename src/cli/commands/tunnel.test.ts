@@ -118,7 +118,7 @@ test('what a tunnel cannot serve is refused before the command runs', async (t) 
     assert.deepEqual([code, out], [1, ''], words.join(' '));
     return error;
   };
-  assert.match(await outcome('--network', '10.244.0.0'), /is no network/);
+  assert.match(await outcome('--network', '10.244.0.0'), /is not a valid network/);
   assert.match(await outcome('--map', 'x'), /--map 'x' cannot be read/);
   assert.match(await outcome('--directory', join(directory, 'none')), /director\.json/);
   const taken = createServer().listen(0, '127.0.0.1');

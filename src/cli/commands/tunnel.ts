@@ -15,8 +15,8 @@ export const tunnel: Command = {
   usage: tunnelUsages[0][0],
   summary: tunnelUsages[0][1],
   subCommands: tunnelUsages,
-  async run(words, context) {
-    const parsed = parseTunnelArguments(words);
+  async run(args, context) {
+    const parsed = parseTunnelArguments(args);
     switch (parsed.kind) {
       case 'stdio':
         return withTunnel(parsed.flags, context, async (way) =>
@@ -93,9 +93,9 @@ export const socks5ConnectCommand: Command = {
   summary: 'Connect stdin and stdout through a SOCKS5 proxy',
   // Hidden in the help: operators use tunnel --stdio.
   subCommands: [],
-  async run(words, context) {
-    const [proxyHost = '', proxyPort = '', host = '', port = ''] = words;
-    if (words.length !== 4 || ![proxyPort, port].every((text) => /^[0-9]{1,5}$/.test(text)))
+  async run(args, context) {
+    const [proxyHost = '', proxyPort = '', host = '', port = ''] = args;
+    if (args.length !== 4 || ![proxyPort, port].every((text) => /^[0-9]{1,5}$/.test(text)))
       throw new ProductError('INVALID_ARGUMENT', `Usage: socks5-connect ${usage}`);
     const proxy = { host: proxyHost, port: Number(proxyPort) };
     return connectStdio(await socks5Connect(proxy, { host, port: Number(port) }, context.signal), context);

@@ -33,8 +33,8 @@ export const up: Command = {
   name: 'up',
   usage: envUsage.up,
   summary: 'Start the embedded cluster and deploy a manifest on it',
-  async run(words, context) {
-    const parsed = parseEnvArguments('up', words);
+  async run(args, context) {
+    const parsed = parseEnvArguments('up', args);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
     return withClusterLock(context.installation, 'start', () => converge(parsed, context));

@@ -52,7 +52,7 @@ test('says what the machine lacks, without a stack', async () => {
   const said =
     "ENOSPC: no space left on device, write '/dev/full'; make room on the file system of that path";
 
-  assert.equal(describeError(error), `This machine refuses it: ${said}, and run the same command again`);
+  assert.equal(describeError(error), `The system rejected it: ${said}, then run the same command again`);
   const outer = new ProductError('FILE_NOT_WRITABLE', 'outer', { cause: error });
   assert.equal(describeError(outer), `outer [FILE_NOT_WRITABLE]\n  ${said}`);
 });

@@ -12,7 +12,7 @@ export function describeError(error: unknown): string {
   if (isProductError(error)) return [`${error.message} [${error.code}]`, ...causes(error)].join('\n');
   if (error instanceof ApiError) return describeApiError(error);
   if (isResourceError(error))
-    return `This machine refuses it: ${withStep(error, ', and run the same command again')}`;
+    return `The system rejected it: ${withStep(error, ', then run the same command again')}`;
   if (error instanceof Error) return error.stack ?? error.message;
   return String(error);
 }
@@ -22,22 +22,22 @@ export function describeError(error: unknown): string {
  * others.
  */
 function describeApiError({ code: status, reason, message }: ApiError): string {
-  const said = `Kubernetes answered ${status} ${reason}: ${message}`;
+  const text = `Kubernetes answered ${status} ${reason}: ${message}`;
   switch (status) {
     case 401:
       return withCode(
-        `${said}; renew the token, the certificate or the login of the kubeconfig`,
+        `${text}; renew the token, the certificate or the login of the kubeconfig`,
         'KUBERNETES_UNAUTHORIZED',
       );
     case 403:
       return withCode(
-        `${said}; give that right to the user of the kubeconfig, or name another one by --kubeconfig`,
+        `${text}; grant that permission to the user of the kubeconfig, or name another kubeconfig with --kubeconfig`,
         'KUBERNETES_FORBIDDEN',
       );
     case 404:
-      return withCode(said, 'KUBERNETES_NOT_FOUND');
+      return withCode(text, 'KUBERNETES_NOT_FOUND');
     default:
-      return withCode(said, 'KUBERNETES_API');
+      return withCode(text, 'KUBERNETES_API');
   }
 }
 
@@ -73,12 +73,12 @@ function withStep(error: Error, more = ''): string {
 /** Without a cause that the message before it ends with or quotes already. */
 function causes(error: Error): string[] {
   const lines: string[] = [];
-  let said = error.message;
+  let shown = error.message;
   for (let { cause } = error; cause instanceof Error; cause = cause.cause) {
     const text = withStep(cause);
-    if (said.includes(text)) continue;
+    if (shown.includes(text)) continue;
     lines.push(`${'  '.repeat(lines.length + 1)}${text}`);
-    said = text;
+    shown = text;
   }
   return lines;
 }

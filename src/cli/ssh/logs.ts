@@ -33,7 +33,7 @@ export async function downloadLogs(
     const hash = createHash('sha512');
     await pipeline(createReadStream(draft), hash);
     if (hash.digest('hex') !== bundle.sha512)
-      throw failed('The logs that came are not what the agent packed: their SHA-512 differs');
+      throw failed('The downloaded logs are not what the agent packed: their SHA-512 differs');
     await rename(draft, path);
   } finally {
     await rm(draft, { force: true });

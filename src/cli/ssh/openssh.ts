@@ -65,11 +65,11 @@ function quoted(path: string): string {
 }
 
 /**
- * Returns a ProxyCommand of `words` followed by host and port. ssh passes it to a shell and expands percent
+ * Returns a ProxyCommand of `args` followed by host and port. ssh passes it to a shell and expands percent
  * signs.
  */
-export function proxyCommandOf(words: readonly string[]): string {
-  return [...words.map((word) => shellWord(word).replaceAll('%', '%%')), '%h', '%p'].join(' ');
+export function proxyCommandOf(args: readonly string[]): string {
+  return [...args.map((word) => shellWord(word).replaceAll('%', '%%')), '%h', '%p'].join(' ');
 }
 
 export interface OpensshRun {
@@ -86,14 +86,14 @@ export interface OpensshRun {
  * Runs a program of OpenSSH on this process's streams. Returns its exit code, or 128 plus the number of the
  * signal that ended it. Rejects with SSH_FAILED if the program is not installed.
  */
-export function runOpenssh(file: string, words: readonly string[], run: OpensshRun): Promise<number> {
+export function runOpenssh(file: string, args: readonly string[], run: OpensshRun): Promise<number> {
   const { environment, signal, onOutput, onMessage } = run;
   return new Promise((resolve, reject) => {
     const stdio: StdioOptions = [
       ...(onOutput === undefined ? (['inherit', 'inherit'] as const) : (['ignore', 'pipe'] as const)),
       onMessage === undefined ? 'inherit' : 'pipe',
     ];
-    const child = spawn(file, words, { env: environment, stdio });
+    const child = spawn(file, args, { env: environment, stdio });
     const stop = (): void => void child.kill('SIGTERM');
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });

@@ -51,18 +51,18 @@ export interface LogsArguments extends Common {
 const common = { ...inputOptions, opts: { type: 'string', multiple: true } } as const;
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
-export function parseSshArguments(words: readonly string[]): SshArguments {
-  const end = words.indexOf('--');
-  const [own, command] = end < 0 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
+export function parseSshArguments(args: readonly string[]): SshArguments {
+  const end = args.indexOf('--');
+  const [own, command] = end < 0 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
   const { values, manifestPath, rest } = parse('ssh', own, common);
   if (rest.length > 0) throw invalidArgument('ssh', 'Name one manifest; a command comes after --');
   return { inputs: readEnvInputs(manifestPath, values), sshOptions: values.opts ?? [], command };
 }
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
-export function parseScpArguments(words: readonly string[]): ScpArguments {
+export function parseScpArguments(args: readonly string[]): ScpArguments {
   const options = { ...common, recursive: { type: 'boolean', short: 'r' } } as const;
-  const { values, manifestPath, rest } = parse('scp', words, options);
+  const { values, manifestPath, rest } = parse('scp', args, options);
   // As in scp, the part before a colon is a host, which here is the VM.
   const paths = rest.map((text) => {
     const inVm = /^[^/:]*:(.*)$/su.exec(text)?.[1];
@@ -75,7 +75,7 @@ export function parseScpArguments(words: readonly string[]): ScpArguments {
 }
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
-export function parseLogsArguments(words: readonly string[]): LogsArguments {
+export function parseLogsArguments(args: readonly string[]): LogsArguments {
   const options = {
     ...common,
     dir: { type: 'string' },
@@ -87,7 +87,7 @@ export function parseLogsArguments(words: readonly string[]): LogsArguments {
     follow: { type: 'boolean', short: 'f' },
     num: { type: 'string' },
   } as const;
-  const { values, manifestPath, rest } = parse('logs', words, options);
+  const { values, manifestPath, rest } = parse('logs', args, options);
   if (rest.length > 0) throw invalidArgument('logs', 'Name one manifest');
   const { job: jobs = [], only, num } = values;
   const types = typesOf(values);
@@ -136,10 +136,10 @@ function typesOf(values: {
 
 function parse<T extends ParseArgsOptionsConfig>(
   command: keyof typeof sshUsage,
-  words: readonly string[],
+  args: readonly string[],
   options: T,
 ) {
-  const { values, positionals } = parseCommandLine(words, options, (problem) =>
+  const { values, positionals } = parseCommandLine(args, options, (problem) =>
     invalidArgument(command, problem),
   );
   const [manifestPath, ...rest] = positionals;

@@ -108,15 +108,15 @@ async function removeAccount(
 /** Creates a key that sshd accepts under every algorithm policy. It is used only during the session. */
 async function makeKey(folder: string, { environment, signal }: CommandContext): Promise<string> {
   const path = join(folder, 'key');
-  const words = ['-q', '-t', 'ecdsa', '-b', '256', '-N', '', '-C', '', '-f', path];
-  const run = { file: 'ssh-keygen', arguments: words, environment, signal, deadline: 60_000 };
+  const args = ['-q', '-t', 'ecdsa', '-b', '256', '-N', '', '-C', '', '-f', path];
+  const run = { file: 'ssh-keygen', arguments: args, environment, signal, deadline: 60_000 };
   const result = await runProcess(run).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     const message = "There is no 'ssh-keygen' on PATH: install OpenSSH's client (Debian: openssh-client)";
     throw new ProductError('SSH_FAILED', message);
   });
   if (result.exitCode !== 0)
-    throw new ProductError('SSH_FAILED', `ssh-keygen made no key: ${result.stderr.trim()}`);
+    throw new ProductError('SSH_FAILED', `ssh-keygen created no key: ${result.stderr.trim()}`);
   return (await readFile(`${path}.pub`, 'utf8')).trim();
 }
 
@@ -149,7 +149,7 @@ export async function findInstance(
   if ((statePath ?? varsStorePath) !== undefined || given.length > 0)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `'${path}' is a director's folder, which takes no flags of a manifest`,
+      `'${path}' is a director's folder; flags for a manifest cannot be used with it`,
     );
   const file = await readDirectorFile(path);
   if (file === undefined) throw noDirectorFile(path);

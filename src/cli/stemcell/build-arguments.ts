@@ -82,8 +82,8 @@ const patterns = {
 } as const;
 
 /** Parses the arguments of `stemcell build`. Throws INVALID_ARGUMENT with the problem and the usage. */
-export function parseBuildArguments(words: readonly string[]): BuildArguments {
-  const values = parseFlags(withSuite(words), buildOptions, invalidArguments(`stemcell ${buildUsage}`));
+export function parseBuildArguments(args: readonly string[]): BuildArguments {
+  const values = parseFlags(withSuite(args), buildOptions, invalidArguments(`stemcell ${buildUsage}`));
   const { from, output, 'from-debian': suite, 'operating-system': operatingSystem, name, version } = values;
   if ((from === undefined) === (suite === undefined))
     throw invalidArgument('needs either --from or --from-debian');
@@ -153,11 +153,11 @@ function debianOf(suite: string, values: Values): DebianArguments {
 }
 
 /** Adds the default suite, because parseArgs does not support an optional value. */
-function withSuite(words: readonly string[]): string[] {
-  const at = words.indexOf('--from-debian');
-  const suite = words[at + 1];
-  if (at === -1 || (suite !== undefined && !suite.startsWith('-'))) return [...words];
-  return words.toSpliced(at, 1, '--from-debian=bookworm');
+function withSuite(args: readonly string[]): string[] {
+  const at = args.indexOf('--from-debian');
+  const suite = args[at + 1];
+  if (at === -1 || (suite !== undefined && !suite.startsWith('-'))) return [...args];
+  return args.toSpliced(at, 1, '--from-debian=bookworm');
 }
 
 function profileOf(name: string | undefined): Profile {

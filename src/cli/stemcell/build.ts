@@ -24,8 +24,8 @@ import { type PushTarget, pushArgs } from './push-arguments.ts';
 import { pushLayout } from './push.ts';
 
 /** Runs `stemcell build`: builds an image and the light stemcell that names it. */
-export async function buildStemcell(words: readonly string[], context: CommandContext): Promise<number> {
-  const parsed = parseBuildArguments(words);
+export async function buildStemcell(args: readonly string[], context: CommandContext): Promise<number> {
+  const parsed = parseBuildArguments(args);
   await assertOutputFree(parsed.output);
   const published = await interruptible(make(parsed, context), context.signal, {
     result: 'No stemcell was built',
@@ -69,8 +69,8 @@ async function push(
   try {
     await pushLayout(layout, target, context);
   } catch (error) {
-    const words = [dirname(layout), formatImageName(target.image), ...pushArgs(target)];
-    const again = `bosh-kubernetes stemcell push ${words.map(shellWord).join(' ')}`;
+    const args = [dirname(layout), formatImageName(target.image), ...pushArgs(target)];
+    const again = `bosh-kubernetes stemcell push ${args.map(shellWord).join(' ')}`;
     context.terminal.error(`The stemcell was built but not pushed. After fixing this, run: ${again}`);
     throw error;
   }

@@ -24,10 +24,10 @@ const options = {
 
 /** Runs `stemcell load`: loads the image of a built stemcell into a node, so that it need not be pulled. */
 export async function load(
-  words: readonly string[],
+  args: readonly string[],
   { terminal, environment, signal }: CommandContext,
 ): Promise<number> {
-  const { folder, reference, destination } = parseLoadArguments(words);
+  const { folder, reference, destination } = parseLoadArguments(args);
   const layout = await findLayout(folder);
   const name = parseImageName(await layoutReference(layout, reference));
   const image = await openLayout(layout, { reference });
@@ -47,8 +47,8 @@ interface LoadArguments {
 }
 
 /** Parses the arguments of `stemcell load`. Throws INVALID_ARGUMENT with the problem and the usage. */
-export function parseLoadArguments(words: readonly string[]): LoadArguments {
-  const { values, positionals } = parseCommandLine(words, options, invalidArguments(`stemcell ${loadUsage}`));
+export function parseLoadArguments(args: readonly string[]): LoadArguments {
+  const { values, positionals } = parseCommandLine(args, options, invalidArguments(`stemcell ${loadUsage}`));
   const [folder, extra] = positionals;
   if (folder === undefined || extra !== undefined)
     throw invalidArgument('needs one folder that stemcell build made');

@@ -18,10 +18,10 @@ const objectName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/u;
  * director needs it.
  */
 export async function prePull(
-  words: readonly string[],
+  args: readonly string[],
   { terminal }: Pick<CommandContext, 'terminal'>,
 ): Promise<number> {
-  const { values, positionals } = parseCommandLine(words, options, invalid);
+  const { values, positionals } = parseCommandLine(args, options, invalid);
   const [given, ...others] = positionals;
   if (given === undefined || others.length > 0) throw invalid("'stemcell pre-pull' needs one image");
   const { image, architecture } = parseImageOrCid(given);

@@ -27,10 +27,10 @@ export const pushVerbUsage = `push FOLDER HOST/REPOSITORY[:TAG] [--reference NAM
  * Runs `stemcell push`: pushes an image that was built, here or elsewhere, to a registry. If `stemcell build`
  * made a light stemcell beside it, that stemcell names the pushed image from then on.
  */
-export async function pushStemcell(words: readonly string[], context: CommandContext): Promise<number> {
+export async function pushStemcell(args: readonly string[], context: CommandContext): Promise<number> {
   const invalid = invalidArguments(`stemcell ${pushVerbUsage}`);
   const { values, positionals } = parseCommandLine(
-    words,
+    args,
     { ...pushOptions, reference: { type: 'string' } },
     invalid,
   );

@@ -201,7 +201,7 @@ try {
   assert.deepEqual(proxied, { code: 0, out: 'through\n', err: '' });
   assert.deepEqual([...new Set(asked)].toSorted(), ['127.0.0.1:22', '127.0.0.1:6868']);
   const flags = await run('ssh', folder, '-v', 'a=b');
-  assert.match(flags.err, /takes no flags of a manifest/);
+  assert.match(flags.err, /flags for a manifest cannot be used with it/);
   environment.BOSH_ALL_PROXY = '';
   await proxy.close();
   await isClean();

@@ -62,13 +62,13 @@ export async function ensureDetachedTunnel(
 
 async function launch(
   directory: string,
-  [program = '', ...words]: readonly string[],
+  [program = '', ...args]: readonly string[],
   environment: CommandContext['environment'],
 ): Promise<ChildProcess> {
   const log = await openLog(directory);
   const empty = await open('/dev/null', 'r+');
   try {
-    const child = spawn(program, words, {
+    const child = spawn(program, args, {
       // In its own session the tunnel receives neither the terminal's Ctrl-C nor its hangup.
       detached: true,
       cwd: directory,

@@ -21,7 +21,9 @@ export function serveTunnel(
 ): Promise<Tunnel> {
   const isLinux = process.platform === 'linux';
   if (!isLinux)
-    log('This system does not tell whose process a client is: every user of this machine can use the tunnel');
+    log(
+      'This system does not show which user a client belongs to: every user of this machine can use the tunnel',
+    );
   return startTunnel({
     port,
     connect: way,

@@ -61,7 +61,7 @@ function operatorKubeconfig(environment: Readonly<Record<string, string | undefi
   if (existsSync(path)) return path;
   throw new ProductError(
     'FILE_NOT_FOUND',
-    `There is no kubeconfig '${path}'; name the cluster by --kubeconfig, by KUBECONFIG, or by --directory with a folder of 'director init'`,
+    `There is no kubeconfig '${path}'; name the cluster with --kubeconfig, KUBECONFIG, or --directory and a folder of 'director init'`,
   );
 }
 
@@ -93,7 +93,7 @@ async function assertSameCluster(
   if (isSameCluster(here, file.cluster)) return;
   throw new ProductError(
     'OTHER_CLUSTER',
-    `The director of '${directory}' is on ${describeCluster(file.cluster)}, and not on ${describeCluster(here)}; name a kubeconfig of the first by --kubeconfig and --context`,
+    `The director of '${directory}' is on ${describeCluster(file.cluster)}, and not on ${describeCluster(here)}; name a kubeconfig of the first with --kubeconfig and --context`,
   );
 }
 

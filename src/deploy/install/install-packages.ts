@@ -162,7 +162,7 @@ export async function runPackaging(request: PackagingRequest): Promise<void> {
   if (result.stopped === 'interrupt') {
     throw new ProductError(
       'INTERRUPTED',
-      `Compiling package '${name}' was interrupted; the next run begins it anew`,
+      `Compiling package '${name}' was interrupted; the next run starts it again`,
     );
   }
   if (result.exitCode === 0) return;

@@ -24,7 +24,7 @@ export async function withScriptErrors<T>(
       const logs = jobs.map((job) => `/var/vcap/sys/log/${job}/${name}.stderr.log`);
       const command = run.commandInVm?.(vmCid, ['cat', ...logs]);
       const shown = command === undefined ? '' : `; this shows it: ${command}`;
-      const where = `What it wrote is in ${logs.join(', ')} of VM '${vmCid}'${shown}`;
+      const where = `Its output is in ${logs.join(', ')} of VM '${vmCid}'${shown}`;
       throw new ProductError(error.code, `${error.message} ${where}. ${nextStep(name, jobs)}`, {
         cause: error.cause,
       });
@@ -48,14 +48,14 @@ function nextStep(name: ScriptName, jobs: readonly string[]): string {
   switch (name) {
     case 'pre-start':
     case 'post-start':
-      return `Mend the job or its properties ${again}`;
+      return `Fix the job or its properties ${again}`;
     case 'drain':
-      return `Mend ${files} in the VM ${again}, or leave drain out with --skip-drain`;
+      return `Fix ${files} in the VM ${again}, or skip drain with --skip-drain`;
     case 'pre-stop':
     case 'post-stop':
       return (
-        `Mend ${files} in the VM ${again}; --skip-drain does not leave it out. To go on without it, delete the VM in the cloud: ` +
-        'its disks stay, and the next run goes on from there'
+        `Fix ${files} in the VM ${again}; --skip-drain does not skip it. To continue without it, delete the VM in the cloud: ` +
+        'its disks stay, and the next run continues from there'
       );
   }
 }
@@ -69,7 +69,7 @@ export function describeFailedProcesses(
   troubled: readonly FailedProcess[],
   { commandInVm, state }: Pick<AgentRun, 'commandInVm' | 'state'>,
 ): readonly string[] {
-  const told = troubled.map(({ name, job, state: how, problem, lastExit, output }) => {
+  const lines = troubled.map(({ name, job, state: how, problem, lastExit, output }) => {
     const whose = job === undefined ? '' : ` of job '${job}'`;
     const why = problem === undefined ? '' : `: ${problem}`;
     const exit = lastExit === undefined ? '' : `, its start program ${lastExit}`;
@@ -79,7 +79,7 @@ export function describeFailedProcesses(
   const logs = troubled.filter(({ output }) => output !== '').map(({ name }) => logPath(name));
   const words = ['tail', '-n', '100', ...logs];
   const command = logs.length === 0 ? undefined : commandInVm?.(state.state.current_vm_cid, words);
-  return command === undefined ? told : [...told, `This shows more: ${command}`];
+  return command === undefined ? lines : [...lines, `This shows more: ${command}`];
 }
 
 /** The file where our agent keeps the output of a service's programs (src/agent/monit/program-output.ts). */
@@ -91,21 +91,21 @@ const logPath = (name: string): string => `/var/vcap/monit/log/${encodeURICompon
 const steps: readonly (readonly [RegExp, string])[] = [
   [
     /^ECONNREFUSED$/,
-    "nothing listens there yet: if that lasts, read the agent's log (kubectl logs) and compare the port with the VM's Service",
+    "nothing listens there yet: if this lasts, read the agent's log (kubectl logs) and compare the port with the VM's Service",
   ],
   [
     /^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EHOSTDOWN)$/,
-    'this machine has no way to that address, or a firewall drops it: cloud_provider.mbus has to name an address of the VM, of its ' +
-      'Service or of a node that this machine reaches (docs/your-cluster.md, the way to the agent)',
+    'this machine has no route to that address, or a firewall drops the packets: cloud_provider.mbus must name an address of the VM, of its ' +
+      'Service or of a node that this machine can reach (docs/your-cluster.md, the way to the agent)',
   ],
   [
     /^(ENOTFOUND|EAI_AGAIN)$/,
-    'this machine does not know that name: correct the host in cloud_provider.mbus',
+    'this machine cannot resolve that name: correct the host in cloud_provider.mbus',
   ],
-  [/^(EPROTO|ERR_SSL_|HPE_)/, 'what listens there is not the agent: correct the port in cloud_provider.mbus'],
+  [/^(EPROTO|ERR_SSL_|HPE_)/, 'the server there is not the agent: correct the port in cloud_provider.mbus'],
   [
     /^(ECONNRESET|EPIPE)$/,
-    'what is between, a proxy or a load balancer, closes the connection: that passes when the agent listens',
+    'a proxy or load balancer in between closes the connection: this ends when the agent listens',
   ],
 ];
 

@@ -50,7 +50,7 @@ test('an agent whose disk has a name of several lines prints no line of its own'
 test('an agent that answers drain with more than a day is not waited for, and its jobs go on', async () => {
   for (const seconds of [86_401, 2_000_000, Infinity, Number.NaN]) {
     const { slept, told, error } = await shutDown({ drain: async () => seconds });
-    assert.match(errorChain(error).join('\n'), new RegExp(`answered drain with ${seconds}`, 'u'));
+    assert.match(errorChain(error).join('\n'), new RegExp(`returned ${seconds} for drain`, 'u'));
     assert.deepEqual([slept, told], [[], []]);
   }
   const { slept, told, error } = await shutDown({ drain: async () => 86_400 });

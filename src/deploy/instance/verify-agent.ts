@@ -77,7 +77,7 @@ export function otherAgentError(
   return new ProductError(
     'OTHER_AGENT',
     `At ${new URL(mbus).host} another VM's agent answers, '${other}', and not that of VM '${vmCid}', '${agentId}'; it was ` +
-      `asked for nothing${more}. Let cloud_provider.mbus lead to the instance's own address, or free that address`,
+      `sent no request${more}. Set cloud_provider.mbus to the instance's own address, or free that address`,
   );
 }
 

@@ -61,12 +61,12 @@ const causes: readonly {
   {
     what: 'an address that gives no answer',
     port: (t) => portOf(t, createServer()),
-    line: /cannot be reached: no answer within 0\.1 s; this machine has no way to that address, or a firewall/,
+    line: /cannot be reached: no answer within 0\.1 s; this machine has no route to that address, or a firewall/,
   },
   {
     what: 'another server at the port',
     port: (t) => portOf(t, createHttpServer()),
-    line: /cannot be reached: .*; what listens there is not the agent: correct the port in cloud_provider\.mbus/,
+    line: /cannot be reached: .*; the server there is not the agent: correct the port in cloud_provider\.mbus/,
   },
   {
     what: 'a proxy that closes the connection',
@@ -75,7 +75,7 @@ const causes: readonly {
         t,
         createServer((socket) => socket.destroy()),
       ),
-    line: /cannot be reached: .*; what is between, .* closes the connection/,
+    line: /cannot be reached: .*; a proxy or load balancer in between closes the connection/,
   },
 ];
 

@@ -99,7 +99,7 @@ async function keep(
     if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
     await cache.remove(key);
     warn(
-      `Package '${key.name}' will be compiled again next time, since it could not be kept: ${errorChain(error).join(': ')}`,
+      `Package '${key.name}' could not be cached and will be compiled again next time: ${errorChain(error).join(': ')}`,
     );
   }
 }

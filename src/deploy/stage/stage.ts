@@ -82,7 +82,7 @@ export function throwIfInterrupted(signal: AbortSignal | undefined): void {
   if (signal?.aborted !== true) return;
   throw new ProductError(
     'INTERRUPTED',
-    "Stopped at the operator's request; run the same command again to go on from here",
+    "Stopped at the operator's request; run the same command again to continue",
   );
 }
 

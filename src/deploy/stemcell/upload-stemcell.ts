@@ -56,11 +56,11 @@ export async function uploadStemcell(
       step.skip('Stemcell already uploaded');
       return known;
     }
-    const former = stemcells.find((record) => record.name === name && record.version === version);
+    const previous = stemcells.find((record) => record.name === name && record.version === version);
     const image = stemcellImage(stemcell);
-    if (former !== undefined)
+    if (previous !== undefined)
       run.warn(
-        `Stemcell '${name}/${version}' names another image than when it was uploaded: ${former.image}, now ${image ?? 'none'}; ` +
+        `Stemcell '${name}/${version}' names another image than when it was uploaded: ${previous.image}, now ${image ?? 'none'}; ` +
           'it is uploaded again, and the VM is made from that',
       );
     const cid = await withContext(`creating stemcell (${name} ${version})`, async () =>

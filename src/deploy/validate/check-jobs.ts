@@ -46,6 +46,6 @@ export function findCpiJob(
   const inspected = templates.map(({ name, release }) => `'${name}' of '${release}'`).join(', ');
   throw new ProductError(
     'MANIFEST_INVALID',
-    `${at}: one job has to render '${cpiExecutable}', found ${found.length} among ${inspected}`,
+    `${at}: one job must render '${cpiExecutable}', found ${found.length} among ${inspected}`,
   );
 }

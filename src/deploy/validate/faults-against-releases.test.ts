@@ -25,7 +25,7 @@ for (const [what, from, to, key, ...words] of [
     'template: {name: cpi, release: tinycpi}',
     'template: {name: app, release: tinyapp}',
     'cloud_provider',
-    "has to render 'bin/cpi', found 0 among 'app' of 'tinyapp'",
+    "must render 'bin/cpi', found 0 among 'app' of 'tinyapp'",
   ],
   [
     'a release under another name',

@@ -61,7 +61,7 @@ export async function deletePendingVmOrWarn(run: Run, manifest: Manifest, next =
   const stemcell = stemcells.at(-1);
   const warning = `A VM of agent '${left.agent_id}' may be left over`;
   if (stemcell === undefined)
-    return run.warn(`${warning}: no stemcell is recorded to ask for it with${next}`);
+    return run.warn(`${warning}: no stemcell is recorded to request it with${next}`);
   const diskCids = disks.map(({ cid }) => cid);
   try {
     await deletePendingVm(run, vmSpecification(manifest, stemcell, diskCids));
