@@ -20,7 +20,7 @@ async function buildAgent(outFile: string): Promise<string | undefined> {
 }
 
 if (import.meta.main) {
-  // a caller that stops the build also stops the compiler (src/cli/stemcell/build-agent.ts): this process
+  // a caller that stops the build also stops the compiler (src/cli/stemcell/build.ts): this process
   // then removes the compiler's temporary files
   process.on('SIGTERM', () => undefined);
   const built = await buildAgent(process.argv[2] ?? join(root, 'dist', 'agent', 'bosh-agent'));

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { packRelease } from '../src/bosh/release/pack-release.ts';
 import { embeddedAgentProperties } from '../src/bosh/stemcell/stemcell.ts';
 import { packLightStemcell } from '../src/bosh/stemcell/pack-light-stemcell.ts';
-import { mainModulePath } from '../src/cli/built-command-line.ts';
+import { mainModulePath } from '../src/cli/installation.ts';
 import { besideCluster, builtCluster } from '../embedded-cluster/daemon/cluster-state.ts';
 import { hostRootImage } from '../embedded-cluster/node/node-object.ts';
 import { allEnded } from './all-ended.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemClock } from '../src/deploy/clock.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { poll } from '../src/deploy/poll.ts';
 import { smallCheckout, type SmallCheckout } from './testing/small-checkout.ts';
 

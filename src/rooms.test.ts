@@ -23,6 +23,9 @@ const roomOf = (path: string): string | undefined =>
 
 function mayImport(room: string, target: string): boolean {
   const other = roomOf(target);
+  // The embedded cluster has one entry file.
+  if (target.startsWith('embedded-cluster/') && !room.startsWith('embedded-cluster'))
+    return room === 'cli' && target === 'embedded-cluster/index.ts';
   if (other === room || other === 'errors' || other === 'platform' || ports.includes(target)) return true;
   return (rooms.get(room) ?? []).some((allowed) => target.startsWith(`${allowed}/`));
 }

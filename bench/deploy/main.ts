@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
-import { execFileSync } from 'node:child_process';
+import { spawn, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, mkdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { formatTable } from '../../src/cli/table.ts';
+import { formatTable } from '../../src/cli/output/terminal.ts';
 import { StageClock, type StageTime } from './stage-clock.ts';
 import { wholeStart } from './whole-start.ts';
 

@@ -1,10 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { findRuby, rendererOf } from '../../src/bosh/template/create-template-renderer.ts';
-import { withNamespaces, nativeRuby, wasmRuby } from '../../src/bosh/template/ruby-command.ts';
-import type { RubyCommand } from '../../src/bosh/template/ruby-command.ts';
+import {
+  withNamespaces,
+  nativeRuby,
+  wasmRuby,
+  type RubyCommand,
+} from '../../src/bosh/template/ruby-command.ts';
 import type { TemplateToRender } from '../../src/bosh/template/template-renderer.ts';
-import { formatTable } from '../../src/cli/table.ts';
+import { formatTable } from '../../src/cli/output/terminal.ts';
 import { childrenOf } from '../../test/support/machine.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { formatTable } from '../../src/cli/table.ts';
+import { formatTable } from '../../src/cli/output/terminal.ts';
 import { offlineMethods, methods } from '../../src/cpi/protocol/methods.ts';
 import type { KubernetesApi } from '../../src/kubernetes/api.ts';
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from '../../src/kubernetes/resources.ts';

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { socks5Connect } from '../../src/bosh/agent-client/socks5-connect.ts';
-import { mainModulePath } from '../../src/cli/built-command-line.ts';
-import { formatTable } from '../../src/cli/table.ts';
+import { mainModulePath } from '../../src/cli/installation.ts';
+import { formatTable } from '../../src/cli/output/terminal.ts';
 import { PodWorld } from '../../test/cluster/pod-world.ts';
 import { testCluster } from '../../test/cluster/test-cluster.ts';
 

@@ -10,7 +10,7 @@ import { loadAccess } from '../kubernetes/access/kubeconfig-access.ts';
 import { openApi } from '../kubernetes/client/rest-api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { configMaps } from '../kubernetes/resources.ts';
-import { mainModulePath } from './built-command-line.ts';
+import { mainModulePath } from './installation.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..'));
 const user = 65534;

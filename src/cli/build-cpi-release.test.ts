@@ -2,18 +2,16 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { boshCli, withoutBoshCli } from '../../test/support/upstream-programs.ts';
-import { openRelease } from '../bosh/release/open-release.ts';
 import { readGitState } from '../bosh/release/git-state.ts';
+import { openRelease } from '../bosh/release/open-release.ts';
 import type { PackedPart } from '../bosh/release/release-parts.ts';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
-import { buildCpiRelease } from './build-cpi-release.ts';
-import type { CpiRelease, CpiReleaseOptions } from './build-cpi-release.ts';
-import { releasePorts } from './release-arguments.ts';
+import { releasePorts } from './args/release-arguments.ts';
+import { buildCpiRelease, type CpiRelease, type CpiReleaseOptions } from './build-cpi-release.ts';
 
 const repository = join(import.meta.dirname, '../..');
 

@@ -99,7 +99,7 @@ function checkUrl(text: string): string {
   const refuse = (why: string): ProductError => new ProductError('INVALID_ARGUMENT', `--url ${why}`);
   const parsed = URL.parse(text);
   if (parsed === null || !['http:', 'https:', 'file:'].includes(parsed.protocol))
-    throw refuse('wants the URL of the archive, which begins with https://, http:// or file://');
+    throw refuse('needs the URL of the archive, which begins with https://, http:// or file://');
   if (parsed.username !== '' || parsed.password !== '')
     throw refuse('has a user or a password in it, which would be printed; a director downloads without');
   return text;

@@ -1,6 +1,6 @@
 import type { KnownSecrets } from '../errors/redact/redactor.ts';
 import type { Installation } from './installation.ts';
-import type { Terminal } from './terminal.ts';
+import type { Terminal } from './output/terminal.ts';
 
 export interface CommandContext {
   readonly installation: Installation;
@@ -28,5 +28,5 @@ export interface Command {
   readonly verbs?: readonly string[];
   /** Path of the page in this repository that explains the flags. */
   readonly documentation?: string;
-  run(words: readonly string[], context: CommandContext): Promise<number>;
+  run(args: readonly string[], context: CommandContext): Promise<number>;
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../deploy/clock.ts';
 import type { EnvPorts } from '../deploy/options.ts';
+import { systemClock } from '../platform/clock.ts';
+import { shellWord } from '../platform/shell-word.ts';
 import type { CommandContext } from './command.ts';
 
 /** Connects the deployer to this process. */
@@ -12,4 +13,14 @@ export function envPorts({ terminal, environment }: CommandContext): EnvPorts {
     uuid: randomUUID,
     environment,
   };
+}
+
+/**
+ * Returns a function that formats the command for a program in a VM as text for a shell. Without `kubeconfig`
+ * the command uses the operator's own, and the operator must fill in NAMESPACE, because only the CPI knows
+ * cluster and namespace.
+ */
+export function commandInVm(kubeconfig?: string): (vmCid: string, args: readonly string[]) => string {
+  const where = kubeconfig === undefined ? ['-n', 'NAMESPACE'] : ['--kubeconfig', kubeconfig];
+  return (vmCid, args) => ['kubectl', ...where, 'exec', vmCid, '--', ...args].map(shellWord).join(' ');
 }

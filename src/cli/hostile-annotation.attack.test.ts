@@ -5,7 +5,7 @@ import { scratchDirectory } from '../bosh/testing/scratch.ts';
 import type { KubernetesApi } from '../kubernetes/api.ts';
 import type { KubernetesObject } from '../kubernetes/object.ts';
 import { pods } from '../kubernetes/resources.ts';
-import { listBoshObjects } from './bosh-objects.ts';
+import { listBoshObjects } from './cluster/bosh-objects.ts';
 import { report } from './commands/status.ts';
 
 test('a pod that somebody annotated with what is no JSON, or with a long name, leaves status readable', async (t) => {

@@ -34,3 +34,8 @@ export function locateInstallation(environment: Readonly<Record<string, string |
     lockPath: join(home, 'lock'),
   };
 }
+
+/**
+ * Returns the path of the main module of `bosh-kubernetes`, which scripts/build.ts writes in this checkout.
+ */
+export const mainModulePath = (root: string): string => join(root, 'dist', 'cli', 'main.mjs');

@@ -1,3 +1,5 @@
+import { ProductError } from '../errors/product-error.ts';
+
 /**
  * One Ctrl-C may arrive twice, from the terminal and from the launcher (bin/bosh-kubernetes.mjs). A signal
  * within this many milliseconds of the first one is ignored.
@@ -28,4 +30,22 @@ export function interruption({ process, now }: InterruptionOptions): AbortContro
     });
   }
   return interrupted;
+}
+
+/**
+ * Replaces any error after an interrupt by INTERRUPTED, with the outcome (`result`) and the next step
+ * (`next`).
+ */
+export async function interruptible<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal,
+  { result, next }: { readonly result: string; readonly next: string },
+): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const reason = signal.reason instanceof Error ? signal.reason.message : 'interrupted';
+    throw new ProductError('INTERRUPTED', `${result}: ${reason}; ${next}`, { cause: error });
+  }
 }

@@ -1,11 +1,11 @@
 import { knownSecrets } from '../errors/redact/redactor.ts';
 import { commands } from './commands.ts';
-import { describeError } from './describe-error.ts';
 import { locateInstallation } from './installation.ts';
 import { interruption } from './interruption.ts';
-import { jsonTerminal } from './json-terminal.ts';
-import { processTerminal, redactingTerminal } from './terminal.ts';
-import { commandHelp, usage } from './usage.ts';
+import { describeError } from './output/describe-error.ts';
+import { jsonTerminal } from './output/json-terminal.ts';
+import { processTerminal, redactingTerminal } from './output/terminal.ts';
+import { commandHelp, usage } from './output/usage.ts';
 
 // With this variable Node would verify no certificate, not even in `fetch`.
 delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
@@ -17,15 +17,15 @@ const command = commands.find(
 );
 const json =
   command?.json === true && given.includes('--json') ? jsonTerminal((text) => plain.out(text)) : undefined;
-const words = json === undefined ? given : given.filter((word) => word !== '--json');
+const args = json === undefined ? given : given.filter((word) => word !== '--json');
 const terminal = redactingTerminal(json?.terminal ?? plain, secrets.redact);
 const help = command && commandHelp(command, given);
 
 if (command === undefined) {
-  const asked = name === undefined || name === 'help' || name === '--help' || name === '-h';
-  if (asked) terminal.out(usage(commands));
+  const isHelpRequest = name === undefined || name === 'help' || name === '--help' || name === '-h';
+  if (isHelpRequest) terminal.out(usage(commands));
   else terminal.error(`bosh-kubernetes: there is no command '${name}'; bosh-kubernetes help lists all`);
-  process.exitCode = asked ? 0 : 1;
+  process.exitCode = isHelpRequest ? 0 : 1;
 } else if (help !== undefined) {
   plain.out(help);
 } else {
@@ -33,7 +33,7 @@ if (command === undefined) {
   // The reader of our output has exited, as after `| head`. The run ends at its next safe point.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
-    interrupted.abort(new Error('nobody reads the output any more'));
+    interrupted.abort(new Error('the reader of the output has exited'));
   });
   // Node would print the error unredacted, with everything that it quotes.
   process.on('uncaughtException', (error) => {
@@ -43,7 +43,7 @@ if (command === undefined) {
   });
   let exitCode = 1;
   try {
-    exitCode = await command.run(words, {
+    exitCode = await command.run(args, {
       installation: locateInstallation(process.env),
       terminal,
       secrets,

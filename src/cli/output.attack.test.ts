@@ -58,7 +58,7 @@ test('arguments that are misplaced are not quoted: one may be the rest of a pass
     [`-x${secret}`],
   ]) {
     const output = await createEnv(env, flags);
-    assert.match(output, /Usage: create-env|wants NAME=VALUE/u, output);
+    assert.match(output, /Usage: create-env|needs NAME=VALUE/u, output);
     assert.doesNotMatch(output, /Passw0rd/u, output);
   }
 });

@@ -8,10 +8,9 @@ import { writeReleaseFixture } from '../bosh/testing/release-fixture.ts';
 import { scratchDirectory } from '../bosh/testing/scratch.ts';
 import { knownSecrets } from '../errors/redact/redactor.ts';
 import type { CommandContext } from './command.ts';
-import { createRelease } from './commands/create-release.ts';
-import { inspectLocalRelease } from './commands/inspect-local-release.ts';
+import { createRelease, inspectLocalRelease } from './commands/release.ts';
 import { locateInstallation } from './installation.ts';
-import { jsonTerminal } from './json-terminal.ts';
+import { jsonTerminal } from './output/json-terminal.ts';
 
 const main = join(import.meta.dirname, 'main.ts');
 
@@ -96,12 +95,12 @@ test('what these commands do not take is refused, with the usage', async (t) => 
     signal: new AbortController().signal,
   };
   for (const [command, words, message] of [
-    [createRelease, ['--version', '1..2'], /--version wants a version/u],
+    [createRelease, ['--version', '1..2'], /--version needs a version/u],
     [createRelease, ['--name', '../x'], /--name: "\.\.\/x" cannot be the name/u],
-    [createRelease, ['--url', 'x'], /--url is not taken here\. Usage: create-release/u],
+    [createRelease, ['--url', 'x'], /takes no --url\. Usage: create-release/u],
     [createRelease, ['--colour'], /Unknown option '--colour'\. Usage: create-release/u],
-    [createRelease, ['one.yml', 'two.yml'], /One release manifest is taken/u],
-    [inspectLocalRelease, [], /One release archive is taken\. Usage: inspect-local-release/u],
+    [createRelease, ['one.yml', 'two.yml'], /Name one release manifest/u],
+    [inspectLocalRelease, [], /Name one release archive\. Usage: inspect-local-release/u],
   ] as const)
     await assert.rejects(command.run(words, context), { code: 'INVALID_ARGUMENT', message });
   const missing = inspectLocalRelease.run([join(home, 'none.tgz')], context);

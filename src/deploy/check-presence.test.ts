@@ -3,9 +3,9 @@ import { access, cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
+import { errorChain } from '../platform/error-chain.ts';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
-import { errorChain } from './error-chain.ts';
 import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
 
 /** Makes the manifest's CPI use another, empty cloud. */
@@ -79,7 +79,7 @@ test('create-env of the same manifest makes a VM that somebody deleted again, an
 
   assert.deepEqual([again.changed, again.diskCid], [true, diskCid]);
   assert.deepEqual([cloud.vms(), cloud.attachedDisks()], [[again.vmCid], [diskCid]]);
-  assert.deepEqual(ports.warnings, [`VM '${vmCid}' is gone from the cluster; it is created again`]);
+  assert.deepEqual(ports.warnings, [`VM '${vmCid}' no longer exists in the cluster; it is created again`]);
 });
 
 test('create-env of the same manifest does not succeed where the CPI cannot say whether the VM is there', async (t) => {

@@ -1,44 +1,37 @@
 import { ProductError } from '../errors/product-error.ts';
 import { planDisk, type WantedDisk } from './disk/plan-disk.ts';
-import type { Run } from './run.ts';
-import { clusterNotePathFor } from './state/cluster-note.ts';
-import { cpiNotePathFor } from './state/cpi-note.ts';
+import type { Run } from './session.ts';
 import type { DiskRecord } from './state/deployment-state.ts';
-import { digestNotePathFor } from './state/digest-note.ts';
-import { pendingPathFor } from './state/pending-file.ts';
 import { currentDisk } from './state/state-changes.ts';
-import { hasRecordedVm } from './vm/has-recorded-vm.ts';
+import { hasRecordedVm } from './vm/delete-vm.ts';
 
 /**
  * Throws OTHER_CLUSTER if neither the recorded VM nor any recorded disk exists in the cloud. A CPI that talks
  * to another cluster or namespace than before reports them all as deleted, and the run would forget them. One
  * existing resource is enough. The check also passes if the CPI has no has_disk. A VM without a disk may well
- * have been deleted: its absence is an error only if `isConfiguredOtherwise` returns true, because the CPI's
+ * have been deleted: its absence is an error only if `cpiConfigChanged` returns true, because the CPI's
  * configuration has changed since the VM was last seen. Returns the current disk if only that is missing.
  * Changes nothing.
  */
 export async function assertDeploymentIsHere(
-  run: Pick<Run, 'cloud' | 'state'>,
-  isConfiguredOtherwise: () => Promise<boolean>,
+  run: Pick<Run, 'cloud' | 'files' | 'state'>,
+  cpiConfigChanged: () => Promise<boolean>,
 ): Promise<DiskRecord | undefined> {
-  const { cloud, state } = run;
+  const { cloud, files, state } = run;
   const { current_vm_cid: vmCid, disks } = state.state;
   if (vmCid === '' && disks.length === 0) return undefined;
   const current = currentDisk(state.state);
   const others = disks.filter((disk) => disk !== current);
   if (current !== undefined && (await cloud.hasDisk(current.cid)) !== false) return undefined;
   for (const { cid } of others) if ((await cloud.hasDisk(cid)) !== false) return current;
-  if (disks.length === 0 && !(await isConfiguredOtherwise())) return undefined;
+  if (disks.length === 0 && !(await cpiConfigChanged())) return undefined;
   if (await hasRecordedVm(run)) return current;
   const names = [...(vmCid === '' ? [] : [`VM '${vmCid}'`]), ...disks.map(({ cid }) => `disk '${cid}'`)];
-  const files = [clusterNotePathFor, cpiNotePathFor, digestNotePathFor, pendingPathFor].map((pathFor) =>
-    pathFor(state.path),
-  );
   throw new ProductError(
     'OTHER_CLUSTER',
-    `Of the deployment of '${state.path}' nothing is where the CPI looks: not ${names.join(', not ')}; nothing was changed. ` +
-      'Perhaps it speaks to another cluster or namespace than before: look at the properties of cloud_provider. ' +
-      `Where all of that is gone for good, 'delete-env --force' forgets it, or remove ${[state.path, ...files].map((file) => `'${file}'`).join(', ')}`,
+    `The CPI finds nothing of the deployment of '${state.path}': not ${names.join(', not ')}; nothing was changed. ` +
+      'It may use another cluster or namespace than before: check the properties of cloud_provider. ' +
+      `If all of that no longer exists, 'delete-env --force' forgets it, or remove ${files.paths.map((path) => `'${path}'`).join(', ')}`,
   );
 }
 
@@ -55,8 +48,8 @@ export function assertDiskExists(
   if (planDisk(state, wanted).action === 'none') return;
   throw new ProductError(
     'DISK_NOT_FOUND',
-    `Disk '${lost.cid}' of this deployment is no longer in the cluster; nothing was changed. Where its volume was kept, ` +
-      'docs/operating.md says how that becomes the disk again. Where its data is given up, remove its record, the one with ' +
-      `"cid": "${lost.cid}", from "disks" in '${path}', and run the command again: it makes an empty disk`,
+    `Disk '${lost.cid}' of this deployment is no longer in the cluster; nothing was changed. If its volume was kept, ` +
+      'docs/operating.md says how that becomes the disk again. If its data is not needed, remove its record, the one with ' +
+      `"cid": "${lost.cid}", from "disks" in '${path}', and run the command again: it creates an empty disk`,
   );
 }

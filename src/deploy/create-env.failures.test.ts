@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import type { DeploymentState } from './state/deployment-state.ts';
-import { currentDisk } from './state/state-changes.ts';
 import { rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,9 +7,11 @@ import type { Manifest } from '../bosh/manifest/manifest.ts';
 import { ProductError, isProductError } from '../errors/product-error.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
 import { createEnv } from './create-env.ts';
-import { errorChain } from './error-chain.ts';
+import { errorChain } from '../platform/error-chain.ts';
 import { packLightStemcell } from '../bosh/stemcell/pack-light-stemcell.ts';
 import { embeddedAgentProperties } from '../bosh/stemcell/stemcell.ts';
+import type { DeploymentState } from './state/deployment-state.ts';
+import { currentDisk } from './state/state-changes.ts';
 import { packApp, testEnvironment, tinyStemcell } from './testing/test-environment.ts';
 
 const fails =
@@ -117,7 +117,7 @@ test('an agent that never comes up is an error with its chain, and the next run 
   agent.faults.unreachable = true;
   let minutes = 0;
   const clock = {
-    now: () => new Date(ports.clock.now().getTime() + minutes * 60_000),
+    now: () => ports.clock.now() + minutes * 60_000,
     sleep: async () => void (minutes += 1),
   };
 

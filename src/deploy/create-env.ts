@@ -1,23 +1,15 @@
 import type { Manifest } from '../bosh/manifest/manifest.ts';
-import { deployInstance, deploymentTarget } from './deploy-instance.ts';
-import { describeKeptDisk, unusedCurrentDisk } from './disk/kept-disk.ts';
-import { planDisk } from './disk/plan-disk.ts';
-import { wantedDisk } from './disk/wanted-disk.ts';
+import { describeKeptDisk, unusedCurrentDisk, planDisk, wantedDisk } from './disk/plan-disk.ts';
 import { clearRun } from './install/installation-directory.ts';
+import { InstanceDeployment } from './instance-deployment.ts';
 import { readInstanceState, type InstanceState } from './instance/instance-state.ts';
 import { isDeployed } from './is-deployed.ts';
 import type { CreateEnvOptions, EnvPorts } from './options.ts';
-import type { Run } from './run.ts';
-import { withSession, type Session } from './session.ts';
-import { checkCluster } from './state/check-cluster.ts';
-import { writeClusterNote, type ClusterIdentity } from './state/cluster-note.ts';
-import { cpiConfigChanged, writeCpiNote } from './state/cpi-note.ts';
-import { matchingManifestDigest } from './state/digest-note.ts';
-import type { StateFile } from './state/state-file.ts';
+import { type Run, withSession, type Session } from './session.ts';
+import type { ClusterIdentity } from './state/recorded-cluster.ts';
 import { currentDisk } from './state/state-changes.ts';
 import { validateDeployment, type ValidDeployment } from './validate/validate-deployment.ts';
-import { deletePendingVmOrWarn } from './vm/delete-pending-vm.ts';
-import { hasRecordedVm } from './vm/has-recorded-vm.ts';
+import { deletePendingVmOrWarn, hasRecordedVm } from './vm/delete-vm.ts';
 import { withCpi } from './with-cpi.ts';
 
 export interface CreateEnvResult {
@@ -48,7 +40,7 @@ export interface CreateEnvResult {
  */
 export async function createEnv(options: CreateEnvOptions, ports: EnvPorts): Promise<CreateEnvResult> {
   const result = await withSession(options, ports, async (session) => {
-    await bindToCluster(session.state, options.cluster);
+    await bindToCluster(session, options.cluster);
     return converge(session, options);
   });
   if (result === undefined) throw new Error('a session without a state file');
@@ -56,32 +48,33 @@ export async function createEnv(options: CreateEnvOptions, ports: EnvPorts): Pro
 }
 
 /** Records the cluster before the first request to it, so that a VM of a killed run can be found. */
-async function bindToCluster(
-  { path, state }: StateFile,
-  cluster: ClusterIdentity | undefined,
-): Promise<void> {
+async function bindToCluster({ files, state }: Session, cluster: ClusterIdentity | undefined): Promise<void> {
   if (cluster === undefined) return;
-  await checkCluster(path, cluster);
-  await writeClusterNote(path, { installation_id: state.installation_id, ...cluster });
+  await files.assertOnCluster(cluster);
+  await files.recordCluster({ installation_id: state.installationId, ...cluster });
 }
 
 async function converge(
   session: Session,
   { recreate = false, recreatePersistentDisks = false, cluster, checkManifest }: CreateEnvOptions,
 ): Promise<CreateEnvResult> {
-  const { stage, ports, state, directory } = session;
+  const { stage, ports, files, state, directory } = session;
   try {
     const valid = await validateDeployment(stage, session, checkManifest);
     const stemcellApiVersion = valid.stemcell.summary.apiVersion;
-    const manifestSha = await matchingManifestDigest(state, valid);
+    const manifestSha = await files.matchingManifestDigest(state.state, valid);
     const isForced = recreate || recreatePersistentDisks;
-    const isUnchanged = !isForced && isDeployed(state.state, { ...deploymentTarget(valid), manifestSha });
+    const target = {
+      ...{ manifestSha, stemcell: valid.stemcell.summary },
+      releases: valid.releases.map(({ summary }) => summary),
+    };
+    const isUnchanged = !isForced && isDeployed(state.state, target);
     if (!isUnchanged) planDisk(state.state, wantedDisk(valid.manifest));
     const deployed = await withCpi(session, { valid, stemcellApiVersion }, async (run, renderer) => {
       if (isUnchanged && (await recordedVmIsCurrent(run, valid))) return undefined;
       const isKnownCluster = cluster !== undefined;
-      const how = { renderer, isKnownCluster, recreatePersistentDisks };
-      return { address: await deployInstance(session, valid, run, how) };
+      const deployOptions = { renderer, isKnownCluster, recreatePersistentDisks };
+      return { address: await new InstanceDeployment(session, run, valid, deployOptions).deploy() };
     });
     if (deployed === undefined) {
       ports.write('No deployment, stemcell or release changes. Skipping deploy.\n');
@@ -102,24 +95,26 @@ async function converge(
  */
 async function recordedVmIsCurrent(run: Run, { manifest }: ValidDeployment): Promise<boolean> {
   if (!(await hasRecordedVm(run))) {
-    run.warn(`VM '${run.state.state.current_vm_cid}' is gone from the cluster; it is created again`);
+    run.warn(`VM '${run.state.state.current_vm_cid}' no longer exists in the cluster; it is created again`);
     return false;
   }
   const { properties } = manifest.cloudProvider;
   // The configuration has changed but still leads to the same cluster, for example with other credentials.
-  if (await cpiConfigChanged(run.state, properties)) await writeCpiNote(run.state, properties);
+  const { files, state } = run;
+  if (await files.cpiConfigChanged(state.state, properties))
+    await files.recordCpiConfig(state.state, properties);
   await deletePendingVmOrWarn(run, manifest, retryAdvice);
   return true;
 }
 
 /** The pending VM may need the recorded VM's address. Then create_vm fails in every run. */
-const retryAdvice = '; each run asks for it again, until one with --recreate has replaced the recorded VM';
+const retryAdvice = '; each run requests it again, until one with --recreate has replaced the recorded VM';
 
 const agentTimeoutMs = 1000;
 
 /** The message for an instance whose jobs stop-env has stopped. */
 export const stoppedJobs = (instance: string): string =>
-  `The jobs of instance '${instance}' are stopped, and this run has left them so; start-env with the same manifest and flags starts them\n`;
+  `The jobs of instance '${instance}' are stopped, and this run did not start them; start-env with the same manifest and flags starts them\n`;
 
 function readAgentState({ state, ports, options }: Session, manifest: Manifest): Promise<InstanceState> {
   const { clock } = ports;

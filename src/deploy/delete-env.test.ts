@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { creationError } from '../cpi/vm/create-vm.ts';
 import { ProductError } from '../errors/product-error.ts';
+import { errorChain } from '../platform/error-chain.ts';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
-import { errorChain } from './error-chain.ts';
 import { shutDownVerbs } from './testing/fake-agent.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 

@@ -1,22 +1,17 @@
 import { isProductError } from '../errors/product-error.ts';
+import { withContext } from '../platform/error-chain.ts';
 import { removeTree } from '../platform/remove-tree.ts';
 import { assertDeploymentIsHere } from './check-presence.ts';
 import { deleteUnusedDisks } from './disk/deploy-disk.ts';
-import { withContext } from './error-chain.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
-import type { Run } from './run.ts';
-import { withSession, type Session } from './session.ts';
+import { type Run, withSession, type Session } from './session.ts';
 import type { Stage, Step } from './stage/stage.ts';
-import { removeClusterNote } from './state/cluster-note.ts';
-import { cpiConfigChanged, removeCpiNote } from './state/cpi-note.ts';
-import { removeDigestNote } from './state/digest-note.ts';
 import type { DiskRecord } from './state/deployment-state.ts';
 import type { PendingDisk } from './state/pending-file.ts';
 import { currentDisk, currentStemcell, forgetDisk } from './state/state-changes.ts';
 import { deleteStemcell, deleteUnusedStemcells } from './stemcell/upload-stemcell.ts';
 import { validateInstallation, type ValidInstallation } from './validate/validate-deployment.ts';
-import { deletePendingVmOrWarn } from './vm/delete-pending-vm.ts';
-import { deleteCurrentVm } from './vm/delete-vm.ts';
+import { deletePendingVmOrWarn, deleteCurrentVm } from './vm/delete-vm.ts';
 import { withCpi } from './with-cpi.ts';
 
 export interface DeleteEnvOptions extends EnvOptions {
@@ -53,15 +48,15 @@ export async function deleteEnv(options: DeleteEnvOptions, ports: EnvPorts): Pro
   return result ?? { deleted: false, unconfirmedVm: undefined, unconfirmedDisks: [] };
 }
 
-async function removeAll(session: Session, forgetAbsent: boolean): Promise<DeleteEnvResult> {
-  const { stage, state, pending, directory } = session;
+async function removeAll(session: Session, ignoreMissing: boolean): Promise<DeleteEnvResult> {
+  const { stage, files, state, pending, directory } = session;
   const valid = await validateInstallation(stage, session);
   const stemcellApiVersion = currentStemcell(state.state)?.api_version ?? 1;
   return withCpi(session, { valid, stemcellApiVersion }, async (run) => {
     // If no VM is recorded, a previous run may have been killed after it had deleted the disk.
-    if (!forgetAbsent && state.state.current_vm_cid !== '')
+    if (!ignoreMissing && state.state.current_vm_cid !== '')
       await assertDeploymentIsHere(run, () =>
-        cpiConfigChanged(state, valid.manifest.cloudProvider.properties),
+        files.cpiConfigChanged(state.state, valid.manifest.cloudProvider.properties),
       );
     await withContext('Deleting deployment', () =>
       stage.performComplex('deleting deployment', (group) => deleteDeployment(session, valid, run, group)),
@@ -71,11 +66,7 @@ async function removeAll(session: Session, forgetAbsent: boolean): Promise<Delet
     const { vm, disks: unconfirmedDisks } = pending.pending;
     await stage.perform('Uninstalling local artifacts for CPI and deployment', async () => {
       await removeTree(directory.root, { within: directory.installations });
-      await pending.remove();
-      await state.remove();
-      await removeClusterNote(state.path);
-      await removeCpiNote(state.path);
-      await removeDigestNote(state.path);
+      await files.removeAll();
     });
     return { deleted: true, unconfirmedVm: vm?.agent_id, unconfirmedDisks };
   });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
-import { readKnownResources } from './state/known-resources.ts';
+import { DeploymentFiles } from './state/deployment-files.ts';
 import { assertConverged, forgetDeployment, killedRun, moments } from './testing/killed-run.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 
@@ -34,7 +34,7 @@ test('killed before or after any CPI call of a first deploy, the next run has on
         // The CPI contract has no method by which a deployer could find a disk whose response was lost. The
         // run only knows that it is missing.
         const lost = method === 'create_disk' ? 1 : 0;
-        const known = await readKnownResources(options.statePath);
+        const known = await new DeploymentFiles(options.statePath).readKnownResources();
         assert.equal(known?.unconfirmedDisks.length, lost);
         assert.equal(cloud.disks().length, method === 'create_disk' && kind === 'kill-after' ? 2 : 1);
       });

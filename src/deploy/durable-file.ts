@@ -18,7 +18,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 /** Returns the FILE_NOT_WRITABLE error for a system error. Returns any other error unchanged. */
 export function notWritable(path: string, error: unknown): unknown {
   if (!(error instanceof Error && 'syscall' in error)) return error;
-  const message = `File '${path}' cannot be written and is as it was; mend that, and run the same command again`;
+  const message = `File '${path}' cannot be written and was not changed; fix this, then run the same command again`;
   return new ProductError('FILE_NOT_WRITABLE', message, { cause: error });
 }
 

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { startAgent } from '../bosh/agent-client/testing/fake-agent.ts';
 import { rendererOf } from '../bosh/template/create-template-renderer.ts';
 import { redactor } from '../errors/redact/redactor.ts';
+import { errorChain } from '../platform/error-chain.ts';
 import { createCpiRunner } from './cpi/cpi-runner.ts';
-import { errorChain } from './error-chain.ts';
 import { scratchDirectory } from './testing/scratch.ts';
 
 // Redaction does not recognise half of a secret, so no text may be truncated within one.

@@ -1,6 +1,6 @@
 import type { DeploymentState } from './state/deployment-state.ts';
 import { currentStemcell } from './state/state-changes.ts';
-import { isSameStemcell, type StemcellIdentity } from './stemcell/stemcell-image.ts';
+import { isSameStemcell, type StemcellIdentity } from './stemcell/upload-stemcell.ts';
 
 interface NameAndVersion {
   readonly name: string;

@@ -6,9 +6,9 @@ import { chmod, chown, link, mkdir, readFile, readdir, realpath, symlink, writeF
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../platform/clock.ts';
+import { identifyProcess } from '../platform/process-identity.ts';
 import { acquireLock, type DeploymentLock } from './lock.ts';
-import { identifyProcess } from './process/process-identity.ts';
 import { killGroup } from './process/run-process.ts';
 import { scratchDirectory } from './testing/scratch.ts';
 

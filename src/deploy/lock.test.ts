@@ -5,10 +5,10 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { isProductError } from '../errors/product-error.ts';
-import { systemClock } from './clock.ts';
+import { systemClock } from '../platform/clock.ts';
+import { identifyProcess } from '../platform/process-identity.ts';
 import { acquireLock as acquire, type DeploymentLock } from './lock.ts';
 import { scratchDirectory } from './testing/scratch.ts';
-import { identifyProcess } from './process/process-identity.ts';
 
 const acquireLock = (path: string): Promise<DeploymentLock> =>
   acquire(path, { clock: systemClock, locks: join(dirname(path), 'locks') });

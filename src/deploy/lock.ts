@@ -4,16 +4,13 @@ import { link, realpath, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { ProductError } from '../errors/product-error.ts';
 import { temporaryPath, removeTemporaryFiles, replaceFile, writeNew } from '../platform/durable-file.ts';
+import type { Clock } from '../platform/clock.ts';
 import { takeFileLock, type FileLock } from '../platform/file-lock.ts';
 import { parsePathSegment } from '../platform/path-segment.ts';
+import { identifyProcess, isAlive, isOwn, type ProcessIdentity } from '../platform/process-identity.ts';
 import { readOwnFile } from '../platform/read-file.ts';
-import type { Clock } from './clock.ts';
 import { notWritable } from './durable-file.ts';
-import type { Errand } from './process/child-watch.ts';
-import { identifyProcess, isAlive, isOwn, type ProcessIdentity } from './process/process-identity.ts';
-
-/** A program that a run has started and is waiting for. */
-export interface RunningChild extends ProcessIdentity, Errand {}
+import type { ChildPurpose, RunningChild } from './process/leftover-process.ts';
 
 interface LockRecord extends ProcessIdentity {
   readonly since: string;
@@ -32,7 +29,7 @@ export interface DeploymentLock {
    * is not recorded: readers check whether the process is alive. So a full disk cannot lose the child's
    * result.
    */
-  recordChild(pid: number, errand: Errand): void;
+  recordChild(pid: number, purpose: ChildPurpose): void;
   release(): Promise<void>;
 }
 
@@ -56,17 +53,17 @@ export async function acquireLock(statePath: string, { clock, locks }: LockOptio
   if (self === undefined) throw new Error('this process has no identity');
   const kernel = await takeKernelLock(path, statePath, { clock, locks });
   try {
-    const record: LockRecord = { ...self, since: clock.now().toISOString() };
-    const former = await readLock(path);
-    if (former !== undefined && isAlive(former)) throw locked(statePath, former);
-    const orphan = runningChild(former);
-    if (former === undefined) await createExclusive(path, { ...record, child: orphan }, statePath);
-    else write(path, { ...record, child: orphan });
+    const record: LockRecord = { ...self, since: new Date(clock.now()).toISOString() };
+    const previous = await readLock(path);
+    if (previous !== undefined && isAlive(previous)) throw locked(statePath, previous);
+    const leftoverProcess = runningChild(previous);
+    if (previous === undefined) await createExclusive(path, { ...record, child: leftoverProcess }, statePath);
+    else write(path, { ...record, child: leftoverProcess });
     return {
-      leftoverProcess: orphan,
-      recordChild: (pid, errand) => {
+      leftoverProcess,
+      recordChild: (pid, purpose) => {
         const child = identifyProcess(pid);
-        if (child !== undefined) write(path, { ...record, child: { ...child, ...errand } });
+        if (child !== undefined) write(path, { ...record, child: { ...child, ...purpose } });
       },
       release: async () => {
         await rm(path, { force: true });
@@ -143,7 +140,7 @@ function locked(statePath: string, holder: LockRecord | undefined): ProductError
   const who = holder === undefined ? '' : ` (process ${holder.pid}, since ${holder.since})`;
   return new ProductError(
     'DEPLOYMENT_LOCKED',
-    `One is running already${who} and holds '${statePath}'; wait until it has ended`,
+    `Another run${who} has the lock of '${statePath}'; wait until it has ended`,
   );
 }
 
@@ -161,7 +158,7 @@ async function readLock(path: string): Promise<LockRecord | undefined> {
 }
 
 function invalid(path: string, cause?: unknown): ProductError {
-  const message = `Lock file '${path}' is not what the deployer wrote; remove it if no run is under way`;
+  const message = `Lock file '${path}' is not what the deployer wrote; remove it if no run is in progress`;
   return new ProductError('DEPLOYMENT_LOCKED', message, { cause });
 }
 

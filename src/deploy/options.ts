@@ -1,8 +1,8 @@
 import type { Socks5Proxy } from '../bosh/agent-client/socks5-connect.ts';
-import type { Clock } from './clock.ts';
 import type { LoadManifestOptions } from '../bosh/manifest/load-manifest.ts';
 import type { Manifest } from '../bosh/manifest/manifest.ts';
-import type { ClusterIdentity } from './state/cluster-note.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { ClusterIdentity } from './state/recorded-cluster.ts';
 
 /**
  * Options that create-env and delete-env have in common: the flags of the bosh CLI, and the paths on this

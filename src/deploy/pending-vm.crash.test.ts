@@ -3,7 +3,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { createEnv } from './create-env.ts';
 import { deleteEnv } from './delete-env.ts';
-import { readKnownResources } from './state/known-resources.ts';
+import { DeploymentFiles } from './state/deployment-files.ts';
 import { assertConverged, forgetDeployment, killedRun, moments } from './testing/killed-run.ts';
 import { testEnvironment, type TestEnvironment } from './testing/test-environment.ts';
 
@@ -39,7 +39,10 @@ async function handedOver(
   const { vmCid: theirs } = await createEnv(options, ports);
   await rename(`${pending}.hidden`, pending);
   assert.deepEqual(cloud.vms().toSorted(), [ours, theirs].toSorted());
-  assert.equal((await readKnownResources(options.statePath))?.pendingAgentId, ours.replace('vm-', ''));
+  assert.equal(
+    (await new DeploymentFiles(options.statePath).readKnownResources())?.pendingAgentId,
+    ours.replace('vm-', ''),
+  );
   return { ours, theirs };
 }
 
@@ -57,7 +60,10 @@ test('a VM whose answer was lost does not stay beside the one that the bosh CLI 
     const result = await createEnv(options, ports);
 
     assert.deepEqual([result.changed, result.vmCid, cloud.vms()], [false, theirs, [theirs]]);
-    assert.equal((await readKnownResources(options.statePath))?.pendingAgentId, undefined);
+    assert.equal(
+      (await new DeploymentFiles(options.statePath).readKnownResources())?.pendingAgentId,
+      undefined,
+    );
   });
 
   await t.test('where it is made anew', async () => {
@@ -109,7 +115,10 @@ test('killed between the writes around its record, a VM is the one that stays', 
         cloud.calls().filter((method) => ['create_vm', 'delete_vm'].includes(method)),
         asked,
       );
-      assert.equal((await readKnownResources(options.statePath))?.pendingAgentId, undefined);
+      assert.equal(
+        (await new DeploymentFiles(options.statePath).readKnownResources())?.pendingAgentId,
+        undefined,
+      );
     });
   }
 });

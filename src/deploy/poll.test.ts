@@ -7,7 +7,7 @@ function simulatedClock() {
   let time = 0;
   const pauses: number[] = [];
   const clock = {
-    now: () => new Date(time),
+    now: () => time,
     sleep: async (milliseconds: number) => {
       pauses.push(milliseconds);
       time += milliseconds;

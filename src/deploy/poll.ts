@@ -1,5 +1,5 @@
-import type { Clock } from './clock.ts';
-import { throwIfInterrupted } from './stage/printed-stage.ts';
+import type { Clock } from '../platform/clock.ts';
+import { throwIfInterrupted } from './stage/stage.ts';
 
 export interface PollOptions {
   readonly clock: Clock;
@@ -22,10 +22,10 @@ export async function poll<T>(
   options: PollOptions,
 ): Promise<T | undefined> {
   const { clock, signal, timeoutMs, maxDelayMs } = options;
-  const end = clock.now().getTime() + timeoutMs;
+  const end = clock.now() + timeoutMs;
   for (let pause = firstPause; ; pause = Math.min(pause * 2, maxDelayMs)) {
     throwIfInterrupted(signal);
-    const left = end - clock.now().getTime();
+    const left = end - clock.now();
     const result = await attempt();
     if (result !== undefined) return result;
     if (left <= 0) return undefined;

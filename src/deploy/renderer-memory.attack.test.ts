@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { packRelease } from '../bosh/release/pack-release.ts';
-import { errorChain } from './error-chain.ts';
+import { errorChain } from '../platform/error-chain.ts';
 import { createEnv } from './create-env.ts';
 import { testEnvironment } from './testing/test-environment.ts';
 

@@ -1,28 +1,27 @@
 import { existsSync } from 'node:fs';
 import { access, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { ProductError } from '../errors/product-error.ts';
+import type { AgentClient } from '../bosh/agent-client/agent-client.ts';
 import type { ErrorCode } from '../errors/error-table.ts';
-import {
-  installationDirectory,
-  prepareInstallation,
-  type InstallationDirectory,
-} from './install/installation-directory.ts';
+import { ProductError } from '../errors/product-error.ts';
+import type { Clock } from '../platform/clock.ts';
 import { ensurePrivateDirectory } from '../platform/private-directory.ts';
+import type { CpiClient } from './cpi/cpi-client.ts';
+import { installationDirectory, prepareInstallation, type InstallationDirectory } from './install/installation-directory.ts';
 import { acquireLock } from './lock.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
-import type { ChildWatch } from './process/child-watch.ts';
-import { waitForLeftoverProcess } from './process/settle-orphan.ts';
-import { PrintedStage } from './stage/printed-stage.ts';
-import type { Stage } from './stage/stage.ts';
+import { type ChildWatch, waitForLeftoverProcess } from './process/leftover-process.ts';
+import { PrintedStage, type Stage } from './stage/stage.ts';
+import { DeploymentFiles } from './state/deployment-files.ts';
 import { PendingFile } from './state/pending-file.ts';
-import { readState, StateFile, statePathFor } from './state/state-file.ts';
+import { StateFile } from './state/state-file.ts';
 
 /** The resources of one run, from its first line to its last. */
 export interface Session {
   readonly options: EnvOptions;
   readonly ports: EnvPorts;
   readonly stage: Stage;
+  readonly files: DeploymentFiles;
   readonly state: StateFile;
   readonly pending: PendingFile;
   readonly directory: InstallationDirectory;
@@ -41,37 +40,39 @@ export async function withSession<T>(
 ): Promise<T | undefined> {
   const { write, clock } = ports;
   const manifestPath = resolve(options.manifestPath);
-  const statePath = resolve(await statePathFor(manifestPath, options.statePath));
+  const files = await DeploymentFiles.find(manifestPath, options.statePath);
+  const { statePath } = files;
   write(`Deployment manifest: '${manifestPath}'\nDeployment state: '${statePath}'\n`);
-  await checkPaths(manifestPath, statePath);
+  await checkPaths(manifestPath, files);
   // Programs that are installed there run as this user.
   const workspace = await ensurePrivateDirectory(resolve(options.workspace), { mayBeLink: true });
   const lock = await acquireLock(statePath, { clock, locks: join(workspace, 'locks') });
   try {
     await waitForLeftoverProcess(lock.leftoverProcess, { clock, signal: options.signal, write });
-    if (requireExisting && (await readState(statePath)) === undefined) {
+    if (requireExisting && (await files.readState()) === undefined) {
       write('No deployment state file found.\n');
       return undefined;
     }
-    await assertNoLegacyState(manifestPath, statePath);
+    await assertNoLegacyState(manifestPath, files);
     const stage = new PrintedStage({ clock, write, signal: options.signal });
     const children: ChildWatch = {
-      onStart: (pid, errand) => lock.recordChild(pid, errand),
+      onStart: (pid, purpose) => lock.recordChild(pid, purpose),
     };
     const absolute = { ...options, workspace, manifestPath, statePath };
-    const files = await openFiles(absolute, ports);
-    return await action({ options: absolute, ports, stage, children, ...files });
+    const opened = await openFiles(files, absolute, ports);
+    return await action({ options: absolute, ports, stage, children, files, ...opened });
   } finally {
     await lock.release();
   }
 }
 
 async function openFiles(
-  options: EnvOptions & { readonly statePath: string },
+  { statePath }: DeploymentFiles,
+  options: EnvOptions,
   ports: EnvPorts,
 ): Promise<Pick<Session, 'state' | 'pending' | 'directory'>> {
-  const state = await StateFile.open(options.statePath, ports.uuid);
-  const pending = await PendingFile.open(options.statePath);
+  const state = await StateFile.open(statePath, ports.uuid);
+  const pending = await PendingFile.open(statePath);
   // The bosh CLI, which does not read the pending file, may have created another VM than the pending one, so
   // the pending VM may still exist.
   const { vm } = pending.pending;
@@ -87,31 +88,49 @@ async function openFiles(
  * Throws if there is a state file in bosh's format from before 2015. bosh migrates it; we do not, and must
  * not treat its deployment as a new one.
  */
-async function assertNoLegacyState(manifestPath: string, statePath: string): Promise<void> {
+async function assertNoLegacyState(manifestPath: string, files: DeploymentFiles): Promise<void> {
   const legacy = join(dirname(manifestPath), 'bosh-deployments.yml');
-  if ((await readState(statePath)) !== undefined || !existsSync(legacy)) return;
+  if ((await files.readState()) !== undefined || !existsSync(legacy)) return;
   throw new ProductError(
     'STATE_INVALID',
     `'${legacy}' holds the state of this deployment in a format that only the bosh CLI migrates; run bosh create-env once, or remove the file if nothing of it is left`,
   );
 }
 
-async function checkPaths(manifestPath: string, statePath: string): Promise<void> {
-  await undefinedIfMissing(access(manifestPath), 'FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
+async function checkPaths(manifestPath: string, files: DeploymentFiles): Promise<void> {
+  await rejectIfMissing(access(manifestPath), 'FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
   if ((await stat(manifestPath)).isDirectory())
     throw new ProductError('FILE_NOT_FOUND', `'${manifestPath}' is a folder; name the manifest, a file`);
-  await undefinedIfMissing(
-    realpath(dirname(statePath)),
+  await rejectIfMissing(
+    realpath(dirname(files.statePath)),
     'STATE_INVALID',
-    `There is no folder for the deployment state file '${statePath}'`,
+    `There is no folder for the deployment state file '${files.statePath}'`,
   );
   // Read the state before taking the lock, whose file would be created beside it.
-  await readState(statePath);
+  await files.readState();
 }
 
-async function undefinedIfMissing(check: Promise<unknown>, code: ErrorCode, message: string): Promise<void> {
+async function rejectIfMissing(check: Promise<unknown>, code: ErrorCode, message: string): Promise<void> {
   await check.catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     throw new ProductError(code, message, { cause: error });
   });
+}
+
+/** The dependencies of a step that only talks to the agent. */
+export type AgentRun = Pick<Run, 'agent' | 'state' | 'clock' | 'signal' | 'commandInVm' | 'warn'>;
+
+/** The dependencies of every step of a run. */
+export interface Run {
+  readonly files: DeploymentFiles;
+  readonly cloud: CpiClient;
+  readonly agent: AgentClient;
+  readonly state: StateFile;
+  readonly pending: PendingFile;
+  readonly clock: Clock;
+  readonly uuid: () => string;
+  readonly signal: AbortSignal | undefined;
+  readonly commandInVm: EnvOptions['commandInVm'];
+  /** Reports a problem that does not end the run. */
+  readonly warn: (message: string) => void;
 }

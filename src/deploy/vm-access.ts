@@ -4,7 +4,7 @@ import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
 import type { Socks5Proxy } from '../bosh/agent-client/socks5-connect.ts';
 import { loadManifest } from '../bosh/manifest/load-manifest.ts';
 import { ProductError } from '../errors/product-error.ts';
-import { isDifferentAgent, otherAgentError } from './instance/whose-agent.ts';
+import { isDifferentAgent, otherAgentError } from './instance/verify-agent.ts';
 import type { EnvOptions, EnvPorts } from './options.ts';
 import { readState } from './state/state-file.ts';
 
@@ -46,7 +46,7 @@ export async function openVm(
   const state = await readState(statePath);
   const vmCid = state?.current_vm_cid ?? '';
   if (state === undefined || vmCid === '') {
-    const message = `Deployment state file '${statePath}' records no VM; create-env makes one, --state names another file`;
+    const message = `Deployment state file '${statePath}' records no VM; create-env creates one, --state names another file`;
     throw new ProductError('STATE_INVALID', message);
   }
   const { name, mbus, ca } = await endpoint();

@@ -1,13 +1,12 @@
 import { createAgentClient } from '../bosh/agent-client/create-agent-client.ts';
 import { createTemplateRenderer, findRuby } from '../bosh/template/create-template-renderer.ts';
 import type { TemplateRenderer } from '../bosh/template/template-renderer.ts';
-import { createCloud } from './cpi/cloud.ts';
+import { createCloud } from './cpi/cpi-client.ts';
 import { createCpiRunner } from './cpi/cpi-runner.ts';
 import { installCpi } from './install/cpi-installation.ts';
 import { clearRun } from './install/installation-directory.ts';
 import { defaultCpiDeadline, defaultInterruptGrace } from './options.ts';
-import type { Run } from './run.ts';
-import type { Session } from './session.ts';
+import type { Run, Session } from './session.ts';
 import type { ValidInstallation } from './validate/validate-deployment.ts';
 
 export interface InstalledCpi {
@@ -25,7 +24,7 @@ export async function withCpi<T>(
   { valid, stemcellApiVersion }: InstalledCpi,
   action: (run: Run, renderer: TemplateRenderer) => Promise<T>,
 ): Promise<T> {
-  const { stage, directory, ports, options, state, pending, children } = session;
+  const { stage, directory, ports, options, files, state, pending, children } = session;
   const { environment, uuid, clock, warn } = ports;
   const { signal, commandInVm, proxy } = options;
   const rubyPath = await findRuby(environment['PATH']);
@@ -53,7 +52,10 @@ export async function withCpi<T>(
       }),
     });
     const agent = createAgentClient({ mbusUrl: mbus, ca, directorId, clock, uuid, signal, proxy });
-    return await action({ cloud, agent, state, pending, clock, uuid, signal, warn, commandInVm }, renderer);
+    return await action(
+      { cloud, agent, files, state, pending, clock, uuid, signal, warn, commandInVm },
+      renderer,
+    );
   } finally {
     try {
       await cpiRenderer.close();

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import type { AccessMode } from './director-file.ts';
-import { accountName, clusterNamespace } from './director-facts.ts';
 import { shellWord } from '../platform/shell-word.ts';
+import { accountName, clusterNamespace } from './cluster-facts.ts';
+import type { AccessMode } from './director-directory.ts';
 
 /** The kind of cluster that the operator starts. */
 export const targets = ['minikube', 'kind', 'any'] as const;

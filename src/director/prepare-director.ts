@@ -1,21 +1,21 @@
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/cluster-note.ts';
-import { readKnownResources } from '../deploy/state/known-resources.ts';
+import { DeploymentFiles } from '../deploy/state/deployment-files.ts';
+import { describeCluster, isSameCluster, type ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
 import { ProductError } from '../errors/product-error.ts';
 import { isObject } from '../platform/fields.ts';
-import { commandsScript } from './commands-script.ts';
-import { readDirectorFile, type DirectorFile } from './director-file.ts';
+import { readParts, requestsIn, type Artifacts, type ArtifactOptions } from './artifacts.ts';
 import {
   readDeniedRights,
   readDirectorFacts,
   clusterIpRejection,
   type DirectorApi,
   type DirectorFacts,
-} from './director-facts.ts';
-import { directorFindings, freeClusterIp, type DirectorSpec, type Check } from './director-findings.ts';
-import { readParts, requestsIn, type Artifacts, type ArtifactOptions } from './director-parts.ts';
-import { neededRights, readRoles } from './needed-rights.ts';
+} from './cluster-facts.ts';
+import { commandsScript } from './commands-script.ts';
+import { readDirectorFile, type DirectorFile } from './director-directory.ts';
+import { directorFindings, freeClusterIp, type DirectorSpec, type Check } from './preflight-checks.ts';
+import { neededRights, readRoles } from './required-permissions.ts';
 
 /** The request of the operator, checked as far as possible without a cluster. All paths are absolute. */
 export interface DirectorRequest extends ArtifactOptions {
@@ -70,7 +70,7 @@ export async function prepareDirector(
     requests: requestsIn(parts.opsFiles['ops/cpi.yml'] ?? ''),
     nodePorts: way === 'nodeport' ? Object.values(parts.nodePorts) : [],
     vmStemcell: { ...parts.vmStemcell, isNamed: request.vmStemcell !== undefined },
-    ownVm: (await readKnownResources(join(directory, 'state.json')))?.vmCid,
+    ownVm: (await new DeploymentFiles(join(directory, 'state.json')).readKnownResources())?.vmCid,
   };
   const question = { namespace, way, hasAccount: facts.hasAccount };
   const findings = directorFindings(spec, facts, {
@@ -105,11 +105,11 @@ interface Addresses {
 
 function chooseAddresses(
   { way, internalIp: asked, outsideAddress }: DirectorRequest,
-  former: DirectorFile | undefined,
+  previous: DirectorFile | undefined,
   facts: DirectorFacts,
 ): Addresses {
-  const ofFormer = former?.way === 'direct' ? undefined : former?.address;
-  const internalIp = asked ?? ofFormer ?? freeClusterIp(facts.services);
+  const previousAddress = previous?.way === 'direct' ? undefined : previous?.address;
+  const internalIp = asked ?? previousAddress ?? freeClusterIp(facts.services);
   if (internalIp === undefined) throw noAddress('the director', '--internal-ip');
   const outside = outsideAddress ?? nodeAddress(facts);
   if (way === 'nodeport' && outside === undefined) throw noAddress('a node', '--address');
@@ -149,14 +149,14 @@ function externalAddress(
 
 function assertSameCluster(
   directory: string,
-  former: DirectorFile | undefined,
+  previous: DirectorFile | undefined,
   identity: ClusterIdentity,
 ): void {
-  if (former === undefined || isSameCluster(former.cluster, identity)) return;
+  if (previous === undefined || isSameCluster(previous.cluster, identity)) return;
   throw new ProductError(
     'OTHER_CLUSTER',
-    `The director of '${directory}' is on ${describeCluster(former.cluster)}, and this is ${describeCluster(identity)}; ` +
-      'nothing was written. Name that cluster by --kubeconfig and --context, or another folder',
+    `The director of '${directory}' is on ${describeCluster(previous.cluster)}, and this is ${describeCluster(identity)}; ` +
+      'nothing was written. Name that cluster with --kubeconfig and --context, or name another folder',
   );
 }
 

@@ -1,17 +1,15 @@
-import { isIP } from 'node:net';
+import { lookup } from 'node:dns/promises';
+import { once } from 'node:events';
+import { isIP, connect, type LookupFunction, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ProductError } from '../errors/product-error.ts';
+import type { Access } from '../kubernetes/access/access.ts';
 import { type KubernetesApi, ignoreNotFound } from '../kubernetes/api.ts';
-import type { PodPort } from '../kubernetes/client/port-forward.ts';
+import { type PodPort, openPodPort } from '../kubernetes/client/port-forward.ts';
 import type { Pod } from '../kubernetes/types/pod.ts';
 import { endpointSlices, pods, services } from '../kubernetes/resources.ts';
-import {
-  serviceNameLabel,
-  type EndpointSlice,
-  type Service,
-  type ServicePort,
-} from '../kubernetes/types/service.ts';
-import type { NameMap, ServiceName } from './name-map.ts';
-import { isLoopbackAddress, normalizeAddress, type Networks } from './networks.ts';
+import { serviceNameLabel, type EndpointSlice, type Service, type ServicePort } from '../kubernetes/types/service.ts';
+import { type NameMap, type ServiceName, isLoopbackAddress, normalizeAddress, type Networks } from './options.ts';
 import type { Destination } from './socks5.ts';
 
 /** The route to a destination: through the API server, or from this machine at these addresses. */
@@ -152,7 +150,7 @@ async function routeToService(
   const { spec } = service;
   if (spec.type === 'ExternalName')
     throw refusedError(
-      `Service ${namespace}/${name} has no pods: it stands for ${spec.externalName}; connect to that`,
+      `Service ${namespace}/${name} is an ExternalName for ${spec.externalName}; connect to that name`,
     );
   const tcp = (spec.ports ?? []).filter(({ protocol = 'TCP' }) => protocol === 'TCP');
   const served = tcp.find((each) => each.port === port);
@@ -180,3 +178,34 @@ const targetPort = ({ ports }: EndpointSlice, { name = '' }: ServicePort): numbe
 const readyPod = ({ endpoints }: EndpointSlice): string | undefined =>
   endpoints?.find(({ conditions, targetRef }) => conditions?.ready !== false && targetRef?.kind === 'Pod')
     ?.targetRef?.name;
+
+export type ConnectOptions = Omit<RouteOptions, 'resolve'> & { readonly access: Access };
+
+/**
+ * Opens a stream to a destination, over the route that findRoute returns. Rejects as findRoute and
+ * openPodPort do, or with the system's error.
+ */
+export async function connectTo(destination: Destination, options: ConnectOptions): Promise<Duplex> {
+  const route = await findRoute(destination, { ...options, resolve });
+  return route.kind === 'pod' ? openPodPort(options.access, route) : dial(route);
+}
+
+async function resolve(name: string): Promise<string[]> {
+  const found = await lookup(name, { all: true });
+  return found.map(({ address }) => address);
+}
+
+/** Dials only those addresses: another lookup of the name could return others, of the cluster's networks. */
+async function dial({ addresses, port }: Extract<Route, { kind: 'direct' }>): Promise<Socket> {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  const known: LookupFunction = (_name, _options, done) => done(null, all);
+  const [only = ''] = addresses;
+  const socket = connect({
+    port,
+    ...(all.length === 1 ? { host: only } : { host: 'resolved', lookup: known, autoSelectFamily: true }),
+    allowHalfOpen: true,
+    noDelay: true,
+  });
+  await once(socket, 'connect');
+  return socket;
+}

@@ -1,4 +1,6 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { once } from 'node:events';
+import { isIPv4, isIPv6, type Socket } from 'node:net';
+import { ProductError } from '../errors/product-error.ts';
 
 /** The destination that a client requests. */
 export interface Destination {
@@ -44,30 +46,31 @@ export function parseGreeting(bytes: Uint8Array): Parsed<undefined> {
   if (first !== version) return { kind: 'wrong', why: 'it does not speak SOCKS5', answer };
   if (count === undefined || bytes.length < 2 + count) return partial;
   if (!bytes.subarray(2, 2 + count).includes(noAuthentication))
-    return { kind: 'wrong', why: 'it insists on a password, which this proxy has none of', answer };
+    return { kind: 'wrong', why: 'it requires authentication, which this proxy does not support', answer };
   return { kind: 'whole', value: undefined, length: 2 + count };
 }
 
 /** Parses the second message: CONNECT to an address or a name. */
 export function parseRequest(bytes: Uint8Array): Parsed<Destination> {
   const [first, command, , type] = bytes;
-  if (first !== undefined && first !== version) return wrong('it does not speak SOCKS5', reply.failure);
+  if (first !== undefined && first !== version) return invalid('it does not speak SOCKS5', reply.failure);
   if (command !== undefined && command !== connect)
-    return wrong(`it asks for SOCKS5 command ${command}; CONNECT alone is served`, unknownCommand);
+    return invalid(`SOCKS5 command ${command} is not supported (only CONNECT)`, unknownCommand);
   if (type === undefined) return partial;
   const span = addressLength(type, bytes[4]);
-  if (span === undefined) return wrong(`it names an address of the unknown type ${type}`, unknownAddressType);
+  if (span === undefined)
+    return invalid(`it names an address of the unknown type ${type}`, unknownAddressType);
   if (span === 'partial' || bytes.length < span.end + 2) return partial;
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const address = view.subarray(span.start, span.end);
   const host = type === addressTypes.domain ? parseName(address.toString('latin1')) : textOf(address);
   const port = view.readUInt16BE(span.end);
-  if (host === undefined) return wrong('it names a host that is no DNS name', reply.failure);
-  if (port === 0) return wrong('it asks for port 0', reply.failure);
+  if (host === undefined) return invalid('its host is not a valid DNS name', reply.failure);
+  if (port === 0) return invalid('it asks for port 0', reply.failure);
   return { kind: 'whole', value: { host, port }, length: span.end + 2 };
 }
 
-const wrong = (why: string, code: number): Parsed<Destination> => ({
+const invalid = (why: string, code: number): Parsed<Destination> => ({
   kind: 'wrong',
   why,
   answer: requestAnswer(code),
@@ -103,4 +106,58 @@ function textOf(address: Buffer): string {
   if (address.length === 4) return address.join('.');
   const groups = Array.from({ length: 8 }, (_, index) => address.readUInt16BE(index * 2).toString(16));
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
+}
+
+/**
+ * Reads the destination that a client requests after connecting; further data stays in the socket. If the
+ * client speaks another protocol, sends SOCKS5's reply and rejects with INVALID_ARGUMENT, which describes the
+ * error; also rejects if `signal` aborts first.
+ */
+export async function receiveRequest(socket: Socket, signal: AbortSignal): Promise<Destination> {
+  await receive(socket, parseGreeting, signal);
+  socket.write(greetingAnswer);
+  return receive(socket, parseRequest, signal);
+}
+
+async function receive<T>(
+  socket: Socket,
+  parse: (bytes: Uint8Array) => Parsed<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  let bytes = Buffer.alloc(0);
+  for (;;) {
+    const chunk = socket.read() as Buffer | null;
+    if (chunk === null) {
+      await waitForData(socket, signal);
+      continue;
+    }
+    bytes = Buffer.concat([bytes, chunk]);
+    const parsed = parse(bytes);
+    if (parsed.kind === 'wrong') {
+      socket.end(parsed.answer);
+      throw new ProductError('INVALID_ARGUMENT', `A client was refused: ${parsed.why}`);
+    }
+    if (parsed.kind === 'whole') {
+      if (bytes.length > parsed.length) socket.unshift(bytes.subarray(parsed.length));
+      return parsed.value;
+    }
+  }
+}
+
+async function waitForData(socket: Socket, signal: AbortSignal): Promise<void> {
+  const refusedError = (what: string): ProductError =>
+    new ProductError('INVALID_ARGUMENT', `A client was refused: ${what}`);
+  if (signal.aborted) throw refusedError('it timed out before it sent a destination');
+  if (socket.readableEnded || socket.destroyed)
+    throw refusedError('it closed the connection before it sent a destination');
+  const heard = new AbortController();
+  const either = AbortSignal.any([signal, heard.signal]);
+  try {
+    await Promise.race(['readable', 'end', 'close'].map((event) => once(socket, event, { signal: either })));
+  } catch (error) {
+    if (signal.aborted) throw refusedError('it timed out before it sent a destination');
+    throw error;
+  } finally {
+    heard.abort();
+  }
 }

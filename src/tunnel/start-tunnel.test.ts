@@ -112,7 +112,7 @@ test('an address or name of the cluster that leads to no pod is refused with the
     ['director.bosh.svc', 25555, /Service bosh\/director has no TCP port 25555; it has 443/],
     ['absent.bosh.svc', 80, /has no Service 'absent'/],
     ['idle.bosh.svc', 80, /No pod behind Service bosh\/idle is ready/],
-    ['outside.bosh.svc', 80, /stands for example\.com/],
+    ['outside.bosh.svc', 80, /is an ExternalName for example\.com/],
     ['director.other.svc', 80, /--namespace other/],
     ['gone.bosh.pod', 80, /Pod bosh\/gone is not there/],
   ] as const) {
@@ -182,7 +182,7 @@ test('a client that stalls or speaks something else is refused, and one that goe
     return text(socket);
   };
   assert.equal(await raw(Uint8Array.of(5, 1)), '');
-  assert.match(log.at(-1) ?? '', /did not say in time/);
+  assert.match(log.at(-1) ?? '', /timed out before it sent a destination/);
   await raw('GET / HTTP/1.1\r\n\r\n');
   assert.match(log.at(-1) ?? '', /does not speak SOCKS5/);
   const gone = connect(port, '127.0.0.1', () => gone.resetAndDestroy());

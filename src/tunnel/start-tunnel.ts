@@ -5,8 +5,7 @@ import { isProductError, ProductError } from '../errors/product-error.ts';
 import type { ClientOwner, Connection } from './client-owner.ts';
 import { joinStreams } from './join-streams.ts';
 import type { OwnSocket } from './own-sockets.ts';
-import { receiveRequest } from './receive-request.ts';
-import { reply, requestAnswer, type Destination } from './socks5.ts';
+import { receiveRequest, reply, requestAnswer, type Destination } from './socks5.ts';
 
 export interface TunnelOptions {
   /** 0: any free port. */
@@ -132,7 +131,7 @@ async function isAllowedClient(
   if (owner === undefined) return false;
   if (owner.uid !== uid) {
     if (!told.refusedUsers.has(owner.uid))
-      log(`A client of user ${owner.uid} was refused: this tunnel serves user ${uid} alone`);
+      log(`A client of user ${owner.uid} was refused: this tunnel serves only user ${uid}`);
     told.refusedUsers.add(owner.uid);
     return false;
   }

@@ -15,18 +15,9 @@ import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { setVmMetadata } from '../../src/cpi/vm/set-vm-metadata.ts';
 import { forbidden } from '../../embedded-cluster/api-server/errors/status-errors.ts';
 import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/api.ts';
-import {
-  persistentVolumeClaims,
-  persistentVolumes,
-  pods,
-  storageClasses,
-} from '../../src/kubernetes/resources.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  StorageClass,
-} from '../../src/kubernetes/types/storage.ts';
-import { listOrphans } from '../../src/cli/orphans.ts';
+import { persistentVolumeClaims, persistentVolumes, pods, storageClasses } from '../../src/kubernetes/resources.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/types/storage.ts';
+import { listOrphans } from '../../src/cli/cluster/orphans.ts';
 
 test('what killed calls leave is listed, what somebody has is not', async (t) => {
   const { api, cloud } = await storageCloud(t);

@@ -105,7 +105,7 @@ test('a VM that was deleted behind the back of its deployer is made again, with 
   const recreated = await line.up();
 
   assertSucceeded(recreated);
-  assert.match(recreated.stderr, new RegExp(`VM '${vm}' is gone from the cluster`));
+  assert.match(recreated.stderr, new RegExp(`VM '${vm}' no longer exists in the cluster`));
   assert.equal(await assertConverged(line), content);
   assert.deepEqual((await line.state()).disks, disks);
 });

@@ -188,7 +188,7 @@ for (const uid of users) {
       const refused = outcomes.find((outcome) => outcome.exitCode === 1);
       assert.match(
         refused?.stderr ?? '',
-        /another installation or build is running here|One is running already/,
+        /another installation or build is running here|Another run \(process/,
       );
     });
 

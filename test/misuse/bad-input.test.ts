@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { promisify } from 'node:util';
-import { mainModulePath } from '../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../src/cli/installation.ts';
 import { root } from '../crash/support/cpi-variant.ts';
 import { assertSucceeded } from '../crash/support/converged.ts';
 import { EmbeddedLine, type Outcome } from '../crash/support/embedded-line.ts';

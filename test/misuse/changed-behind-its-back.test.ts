@@ -133,7 +133,7 @@ test('a VM whose pod was deleted is made again with its disk', async () => {
   const recreated = await line.up();
 
   assertSucceeded(recreated);
-  assert.match(recreated.stderr, new RegExp(`VM '${vm}' is gone from the cluster`));
+  assert.match(recreated.stderr, new RegExp(`VM '${vm}' no longer exists in the cluster`));
   assert.equal(await assertConverged(line), content);
 });
 

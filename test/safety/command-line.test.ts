@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readFile, readdir, realpath, rm, stat, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { mainModulePath } from '../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../src/cli/installation.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { killHard, mountsOf, processesOf } from '../support/machine.ts';
 import { missing } from './safety-host.ts';

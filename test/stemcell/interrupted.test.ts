@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
-import { mainModulePath } from '../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../src/cli/installation.ts';
 import { until } from '../support/until.ts';
 
 const checkout = join(import.meta.dirname, '..', '..');

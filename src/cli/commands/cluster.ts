@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
-import { parseNodeArgument } from '../../../embedded-cluster/node/parse-node.ts';
+import { parseNodeArgument } from '../../../embedded-cluster/index.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { invalidArguments, parseFlags } from '../args/parse-command-line.ts';
+import { embeddedCluster, type StartOptions } from '../cluster/embedded-cluster.ts';
+import { withClusterLock } from '../cluster/installation-lock.ts';
+import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { Command } from '../command.ts';
-import { kubeconfigPath } from '../connect.ts';
-import { embeddedCluster, type StartOptions } from '../embedded-cluster.ts';
-import { withClusterLock } from '../hold-cluster.ts';
 
 /** The embedded cluster without a deployment, for kubectl, for tests, or for another bosh CLI. */
 export const cluster: Command = {
   name: 'cluster',
-  usage: 'start [--node NAME=ZONE]...|stop|status|kubeconfig',
+  usage: 'start [--node NAME=ZONE]... [--simulated-node NAME=ZONE]...|stop|status|kubeconfig',
   summary: 'Run the embedded cluster alone; kubeconfig prints what kubectl needs',
   async run([verb, ...rest], { installation, terminal }) {
     if (rest.length > 0 && verb !== 'start')
-      throw new ProductError('INVALID_ARGUMENT', `'cluster ${verb ?? ''}' takes no further words`);
+      throw new ProductError('INVALID_ARGUMENT', `'cluster ${verb ?? ''}' takes no further arguments`);
     const embedded = embeddedCluster(installation);
     const say = (line: string): void => terminal.error(line);
     switch (verb) {
@@ -34,32 +34,33 @@ export const cluster: Command = {
         return (await embedded.isRunning()) ? 0 : 3;
       case 'kubeconfig':
         if (!(await embedded.isRunning()))
-          terminal.error('The cluster is not running; this is how to reach it when it is.');
+          terminal.error('The cluster is not running; this kubeconfig is for when it runs.');
         terminal.out(await readKubeconfig(kubeconfigPath(installation.clusterDirectory)));
         return 0;
       default:
-        throw new ProductError('INVALID_ARGUMENT', `'cluster' wants one of start, stop, status, kubeconfig`);
+        throw new ProductError('INVALID_ARGUMENT', `'cluster' needs one of start, stop, status, kubeconfig`);
     }
   },
 };
 
-/** Parses `--node NAME=ZONE`, which may be repeated. Throws INVALID_ARGUMENT. */
+/**
+ * Parses `--node NAME=ZONE` and `--simulated-node NAME=ZONE`, which may be repeated. Throws INVALID_ARGUMENT.
+ */
 function nodesOf(args: string[]): StartOptions {
-  const values = parseWords(args);
-  const { node: nodes = [] } = values;
-  for (const node of nodes) parseNodeArgument(node);
-  return { nodes };
+  const values = parseNodeFlags(args);
+  const { node: nodes = [], 'simulated-node': simulatedNodes = [] } = values;
+  for (const node of nodes) parseNodeArgument(node, 'node');
+  for (const node of simulatedNodes) parseNodeArgument(node, 'simulated node');
+  return { nodes, simulatedNodes };
 }
 
-function parseWords(args: string[]): { readonly node?: string[] } {
+function parseNodeFlags(args: string[]): { readonly node?: string[]; readonly 'simulated-node'?: string[] } {
   const option = { type: 'string', multiple: true } as const;
-  try {
-    return parseArgs({ args, options: { node: option } }).values;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const message = `'cluster start' accepts only --node NAME=ZONE`;
-    throw new ProductError('INVALID_ARGUMENT', message, { cause: error });
-  }
+  return parseFlags(
+    args,
+    { node: option, 'simulated-node': option },
+    invalidArguments('cluster start [--node NAME=ZONE]... [--simulated-node NAME=ZONE]...'),
+  );
 }
 
 async function readKubeconfig(path: string): Promise<string> {
@@ -69,8 +70,23 @@ async function readKubeconfig(path: string): Promise<string> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     throw new ProductError(
       'FILE_NOT_FOUND',
-      'There is no cluster yet. Make one with: bosh-kubernetes cluster start',
+      'There is no cluster yet. Create one with: bosh-kubernetes cluster start',
       { cause: error },
     );
   }
 }
+
+export const stop: Command = {
+  name: 'stop',
+  usage: '',
+  summary: 'Stop the embedded cluster with everything on it; all data is kept',
+  async run([word], { installation, terminal }) {
+    if (word !== undefined)
+      throw new ProductError('INVALID_ARGUMENT', `'stop' takes no further arguments, but got '${word}'`);
+    const stopped = await withClusterLock(installation, 'stop', () => embeddedCluster(installation).stop());
+    terminal.out(
+      stopped ? 'Stopped. The data is kept; the next start brings the same VMs back.\n' : 'Not running.\n',
+    );
+    return 0;
+  },
+};

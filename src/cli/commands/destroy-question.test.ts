@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { mainModulePath } from '../built-command-line.ts';
+import { mainModulePath } from '../installation.ts';
 import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
@@ -78,7 +78,7 @@ describe('destroy on a terminal', { skip: withoutScript }, () => {
     const { exitCode, screen } = await destroyOnTerminal(installation, (type) => type('no\r'), '-n');
 
     assert.equal(exitCode, 1, screen);
-    assert.match(screen, /Nothing was removed: nobody is to be asked\. Say --force/);
+    assert.match(screen, /Nothing was removed: -n was given\. Use --force/);
     assert.ok(!screen.includes(question), screen);
     assert.deepEqual(await installation.left(), before);
   });

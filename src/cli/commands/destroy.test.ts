@@ -16,12 +16,13 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { mount, unmount } from '../../../embedded-cluster/node/mounts.ts';
 import { describeInNamespace } from '../../../embedded-cluster/node/testing/in-namespace.ts';
-import { systemClock } from '../../deploy/clock.ts';
 import { acquireLock } from '../../deploy/lock.ts';
 import { poll } from '../../deploy/poll.ts';
-import { readClusterNote, writeClusterNote, type ClusterNote } from '../../deploy/state/cluster-note.ts';
+import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
-import { kubeconfigPath } from '../connect.ts';
+import type { RecordedCluster } from '../../deploy/state/recorded-cluster.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import { smallInstallation, type SmallInstallation } from '../testing/small-installation.ts';
 import { notRoot, startDestroy } from '../testing/start-destroy.ts';
 
@@ -36,8 +37,11 @@ async function recordVm(installation: SmallInstallation): Promise<void> {
   await rm(`${statePath}.pending`);
 }
 
-/** Records a VM in the state file, and the note that it is on the installation's cluster. */
-async function noteCluster(installation: SmallInstallation): Promise<void> {
+const filesOf = (installation: SmallInstallation): DeploymentFiles =>
+  new DeploymentFiles(statePathOf(installation));
+
+/** Records a VM in the state file, and that it is on the installation's cluster. */
+async function recordCluster(installation: SmallInstallation): Promise<void> {
   await recordVm(installation);
   const server = 'https://127.0.0.1:1';
   const kubeconfig = kubeconfigPath(join(installation.home, 'cluster'));
@@ -48,7 +52,7 @@ async function noteCluster(installation: SmallInstallation): Promise<void> {
     users: [{ name: 'main', user: { token: 'token' } }],
   };
   await writeFile(kubeconfig, JSON.stringify(config));
-  await writeClusterNote(statePathOf(installation), { server, kubeconfig, installation_id: 'one' });
+  await filesOf(installation).recordCluster({ server, kubeconfig, installation_id: 'one' });
 }
 
 describeInNamespace(import.meta.filename, () => {
@@ -116,12 +120,12 @@ describeInNamespace(import.meta.filename, () => {
     });
   }
 
-  test('a note of a former deployment says nothing of where this one is', async (t) => {
+  test('ignores the recorded cluster of a previous deployment', async (t) => {
     const installation = await smallInstallation(t);
-    await noteCluster(installation);
+    await recordCluster(installation);
     const statePath = statePathOf(installation);
-    const note = JSON.parse(await readFile(`${statePath}.cluster`, 'utf8')) as ClusterNote;
-    await writeClusterNote(statePath, { ...note, installation_id: 'former' });
+    const record = JSON.parse(await readFile(`${statePath}.cluster`, 'utf8')) as RecordedCluster;
+    await filesOf(installation).recordCluster({ ...record, installation_id: 'previous' });
     const before = await installation.left();
 
     const { exitCode, stderr } = await startDestroy(installation).ended;
@@ -146,7 +150,7 @@ describeInNamespace(import.meta.filename, () => {
 
   test('of a linked state the file goes that the link names', async (t) => {
     const installation = await smallInstallation(t);
-    await noteCluster(installation);
+    await recordCluster(installation);
     const statePath = statePathOf(installation);
     const vault = join(installation.home, 'vault');
     await mkdir(vault);
@@ -171,7 +175,7 @@ describeInNamespace(import.meta.filename, () => {
     assert.equal((await startDestroy(installation, [], flags).ended).exitCode, 0);
     assert.deepEqual(await installation.left(), beside);
 
-    // The note belongs to a deployment whose state file is elsewhere.
+    // The record belongs to a deployment whose state file is elsewhere.
     await rm(statePathOf(installation));
     assert.equal((await startDestroy(installation).ended).exitCode, 0);
     assert.deepEqual(await installation.left(), [manifestPath.replace('.yml', '-creds.yml')]);
@@ -180,7 +184,7 @@ describeInNamespace(import.meta.filename, () => {
   test('killed when its cluster is gone, it ends when run again', async (t) => {
     const installation = await smallInstallation(t);
     const { home } = installation;
-    await noteCluster(installation);
+    await recordCluster(installation);
     // This rm removes the files as usual and then does not exit.
     const removal = join(home, 'rm');
     await copyFile('/bin/rm', `${removal}.real`);
@@ -199,7 +203,7 @@ describeInNamespace(import.meta.filename, () => {
     await ended;
     assert.equal(existsSync(join(home, 'cluster')), false);
     await unmount(program);
-    assert.equal((await readClusterNote(statePathOf(installation)))?.being_destroyed, true);
+    assert.equal((await filesOf(installation).readCluster())?.being_destroyed, true);
     const elsewhere = { ...installation, home: join(home, 'elsewhere') };
     assert.match((await startDestroy(elsewhere).ended).stderr, /run it again \[OTHER_CLUSTER\]/);
 

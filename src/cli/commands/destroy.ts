@@ -4,19 +4,13 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { checkOwner } from '../../../embedded-cluster/daemon/cluster-state.ts';
 import { safeRemove } from '../../platform/safe-remove.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
-import { removeDurably } from '../../deploy/durable-file.ts';
-import { clusterNotePathFor, removeClusterNote, writeClusterNote } from '../../deploy/state/cluster-note.ts';
-import { cpiNotePathFor } from '../../deploy/state/cpi-note.ts';
-import { digestNotePathFor } from '../../deploy/state/digest-note.ts';
-import { pendingPathFor } from '../../deploy/state/pending-file.ts';
-import { statePathFor } from '../../deploy/state/state-file.ts';
+import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { defaultVarsStorePath, envUsage, parseEnvArguments, type EnvArguments } from '../args/env-arguments.ts';
+import { assertDestroysOwnCluster } from '../cluster/check-destroy-target.ts';
+import { embeddedCluster } from '../cluster/embedded-cluster.ts';
+import { withInstallationLock, locksDirectory } from '../cluster/installation-lock.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { defaultVarsStorePath } from '../default-credentials.ts';
-import { embeddedCluster } from '../embedded-cluster.ts';
-import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
-import { withInstallationLock, locksDirectory } from '../hold-lock.ts';
-import { assertDestroysOwnCluster } from '../refuse-other-cluster.ts';
 
 /**
  * Removes the embedded cluster with all its disks, and the files of the manifest's deployment on this
@@ -26,8 +20,8 @@ export const destroy: Command = {
   name: 'destroy',
   usage: envUsage.destroy,
   summary: 'Remove the embedded cluster, its disks and the deployment; asks first',
-  async run(words, context) {
-    const parsed = parseEnvArguments('destroy', words);
+  async run(args, context) {
+    const parsed = parseEnvArguments('destroy', args);
     await checkOwner(context.installation.clusterDirectory, 'remove');
     await assertNamesDeployment(parsed);
     if (!parsed.force && !(await confirmed(context, parsed))) return 1;
@@ -41,12 +35,13 @@ export const destroy: Command = {
   },
 };
 
-/** A mistyped path must not cost the disks of what else is on the cluster. FILE_NOT_FOUND of a manifest without a state. */
+/**
+ * Throws FILE_NOT_FOUND if neither the manifest nor a recorded deployment exists. A mistyped path must not cost the
+ * disks of other deployments on the cluster.
+ */
 async function assertNamesDeployment(parsed: EnvArguments): Promise<void> {
   const { manifestPath } = parsed;
-  const statePath = await statePathOf(parsed);
-  // the note is the last that a destroy removes
-  if ([statePath, clusterNotePathFor(statePath)].some((path) => existsSync(path))) return;
+  if ((await filesOf(parsed)).exist) return;
   if ((await stat(manifestPath).catch(() => undefined))?.isDirectory() === false) return;
   throw new ProductError('FILE_NOT_FOUND', `There is no manifest '${manifestPath}'; nothing was removed`);
 }
@@ -57,11 +52,11 @@ async function confirmed(
 ): Promise<boolean> {
   const { nonInteractive } = parsed;
   if (nonInteractive || !terminal.canAsk) {
-    const reason = nonInteractive ? 'nobody is to be asked' : 'input is not a terminal';
-    terminal.error(`Nothing was removed: ${reason}. Say --force to destroy without being asked.`);
+    const reason = nonInteractive ? '-n was given' : 'input is not a terminal';
+    terminal.error(`Nothing was removed: ${reason}. Use --force to destroy without a question.`);
     return false;
   }
-  const paths = [await statePathOf(parsed), ...(await credentialsOf(parsed))];
+  const paths = [(await filesOf(parsed)).statePath, ...(await credentialsOf(parsed))];
   const files = paths.map((path) => `'${path}'`).join(' and ');
   const answer = await terminal.ask(
     `Remove the cluster in ${installation.clusterDirectory} with all its disks, and ${files}? [yes/no] `,
@@ -75,31 +70,29 @@ async function confirmed(
 
 /**
  * Removes everything in this order: the workspace (may fail because of mounts), the cluster, the state file
- * (lists what is left), and the cluster note last. After an interruption the next run needs the note to
+ * (lists what is left), and the record of the cluster last. After an interruption the next run needs that record to
  * recognise that the removed cluster was the right one.
  */
 async function removeAll(parsed: EnvArguments, { installation, secrets }: CommandContext): Promise<void> {
-  const statePath = await statePathOf(parsed);
+  const deployment = await filesOf(parsed);
   const { clusterDirectory, workspace } = installation;
   const credentials = await credentialsOf(parsed);
   const cluster = embeddedCluster(installation);
-  const note = await assertDestroysOwnCluster(
-    statePath,
+  const record = await assertDestroysOwnCluster(
+    deployment,
     { ...cluster, directory: clusterDirectory },
     secrets.add,
   );
   await removeWorkspace(workspace);
-  if (note !== undefined) await writeClusterNote(statePath, note);
+  if (record !== undefined) await deployment.recordCluster(record);
   await cluster.destroy();
-  await removeDurably(statePath);
-  const beside = [pendingPathFor, cpiNotePathFor, digestNotePathFor].map((pathFor) => pathFor(statePath));
-  const files = [...beside, ...credentials];
-  for (const path of files) await rm(path, { force: true });
-  await removeClusterNote(statePath);
+  await deployment.removeAllButCluster();
+  for (const path of credentials) await rm(path, { force: true });
+  await deployment.removeCluster();
 }
 
-const statePathOf = ({ manifestPath, statePath }: EnvArguments): Promise<string> =>
-  statePathFor(manifestPath, statePath);
+const filesOf = ({ manifestPath, statePath }: EnvArguments): Promise<DeploymentFiles> =>
+  DeploymentFiles.find(manifestPath, statePath);
 
 /**
  * Returns the credential files that `up` created by itself. A file of --vars-store stays. So does a file
@@ -109,9 +102,9 @@ async function credentialsOf(parsed: EnvArguments): Promise<string[]> {
   const { manifestPath, varsStorePath } = parsed;
   const path = defaultVarsStorePath(manifestPath);
   if (varsStorePath !== undefined && resolve(varsStorePath) !== resolve(path)) return [];
-  const statePath = await statePathOf(parsed);
-  if (![statePath, clusterNotePathFor(statePath)].some((file) => existsSync(file))) return [];
-  const usual = await statePathFor(manifestPath);
+  const { exist, statePath } = await filesOf(parsed);
+  if (!exist) return [];
+  const { statePath: usual } = await DeploymentFiles.find(manifestPath);
   const isShared = resolve(usual) !== resolve(statePath) && existsSync(usual);
   return isShared ? [] : [path];
 }

@@ -1,11 +1,20 @@
+import { resolve } from 'node:path';
+import { readDirectorVariables } from '../../director/credentials.ts';
+import { readDirectorFile } from '../../director/director-directory.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { shellWord } from '../../platform/shell-word.ts';
+import { expandHome } from '../args/parse-command-line.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { initDirector, initUsage } from './director/init.ts';
-import { printDirectorEnv, printEnvUsage } from './director/print-env.ts';
+import { ensureDetachedTunnel } from '../tunnel/detached-tunnel.ts';
+import { proxyVariables } from '../tunnel/serve-tunnel.ts';
+import { noDirectorFile } from '../tunnel/with-tunnel.ts';
+import { initDirector, initUsage } from './director-init.ts';
+
+const printEnvUsage = 'print-env [DIRECTORY]';
 
 interface Verb {
   readonly usage: string;
-  readonly run: (words: readonly string[], context: CommandContext) => Promise<number>;
+  readonly run: (args: readonly string[], context: CommandContext) => Promise<number>;
 }
 
 const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
@@ -21,10 +30,44 @@ export const director: Command = {
   summary:
     'Look whether a cluster can have a BOSH director, and write what creates it; print the settings of one',
   verbs: [...verbs.values()].map(({ usage }) => usage),
-  async run([name, ...words], context) {
+  async run([name, ...args], context) {
     const verb = verbs.get(name);
-    if (verb !== undefined) return verb.run(words, context);
+    if (verb !== undefined) return verb.run(args, context);
     const usages = [...verbs.values()].map(({ usage }) => `\n  director ${usage}`);
-    throw new ProductError('INVALID_ARGUMENT', `'director' wants one of:${usages.join('')}`);
+    throw new ProductError('INVALID_ARGUMENT', `'director' needs one of:${usages.join('')}`);
   },
 };
+
+/**
+ * Prints shell code that makes the bosh CLI use the director of a directory: `eval "$(… print-env
+ * DIRECTORY)"`. Starts the tunnel in the background if the directory needs one and none is running.
+ */
+async function printDirectorEnv(args: readonly string[], context: CommandContext): Promise<number> {
+  const directory = resolve(expandHome(parseDirectory(args)));
+  const file = await readDirectorFile(directory);
+  if (file === undefined) throw noDirectorFile(directory);
+  const variables = await readDirectorVariables(directory, file);
+  const proxy =
+    file.way === 'tunnel' ? proxyVariables(await ensureDetachedTunnel(directory, context)) : undefined;
+  const exports = Object.entries({ ...variables, ...proxy }).map(
+    ([name, value]) => `export ${name}=${shellWord(value)}\n`,
+  );
+  // Variables of another director that this shell used before.
+  const stale = [
+    ...(proxy === undefined ? ['BOSH_ALL_PROXY', 'CREDHUB_PROXY'] : []),
+    ...('CREDHUB_SERVER' in variables
+      ? []
+      : ['CREDHUB_SERVER', 'CREDHUB_CLIENT', 'CREDHUB_SECRET', 'CREDHUB_CA_CERT']),
+  ];
+  if (stale.length > 0) context.terminal.out(`unset ${stale.join(' ')}\n`);
+  context.terminal.out(exports.join(''));
+  return 0;
+}
+
+function parseDirectory([directory, ...more]: readonly string[]): string {
+  if (directory?.startsWith('-') !== true && more.length === 0) return directory ?? '.';
+  throw new ProductError(
+    'INVALID_ARGUMENT',
+    `One folder is taken, which 'director init' wrote. Usage: director ${printEnvUsage}`,
+  );
+}

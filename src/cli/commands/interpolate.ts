@@ -1,7 +1,7 @@
 import { interpolateTemplate } from '../../bosh/manifest/interpolate-template.ts';
+import { envUsage, parseEnvArguments } from '../args/env-arguments.ts';
 import type { Command } from '../command.ts';
-import { envUsage, parseEnvArguments } from '../env-arguments.ts';
-import { printBlock } from '../terminal.ts';
+import { printBlock } from '../output/terminal.ts';
 
 export const interpolate: Command = {
   name: 'interpolate',
@@ -9,8 +9,8 @@ export const interpolate: Command = {
   usage: envUsage.interpolate,
   summary: 'Print a file with its ops files and variables applied, as bosh interpolate does',
   json: true,
-  async run(words, { terminal, environment, secrets }) {
-    const { manifestPath, ...parsed } = parseEnvArguments('interpolate', words);
+  async run(args, { terminal, environment, secrets }) {
+    const { manifestPath, ...parsed } = parseEnvArguments('interpolate', args);
     const path = manifestPath === '-' ? '/dev/stdin' : manifestPath;
     const found: string[] = [];
     try {

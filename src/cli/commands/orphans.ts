@@ -1,11 +1,9 @@
+import { kubernetesUsage, parseKubernetesArguments } from '../args/kubernetes-arguments.ts';
+import { embeddedCluster } from '../cluster/embedded-cluster.ts';
+import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
+import { type Orphan, type Orphans, listOrphans } from '../cluster/orphans.ts';
 import type { Command } from '../command.ts';
-import { chooseKubeconfig } from '../choose-kubeconfig.ts';
-import { withKubernetes } from '../connect.ts';
-import { embeddedCluster } from '../embedded-cluster.ts';
-import { kubernetesUsage, parseKubernetesArguments } from '../kubernetes-arguments.ts';
-import type { Orphan, Orphans } from '../orphans.ts';
-import { listOrphans } from '../orphans.ts';
-import { formatTable } from '../table.ts';
+import { formatTable } from '../output/terminal.ts';
 
 /**
  * Shows what a killed CPI call, or a user who deleted a VM's pod, may have left, and what can be done about
@@ -15,8 +13,8 @@ export const orphans: Command = {
   name: 'orphans',
   usage: kubernetesUsage,
   summary: 'List VMs, disks, snapshots, copies, attachments and released volumes that calls may have left',
-  async run(words, { installation, terminal, secrets, environment }) {
-    const values = parseKubernetesArguments('orphans', words);
+  async run(args, { installation, terminal, secrets, environment }) {
+    const values = parseKubernetesArguments('orphans', args);
     const { clusterDirectory } = installation;
     const kubeconfig = chooseKubeconfig(values.kubeconfig, clusterDirectory, environment);
     if (kubeconfig.isEmbedded && !(await embeddedCluster(installation).isRunning())) {
@@ -38,26 +36,26 @@ export const orphans: Command = {
 };
 
 const helper =
-  'Helper pod, helper snapshot: of a copy, and they go with it. If its copy is not listed: kubectl delete pod NAME, kubectl delete volumesnapshot NAME';
+  'Helper pod, helper snapshot: they belong to a copy and are removed with it. If the copy is not listed: kubectl delete pod NAME, kubectl delete volumesnapshot NAME';
 
 /** Advice for each kind of orphan. */
 const advice: Readonly<Record<Orphan['what'], string>> = {
-  VM: 'VM: its create_vm is at work, or was killed. The next create_vm of its deployment that needs its address removes it. If no create_vm is at work and no state file names it: bosh -d DEPLOYMENT delete-vm NAME, or: kubectl delete secret NAME',
+  VM: 'VM: its create_vm is running or was killed. The next create_vm of its deployment that needs its address removes it. If no create_vm is running and no state file names it: bosh -d DEPLOYMENT delete-vm NAME, or: kubectl delete secret NAME',
   disk: 'Disk: created and then neither attached nor described. If no director and no state file names it: kubectl delete pvc NAME',
   snapshot:
-    'Snapshot: nothing tells whether its caller has heard of it. If `bosh snapshots` does not list it: kubectl delete volumesnapshot NAME',
+    'Snapshot: its caller may not have received its cid. If `bosh snapshots` does not list it: kubectl delete volumesnapshot NAME',
   'replaced disk':
-    'Replaced disk: update_disk was killed after its copy, named here, had taken its place. The next call for the disk deletes it; delete neither.',
+    'Replaced disk: update_disk was killed after the copy that is named here had replaced it. The next call for the disk deletes it; delete neither.',
   'left copy':
-    'Left copy: no disk names it, so it stands for none and may be older than the disk. Unless somebody deleted its disk with kubectl: kubectl delete pvc NAME',
-  copy: 'Copy: update_disk was killed or is at work. The next update_disk of the disk goes on with it, attach_disk and delete_disk remove it.',
+    'Left copy: no disk refers to it, so it replaces none and may be older than the disk. Unless its disk was deleted with kubectl: kubectl delete pvc NAME',
+  copy: 'Copy: update_disk was killed or is running. The next update_disk of the disk continues with it; attach_disk and delete_disk remove it.',
   'helper pod': helper,
   attachment:
-    'Attachment: its VM is no more. The next attach_disk, resize_disk, update_disk or delete_disk of the disk ends it.',
+    'Attachment: its VM no longer exists. The next attach_disk, resize_disk, update_disk or delete_disk of the disk removes it.',
   'helper snapshot': helper,
   'released volume':
     'Released volume: the disk or the VM that had it was deleted, and its StorageClass retains volumes (reclaimPolicy Retain), so its data ' +
-    'are there. docs/operating.md, "Volumes that stay", says how to delete it and how to get a disk back',
+    'still exist. docs/operating.md, "Volumes that stay", says how to delete it and how to get a disk back',
 };
 
 const unknownVms =

@@ -1,30 +1,114 @@
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import {
+  createRelease as create,
+  packReleaseManifest,
+  type CreatedRelease,
+} from '../../bosh/release/create-release.ts';
+import { openRelease } from '../../bosh/release/open-release.ts';
+import { readReleaseManifest } from '../../bosh/release/release-manifest.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { removeTree } from '../../platform/remove-tree.ts';
+import { expandHome } from '../args/parse-command-line.ts';
+import { parseReleaseArguments, releasePorts } from '../args/release-arguments.ts';
 import { buildCpiRelease } from '../build-cpi-release.ts';
 import type { Command } from '../command.ts';
-import { parseReleaseArguments, releasePorts } from '../release-arguments.ts';
-import { printBlock } from '../terminal.ts';
-import { printCreated } from './create-release.ts';
+import { printRelease } from '../output/release-tables.ts';
+import { printBlock, type Terminal } from '../output/terminal.ts';
 
-const usage = 'build [--final] [--version VERSION] [--force] [--tarball FILE] [--url URL] [--json]';
+const createUsage =
+  '[RELEASE-MANIFEST] [--dir DIRECTORY] [--name NAME] [--version VERSION] [--timestamp-version] [--final] [--force] ' +
+  '[--tarball FILE] [--sha2] [--json]';
+
+export const createRelease: Command = {
+  name: 'create-release',
+  usage: createUsage,
+  summary: 'Pack a release directory, as bosh create-release does',
+  json: true,
+  async run(args, context) {
+    const { positionals, ...options } = parseReleaseArguments(args, {
+      usage: `create-release ${createUsage}`,
+      allowedFlags: ['dir', 'name', 'version', 'timestamp-version', 'final', 'force', 'tarball'],
+    });
+    const [manifest, extra] = positionals;
+    if (extra !== undefined)
+      throw new ProductError(
+        'INVALID_ARGUMENT',
+        `Name one release manifest. Usage: create-release ${createUsage}`,
+      );
+    const { terminal } = context;
+    if (manifest !== undefined) {
+      const manifestPath = resolve(expandHome(manifest));
+      printCreated(terminal, await packReleaseManifest({ ...options, manifestPath }, releasePorts(context)));
+      return 0;
+    }
+    const release = await create(options, releasePorts(context));
+    terminal.out(
+      `Added ${options.final === true ? 'final' : 'dev'} release '${release.name}/${release.version}'\n\n`,
+    );
+    printCreated(terminal, release);
+    return 0;
+  },
+};
+
+/** Prints the tables of a packed release. */
+function printCreated(terminal: Terminal, release: CreatedRelease): void {
+  const jobs = release.parts.filter(({ kind }) => kind === 'job');
+  const packages = release.parts.filter(({ kind }) => kind === 'package');
+  printRelease(terminal, { ...release, jobs, packages });
+}
+
+const inspectUsage = 'FILE [--json]';
+
+export const inspectLocalRelease: Command = {
+  name: 'inspect-local-release',
+  usage: inspectUsage,
+  summary: 'Verify a release archive and show what is in it, as bosh inspect-local-release does',
+  json: true,
+  async run(args, { terminal }) {
+    const usage = `inspect-local-release ${inspectUsage}`;
+    const [path, extra] = parseReleaseArguments(args, { usage, allowedFlags: [] }).positionals;
+    if (path === undefined || extra !== undefined)
+      throw new ProductError('INVALID_ARGUMENT', `Name one release archive. Usage: ${usage}`);
+    const within = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-inspect-'));
+    try {
+      const directory = join(within, 'release');
+      await openRelease({ archivePath: resolve(expandHome(path)), directory, within });
+      const { jobs, packages, ...release } = await readReleaseManifest(directory);
+      printRelease(terminal, {
+        ...release,
+        archivePath: path,
+        jobs: jobs.map(({ packages: references, ...job }) => ({ ...job, references })),
+        packages: packages.map(({ dependencies: references, ...one }) => ({ ...one, references })),
+      });
+    } finally {
+      await removeTree(within, { within: tmpdir() });
+    }
+    return 0;
+  },
+};
+
+const buildUsage = 'build [--final] [--version VERSION] [--force] [--tarball FILE] [--url URL] [--json]';
 
 /** Commands for the release with the job kubernetes_cpi (docs/director.md). */
 export const release: Command = {
   name: 'release',
-  usage,
+  usage: buildUsage,
   summary: "Make the CPI's release, and print the variables of manifests/bosh-deployment/cpi.yml",
   json: true,
-  async run(words, context) {
+  async run(args, context) {
     const {
       positionals,
       directory: _,
       name: __,
       ...options
-    } = parseReleaseArguments(words, {
-      usage: `release ${usage}`,
-      taken: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
+    } = parseReleaseArguments(args, {
+      usage: `release ${buildUsage}`,
+      allowedFlags: ['version', 'timestamp-version', 'final', 'force', 'tarball', 'url'],
     });
     if (positionals.join(' ') !== 'build')
-      throw new ProductError('INVALID_ARGUMENT', `'release' wants: release ${usage}`);
+      throw new ProductError('INVALID_ARGUMENT', `'release' needs: release ${buildUsage}`);
     const { terminal, installation } = context;
     const made = await buildCpiRelease({ ...options, root: installation.root }, releasePorts(context));
     printCreated(terminal, made.release);

@@ -1,17 +1,52 @@
 import type { Command } from '../command.ts';
-import { sshArguments } from '../ssh/openssh-arguments.ts';
-import { runOpenssh } from '../ssh/run-openssh.ts';
-import { parseSshArguments, sshUsage } from '../ssh/ssh-arguments.ts';
+import { downloadLogs, tailCommand } from '../ssh/logs.ts';
+import { sshArguments, runOpenssh, scpArguments } from '../ssh/openssh.ts';
+import { parseSshArguments, sshUsage, parseScpArguments, parseLogsArguments } from '../ssh/ssh-arguments.ts';
 import { withSshSession } from '../ssh/with-ssh-session.ts';
 
 export const ssh: Command = {
   name: 'ssh',
   usage: sshUsage.ssh,
   summary: 'Log in to the VM of a manifest, or run a command there, as bosh ssh --director does',
-  async run(words, context) {
-    const { command, ...request } = parseSshArguments(words);
+  async run(args, context) {
+    const { command, ...request } = parseSshArguments(args);
     return withSshSession(request, context, ({ login }) =>
       runOpenssh('ssh', sshArguments(login, command), context),
     );
+  },
+};
+
+export const scp: Command = {
+  name: 'scp',
+  usage: sshUsage.scp,
+  summary: 'Copy files from or to the VM of a manifest, as bosh scp --director does',
+  async run(args, context) {
+    const { paths, recursive, ...request } = parseScpArguments(args);
+    return withSshSession(request, context, ({ login }) =>
+      runOpenssh('scp', scpArguments(login, paths, recursive), {
+        ...context,
+        onMessage: (message: string): void => context.terminal.error(message),
+      }),
+    );
+  },
+};
+
+export const logs: Command = {
+  name: 'logs',
+  usage: sshUsage.logs,
+  summary: 'Download the logs of the VM of a manifest, or follow them, as bosh logs --director does',
+  async run(args, context) {
+    const parsed = parseLogsArguments(args);
+    return withSshSession(parsed, context, async (session) => {
+      const run = { ...context, onMessage: (message: string): void => context.terminal.error(message) };
+      if (parsed.follow || parsed.lines !== undefined) {
+        // Jobs write the logs. The terminal escapes their control characters.
+        const onOutput = (text: string): void => context.terminal.out(text);
+        return runOpenssh('ssh', sshArguments(session.login, tailCommand(parsed)), { ...run, onOutput });
+      }
+      const path = await downloadLogs(session, parsed, run);
+      context.terminal.out(`Logs: '${path}'\n`);
+      return 0;
+    });
   },
 };

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { startTestServer } from '../../../embedded-cluster/api-server/testing/test-server.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
 import { pods } from '../../kubernetes/resources.ts';
-import { kubeconfigPath } from '../connect.ts';
+import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { CommandContext } from '../command.ts';
 import type { Installation } from '../installation.ts';
 import { said } from '../testing/said.ts';

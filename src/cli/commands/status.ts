@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs';
-import { readState, statePathFor } from '../../deploy/state/state-file.ts';
 import { oneLine } from '../../errors/text.ts';
+import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
+import { parseStatusArguments, statusUsage, type StatusArguments } from '../args/kubernetes-arguments.ts';
+import { listBoshObjects, type DiskSummary, type VmSummary } from '../cluster/bosh-objects.ts';
+import { embeddedCluster } from '../cluster/embedded-cluster.ts';
+import { inspectCluster } from '../cluster/inspect-cluster.ts';
+import { chooseKubeconfig, withKubernetes } from '../cluster/kubeconfig.ts';
 import type { Command } from '../command.ts';
-import { listBoshObjects, type DiskSummary, type VmSummary } from '../bosh-objects.ts';
-import { chooseKubeconfig } from '../choose-kubeconfig.ts';
-import { withKubernetes } from '../connect.ts';
-import { embeddedCluster } from '../embedded-cluster.ts';
-import { parseStatusArguments, statusUsage, type StatusArguments } from '../kubernetes-arguments.ts';
-import { inspectCluster } from '../look-at-cluster.ts';
-import { formatTable } from '../table.ts';
+import { formatTable } from '../output/terminal.ts';
 
 /**
  * Shows what the CPI has in a cluster: VMs, disks, VMs of an earlier version of the CPI, and unclaimed disks,
@@ -21,8 +20,8 @@ export const status: Command = {
   usage: statusUsage,
   summary:
     'List VMs and disks in the cluster, unclaimed disks among them, and whether the VM of a manifest is there',
-  async run(words, { installation, terminal, secrets, environment }) {
-    const values = parseStatusArguments(words);
+  async run(args, { installation, terminal, secrets, environment }) {
+    const values = parseStatusArguments(args);
     const deployment = await findDeployment(values);
     const cluster = embeddedCluster(installation);
     const { clusterDirectory } = installation;
@@ -40,14 +39,15 @@ export const status: Command = {
     );
     terminal.out(report(vms, disks));
     if (deployment === undefined) return 0;
-    const { statePath, isRecorded } = deployment;
+    const { files, isRecorded } = deployment;
+    const { statePath } = files;
     if (!isRecorded) {
       terminal.out(
         `\nNothing of '${values.manifestPath}' is deployed: there is no state file '${statePath}'\n`,
       );
       return 0;
     }
-    const { missingVm } = await inspectCluster(statePath, kubeconfig, {
+    const { missingVm } = await inspectCluster(files, kubeconfig, {
       namespace: values.namespace,
       ...options,
     });
@@ -66,15 +66,15 @@ export const status: Command = {
 async function findDeployment({
   manifestPath,
   state,
-}: StatusArguments): Promise<{ readonly statePath: string; readonly isRecorded: boolean } | undefined> {
+}: StatusArguments): Promise<{ readonly files: DeploymentFiles; readonly isRecorded: boolean } | undefined> {
   if ((manifestPath ?? state) === undefined) return undefined;
-  const statePath = await statePathFor(manifestPath ?? '', state);
-  const isRecorded = (await readState(statePath)) !== undefined;
+  const files = await DeploymentFiles.find(manifestPath ?? '', state);
+  const isRecorded = (await files.readState()) !== undefined;
   if (!isRecorded && state !== undefined)
-    throw new ProductError('FILE_NOT_FOUND', `There is no deployment state file '${statePath}'`);
+    throw new ProductError('FILE_NOT_FOUND', `There is no deployment state file '${files.statePath}'`);
   if (!isRecorded && manifestPath !== undefined && !existsSync(manifestPath))
     throw new ProductError('FILE_NOT_FOUND', `There is no manifest '${manifestPath}'`);
-  return { statePath, isRecorded };
+  return { files, isRecorded };
 }
 
 /**

@@ -8,7 +8,7 @@ import { pushStemcell, pushVerbUsage } from '../stemcell/push.ts';
 
 interface Verb {
   readonly usage: string;
-  readonly run: (words: readonly string[], context: CommandContext) => Promise<number>;
+  readonly run: (args: readonly string[], context: CommandContext) => Promise<number>;
 }
 
 const verbs: ReadonlyMap<string | undefined, Verb> = new Map([
@@ -28,12 +28,12 @@ export const stemcell: Command = {
   usage: 'build|push|load|pre-pull ...',
   summary: 'Make a stemcell, the image that VMs run, and bring it to a registry or to nodes',
   verbs: [...verbs.values()].map(({ usage }) => usage),
-  async run([name, ...words], context) {
+  async run([name, ...args], context) {
     const verb = verbs.get(name);
     if (verb === undefined) {
       const usages = [...verbs.values()].map(({ usage }) => `\n  stemcell ${usage}`);
-      throw new ProductError('INVALID_ARGUMENT', `'stemcell' wants one of:${usages.join('')}`);
+      throw new ProductError('INVALID_ARGUMENT', `'stemcell' needs one of:${usages.join('')}`);
     }
-    return verb.run(words, context);
+    return verb.run(args, context);
   },
 };

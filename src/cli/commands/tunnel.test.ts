@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { test, type TestContext } from 'node:test';
 import { socks5Connect } from '../../bosh/agent-client/socks5-connect.ts';
-import { writeDirectorFile, type DirectorFile } from '../../director/director-file.ts';
+import { writeDirectorFile, type DirectorFile } from '../../director/director-directory.ts';
 import type { Access } from '../../kubernetes/access/access.ts';
 import { startPortForwardServer } from '../../kubernetes/testing/port-forward-server.ts';
-import { mainModulePath } from '../built-command-line.ts';
-import { identityOfAccess } from '../cluster-identity.ts';
-import { runningTunnel } from '../tunnel-record.ts';
+import { identityOfAccess } from '../cluster/kubeconfig.ts';
+import { mainModulePath } from '../installation.ts';
+import { runningTunnel } from '../tunnel/detached-tunnel.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 
@@ -118,7 +118,7 @@ test('what a tunnel cannot serve is refused before the command runs', async (t) 
     assert.deepEqual([code, out], [1, ''], words.join(' '));
     return error;
   };
-  assert.match(await outcome('--network', '10.244.0.0'), /is no network/);
+  assert.match(await outcome('--network', '10.244.0.0'), /is not a valid network/);
   assert.match(await outcome('--map', 'x'), /--map 'x' cannot be read/);
   assert.match(await outcome('--directory', join(directory, 'none')), /director\.json/);
   const taken = createServer().listen(0, '127.0.0.1');

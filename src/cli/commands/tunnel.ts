@@ -1,11 +1,12 @@
 import { once } from 'node:events';
+import { socks5Connect } from '../../bosh/agent-client/socks5-connect.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { parseTunnelArguments, tunnelUsages, type TunnelArguments } from '../args/tunnel-arguments.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { connectStdio } from '../connect-stdio.ts';
-import { asDetachedTunnel, stopDetachedTunnel } from '../detached-tunnel.ts';
-import { withTunnel, type TunnelDialer } from '../open-way.ts';
-import { runChildCommand } from '../run-beside.ts';
-import { proxyVariables, serveTunnel, type ServeOptions } from '../serve-way.ts';
-import { parseTunnelArguments, tunnelUsages, type TunnelArguments } from '../tunnel-arguments.ts';
+import { runChildCommand } from '../run-child-command.ts';
+import { asDetachedTunnel, stopDetachedTunnel } from '../tunnel/detached-tunnel.ts';
+import { connectStdio, proxyVariables, serveTunnel, type ServeOptions } from '../tunnel/serve-tunnel.ts';
+import { withTunnel, type TunnelDialer } from '../tunnel/with-tunnel.ts';
 
 /** A SOCKS5 proxy into a cluster, through its API's port forwarding (docs/tunnel.md). */
 export const tunnel: Command = {
@@ -14,8 +15,8 @@ export const tunnel: Command = {
   usage: tunnelUsages[0][0],
   summary: tunnelUsages[0][1],
   subCommands: tunnelUsages,
-  async run(words, context) {
-    const parsed = parseTunnelArguments(words);
+  async run(args, context) {
+    const parsed = parseTunnelArguments(args);
     switch (parsed.kind) {
       case 'stdio':
         return withTunnel(parsed.flags, context, async (way) =>
@@ -82,3 +83,21 @@ async function whenAborted(signal: AbortSignal): Promise<number> {
   if (!signal.aborted) await once(signal, 'abort');
   return 0;
 }
+
+const usage = 'PROXY_HOST PROXY_PORT HOST PORT';
+
+/** Connects stdin and stdout through a SOCKS5 proxy. This is the ProxyCommand of `ssh`, `scp` and `logs`. */
+export const socks5ConnectCommand: Command = {
+  name: 'socks5-connect',
+  usage,
+  summary: 'Connect stdin and stdout through a SOCKS5 proxy',
+  // Hidden in the help: operators use tunnel --stdio.
+  subCommands: [],
+  async run(args, context) {
+    const [proxyHost = '', proxyPort = '', host = '', port = ''] = args;
+    if (args.length !== 4 || ![proxyPort, port].every((text) => /^[0-9]{1,5}$/.test(text)))
+      throw new ProductError('INVALID_ARGUMENT', `Usage: socks5-connect ${usage}`);
+    const proxy = { host: proxyHost, port: Number(proxyPort) };
+    return connectStdio(await socks5Connect(proxy, { host, port: Number(port) }, context.signal), context);
+  },
+};

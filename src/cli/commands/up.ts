@@ -1,25 +1,20 @@
 import { resolve } from 'node:path';
 import { apiKubeletRoot } from '../../../embedded-cluster/node/node-paths.ts';
-import { statePathFor } from '../../deploy/state/state-file.ts';
 import { createEnv, stoppedJobs } from '../../deploy/create-env.ts';
-import { systemClock } from '../../deploy/clock.ts';
 import { readInstanceState } from '../../deploy/instance/instance-state.ts';
-import { readKnownResources } from '../../deploy/state/known-resources.ts';
+import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { announceUrl } from '../announce-url.ts';
-import { commandInVm } from '../command-in-vm.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { defaultVarsStorePath, envUsage, parseEnvArguments, type EnvArguments } from '../args/env-arguments.ts';
+import { announceUrl, checkUrlTag } from '../cluster/announce-url.ts';
+import { readListeners, assertAddressFree, type Listener } from '../cluster/check-address-free.ts';
+import { embeddedCluster, type EmbeddedCluster, vmLogDirectory } from '../cluster/embedded-cluster.ts';
+import { inspectCluster } from '../cluster/inspect-cluster.ts';
+import { withClusterLock } from '../cluster/installation-lock.ts';
+import { kubeconfigPath } from '../cluster/kubeconfig.ts';
 import type { Command, CommandContext } from '../command.ts';
-import { kubeconfigPath } from '../connect.ts';
-import { defaultVarsStorePath } from '../default-credentials.ts';
-import { inspectCluster } from '../look-at-cluster.ts';
-import { embeddedCluster, type EmbeddedCluster } from '../embedded-cluster.ts';
-import { vmLogDirectory } from '../embedded-logs.ts';
-import { envUsage, parseEnvArguments, type EnvArguments } from '../env-arguments.ts';
-import { envPorts } from '../env-ports.ts';
-import { readListeners, assertAddressFree, type Listener } from '../taken-address.ts';
-import { checkUrlTag } from '../url-tag.ts';
-import { formatTable } from '../table.ts';
-import { withClusterLock } from '../hold-cluster.ts';
+import { commandInVm, envPorts } from '../env-ports.ts';
+import { formatTable } from '../output/terminal.ts';
 
 /** Milliseconds that a job may take to run after a restart of its VM. */
 const runningBudget = 120_000;
@@ -33,8 +28,8 @@ export const up: Command = {
   name: 'up',
   usage: envUsage.up,
   summary: 'Start the embedded cluster and deploy a manifest on it',
-  async run(words, context) {
-    const parsed = parseEnvArguments('up', words);
+  async run(args, context) {
+    const parsed = parseEnvArguments('up', args);
     if ('kubeconfig' in parsed.variables)
       throw new ProductError('INVALID_ARGUMENT', `'up' takes a kubeconfig as --var-file kubeconfig=FILE`);
     return withClusterLock(context.installation, 'start', () => converge(parsed, context));
@@ -43,14 +38,15 @@ export const up: Command = {
 
 async function converge(parsed: EnvArguments, context: CommandContext): Promise<number> {
   const { installation, terminal, signal } = context;
-  const statePath = await statePathFor(parsed.manifestPath, parsed.statePath);
+  const files = await DeploymentFiles.find(parsed.manifestPath, parsed.statePath);
+  const { statePath } = files;
   const { kubeconfig, ...wanted } = withClusterVariables(parsed, installation.clusterDirectory);
   const logs = vmLogDirectory(kubeconfig, installation.clusterDirectory);
   const cluster = embeddedCluster(installation);
-  const others = logs === undefined ? [] : await listenersOfOthers(statePath, cluster);
+  const others = logs === undefined ? [] : await listenersOfOthers(files, cluster);
   await cluster.start((line) => terminal.error(line));
   const { environment, secrets } = context;
-  const look = await inspectCluster(statePath, kubeconfig, { environment, onSecrets: secrets.add });
+  const look = await inspectCluster(files, kubeconfig, { environment, onSecrets: secrets.add });
 
   const result = await createEnv(
     {
@@ -85,7 +81,7 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
   if (state !== 'running') {
     terminal.error(
       `Instance '${result.instance}' is '${state}' after ${runningBudget / 1000} s; ${logs === undefined ? '' : `its logs: ${logs}; `}` +
-        'where its VM is gone, --recreate makes another one with the same disk',
+        'if its VM no longer exists, --recreate creates another one with the same disk',
     );
     return 1;
   }
@@ -96,9 +92,8 @@ async function converge(parsed: EnvArguments, context: CommandContext): Promise<
  * Returns the listeners on this machine, none of which can belong to this deployment: its cluster does not
  * run, or it has no VM. Otherwise returns an empty list.
  */
-async function listenersOfOthers(statePath: string, cluster: EmbeddedCluster): Promise<Listener[]> {
-  const known = await readKnownResources(statePath);
-  const mayHaveVm = (known?.vmCid ?? known?.pendingAgentId) !== undefined;
+async function listenersOfOthers(files: DeploymentFiles, cluster: EmbeddedCluster): Promise<Listener[]> {
+  const mayHaveVm = (await files.readKnownResources())?.hasVm === true;
   return mayHaveVm && (await cluster.isRunning()) ? [] : readListeners();
 }
 

@@ -58,16 +58,16 @@ export const volumes: Command = {
       'Write a binding as objects of Kubernetes (docs/volume-k8s-binding.md has the options)',
     ],
   ],
-  async run([name = '', ...words], { installation, terminal, environment, signal }) {
+  async run([name = '', ...args], { installation, terminal, environment, signal }) {
     if (!isSubCommand(name))
       throw new ProductError(
         'INVALID_ARGUMENT',
-        `'volumes' wants one of ${Object.keys(subCommands).join(', ')}; bosh-kubernetes help shows their use`,
+        `'volumes' needs one of ${Object.keys(subCommands).join(', ')}; bosh-kubernetes help shows their use`,
       );
     const [file, main] = subCommands[name];
     const path = join(installation.root, 'dist', 'volumes', file);
     const bundle = (await import(pathToFileURL(path).href)) as Bundles;
-    return bundle[main](words, {
+    return bundle[main](args, {
       environment,
       out: (text) => terminal.out(text),
       signal,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scpArguments, sshArguments, type SshLogin } from './openssh-arguments.ts';
+import { tailCommand } from './logs.ts';
+import { scpArguments, sshArguments, type SshLogin } from './openssh.ts';
 import { parseLogsArguments, parseScpArguments, parseSshArguments } from './ssh-arguments.ts';
-import { tailCommand } from './tail-command.ts';
 
 const refused = (message: RegExp) => ({ code: 'INVALID_ARGUMENT', message });
 
@@ -13,7 +13,7 @@ test('ssh takes the inputs of a manifest, and a command with flags of its own be
   assert.deepEqual(parsed.command, ['ls', '-l', '--', '/x']);
   assert.deepEqual(parsed.sshOptions, ['-p32022']);
   assert.deepEqual([parsed.inputs.statePath, parsed.inputs.opsFiles], ['s.json', ['ops.yml']]);
-  assert.throws(() => parseSshArguments(['m.yml', 'ls']), refused(/stands behind --/));
+  assert.throws(() => parseSshArguments(['m.yml', 'ls']), refused(/comes after --/));
   assert.throws(
     () => parseSshArguments([]),
     refused(/A manifest is missing.*Usage: ssh MANIFEST\|DIRECTORY/),
@@ -30,7 +30,7 @@ test('scp takes what stands before a colon for the VM', () => {
     { path: '/tmp/x:y', isInVm: true },
   ]);
   assert.throws(() => parseScpArguments(['m.yml', 'a', 'b']), refused(/No path is in the VM/));
-  assert.throws(() => parseScpArguments(['m.yml', 'vm:a']), refused(/one to copy to/));
+  assert.throws(() => parseScpArguments(['m.yml', 'vm:a']), refused(/a path to copy to/));
 });
 
 test('logs are those of jobs unless asked otherwise, and a name of a job is one', () => {
@@ -52,9 +52,9 @@ test('logs are those of jobs unless asked otherwise, and a name of a job is one'
     ],
   );
   for (const job of ["w';id;'", '../x', '-x', ''])
-    assert.throws(() => of(`--job=${job}`), refused(/no name of a job/));
+    assert.throws(() => of(`--job=${job}`), refused(/not a valid job name/));
   assert.throws(() => of('--agent', '--job', 'web'), refused(/about the logs of jobs/));
-  assert.throws(() => of('-f', '--only', 'x'), refused(/goes with neither/));
+  assert.throws(() => of('-f', '--only', 'x'), refused(/cannot be used with/));
   assert.throws(() => of('--num', '0'), refused(/number of lines/));
 });
 

@@ -1,7 +1,7 @@
-import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
-import { ProductError } from '../../errors/product-error.ts';
-import { existing, firstSentence, inputOptions, readEnvInputs, type EnvInputs } from '../env-arguments.ts';
-import { expandHome } from '../expand-home.ts';
+import type { ParseArgsOptionsConfig } from 'node:util';
+import type { ProductError } from '../../errors/product-error.ts';
+import { existing, inputOptions, readEnvInputs, type EnvInputs } from '../args/env-arguments.ts';
+import { expandHome, invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 
 const instance = `${existing.replace('MANIFEST', 'MANIFEST|DIRECTORY')} [--tunnel]`;
 
@@ -51,31 +51,31 @@ export interface LogsArguments extends Common {
 const common = { ...inputOptions, opts: { type: 'string', multiple: true } } as const;
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
-export function parseSshArguments(words: readonly string[]): SshArguments {
-  const end = words.indexOf('--');
-  const [own, command] = end < 0 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
+export function parseSshArguments(args: readonly string[]): SshArguments {
+  const end = args.indexOf('--');
+  const [own, command] = end < 0 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
   const { values, manifestPath, rest } = parse('ssh', own, common);
-  if (rest.length > 0) throw invalidArgument('ssh', 'One manifest is taken; a command stands behind --');
+  if (rest.length > 0) throw invalidArgument('ssh', 'Name one manifest; a command comes after --');
   return { inputs: readEnvInputs(manifestPath, values), sshOptions: values.opts ?? [], command };
 }
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
-export function parseScpArguments(words: readonly string[]): ScpArguments {
+export function parseScpArguments(args: readonly string[]): ScpArguments {
   const options = { ...common, recursive: { type: 'boolean', short: 'r' } } as const;
-  const { values, manifestPath, rest } = parse('scp', words, options);
+  const { values, manifestPath, rest } = parse('scp', args, options);
   // As in scp, the part before a colon is a host, which here is the VM.
   const paths = rest.map((text) => {
     const inVm = /^[^/:]*:(.*)$/su.exec(text)?.[1];
     return { path: inVm ?? text, isInVm: inVm !== undefined };
   });
-  if (paths.length < 2) throw invalidArgument('scp', 'A path to copy from and one to copy to are needed');
+  if (paths.length < 2) throw invalidArgument('scp', 'Name a path to copy from and a path to copy to');
   if (!paths.some(({ isInVm }) => isInVm)) throw invalidArgument('scp', 'No path is in the VM');
   const inputs = readEnvInputs(manifestPath, values);
   return { inputs, sshOptions: values.opts ?? [], recursive: values.recursive === true, paths };
 }
 
 /** Throws INVALID_ARGUMENT with the command's usage. */
-export function parseLogsArguments(words: readonly string[]): LogsArguments {
+export function parseLogsArguments(args: readonly string[]): LogsArguments {
   const options = {
     ...common,
     dir: { type: 'string' },
@@ -87,8 +87,8 @@ export function parseLogsArguments(words: readonly string[]): LogsArguments {
     follow: { type: 'boolean', short: 'f' },
     num: { type: 'string' },
   } as const;
-  const { values, manifestPath, rest } = parse('logs', words, options);
-  if (rest.length > 0) throw invalidArgument('logs', 'One manifest is taken');
+  const { values, manifestPath, rest } = parse('logs', args, options);
+  if (rest.length > 0) throw invalidArgument('logs', 'Name one manifest');
   const { job: jobs = [], only, num } = values;
   const types = typesOf(values);
   const follow = values.follow === true;
@@ -102,21 +102,22 @@ export function parseLogsArguments(words: readonly string[]): LogsArguments {
   };
 }
 
-function logsProblem(asked: {
+function logsProblem(request: {
   readonly jobs: readonly string[];
   readonly types: readonly LogType[];
   readonly num: string | undefined;
   readonly isFiltered: boolean;
   readonly follow: boolean;
 }): string | undefined {
-  const { jobs, types, num, isFiltered, follow } = asked;
+  const { jobs, types, num, isFiltered, follow } = request;
   // Both become part of a command for the VM's shell.
-  if (num !== undefined && !/^[1-9][0-9]{0,5}$/.test(num)) return '--num wants a number of lines';
-  const wrong = jobs.find((name) => !/^[A-Za-z0-9_][\w.-]*$/.test(name));
-  if (wrong !== undefined) return `'${wrong}' is no name of a job`;
-  if (jobs.length > 0 && !types.includes('job')) return '--job is about the logs of jobs';
+  if (num !== undefined && !/^[1-9][0-9]{0,5}$/.test(num)) return '--num needs a number of lines';
+  const invalidJob = jobs.find((name) => !/^[A-Za-z0-9_][\w.-]*$/.test(name));
+  if (invalidJob !== undefined) return `'${invalidJob}' is not a valid job name`;
+  if (jobs.length > 0 && !types.includes('job'))
+    return '--job needs the logs of jobs, which --agent and --system leave out';
   if (isFiltered && (follow || num !== undefined || jobs.length > 0))
-    return '--only goes with neither --job nor -f and --num';
+    return '--only cannot be used with --job, -f or --num';
   return undefined;
 }
 
@@ -126,35 +127,26 @@ function typesOf(values: {
   readonly 'all-logs'?: boolean;
 }): readonly LogType[] {
   if (values['all-logs'] === true) return ['agent', 'job', 'system'];
-  const asked: readonly LogType[] = [
+  const requested: readonly LogType[] = [
     ...(values.agent === true ? (['agent'] as const) : []),
     ...(values.system === true ? (['system'] as const) : []),
   ];
-  return asked.length > 0 ? asked : ['job'];
+  return requested.length > 0 ? requested : ['job'];
 }
 
 function parse<T extends ParseArgsOptionsConfig>(
   command: keyof typeof sshUsage,
-  words: readonly string[],
+  args: readonly string[],
   options: T,
 ) {
-  const { values, positionals } = parseOrThrow(command, () =>
-    parseArgs({ args: [...words], options, allowPositionals: true, strict: true }),
+  const { values, positionals } = parseCommandLine(args, options, (problem) =>
+    invalidArgument(command, problem),
   );
   const [manifestPath, ...rest] = positionals;
   if (manifestPath === undefined) throw invalidArgument(command, 'A manifest is missing');
   return { values, manifestPath, rest };
 }
 
-function parseOrThrow<T>(command: keyof typeof sshUsage, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw invalidArgument(command, firstSentence(error.message));
-  }
-}
-
-function invalidArgument(command: keyof typeof sshUsage, what: string): ProductError {
-  return new ProductError('INVALID_ARGUMENT', `${what}. Usage: ${command} ${sshUsage[command]}`);
+function invalidArgument(command: keyof typeof sshUsage, problem: string): ProductError {
+  return invalidArguments(`${command} ${sshUsage[command]}`)(problem);
 }

@@ -1,17 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Socks5Proxy } from '../../bosh/agent-client/socks5-connect.ts';
+import { readFile, stat } from 'node:fs/promises';
+import { join, basename, resolve } from 'node:path';
+import { type Socks5Proxy, proxyVariable } from '../../bosh/agent-client/socks5-connect.ts';
 import { runProcess } from '../../deploy/process/run-process.ts';
-import { openVm, type VmAccess } from '../../deploy/vm-access.ts';
+import { DeploymentFiles } from '../../deploy/state/deployment-files.ts';
+import { openVm, type VmAccess, manifestEndpoint, type VmAccessOptions } from '../../deploy/vm-access.ts';
+import { readDirectorAgent } from '../../director/credentials.ts';
+import { readDirectorFile } from '../../director/director-directory.ts';
 import { ProductError } from '../../errors/product-error.ts';
 import { writeNew } from '../../platform/durable-file.ts';
+import { secretStrings } from '../../errors/redact/secret-strings.ts';
+import type { EnvInputs } from '../args/env-arguments.ts';
 import type { CommandContext } from '../command.ts';
-import type { EnvInputs } from '../env-arguments.ts';
 import { envPorts } from '../env-ports.ts';
-import { withAgentProxy } from '../with-agent-proxy.ts';
-import { findInstance } from './find-instance.ts';
-import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh-arguments.ts';
+import { withAgentProxy } from '../tunnel/with-agent-proxy.ts';
+import { noDirectorFile } from '../tunnel/with-tunnel.ts';
+import { hostKeyAlias, proxyCommandOf, type SshLogin } from './openssh.ts';
 import { abandonedSessions, makeSessionFolder, type SessionFolder } from './session-folder.ts';
 
 export interface SshSession {
@@ -104,14 +108,58 @@ async function removeAccount(
 /** Creates a key that sshd accepts under every algorithm policy. It is used only during the session. */
 async function makeKey(folder: string, { environment, signal }: CommandContext): Promise<string> {
   const path = join(folder, 'key');
-  const words = ['-q', '-t', 'ecdsa', '-b', '256', '-N', '', '-C', '', '-f', path];
-  const run = { file: 'ssh-keygen', arguments: words, environment, signal, deadline: 60_000 };
+  const args = ['-q', '-t', 'ecdsa', '-b', '256', '-N', '', '-C', '', '-f', path];
+  const run = { file: 'ssh-keygen', arguments: args, environment, signal, deadline: 60_000 };
   const result = await runProcess(run).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
     const message = "There is no 'ssh-keygen' on PATH: install OpenSSH's client (Debian: openssh-client)";
     throw new ProductError('SSH_FAILED', message);
   });
   if (result.exitCode !== 0)
-    throw new ProductError('SSH_FAILED', `ssh-keygen made no key: ${result.stderr.trim()}`);
+    throw new ProductError('SSH_FAILED', `ssh-keygen created no key: ${result.stderr.trim()}`);
   return (await readFile(`${path}.pub`, 'utf8')).trim();
+}
+
+/** A VM of create-env, as the arguments of a command identify it. */
+export interface Instance extends Pick<VmAccessOptions, 'statePath' | 'endpoint'> {
+  /** True if the command opens its own tunnel. */
+  readonly tunnel: boolean;
+}
+
+/**
+ * Finds the VM of a manifest or of a directory of `director init`. The agent of a director listens at the
+ * director's address and is reached through a tunnel, unless director.json says that pod addresses are
+ * reachable directly.
+ */
+export async function findInstance(
+  inputs: EnvInputs,
+  { environment, secrets }: Pick<CommandContext, 'environment' | 'secrets'>,
+): Promise<Instance> {
+  const path = resolve(inputs.manifestPath);
+  if ((await stat(path).catch(() => undefined))?.isDirectory() !== true) {
+    const loaded = { ...inputs, environment, onSecrets: secrets.add };
+    return {
+      statePath: (await DeploymentFiles.find(path, inputs.statePath)).statePath,
+      endpoint: () => manifestEndpoint(loaded),
+      tunnel: inputs.tunnel,
+    };
+  }
+  const { statePath, varsStorePath, opsFiles, varsFiles, varsEnvs, variables, variableFiles } = inputs;
+  const given = [opsFiles, varsFiles, varsEnvs, Object.keys(variables), Object.keys(variableFiles)].flat();
+  if ((statePath ?? varsStorePath) !== undefined || given.length > 0)
+    throw new ProductError(
+      'INVALID_ARGUMENT',
+      `'${path}' is a director's folder; flags for a manifest cannot be used with it`,
+    );
+  const file = await readDirectorFile(path);
+  if (file === undefined) throw noDirectorFile(path);
+  return {
+    statePath: join(path, 'state.json'),
+    endpoint: async () => {
+      const agent = await readDirectorAgent(path, file.address);
+      secrets.add(secretStrings({ mbus: agent.mbus, password: agent.password }));
+      return { name: basename(path), ...agent };
+    },
+    tunnel: inputs.tunnel || (file.way !== 'direct' && (environment[proxyVariable] ?? '') === ''),
+  };
 }

@@ -19,23 +19,26 @@ test('the suite may be left out', () => {
 
 test('what stemcell build cannot use is named', () => {
   const cases: readonly [string[], RegExp][] = [
-    [[], /wants one of --from and --from-debian/],
-    [['--from', 'a', '--from-debian', ...debian], /wants one of/],
-    [['--from', 'a'], /wants --output FOLDER/],
-    [['--from', 'a', ...debian], /takes --profile with --from-debian alone/],
-    [['--from', 'a', '--agent', 'b', '--output', 'c'], /takes --agent with --from-debian alone/],
-    [['--from-debian', '--output', 'c'], /wants --profile, one of privileged, sys-admin, baseline/],
-    [['--from-debian', '--profile', 'root', '--output', 'c'], /wants --profile/],
+    [[], /needs either --from or --from-debian/],
+    [['--from', 'a', '--from-debian', ...debian], /needs either/],
+    [['--from', 'a'], /needs --output FOLDER/],
+    [['--from', 'a', ...debian], /takes --profile only with --from-debian/],
+    [['--from', 'a', '--agent', 'b', '--output', 'c'], /takes --agent only with --from-debian/],
+    [['--from-debian', '--output', 'c'], /needs --profile, one of privileged, sys-admin, baseline/],
+    [['--from-debian', '--profile', 'root', '--output', 'c'], /needs --profile/],
     [['--from-debian', 'Book worm', ...debian], /cannot use 'Book worm' as suite/],
     [['--from-debian', '--include', '-oEvil=1', ...debian], /include/],
     [['--from-debian', '--include', 'a,b', ...debian], /cannot use 'a,b' as package/],
     [['--from-debian', '--mirror', 'ftp://x', ...debian], /as mirror/],
-    [['--from', 'a', '--architecture', 'x86', '--output', 'c'], /--architecture one of amd64, arm64/],
-    [['--from-debian', '--architecture', 'arm64', ...debian], /takes --architecture with --from alone/],
-    [['--from-debian', '--reference', 'v1', ...debian], /takes --reference with --from alone/],
-    [['--from-debian', '--monit', 'm', ...debian], /takes --monit with --agent alone/],
-    [['--from-debian', '--davcli', 'd', ...debian], /takes --davcli with --agent alone/],
-    [['--from', 'a', '--davcli', 'b', '--output', 'c'], /takes --davcli with --from-debian alone/],
+    [
+      ['--from', 'a', '--architecture', 'x86', '--output', 'c'],
+      /needs one of amd64, arm64 as --architecture/,
+    ],
+    [['--from-debian', '--architecture', 'arm64', ...debian], /takes --architecture only with --from/],
+    [['--from-debian', '--reference', 'v1', ...debian], /takes --reference only with --from/],
+    [['--from-debian', '--monit', 'm', ...debian], /takes --monit only with --agent/],
+    [['--from-debian', '--davcli', 'd', ...debian], /takes --davcli only with --agent/],
+    [['--from', 'a', '--davcli', 'b', '--output', 'c'], /takes --davcli only with --from-debian/],
     [['--from-debian', '--version', 'v 1', ...debian], /as version/],
     [['--from-debian', '--image', 'no-host', ...debian], /HOST\/REPOSITORY:TAG/],
     [['--from-debian', '--image', `r.example/a@sha256:${'0'.repeat(64)}`, ...debian], /HOST\/REPOSITORY:TAG/],
@@ -88,13 +91,13 @@ test('an image is loaded into containerd unless another place is named', () => {
 
 test('what stemcell load cannot use is named', () => {
   const cases: readonly [string[], RegExp][] = [
-    [[], /wants one folder/],
-    [['a', 'b'], /wants one folder/],
-    [['a', '--to', 'docker'], /wants --to, one of containerd, kind, minikube/],
-    [['a', '--cluster', 'x'], /takes --cluster with --to kind or minikube alone/],
+    [[], /needs one folder/],
+    [['a', 'b'], /needs one folder/],
+    [['a', '--to', 'docker'], /needs --to, one of containerd, kind, minikube/],
+    [['a', '--cluster', 'x'], /takes --cluster only with --to kind or minikube/],
     [['a', '--to', 'kind', '--cluster', '--evil'], /--cluster/],
     [['a', '--to', 'kind', '--cluster=-x'], /cannot use '-x'/],
-    [['a', '--to', 'kind', '--address', '/s'], /takes --address with --to containerd alone/],
+    [['a', '--to', 'kind', '--address', '/s'], /takes --address only with --to containerd/],
   ];
   for (const [words, message] of cases)
     assert.throws(() => parseLoadArguments(words), { code: 'INVALID_ARGUMENT', message }, String(message));

@@ -1,18 +1,11 @@
 import { resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { ProductError } from '../../errors/product-error.ts';
 import { formatImageName, parseImageName } from '../../oci/image-reference.ts';
-import { type Architecture, architectures, type Profile, profiles } from '../../stemcell/build-settings.ts';
+import { type Architecture, architectures, type Profile } from '../../stemcell/build-settings.ts';
 import type { IdentityRequest } from '../../stemcell/resolve-identity.ts';
-import { firstSentence } from '../env-arguments.ts';
-import { expandHome } from '../expand-home.ts';
-import {
-  type PushTarget,
-  parsePushTarget,
-  pushOptions,
-  pushUsage,
-  refusePushOptions,
-} from './push-arguments.ts';
+import { profiles } from '../../cpi/config/profile.ts';
+import { expandHome, invalidArguments, parseFlags } from '../args/parse-command-line.ts';
+import { type PushTarget, parsePushTarget, pushOptions, pushUsage, rejectPushOptions } from './push-arguments.ts';
 
 export const buildUsage =
   'build (--from-debian [SUITE] --profile privileged|sys-admin|baseline [--include PACKAGE]... [--mirror MIRROR]... [--agent FILE] [--monit FILE] [--davcli FILE] [--offline]' +
@@ -75,24 +68,24 @@ export const buildOptions = {
 
 const patterns = {
   suite: [/^[a-z][a-z0-9-]*$/, 'the name of a Debian suite, such as bookworm'],
-  name: [/^[a-z0-9][a-z0-9._-]*$/, 'small letters, digits, dots and dashes'],
-  version: [/^[0-9][0-9A-Za-z._-]*$/, 'a version such as 1.2, which is the tag of the image too'],
+  name: [/^[a-z0-9][a-z0-9._-]*$/, 'lowercase letters, digits, dots and dashes'],
+  version: [/^[0-9][0-9A-Za-z._-]*$/, 'a version such as 1.2, which is also the tag of the image'],
   'operating system': [/^[a-z0-9][a-z0-9._-]*$/, 'a name such as ubuntu-noble'],
   package: [/^[a-z0-9][a-z0-9+.-]+$/, 'the name of a Debian package'],
   mirror: [/^(deb |https?:\/\/|copy:\/|file:\/)[^\n]+$/, 'a URL or a line of sources.list'],
 } as const;
 
 /** Parses the arguments of `stemcell build`. Throws INVALID_ARGUMENT with the problem and the usage. */
-export function parseBuildArguments(words: readonly string[]): BuildArguments {
-  const values = parseWords(withSuite(words));
+export function parseBuildArguments(args: readonly string[]): BuildArguments {
+  const values = parseFlags(withSuite(args), buildOptions, invalidArguments(`stemcell ${buildUsage}`));
   const { from, output, 'from-debian': suite, 'operating-system': operatingSystem, name, version } = values;
   if ((from === undefined) === (suite === undefined))
-    throw invalidArgument('wants one of --from and --from-debian');
-  if (output === undefined) throw invalidArgument('wants --output FOLDER');
+    throw invalidArgument('needs either --from or --from-debian');
+  if (output === undefined) throw invalidArgument('needs --output FOLDER');
   check('name', name);
   check('version', version);
   check('operating system', operatingSystem);
-  const push = values.push === undefined ? refusePushOptions(values) : parsePushTarget(values.push, values);
+  const push = values.push === undefined ? rejectPushOptions(values) : parsePushTarget(values.push, values);
   const image = values.image === undefined ? push?.image : parseImageName(values.image);
   return {
     from: suite === undefined ? sourceOf(from ?? '', values) : debianOf(suite, values),
@@ -102,13 +95,13 @@ export function parseBuildArguments(words: readonly string[]): BuildArguments {
   };
 }
 
-type Values = ReturnType<typeof parseWords>;
+type Values = ReturnType<typeof parseFlags<typeof buildOptions>>;
 
 /** Returns the source of the image. A given root is used unchanged. */
 function sourceOf(path: string, values: Values): BuildArguments['from'] {
   const others = ['profile', 'agent', 'monit', 'davcli', 'include', 'mirror', 'offline'] as const;
   const foreign = others.find((option) => values[option] !== undefined);
-  if (foreign !== undefined) throw invalidArgument(`takes --${foreign} with --from-debian alone`);
+  if (foreign !== undefined) throw invalidArgument(`takes --${foreign} only with --from-debian`);
   return {
     kind: 'source',
     path: resolve(expandHome(path)),
@@ -120,25 +113,25 @@ function sourceOf(path: string, values: Values): BuildArguments['from'] {
 function requestedArchitecture(name: string | undefined): Architecture | undefined {
   const architecture = architectures.find((known) => known === name);
   if (name !== undefined && architecture === undefined)
-    throw invalidArgument(`wants as --architecture one of ${architectures.join(', ')}`);
+    throw invalidArgument(`needs one of ${architectures.join(', ')} as --architecture`);
   return architecture;
 }
 
 function debianOf(suite: string, values: Values): DebianArguments {
   if (values.architecture !== undefined)
     throw invalidArgument(
-      'takes --architecture with --from alone: mmdebstrap makes a root for its own machine',
+      'takes --architecture only with --from: mmdebstrap builds a root for the machine that it runs on',
     );
   if (values.reference !== undefined)
-    throw invalidArgument('takes --reference with --from alone: it names an image in a layout');
+    throw invalidArgument('takes --reference only with --from: it names an image in a layout');
   const { agent, monit, davcli, include = [], mirror: mirrors = [] } = values;
   check('suite', suite);
   for (const name of include) check('package', name);
   for (const mirror of mirrors) checkMirror(mirror);
   if (monit !== undefined && agent === undefined)
-    throw invalidArgument('takes --monit with --agent alone: our own agent runs jobs itself');
+    throw invalidArgument('takes --monit only with --agent: our own agent runs jobs itself');
   if (davcli !== undefined && agent === undefined)
-    throw invalidArgument("takes --davcli with --agent alone: it is a program of upstream's agent");
+    throw invalidArgument("takes --davcli only with --agent: it is a program of upstream's agent");
   const isOffline = values.offline === true;
   return {
     kind: 'debian',
@@ -154,16 +147,16 @@ function debianOf(suite: string, values: Values): DebianArguments {
 }
 
 /** Adds the default suite, because parseArgs does not support an optional value. */
-function withSuite(words: readonly string[]): string[] {
-  const at = words.indexOf('--from-debian');
-  const advice = words[at + 1];
-  if (at === -1 || (advice !== undefined && !advice.startsWith('-'))) return [...words];
-  return words.toSpliced(at, 1, '--from-debian=bookworm');
+function withSuite(args: readonly string[]): string[] {
+  const at = args.indexOf('--from-debian');
+  const suite = args[at + 1];
+  if (at === -1 || (suite !== undefined && !suite.startsWith('-'))) return [...args];
+  return args.toSpliced(at, 1, '--from-debian=bookworm');
 }
 
 function profileOf(name: string | undefined): Profile {
   const profile = profiles.find((known) => known === name);
-  if (profile === undefined) throw invalidArgument(`wants --profile, one of ${profiles.join(', ')}`);
+  if (profile === undefined) throw invalidArgument(`needs --profile, one of ${profiles.join(', ')}`);
   return profile;
 }
 
@@ -180,22 +173,10 @@ function check(what: keyof typeof patterns, value: string | undefined): void {
 function checkMirror(mirror: string): void {
   if (/:\/\/[^/\s]*@/u.test(mirror))
     throw invalidArgument(
-      'takes no user or password in --mirror, as they would be published in the image (/etc/apt/sources.list): ' +
-        'name a mirror that asks for none, such as a proxy or a copy (file:/, copy:/)',
+      'takes no user or password in --mirror, because they would be published in the image (/etc/apt/sources.list): ' +
+        'name a mirror that needs none, such as a proxy or a copy (file:/, copy:/)',
     );
   check('mirror', mirror);
-}
-
-function parseWords(args: string[]) {
-  try {
-    return parseArgs({ args, options: buildOptions, strict: true }).values;
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw new ProductError(
-      'INVALID_ARGUMENT',
-      `${firstSentence(error.message)}. Usage: stemcell ${buildUsage}`,
-    );
-  }
 }
 
 const invalidArgument = (problem: string): ProductError =>

@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { formatImageName } from '../../oci/image-reference.ts';
+import { ProductError } from '../../errors/product-error.ts';
 import { removeTree } from '../../platform/remove-tree.ts';
 import { shellWord } from '../../platform/shell-word.ts';
 import { architectureOf, assertAgentRunsHere, sourceDateEpoch } from '../../stemcell/build-settings.ts';
@@ -11,23 +13,22 @@ import { convertStemcell } from '../../stemcell/convert-stemcell.ts';
 import { debianRoot } from '../../stemcell/debian/debian-root.ts';
 import { rootRequest } from '../../stemcell/debian/root-request.ts';
 import type { PublishedStemcell } from '../../stemcell/write-stemcell.ts';
+import { terminateGroup } from '../../stemcell/debian/terminate-group.ts';
 import { assertOutputFree } from '../../stemcell/output-folder.ts';
 import type { CommandContext } from '../command.ts';
-import { formatTable } from '../table.ts';
-import { buildAgent } from './build-agent.ts';
+import { formatTable } from '../output/terminal.ts';
 import { type BuildArguments, type DebianArguments, parseBuildArguments } from './build-arguments.ts';
-import { interruptible } from './interruptible.ts';
-import type { PushTarget } from './push-arguments.ts';
-import { pushWords } from './push-words.ts';
-import { pushLayout } from './push-layout.ts';
+import { interruptible } from '../interruption.ts';
+import { type PushTarget, pushArgs } from './push-arguments.ts';
+import { pushLayout } from './push.ts';
 
 /** Runs `stemcell build`: builds an image and the light stemcell that names it. */
-export async function buildStemcell(words: readonly string[], context: CommandContext): Promise<number> {
-  const parsed = parseBuildArguments(words);
+export async function buildStemcell(args: readonly string[], context: CommandContext): Promise<number> {
+  const parsed = parseBuildArguments(args);
   await assertOutputFree(parsed.output);
   const published = await interruptible(make(parsed, context), context.signal, {
     result: 'No stemcell was built',
-    next: 'the same command begins anew',
+    next: 'the same command starts again',
   });
   if (parsed.push !== undefined) await push(published, parsed.push, context);
   context.terminal.out(report(published));
@@ -67,9 +68,9 @@ async function push(
   try {
     await pushLayout(layout, target, context);
   } catch (error) {
-    const words = [dirname(layout), formatImageName(target.image), ...pushWords(target)];
-    const again = `bosh-kubernetes stemcell push ${words.map(shellWord).join(' ')}`;
-    context.terminal.error(`The stemcell was built, but not pushed. Once that is mended: ${again}`);
+    const args = [dirname(layout), formatImageName(target.image), ...pushArgs(target)];
+    const again = `bosh-kubernetes stemcell push ${args.map(shellWord).join(' ')}`;
+    context.terminal.error(`The stemcell was built but not pushed. After fixing this, run: ${again}`);
     throw error;
   }
 }
@@ -123,4 +124,42 @@ function cacheDirectory(environment: CommandContext['environment']): string {
   const home = environment['XDG_CACHE_HOME'];
   const base = home !== undefined && home.startsWith('/') ? home : join(homedir(), '.cache');
   return join(base, 'bosh-kubernetes', 'stemcells');
+}
+
+export interface BuiltAgent {
+  readonly agent: string;
+  /** File with the licences and notices of the executable's contents. */
+  readonly notice: string;
+}
+
+/**
+ * Builds our agent as one executable from this installation's sources. Rejects with STEMCELL_BUILD_FAILED,
+ * which quotes the build's stderr. After an interrupt, rejects with the signal's reason only when the script
+ * and the compiler have ended, because they write files until then.
+ */
+export async function buildAgent(
+  folder: string,
+  { installation, signal }: Pick<CommandContext, 'installation' | 'signal'>,
+): Promise<BuiltAgent> {
+  signal.throwIfAborted();
+  const script = join(installation.root, 'scripts', 'build-agent.ts');
+  const agent = join(folder, 'bosh-agent');
+  const child = spawn(installation.nodeBinary, [script, agent], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    // Create a process group, which also contains the compiler.
+    detached: true,
+  });
+  const interrupt = (): void => {
+    if (child.pid !== undefined) terminateGroup(child.pid);
+  };
+  signal.addEventListener('abort', interrupt);
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (said = (said + chunk).slice(-2000)));
+  // A program that cannot be started emits `error` and then also `close`.
+  child.on('error', (error) => (said += error.message));
+  const code = await new Promise<number | null>((done) => child.on('close', done));
+  signal.removeEventListener('abort', interrupt);
+  signal.throwIfAborted();
+  if (code === 0) return { agent, notice: join(folder, 'NOTICE') };
+  throw new ProductError('STEMCELL_BUILD_FAILED', `The agent could not be built: ${said}`);
 }

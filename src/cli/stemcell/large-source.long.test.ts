@@ -7,11 +7,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { describe, test } from 'node:test';
-import { packArchive } from '../../bosh/archive/pack-archive.ts';
-import type { ArchiveEntry } from '../../bosh/archive/pack-archive.ts';
+import { packArchive, type ArchiveEntry } from '../../bosh/archive/pack-archive.ts';
 import { scratchDirectory } from '../../bosh/testing/scratch.ts';
-import { mainModulePath } from '../built-command-line.ts';
 import { dockerRegistryIsMissing, startDockerRegistry } from '../../oci/registry/testing/docker-registry.ts';
+import { mainModulePath } from '../installation.ts';
 
 const megabyte = 1024 * 1024;
 const size = 600 * megabyte;

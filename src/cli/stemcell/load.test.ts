@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { loadBench } from '../../stemcell/testing/load-bench.ts';
-import { describeError } from '../describe-error.ts';
+import { describeError } from '../output/describe-error.ts';
 import { said } from '../testing/said.ts';
 import { load } from './load.ts';
 
@@ -21,7 +21,7 @@ test('an interrupted load says that it was interrupted, and what to do, and show
   const rejected = assert.rejects(loading, (error) => {
     assert.match(
       describeError(error),
-      /^The image was not loaded: interrupted by SIGTERM; the same command begins anew \[INTERRUPTED\]/,
+      /^The image was not loaded: interrupted by SIGTERM; the same command starts again \[INTERRUPTED\]/,
     );
     assert.doesNotMatch(describeError(error), /^ +at /m);
     return true;

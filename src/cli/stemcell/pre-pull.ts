@@ -1,11 +1,9 @@
-import { parseArgs } from 'node:util';
 import { stringify } from 'yaml';
-import { ProductError } from '../../errors/product-error.ts';
 import { parseImageReference } from '../../oci/image-reference.ts';
 import { architectures } from '../../stemcell/build-settings.ts';
 import { prePullManifest, type PrePullRequest } from '../../stemcell/pre-pull-manifest.ts';
+import { invalidArguments, parseCommandLine } from '../args/parse-command-line.ts';
 import type { CommandContext } from '../command.ts';
-import { firstSentence } from '../env-arguments.ts';
 
 export const prePullUsage = 'pre-pull IMAGE|CID [--namespace NAME] [--image-pull-secret NAME]...';
 const options = {
@@ -20,16 +18,16 @@ const objectName = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/u;
  * director needs it.
  */
 export async function prePull(
-  words: readonly string[],
+  args: readonly string[],
   { terminal }: Pick<CommandContext, 'terminal'>,
 ): Promise<number> {
-  const { values, positionals } = parseWords(words);
+  const { values, positionals } = parseCommandLine(args, options, invalid);
   const [given, ...others] = positionals;
-  if (given === undefined || others.length > 0) throw wrong("'stemcell pre-pull' wants one image");
+  if (given === undefined || others.length > 0) throw invalid("'stemcell pre-pull' needs one image");
   const { image, architecture } = parseImageOrCid(given);
   const { namespace, 'image-pull-secret': imagePullSecrets = [] } = values;
   for (const name of [namespace ?? 'default', ...imagePullSecrets])
-    if (!objectName.test(name)) throw wrong(`'${name}' is no name of a namespace or Secret`);
+    if (!objectName.test(name)) throw invalid(`'${name}' is not a valid name of a namespace or Secret`);
   terminal.out(
     stringify(prePullManifest({ image, architecture, namespace, imagePullSecrets }), { lineWidth: 0 }),
   );
@@ -42,21 +40,12 @@ export async function prePull(
  */
 function parseImageOrCid(given: string): Pick<PrePullRequest, 'image' | 'architecture'> {
   const [image = '', word, ...more] = given.split('#');
-  if (parseImageReference(image) === undefined) throw wrong(`'${image}' is no image reference`);
+  if (parseImageReference(image) === undefined) throw invalid(`'${image}' is not a valid image reference`);
   const architecture = architectures.find((each) => each === word);
-  if (architecture === undefined && word !== undefined) throw wrong(`'${given}' ends with no architecture`);
-  if (more.length > 0) throw wrong(`'${given}' is no stemcell's cid`);
+  if (architecture === undefined && word !== undefined)
+    throw invalid(`'${given}' does not end with a known architecture`);
+  if (more.length > 0) throw invalid(`'${given}' is not a valid stemcell cid`);
   return { image, architecture };
 }
 
-function parseWords(words: readonly string[]) {
-  try {
-    return parseArgs({ args: [...words], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    throw wrong(firstSentence(error.message));
-  }
-}
-
-const wrong = (problem: string): ProductError =>
-  new ProductError('INVALID_ARGUMENT', `${problem}. Usage: stemcell ${prePullUsage}`);
+const invalid = invalidArguments(`stemcell ${prePullUsage}`);

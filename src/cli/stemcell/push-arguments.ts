@@ -1,12 +1,7 @@
 import { resolve } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import {
-  type ImageName,
-  parseImageName,
-  isRepository,
-  registryUrlProblem,
-} from '../../oci/image-reference.ts';
-import { expandHome } from '../expand-home.ts';
+import { type ImageName, parseImageName, isRepository, registryUrlProblem } from '../../oci/image-reference.ts';
+import { expandHome } from '../args/parse-command-line.ts';
 
 /** The destination of an image, and how to connect to its registry. */
 export interface PushTarget {
@@ -41,10 +36,10 @@ export interface PushValues {
  * Throws INVALID_ARGUMENT, which names the first of these options, for a command that may run without a push:
  * without a target the options have no effect.
  */
-export function refusePushOptions(values: PushValues): undefined {
+export function rejectPushOptions(values: PushValues): undefined {
   const names = ['mount-from', 'authfile', 'registry-ca', 'plain-http'] as const;
-  const lonely = names.find((name) => values[name] !== undefined);
-  if (lonely !== undefined) throw new ProductError('INVALID_ARGUMENT', `--${lonely} needs --push`);
+  const option = names.find((name) => values[name] !== undefined);
+  if (option !== undefined) throw new ProductError('INVALID_ARGUMENT', `--${option} needs --push`);
 }
 
 /** Parses `HOST/REPOSITORY[:TAG]` and its options. Throws INVALID_ARGUMENT with the problem. */
@@ -59,11 +54,24 @@ export function parsePushTarget(text: string, values: PushValues): PushTarget {
     if (!isRepository(repository))
       throw new ProductError(
         'INVALID_ARGUMENT',
-        `--mount-from wants a repository of the same registry, without its host: '${repository}' is none`,
+        `--mount-from needs a repository of the same registry, without its host; '${repository}' is not a valid repository`,
       );
   return {
     ...{ image, origin, mountFrom },
     authFile: values.authfile === undefined ? undefined : resolve(expandHome(values.authfile)),
     caFile: values['registry-ca'] === undefined ? undefined : resolve(expandHome(values['registry-ca'])),
   };
+}
+
+/**
+ * Returns the options of a command that pushes in the same way (push-arguments.ts). Credentials are in a file
+ * and never among the options.
+ */
+export function pushArgs({ mountFrom, authFile, caFile, origin }: PushTarget): readonly string[] {
+  return [
+    ...mountFrom.flatMap((repository) => ['--mount-from', repository]),
+    ...(authFile === undefined ? [] : ['--authfile', authFile]),
+    ...(caFile === undefined ? [] : ['--registry-ca', caFile]),
+    ...(origin.startsWith('http:') ? ['--plain-http'] : []),
+  ];
 }

@@ -12,7 +12,7 @@ import { mediaTypes } from '../../oci/image-source.ts';
 import { dockerRegistryIsMissing, startDockerRegistry } from '../../oci/registry/testing/docker-registry.ts';
 import { writeLargeRoot } from '../../oci/testing/large-root.ts';
 import { PeakMemory } from '../../oci/testing/peak-memory.ts';
-import { mainModulePath } from '../built-command-line.ts';
+import { mainModulePath } from '../installation.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));
 

@@ -14,7 +14,7 @@ import { writeLayout } from '../../oci/layout/write-layout.ts';
 import { mediaTypes } from '../../oci/image-source.ts';
 import { HostileRegistry } from '../../oci/registry/testing/hostile-registry.ts';
 import { basicAuthorization } from '../../oci/registry/access/authenticator.ts';
-import { describeError } from '../describe-error.ts';
+import { describeError } from '../output/describe-error.ts';
 import { said } from '../testing/said.ts';
 import { buildStemcell } from './build.ts';
 import { prePull } from './pre-pull.ts';
@@ -149,7 +149,7 @@ describe('stemcell push', () => {
       [{ credsStore: 'none-such' }, [folder, name, plain], 'REGISTRY_UNAUTHORIZED', /cannot be run/u],
       [[], [folder, name, plain], 'INVALID_ARGUMENT', /not a JSON object/u],
       [{}, [folder, name], 'REGISTRY_UNREACHABLE', /does not answer in TLS/u],
-      [{}, [folder], 'INVALID_ARGUMENT', /wants a folder and a name/u],
+      [{}, [folder], 'INVALID_ARGUMENT', /needs a folder and a name/u],
       [{}, [folder, 'stemcell'], 'INVALID_ARGUMENT', /HOST\/REPOSITORY/u],
       [{}, [folder, name, '--mount-from', 'Host/x'], 'INVALID_ARGUMENT', /--mount-from/u],
       [{}, [folder, name, '--surprise'], 'INVALID_ARGUMENT', /Usage: stemcell push/u],

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { eventually } from '../../agent/testing/eventually.ts';
 import { TestVm } from '../../agent/testing/test-vm.ts';
 import { emptyState } from '../../deploy/state/deployment-state.ts';
-import { writeDirectorFile } from '../../director/director-file.ts';
+import { writeDirectorFile } from '../../director/director-directory.ts';
 import { startTunnel } from '../../tunnel/start-tunnel.ts';
 
 // Runs with its own accounts and network (own-accounts.sh): our agent, and an sshd on port 22 of that
@@ -201,7 +201,7 @@ try {
   assert.deepEqual(proxied, { code: 0, out: 'through\n', err: '' });
   assert.deepEqual([...new Set(asked)].toSorted(), ['127.0.0.1:22', '127.0.0.1:6868']);
   const flags = await run('ssh', folder, '-v', 'a=b');
-  assert.match(flags.err, /takes no flags of a manifest/);
+  assert.match(flags.err, /flags for a manifest cannot be used with it/);
   environment.BOSH_ALL_PROXY = '';
   await proxy.close();
   await isClean();

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { mainModulePath } from '../built-command-line.ts';
+import { mainModulePath } from '../installation.ts';
 import type { SmallInstallation } from './small-installation.ts';
 
 const main = mainModulePath(join(import.meta.dirname, '..', '..', '..'));

@@ -23,16 +23,16 @@ const settledAfter = { ticks: 100, seconds: 2000 };
  */
 export class DigestCache {
   readonly #path: string;
-  readonly #now: () => Date;
+  readonly #now: () => number;
   #files: Readonly<Record<string, Known>>;
 
-  private constructor(path: string, now: () => Date, files: Readonly<Record<string, Known>>) {
+  private constructor(path: string, now: () => number, files: Readonly<Record<string, Known>>) {
     this.#path = path;
     this.#now = now;
     this.#files = files;
   }
 
-  static async open(path: string, now: () => Date): Promise<DigestCache> {
+  static async open(path: string, now: () => number): Promise<DigestCache> {
     return new DigestCache(path, now, ((await readJsonCache(path)) ?? {}) as Record<string, Known>);
   }
 
@@ -41,7 +41,7 @@ export class DigestCache {
    * errors of verifyFile.
    */
   async verify(file: string, expected: string | undefined): Promise<string> {
-    const begun = this.#now().getTime();
+    const begun = this.#now();
     const stamp = await stampOf(file);
     const found = this.#files[file];
     const known = found !== undefined && found.stamp === stamp?.text ? found : undefined;

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { verifyFile } from '../../bosh/digest.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import { errorChain } from '../error-chain.ts';
+import { errorChain } from '../../platform/error-chain.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
 import { downloadArchive } from './download-archive.ts';
 

@@ -10,9 +10,10 @@ import { parseSecretUrl, secretUrlHelp, type SecretUrl } from '../../bosh/parse-
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { temporaryPath } from '../../platform/durable-file.ts';
 import { makePrivateDirectory } from '../durable-file.ts';
-import { withContext } from '../error-chain.ts';
-import type { Step } from '../stage/stage.ts';
+import { withContext } from '../../platform/error-chain.ts';
+import type { Step, Stage } from '../stage/stage.ts';
 import type { DigestCache } from './digest-cache.ts';
+import type { ArchiveReference } from '../../bosh/manifest/manifest.ts';
 import { withPath } from '../../platform/write-file.ts';
 
 export interface Download {
@@ -119,4 +120,27 @@ function shown(text: string): string {
 
 function fileNameOf(digest: string): string {
   return digest.replaceAll(/[^0-9A-Za-z]/g, '-');
+}
+
+export interface ArchiveContext {
+  readonly stage: Stage;
+  readonly downloadDirectory: string;
+  readonly digests: DigestCache;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Returns the path of an archive; a remote archive is downloaded first. `description` names it in the
+ * progress line, for example `release 'hello'`.
+ */
+export async function locateArchive(
+  reference: ArchiveReference,
+  description: string,
+  { stage, downloadDirectory: directory, digests, signal }: ArchiveContext,
+): Promise<string> {
+  const { location, digest } = reference;
+  if (location.kind === 'file') return location.path;
+  return stage.perform(`Downloading ${description}`, (step) =>
+    downloadArchive({ url: location.url, digest: digest ?? '', directory, digests, signal }, step),
+  );
 }

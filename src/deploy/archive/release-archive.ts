@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { ReleaseReference } from '../../bosh/manifest/manifest.ts';
 import { openRelease } from '../../bosh/release/open-release.ts';
-import type { Release } from '../../bosh/release/release.ts';
+import type { Release, ReleaseJob } from '../../bosh/release/release.ts';
 import { ProductError } from '../../errors/product-error.ts';
-import { withContext } from '../error-chain.ts';
+import { withContext } from '../../platform/error-chain.ts';
 import type { ArchiveCatalog, ReleaseSummary } from './archive-catalog.ts';
 import type { DigestCache } from './digest-cache.ts';
 
@@ -59,4 +59,29 @@ function summarize({ name, version, jobs }: Release): ReleaseSummary {
       destinations: job.spec.templates.map(({ destination }) => destination),
     })),
   };
+}
+
+/** Unpacks the named releases, each once. */
+export async function openReleases(
+  archives: readonly ReleaseArchive[],
+  names: readonly string[],
+): Promise<Release[]> {
+  const wanted = new Set(names);
+  const releases: Release[] = [];
+  for (const archive of archives) if (wanted.has(archive.summary.name)) releases.push(await archive.open());
+  return releases;
+}
+
+export function jobOfRelease(
+  releases: readonly Release[],
+  reference: { readonly name: string; readonly release: string },
+): ReleaseJob {
+  const job = releases
+    .find(({ name }) => name === reference.release)
+    ?.jobs.find(({ name }) => name === reference.name);
+  if (job !== undefined) return job;
+  throw new ProductError(
+    'RELEASE_INVALID',
+    `Resolving job '${reference.name}' in release '${reference.release}'`,
+  );
 }

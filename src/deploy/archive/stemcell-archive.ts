@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openStemcell } from '../../bosh/stemcell/open-stemcell.ts';
 import type { Stemcell } from '../../bosh/stemcell/stemcell.ts';
-import { withContext } from '../error-chain.ts';
+import { withContext } from '../../platform/error-chain.ts';
 import type { ArchiveCatalog, StemcellSummary } from './archive-catalog.ts';
 import type { DigestCache } from './digest-cache.ts';
 

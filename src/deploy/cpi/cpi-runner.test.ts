@@ -5,11 +5,10 @@ import { test, type TestContext } from 'node:test';
 import { creationError } from '../../cpi/vm/create-vm.ts';
 import { errorTable, type ErrorCode } from '../../errors/error-table.ts';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { errorChain } from '../error-chain.ts';
+import { errorChain } from '../../platform/error-chain.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { createCloud } from './cloud.ts';
-import { cpiCallError, mayHaveLeftVm } from './cpi-response.ts';
-import { createCpiRunner, type CpiRunnerOptions } from './cpi-runner.ts';
+import { createCloud } from './cpi-client.ts';
+import { cpiCallError, mayHaveLeftVm, createCpiRunner, type CpiRunnerOptions } from './cpi-runner.ts';
 
 async function scriptedCpi(t: TestContext, script: string, options: Partial<CpiRunnerOptions> = {}) {
   const directory = await scratchDirectory(t);

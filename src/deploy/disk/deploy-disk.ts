@@ -1,12 +1,12 @@
 import { isProductError } from '../../errors/product-error.ts';
-import { rfc3339 } from '../clock.ts';
-import { isCpiError } from '../cpi/cpi-response.ts';
-import { withContext } from '../error-chain.ts';
+import { withContext } from '../../platform/error-chain.ts';
+import { isCpiError } from '../cpi/cpi-runner.ts';
 import { newAgentBudget, waitForAgent } from '../instance/wait-for-agent.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../session.ts';
 import type { Stage, Step } from '../stage/stage.ts';
 import type { DiskRecord } from '../state/deployment-state.ts';
 import { forgetDisk, makeDiskCurrent, recordDisk } from '../state/state-changes.ts';
+import { rfc3339 } from '../vm/vm-specification.ts';
 import { planDisk, type DiskPlan, type WantedDisk } from './plan-disk.ts';
 
 export interface DiskTarget {
@@ -100,7 +100,12 @@ async function createDisk(
   vmCid: string,
 ): Promise<DiskRecord> {
   const id = run.uuid();
-  await run.pending.addDisk({ id, size, vm_cid: vmCid, requested_at: run.clock.now().toISOString() });
+  await run.pending.addDisk({
+    id,
+    size,
+    vm_cid: vmCid,
+    requested_at: new Date(run.clock.now()).toISOString(),
+  });
   const cid = await withContext(`Creating disk with size ${size}, instanceID ${vmCid}`, () =>
     run.cloud.createDisk(size, cloudProperties, vmCid),
   ).catch(async (error: unknown) => {

@@ -1,5 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { fromJson, toJson } from '../../bosh/yaml/exact-json.ts';
+import { oneLine } from '../../errors/text.ts';
 import type { DeploymentState, DiskRecord } from '../state/deployment-state.ts';
 import { currentDisk } from '../state/state-changes.ts';
 
@@ -50,4 +52,33 @@ function hasShape(disk: DiskRecord, wanted: WantedDisk): boolean {
 /** Normalises a value as a round trip through the JSON of the state file does, so that it can be compared. */
 function normalizeJson(value: unknown): unknown {
   return fromJson(toJson(value ?? {}));
+}
+
+/** Returns the persistent disk of the manifest's instance group. */
+export function wantedDisk({ instanceGroup }: Manifest): WantedDisk | undefined {
+  const pool = instanceGroup.diskPool;
+  if (pool === undefined) return undefined;
+  return { size: pool.diskSize, cloudProperties: pool.cloudProperties };
+}
+
+/**
+ * Returns the current disk if the manifest has no persistent disk. As in bosh, such a disk is recorded and
+ * neither deleted nor attached.
+ */
+export function unusedCurrentDisk(
+  state: DeploymentState,
+  wanted: WantedDisk | undefined,
+): DiskRecord | undefined {
+  return planDisk(state, wanted).action === 'none' ? currentDisk(state) : undefined;
+}
+
+/**
+ * Returns the message that tells the operator about the disk, whose data is not available and which may cost
+ * money.
+ */
+export function describeKeptDisk({ cid }: DiskRecord): string {
+  return (
+    `Disk '${oneLine(cid)}' is kept and not attached: the manifest asks for none. ` +
+    'A persistent disk in the manifest brings it, or its content, back; delete-env deletes it'
+  );
 }

@@ -4,12 +4,11 @@ import { renderJobs } from '../../bosh/template/render-job.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import type { ReleaseJob } from '../../bosh/release/release.ts';
 import type { TemplateRenderer } from '../../bosh/template/template-renderer.ts';
+import { withContext } from '../../platform/error-chain.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import type { ReleaseArchive } from '../archive/release-archive.ts';
-import type { CpiExecutable } from '../cpi/cpi-runner.ts';
 import { runInParallel } from '../alongside.ts';
-import { withContext } from '../error-chain.ts';
-import { openReleases, jobOfRelease } from '../archive/open-releases.ts';
+import { type ReleaseArchive, openReleases, jobOfRelease } from '../archive/release-archive.ts';
+import type { CpiExecutable } from '../cpi/cpi-runner.ts';
 import type { Stage } from '../stage/stage.ts';
 import { installPackages, type PackageInstallation } from './install-packages.ts';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { applySpec } from './apply-spec.ts';
-import { instanceAddress } from './instance-address.ts';
+import { applySpec, instanceAddress } from './apply-spec.ts';
 
 const identity = {
   deployment: 'tiny-env',

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AgentClient } from '../../bosh/agent-client/agent-client.ts';
 import { startAgent } from '../../bosh/agent-client/testing/fake-agent.ts';
-import { errorChain } from '../error-chain.ts';
-import type { Run } from '../run.ts';
-import { PrintedStage } from '../stage/printed-stage.ts';
+import { errorChain } from '../../platform/error-chain.ts';
+import type { Run } from '../session.ts';
+import { PrintedStage } from '../stage/stage.ts';
 import { shutDownInstance } from './shut-down-instance.ts';
 
 // An agent that is controlled by root in its VM, while that VM is shut down.
@@ -25,7 +25,7 @@ async function shutDown(hostile: Partial<AgentClient>) {
   const told: string[] = [];
   let printed = '';
   const clock = {
-    now: () => new Date(0),
+    now: () => 0,
     sleep: async (milliseconds: number) => void slept.push(milliseconds / 1000),
   };
   const agent = { ...honest, stop: async () => void told.push('stop'), ...hostile };
@@ -50,7 +50,7 @@ test('an agent whose disk has a name of several lines prints no line of its own'
 test('an agent that answers drain with more than a day is not waited for, and its jobs go on', async () => {
   for (const seconds of [86_401, 2_000_000, Infinity, Number.NaN]) {
     const { slept, told, error } = await shutDown({ drain: async () => seconds });
-    assert.match(errorChain(error).join('\n'), new RegExp(`answered drain with ${seconds}`, 'u'));
+    assert.match(errorChain(error).join('\n'), new RegExp(`returned ${seconds} for drain`, 'u'));
     assert.deepEqual([slept, told], [[], []]);
   }
   const { slept, told, error } = await shutDown({ drain: async () => 86_400 });

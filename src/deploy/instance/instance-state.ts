@@ -3,11 +3,11 @@ import { createAgentClient } from '../../bosh/agent-client/create-agent-client.t
 import { networkInterfaces } from '../../bosh/manifest/read-networks.ts';
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { isProductError } from '../../errors/product-error.ts';
-import type { Clock } from '../clock.ts';
-import { readState } from '../state/state-file.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { poll } from '../poll.ts';
-import { instanceAddress } from './instance-address.ts';
-import { isDifferentAgent } from './whose-agent.ts';
+import { readState } from '../state/state-file.ts';
+import { instanceAddress } from './apply-spec.ts';
+import { isDifferentAgent } from './verify-agent.ts';
 
 export interface InstanceState {
   /** `running` or another state of the agent; `unresponsive agent` if it does not respond. */

@@ -1,10 +1,10 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { errorChain, withContext } from '../error-chain.ts';
-import type { AgentRun } from '../run.ts';
+import { errorChain, withContext } from '../../platform/error-chain.ts';
+import type { AgentRun } from '../session.ts';
 import type { Stage } from '../stage/stage.ts';
-import { withScriptErrors } from './failed-script.ts';
+import { withScriptErrors } from './explain-failure.ts';
+import { findForeignAgentId } from './verify-agent.ts';
 import { oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
-import { findForeignAgentId } from './whose-agent.ts';
 
 export interface ShutDownOptions {
   /** The name for messages, for example `group/0`. */
@@ -49,9 +49,7 @@ export async function stopJobs(
 
 async function agentAnswers(run: AgentRun, stage: Stage, vmCid: string): Promise<boolean> {
   const notStopped = (reason: string): void =>
-    run.warn(
-      `The jobs of VM '${vmCid}' were not stopped and its disks not unmounted by its agent: ${reason}`,
-    );
+    run.warn(`The agent of VM '${vmCid}' did not stop its jobs and did not unmount its disks: ${reason}`);
   try {
     await stage.perform(`Waiting for the agent on VM '${vmCid}'`, () =>
       withContext('Agent unreachable', () => waitForAgent(run, oldAgentBudget)),
@@ -63,7 +61,7 @@ async function agentAnswers(run: AgentRun, stage: Stage, vmCid: string): Promise
   }
   const other = await findForeignAgentId(run);
   if (other !== undefined)
-    notStopped(`another VM's agent, '${other}', answers at cloud_provider.mbus, and was asked for nothing`);
+    notStopped(`another VM's agent, '${other}', responds at cloud_provider.mbus and received no request`);
   return other === undefined;
 }
 
@@ -75,15 +73,15 @@ async function drain({ agent, clock, signal }: AgentRun): Promise<void> {
   if (seconds < 0) {
     throw new ProductError(
       'AGENT_ERROR',
-      `The agent answered drain with ${seconds}; dynamic drain is its own task`,
+      `The agent returned ${seconds} for drain; dynamic drain is a task of the agent itself`,
     );
   }
   // Also true for NaN. Jobs that have not drained must not be stopped.
   if (!(seconds <= maxDrainSeconds)) {
     throw new ProductError(
       'AGENT_ERROR',
-      `The agent answered drain with ${seconds}, which is more than the ${maxDrainSeconds} s that it may take; its jobs were not stopped. ` +
-        'Where the jobs can do without it, run the command again with --skip-drain',
+      `The agent returned ${seconds} for drain, which is more than the limit of ${maxDrainSeconds} s; its jobs were not stopped. ` +
+        'If the jobs can do without draining, run the command again with --skip-drain',
     );
   }
   await clock.sleep(seconds * 1000, signal);

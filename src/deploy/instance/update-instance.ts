@@ -1,13 +1,11 @@
 import type { FailedProcess } from '../../bosh/agent-client/agent-client.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { withContext } from '../error-chain.ts';
+import { withContext } from '../../platform/error-chain.ts';
 import { poll } from '../poll.ts';
-import type { AgentRun, Run } from '../run.ts';
+import type { AgentRun, Run } from '../session.ts';
 import type { Stage } from '../stage/stage.ts';
-import { describeFailedProcesses } from './describe-troubled.ts';
-import { withScriptErrors } from './failed-script.ts';
-
-export type ApplySpec = Readonly<Record<string, unknown>>;
+import type { ApplySpec } from './apply-spec.ts';
+import { describeFailedProcesses, withScriptErrors } from './explain-failure.ts';
 
 /** Milliseconds. */
 interface WatchTime {

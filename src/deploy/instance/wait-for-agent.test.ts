@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { test, type TestContext } from 'node:test';
 import { MbusConnection } from '../../bosh/agent-client/mbus-connection.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../session.ts';
 import { newAgentBudget, oldAgentBudget, waitForAgent } from './wait-for-agent.ts';
 
 /**
@@ -16,7 +16,7 @@ function testRun(ping: () => Promise<unknown>, describeVm: () => string | undefi
   let now = 0;
   const lines: string[] = [];
   const run = {
-    clock: { now: () => new Date(now), sleep: async (milliseconds: number) => void (now += milliseconds) },
+    clock: { now: () => now, sleep: async (milliseconds: number) => void (now += milliseconds) },
     agent: { ping: async () => ((now += 2500), ping()) },
     cloud: { describeVm: async () => describeVm() },
     warn: (line: string) => void lines.push(`${now / 1000} s: ${line}`),
@@ -61,12 +61,12 @@ const causes: readonly {
   {
     what: 'an address that gives no answer',
     port: (t) => portOf(t, createServer()),
-    line: /cannot be reached: no answer within 0\.1 s; this machine has no way to that address, or a firewall/,
+    line: /cannot be reached: no answer within 0\.1 s; this machine has no route to that address, or a firewall/,
   },
   {
     what: 'another server at the port',
     port: (t) => portOf(t, createHttpServer()),
-    line: /cannot be reached: .*; what listens there is not the agent: correct the port in cloud_provider\.mbus/,
+    line: /cannot be reached: .*; the server there is not the agent: correct the port in cloud_provider\.mbus/,
   },
   {
     what: 'a proxy that closes the connection',
@@ -75,7 +75,7 @@ const causes: readonly {
         t,
         createServer((socket) => socket.destroy()),
       ),
-    line: /cannot be reached: .*; what is between, .* closes the connection/,
+    line: /cannot be reached: .*; a proxy or load balancer in between closes the connection/,
   },
 ];
 

@@ -1,8 +1,8 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import type { CpiClient } from '../cpi/cloud.ts';
+import type { CpiClient } from '../cpi/cpi-client.ts';
 import { poll } from '../poll.ts';
-import type { AgentRun, Run } from '../run.ts';
-import { explainUnreachable } from './explain-unreachable.ts';
+import type { AgentRun, Run } from '../session.ts';
+import { explainUnreachable } from './explain-failure.ts';
 
 /**
  * Timeouts in milliseconds for the agent of a new VM and of an existing VM (bosh-cli deployment/instance).
@@ -57,12 +57,12 @@ function createProgressReporter(
   { clock, warn }: AgentRun,
   { cloud, vmCid }: Pick<Run, 'cloud'> & { readonly vmCid: string },
 ): (error: ProductError) => Promise<void> {
-  const begun = clock.now().getTime();
+  const begun = clock.now();
   let askedAt = -Infinity;
   let trouble: string | undefined;
   let said = '';
   return async (error) => {
-    const now = clock.now().getTime();
+    const now = clock.now();
     if (now - begun < quietMs) return;
     if (now - askedAt >= cpiPollMs) {
       askedAt = now;

@@ -6,10 +6,13 @@ import {
   type ReleasePackage,
 } from '../../bosh/release/release.ts';
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { errorChain, withContext } from '../error-chain.ts';
+import { errorChain, withContext } from '../../platform/error-chain.ts';
 import type { Stage } from '../stage/stage.ts';
-import type { CompiledPackageCache, CompiledPackageKey } from './compiled-package-cache.ts';
-import { dependencyKey } from './dependency-key.ts';
+import {
+  type CompiledPackageCache,
+  type CompiledPackageKey,
+  dependencyKey,
+} from './compiled-package-cache.ts';
 
 export interface VmCompilation {
   readonly agent: AgentClient;
@@ -100,7 +103,7 @@ async function keep(
     if (!isProductError(error) || error.code === 'INTERRUPTED') throw error;
     await cache.remove(key);
     warn(
-      `Package '${key.name}' will be compiled again next time, since it could not be kept: ${errorChain(error).join(': ')}`,
+      `Package '${key.name}' could not be cached and will be compiled again next time: ${errorChain(error).join(': ')}`,
     );
   }
 }

@@ -66,13 +66,26 @@ export class CompiledPackageCache {
   }
 }
 
-function hash({ name, fingerprint, dependencyKey, stemcell }: CompiledPackageKey): string {
+function hash(key: CompiledPackageKey): string {
   return createHash('sha256')
-    .update(JSON.stringify([name, fingerprint, dependencyKey, stemcell]))
+    .update(JSON.stringify([key.name, key.fingerprint, key.dependencyKey, key.stemcell]))
     .digest('hex');
 }
 
 async function readDigest(path: string): Promise<string | undefined> {
   const { digest } = ((await readJsonCache(path)) ?? {}) as { readonly digest?: unknown };
   return typeof digest === 'string' ? digest : undefined;
+}
+
+/**
+ * Returns the names and fingerprints of all dependencies of a package, which also determine the result of
+ * compiling it (bosh-cli state/pkg).
+ */
+export function dependencyKey(
+  dependencies: readonly { readonly name: string; readonly fingerprint: string }[],
+): string {
+  return dependencies
+    .map(({ name, fingerprint }) => `${name}:${fingerprint}`)
+    .toSorted()
+    .join(',');
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { identifyProcess } from './process-identity.ts';
+import { identifyProcess } from '../../platform/process-identity.ts';
 import { runProcess } from './run-process.ts';
 
 const shell = (script: string, ...words: string[]) => ({

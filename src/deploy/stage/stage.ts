@@ -1,3 +1,7 @@
+import { oneLine } from '../../errors/text.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import type { Clock } from '../../platform/clock.ts';
+
 /** Lets a running step report about itself. */
 export interface Step {
   /** Ends the step's line with ` Skipped [reason]` instead of ` Finished`. */
@@ -17,4 +21,75 @@ export interface StepOptions {
 export interface Stage {
   perform<T>(name: string, action: (step: Step) => Promise<T>, options?: StepOptions): Promise<T>;
   performComplex<T>(name: string, action: (stage: Stage) => Promise<T>): Promise<T>;
+}
+
+export interface PrintedStageOptions {
+  readonly clock: Clock;
+  readonly write: (text: string) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Prints bosh's progress lines (bosh-cli ui/stage.go, ui/fmt/time.go), with or without a terminal. */
+export class PrintedStage implements Stage {
+  readonly #options: PrintedStageOptions;
+  readonly #isGroup: boolean;
+  #afterGroup = false;
+
+  constructor(options: PrintedStageOptions, isGroup = false) {
+    this.#options = options;
+    this.#isGroup = isGroup;
+  }
+
+  async perform<T>(name: string, action: (step: Step) => Promise<T>, options: StepOptions = {}): Promise<T> {
+    if (options.always !== true) throwIfInterrupted(this.#options.signal);
+    if (this.#afterGroup) this.#options.write('\n');
+    this.#afterGroup = false;
+    this.#options.write(`${this.#isGroup ? '  ' : ''}${oneLine(name)}...`);
+    let done = 'Finished';
+    return this.#measure(
+      () => action({ skip: (reason) => (done = `Skipped [${oneLine(reason)}]`) }),
+      (elapsed, failed) => this.#options.write(` ${failed ? 'Failed' : done} (${elapsed})\n`),
+    );
+  }
+
+  async performComplex<T>(name: string, action: (stage: Stage) => Promise<T>): Promise<T> {
+    throwIfInterrupted(this.#options.signal);
+    this.#options.write(`\nStarted ${oneLine(name)}\n`);
+    this.#afterGroup = true;
+    return this.#measure(
+      () => action(new PrintedStage(this.#options, true)),
+      (elapsed, failed) =>
+        this.#options.write(`${failed ? 'Failed' : 'Finished'} ${oneLine(name)} (${elapsed})\n`),
+    );
+  }
+
+  async #measure<T>(action: () => Promise<T>, end: (elapsed: string, failed: boolean) => void): Promise<T> {
+    const start = this.#options.clock.now();
+    const elapsed = (): string => formatDuration(this.#options.clock.now() - start);
+    try {
+      const result = await action();
+      end(elapsed(), false);
+      return result;
+    } catch (error) {
+      end(elapsed(), true);
+      throw error;
+    }
+  }
+}
+
+/** Throws INTERRUPTED if the operator's signal is aborted. */
+export function throwIfInterrupted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw new ProductError(
+    'INTERRUPTED',
+    "Stopped at the operator's request; run the same command again to continue",
+  );
+}
+
+/** Formats a duration as HH:MM:SS, rounded down to seconds. */
+export function formatDuration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  return [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':');
 }

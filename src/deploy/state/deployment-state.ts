@@ -76,7 +76,7 @@ export function parseState(text: string, path: string): DeploymentState {
   const invalid = (what: string, cause?: unknown): ProductError =>
     new ProductError(
       'STATE_INVALID',
-      `Deployment state file '${path}' ${what}; restore it from a backup, since it alone names the VM and the disk`,
+      `Deployment state file '${path}' ${what}; restore it from a backup, because only this file names the VM and the disk`,
       cause === undefined ? {} : { cause },
     );
   const document = parseJson(text, invalid);

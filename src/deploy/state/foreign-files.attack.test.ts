@@ -4,9 +4,7 @@ import { chown, lchown, readFile, rm, symlink, writeFile } from 'node:fs/promise
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { readClusterNote } from './cluster-note.ts';
-import { cpiConfigChanged } from './cpi-note.ts';
-import { matchingManifestDigest } from './digest-note.ts';
+import { DeploymentFiles } from './deployment-files.ts';
 import { PendingFile, readPending } from './pending-file.ts';
 import { readState, StateFile, statePathFor } from './state-file.ts';
 
@@ -28,24 +26,25 @@ async function keptFiles(
   let count = 0;
   const state = await StateFile.open(statePath, () => `id-${(count += 1)}`);
   const id = state.installationId;
+  const deployment = new DeploymentFiles(statePath);
   const files = [
     { path: `${statePath}.pending`, content: { disks: [{ id: 'd' }] }, read: () => readPending(statePath) },
     {
       path: `${statePath}.cluster`,
       content: { server: 'https://127.0.0.1', kubeconfig: 'k', installation_id: id },
-      read: () => readClusterNote(statePath),
+      read: () => deployment.readCluster(),
     },
     {
       path: `${statePath}.cpi`,
       content: { installation_id: id, properties_hmac: 'x' },
-      read: () => cpiConfigChanged(state, {}),
+      read: () => deployment.cpiConfigChanged(state.state, {}),
     },
     {
       path: `${statePath}.digest`,
       content: { sha512: 'x', sha512WithoutCredentials: 'y' },
       read: () => {
-        const recorded = { path: statePath, state: { ...state.state, current_manifest_sha: 'x' } };
-        return matchingManifestDigest(recorded, { sha512: 'z', sha512WithoutCredentials: 'y' });
+        const recorded = { ...state.state, current_manifest_sha: 'x' };
+        return deployment.matchingManifestDigest(recorded, { sha512: 'z', sha512WithoutCredentials: 'y' });
       },
     },
   ];

@@ -1,6 +1,6 @@
 import { ProductError } from '../../errors/product-error.ts';
+import { readOwnJson } from '../../platform/read-own-json.ts';
 import { removeDurably, writeDurably } from '../durable-file.ts';
-import { readBesideState } from './read-beside-state.ts';
 
 /** A create_vm call that may have reached the cloud. */
 export interface PendingVm {
@@ -85,7 +85,7 @@ export function pendingPathFor(statePath: string): string {
 /** Reads the pending file beside a state file without changing anything. */
 export async function readPending(statePath: string): Promise<Pending> {
   const path = pendingPathFor(statePath);
-  return (await readBesideState(path, isPending, (cause) => invalid(path, cause))) ?? nothingPending;
+  return (await readOwnJson(path, isPending, (cause) => invalid(path, cause))) ?? nothingPending;
 }
 
 function invalid(path: string, cause?: unknown): ProductError {

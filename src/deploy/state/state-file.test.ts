@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { isProductError } from '../../errors/product-error.ts';
 import { scratchDirectory } from '../testing/scratch.ts';
-import { readKnownResources } from './known-resources.ts';
+import { DeploymentFiles } from './deployment-files.ts';
 import { PendingFile } from './pending-file.ts';
 import { recordVm } from './state-changes.ts';
 import { StateFile, statePathFor } from './state-file.ts';
@@ -69,7 +69,7 @@ test('what is pending survives the run and is gone when nothing is', async (t) =
 
   await pending.setVm({ agent_id: 'agent-1', arguments_sha256: 'abc' });
   await pending.addDisk({ id: 'd', size: 64, vm_cid: 'vm-1', requested_at: 'now' });
-  const known = await readKnownResources(path);
+  const known = await new DeploymentFiles(path).readKnownResources();
   assert.equal(known?.pendingAgentId, 'agent-1');
   assert.deepEqual(
     known?.unconfirmedDisks.map(({ id }) => id),
@@ -95,11 +95,12 @@ test('a folder, or links that go round, where the state file should be is an err
 
   for (const path of [directory, round])
     await assert.rejects(
-      readKnownResources(path),
+      new DeploymentFiles(path).readKnownResources(),
       (error) => isProductError(error, 'STATE_INVALID') && error.message.includes(path),
     );
 });
 
 test('without a state file nothing is known', async (t) => {
-  assert.equal(await readKnownResources(join(await scratchDirectory(t), 'state.json')), undefined);
+  const files = new DeploymentFiles(join(await scratchDirectory(t), 'state.json'));
+  assert.equal(await files.readKnownResources(), undefined);
 });

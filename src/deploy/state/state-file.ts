@@ -33,7 +33,7 @@ export async function readState(path: string): Promise<DeploymentState | undefin
 function noFile(path: string, cause: unknown): ProductError {
   return new ProductError(
     'STATE_INVALID',
-    `Deployment state file '${path}' is no file, and none can be made there; name a file with --state`,
+    `Deployment state file '${path}' is not a file and cannot be created there; name a file with --state`,
     { cause },
   );
 }

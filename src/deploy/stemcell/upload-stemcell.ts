@@ -1,10 +1,9 @@
 import { ProductError, isProductError } from '../../errors/product-error.ts';
-import { withContext } from '../error-chain.ts';
-import type { Run } from '../run.ts';
+import { withContext } from '../../platform/error-chain.ts';
+import type { Run } from '../session.ts';
 import type { Stage, Step } from '../stage/stage.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
 import { forgetStemcell, recordStemcell } from '../state/state-changes.ts';
-import { isSameStemcell, stemcellImage } from './stemcell-image.ts';
 
 /** A stemcell that is available on this machine. */
 export interface LocalStemcell {
@@ -57,11 +56,11 @@ export async function uploadStemcell(
       step.skip('Stemcell already uploaded');
       return known;
     }
-    const former = stemcells.find((record) => record.name === name && record.version === version);
+    const previous = stemcells.find((record) => record.name === name && record.version === version);
     const image = stemcellImage(stemcell);
-    if (former !== undefined)
+    if (previous !== undefined)
       run.warn(
-        `Stemcell '${name}/${version}' names another image than when it was uploaded: ${former.image}, now ${image ?? 'none'}; ` +
+        `Stemcell '${name}/${version}' names another image than when it was uploaded: ${previous.image}, now ${image ?? 'none'}; ` +
           'it is uploaded again, and the VM is made from that',
       );
     const cid = await withContext(`creating stemcell (${name} ${version})`, async () =>
@@ -96,4 +95,34 @@ export async function deleteStemcell(run: Run, stemcell: StemcellRecord, step: S
 
 function unusable(message: string): ProductError {
   return new ProductError('CPI_NOT_USABLE', `${message}. Nothing was changed`);
+}
+
+/** Distinguishes a stemcell from others. */
+export interface StemcellIdentity {
+  readonly name: string;
+  readonly version: string;
+  readonly cloudProperties: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Returns the image that a light stemcell names (`image_reference` and `digest` of its cloud_properties),
+ * without the tag if there is a digest. Returns undefined for a heavy stemcell.
+ */
+export function stemcellImage({ cloudProperties }: StemcellIdentity): string | undefined {
+  const { image_reference: reference, digest } = cloudProperties;
+  if (typeof reference !== 'string') return undefined;
+  if (typeof digest !== 'string') return reference;
+  return `${reference.replace(/(?::[^:/@]+)?(?:@[^@]+)?$/u, '')}@${digest}`;
+}
+
+/**
+ * Returns true if the record belongs to the stemcell. A record without an image, as the bosh CLI writes it,
+ * is compared by name and version.
+ */
+export function isSameStemcell(record: StemcellRecord, stemcell: StemcellIdentity): boolean {
+  return (
+    record.name === stemcell.name &&
+    record.version === stemcell.version &&
+    (record.image === undefined || record.image === stemcellImage(stemcell))
+  );
 }

@@ -8,10 +8,10 @@ import { randomUUID } from 'node:crypto';
 import fs, { closeSync, openSync, writeSync } from 'node:fs';
 import { flushCompileCache, syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
+import { errorChain } from '../../platform/error-chain.ts';
 import { createEnv } from '../create-env.ts';
 import { deleteEnv } from '../delete-env.ts';
-import { errorChain } from '../error-chain.ts';
 import type { CreateEnvOptions } from '../options.ts';
 
 interface Wish {

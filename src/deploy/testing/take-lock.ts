@@ -2,7 +2,7 @@
  * A run that takes the lock of a state file, prints `locked` and keeps the lock until its stdin ends:
  * `take-lock.ts <state> <locks>`.
  */
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { acquireLock } from '../lock.ts';
 
 const [, , statePath = '', locks = ''] = process.argv;

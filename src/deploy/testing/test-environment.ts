@@ -92,7 +92,7 @@ function recordingPorts(): TestEnvironment['ports'] {
     write: (part) => void (text += part),
     warn: (message) => void warnings.push(message),
     clock: {
-      now: () => new Date(Date.now() + skipped),
+      now: () => Date.now() + skipped,
       sleep: async (milliseconds) => {
         const real = Math.min(milliseconds, 20);
         skipped += milliseconds - real;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
+import { errorChain } from '../../platform/error-chain.ts';
 import { createEnv } from '../create-env.ts';
-import { errorChain } from '../error-chain.ts';
 import { testEnvironment } from '../testing/test-environment.ts';
 
 for (const [what, from, to, key, ...words] of [
@@ -25,7 +25,7 @@ for (const [what, from, to, key, ...words] of [
     'template: {name: cpi, release: tinycpi}',
     'template: {name: app, release: tinyapp}',
     'cloud_provider',
-    "has to render 'bin/cpi', found 0 among 'app' of 'tinyapp'",
+    "must render 'bin/cpi', found 0 among 'app' of 'tinyapp'",
   ],
   [
     'a release under another name',

@@ -5,14 +5,13 @@ import type { Manifest, ReleaseReference } from '../../bosh/manifest/manifest.ts
 import type { PathSegment } from '../../platform/path-segment.ts';
 import { ArchiveCatalog } from '../archive/archive-catalog.ts';
 import { DigestCache } from '../archive/digest-cache.ts';
-import { locateArchive, type ArchiveContext } from '../archive/local-archive.ts';
+import { locateArchive, type ArchiveContext } from '../archive/download-archive.ts';
 import { readReleaseArchive, type ReleaseArchive } from '../archive/release-archive.ts';
 import { readStemcellArchive, type StemcellArchive } from '../archive/stemcell-archive.ts';
 import type { InstallationDirectory } from '../install/installation-directory.ts';
 import type { EnvOptions, EnvPorts } from '../options.ts';
 import type { Stage } from '../stage/stage.ts';
-import { findCpiJob } from './check-cpi-release.ts';
-import { checkJobs } from './check-jobs.ts';
+import { findCpiJob, checkJobs } from './check-jobs.ts';
 
 /** Everything that is needed to call the manifest's CPI. */
 export interface ValidInstallation extends LoadedManifest {
@@ -93,7 +92,7 @@ function load({ options, ports }: Validation): Promise<LoadedManifest> {
   return loadManifest({
     ...options,
     path: options.manifestPath,
-    now: () => ports.clock.now(),
+    now: () => new Date(ports.clock.now()),
     environment: ports.environment,
   });
 }

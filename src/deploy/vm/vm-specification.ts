@@ -1,7 +1,6 @@
 import type { Manifest } from '../../bosh/manifest/manifest.ts';
 import { networkInterfaces } from '../../bosh/manifest/read-networks.ts';
-import { rfc3339 } from '../clock.ts';
-import type { CreateVmArguments } from '../cpi/cloud.ts';
+import type { CreateVmArguments } from '../cpi/cpi-client.ts';
 import type { StemcellRecord } from '../state/deployment-state.ts';
 
 type Properties = Readonly<Record<string, unknown>>;
@@ -31,7 +30,7 @@ export function vmSpecification(
 /** Returns the metadata of the instance's VM (bosh-cli deployment/vm/manager.go). */
 export function vmMetadata(
   { name, instanceGroup, tags }: Manifest,
-  now: Date,
+  now: number,
 ): Readonly<Record<string, string>> {
   return {
     deployment: name,
@@ -63,4 +62,9 @@ function withTags(env: Properties, tags: Properties): Properties {
   const { bosh } = env;
   const isMap = typeof bosh === 'object' && bosh !== null && !Array.isArray(bosh);
   return { ...env, bosh: { ...(isMap ? bosh : {}), tags } };
+}
+
+/** Formats a time in milliseconds as bosh writes times into metadata: in whole seconds. */
+export function rfc3339(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }

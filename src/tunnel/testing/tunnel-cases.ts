@@ -6,9 +6,8 @@ import type { TestContext } from 'node:test';
 import { socks5Connect } from '../../bosh/agent-client/socks5-connect.ts';
 import type { Access } from '../../kubernetes/access/access.ts';
 import type { RestApi } from '../../kubernetes/client/rest-api.ts';
-import { connectTo } from '../connect-to.ts';
-import { parseNameMap } from '../name-map.ts';
-import { parseNetworks } from '../networks.ts';
+import { connectTo } from '../find-route.ts';
+import { parseNameMap, parseNetworks } from '../options.ts';
 import { startTunnel } from '../start-tunnel.ts';
 
 /**

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { mainModulePath } from '../../../src/cli/built-command-line.ts';
+import { mainModulePath } from '../../../src/cli/installation.ts';
 import { apiKubeletRoot } from '../../../embedded-cluster/node/node-paths.ts';
 import { parseState, type DeploymentState } from '../../../src/deploy/state/deployment-state.ts';
 import type { KubernetesApi } from '../../../src/kubernetes/api.ts';

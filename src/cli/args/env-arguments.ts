@@ -1,0 +1,186 @@
+import { parseVariable } from '../../bosh/variables/parse-variable.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { expandHome, invalidArguments, parseCommandLine } from './parse-command-line.ts';
+
+/** The parsed flags of `bosh create-env` and `delete-env` that this program supports. */
+export interface EnvArguments {
+  readonly manifestPath: string;
+  readonly statePath?: string;
+  readonly varsStorePath?: string;
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly variableFiles: Readonly<Record<string, string>>;
+  readonly varsFiles: readonly string[];
+  /** Prefixes of environment variables. */
+  readonly varsEnvs: readonly string[];
+  readonly opsFiles: readonly string[];
+  readonly recreate: boolean;
+  readonly recreatePersistentDisks: boolean;
+  readonly skipDrain: boolean;
+  readonly force: boolean;
+  /** Open a tunnel to the VM during the run. */
+  readonly tunnel: boolean;
+  /** Only `destroy` asks a question. */
+  readonly nonInteractive: boolean;
+  /** This option and the next two belong to `interpolate`. */
+  readonly valuePath?: string;
+  readonly varErrs: boolean;
+  readonly varErrsUnused: boolean;
+}
+
+const inputs =
+  '[-v NAME=VALUE] [--var-file NAME=FILE] [-l FILE] [--vars-env PREFIX] [--vars-store FILE] [-o OPS]';
+export const existing = `MANIFEST [--state FILE] ${inputs}`;
+const deployment = `${existing} [--skip-drain] [-n] [--tty]`;
+const recreating = '[--recreate] [--recreate-persistent-disks]';
+/** `main` reads this flag. */
+const json = '[--json]';
+const remote = '[--tunnel]';
+
+/** Usage after the names of the commands that take a manifest. */
+export const envUsage = {
+  up: `${deployment} ${recreating}`,
+  'create-env': `${deployment} ${recreating} ${remote} ${json}`,
+  'delete-env': `${deployment} [--force] ${remote} ${json}`,
+  'stop-env': `${deployment} ${remote} ${json}`,
+  'start-env': `${existing} [-n] [--tty] ${remote} ${json}`,
+  interpolate: `FILE ${inputs} [--path PATH] [--var-errs] [--var-errs-unused] ${json}`,
+  destroy: 'MANIFEST [--state FILE] [--vars-store FILE] [--force] [-n] [--tty]',
+} as const;
+
+export type EnvCommand = keyof typeof envUsage;
+
+/** Flags of every command with a manifest. */
+export const inputOptions = {
+  state: { type: 'string' },
+  'vars-store': { type: 'string' },
+  var: { type: 'string', short: 'v', multiple: true },
+  'var-file': { type: 'string', multiple: true },
+  'vars-file': { type: 'string', short: 'l', multiple: true },
+  'vars-env': { type: 'string', multiple: true },
+  'ops-file': { type: 'string', short: 'o', multiple: true },
+  tunnel: { type: 'boolean' },
+} as const;
+
+const options = {
+  ...inputOptions,
+  path: { type: 'string' },
+  'var-errs': { type: 'boolean' },
+  'var-errs-unused': { type: 'boolean' },
+  recreate: { type: 'boolean' },
+  'recreate-persistent-disks': { type: 'boolean' },
+  'skip-drain': { type: 'boolean' },
+  force: { type: 'boolean', short: 'f' },
+  'non-interactive': { type: 'boolean', short: 'n' },
+  // Has no effect: the output is the same on a terminal and in a pipe.
+  tty: { type: 'boolean' },
+} as const;
+
+type OptionName = keyof typeof options;
+
+const commonFlags: readonly OptionName[] = ['vars-store', 'non-interactive', 'tty'];
+const interpolateFlags: readonly OptionName[] = [
+  ...commonFlags,
+  'var',
+  'var-file',
+  'vars-file',
+  'vars-env',
+  'ops-file',
+];
+const deployFlags: readonly OptionName[] = [...interpolateFlags, 'state', 'skip-drain'];
+
+const allowedFlags: Readonly<Record<EnvCommand, readonly string[]>> = {
+  up: [...deployFlags, 'recreate', 'recreate-persistent-disks'],
+  'create-env': [...deployFlags, 'recreate', 'recreate-persistent-disks', 'tunnel'],
+  'delete-env': [...deployFlags, 'force', 'tunnel'],
+  'stop-env': [...deployFlags, 'tunnel'],
+  'start-env': [...interpolateFlags, 'state', 'tunnel'],
+  interpolate: [...interpolateFlags, 'path', 'var-errs', 'var-errs-unused'],
+  destroy: [...commonFlags, 'state', 'force'],
+};
+
+/**
+ * Throws INVALID_ARGUMENT for an unknown flag, for a flag that the command does not support, and for a
+ * missing manifest.
+ */
+export function parseEnvArguments(command: EnvCommand, args: readonly string[]): EnvArguments {
+  const invalid = invalidArguments(`${command} ${envUsage[command]}`);
+  const { values, positionals } = parseCommandLine(args, options, invalid);
+  const unsupported = Object.keys(values).find((name) => !allowedFlags[command].includes(name));
+  if (unsupported !== undefined) throw invalid(`'${command}' takes no ${flagOf(unsupported)}`);
+  const [manifestPath, extra] = positionals;
+  if (manifestPath === undefined) throw invalid('A manifest is missing');
+  if (extra !== undefined)
+    throw invalid('Name one manifest; a value that contains a space must be in quotes');
+  return {
+    ...readEnvInputs(manifestPath, values),
+    recreate: values.recreate === true,
+    recreatePersistentDisks: values['recreate-persistent-disks'] === true,
+    skipDrain: values['skip-drain'] === true,
+    force: values.force === true,
+    nonInteractive: values['non-interactive'] === true,
+    ...(values.path === undefined ? {} : { valuePath: values.path }),
+    varErrs: values['var-errs'] === true,
+    varErrsUnused: values['var-errs-unused'] === true,
+  };
+}
+
+export type EnvInputs = Omit<
+  EnvArguments,
+  | 'recreate'
+  | 'recreatePersistentDisks'
+  | 'skipDrain'
+  | 'force'
+  | 'nonInteractive'
+  | 'valuePath'
+  | 'varErrs'
+  | 'varErrsUnused'
+>;
+
+/** Returns a manifest's path and its variables and ops files, from the values of `inputOptions`. */
+export function readEnvInputs(
+  manifestPath: string,
+  values: { readonly tunnel?: boolean } & Partial<Record<'state' | 'vars-store', string>> &
+    Partial<Record<'var' | 'var-file' | 'vars-file' | 'vars-env' | 'ops-file', string[]>>,
+): EnvInputs {
+  return {
+    manifestPath: expandHome(manifestPath),
+    ...(values.state === undefined ? {} : { statePath: expandHome(values.state) }),
+    ...(values['vars-store'] === undefined ? {} : { varsStorePath: expandHome(values['vars-store']) }),
+    variables: Object.fromEntries(
+      pairs('-v', values.var ?? []).map(([name, text]) => [name, parseVariable(name, text)]),
+    ),
+    variableFiles: Object.fromEntries(
+      pairs('--var-file', values['var-file'] ?? []).map(([name, path]) => [name, expandHome(path)]),
+    ),
+    varsFiles: (values['vars-file'] ?? []).map(expandHome),
+    opsFiles: (values['ops-file'] ?? []).map(expandHome),
+    varsEnvs: (values['vars-env'] ?? []).map(nonEmptyPrefix),
+    tunnel: values.tunnel === true,
+  };
+}
+
+function flagOf(name: string): string {
+  const option = (options as Readonly<Record<string, { readonly short?: string }>>)[name];
+  return [...(option?.short === undefined ? [] : [`-${option.short}`]), `--${name}`].join(', ');
+}
+
+/**
+ * Rejects an empty prefix, because it would match every environment variable that begins with an underscore.
+ */
+function nonEmptyPrefix(prefix: string): string {
+  if (prefix !== '') return prefix;
+  throw new ProductError('INVALID_ARGUMENT', '--vars-env needs the PREFIX of PREFIX_name=value');
+}
+
+function pairs(flag: string, texts: readonly string[]): [string, string][] {
+  return texts.map((text) => {
+    const split = text.indexOf('=');
+    if (split > 0) return [text.slice(0, split), text.slice(split + 1)];
+    throw new ProductError('INVALID_ARGUMENT', `${flag} needs NAME=VALUE`);
+  });
+}
+
+/** Returns the file where `up` keeps a manifest's generated secrets if --vars-store is not given. */
+export function defaultVarsStorePath(manifestPath: string): string {
+  return manifestPath.replace(/(\.ya?ml)?$/, '-creds.yml');
+}

@@ -1,0 +1,52 @@
+import { expandHome, invalidArguments, parseCommandLine, parseFlags } from './parse-command-line.ts';
+
+export const kubernetesUsage = '[--kubeconfig FILE] [--namespace NAME] [--disk-namespace NAME]';
+
+export interface KubernetesArguments {
+  /** The default is the embedded cluster. */
+  readonly kubeconfig?: string;
+  /** The default is the namespace of the kubeconfig's context. */
+  readonly namespace?: string;
+  /** The CPI's kubernetes.disk_namespace. The default is `namespace`. */
+  readonly 'disk-namespace'?: string;
+}
+
+const flags = {
+  kubeconfig: { type: 'string' },
+  namespace: { type: 'string' },
+  'disk-namespace': { type: 'string' },
+} as const;
+
+/**
+ * Parses the arguments of a command that reads a cluster. Throws INVALID_ARGUMENT with the command's usage.
+ */
+export function parseKubernetesArguments(command: string, args: readonly string[]): KubernetesArguments {
+  return withHome(parseFlags(args, flags, invalidArguments(`${command} ${kubernetesUsage}`)));
+}
+
+export const statusUsage = `[MANIFEST] [--state FILE] ${kubernetesUsage}`;
+
+export interface StatusArguments extends KubernetesArguments {
+  /** The manifest of the deployment whose recorded VM must exist. */
+  readonly manifestPath?: string;
+  /** The state file of the deployment whose recorded VM must exist. */
+  readonly state?: string;
+}
+
+/** Parses the arguments of `status`. Throws INVALID_ARGUMENT with the usage. */
+export function parseStatusArguments(args: readonly string[]): StatusArguments {
+  const options = { ...flags, state: { type: 'string' } } as const;
+  const invalid = invalidArguments(`status ${statusUsage}`);
+  const { values, positionals } = parseCommandLine(args, options, invalid);
+  const [manifestPath, extra] = positionals;
+  if (extra !== undefined) throw invalid('Name one manifest');
+  return {
+    ...withHome(values),
+    ...(values.state === undefined ? {} : { state: expandHome(values.state) }),
+    ...(manifestPath === undefined ? {} : { manifestPath: expandHome(manifestPath) }),
+  };
+}
+
+function withHome(values: KubernetesArguments): KubernetesArguments {
+  return values.kubeconfig === undefined ? values : { ...values, kubeconfig: expandHome(values.kubeconfig) };
+}

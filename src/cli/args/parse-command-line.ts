@@ -1,0 +1,51 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
+import { ProductError } from '../../errors/product-error.ts';
+
+/** Returns the error for arguments that a command rejects, from a problem without a full stop. */
+export type InvalidArguments = (problem: string) => ProductError;
+
+/** Returns a function for INVALID_ARGUMENT errors that show the usage of one command. */
+export function invalidArguments(usage: string): InvalidArguments {
+  return (problem) => new ProductError('INVALID_ARGUMENT', `${problem}. Usage: ${usage}`);
+}
+
+/** Parses flags and positional arguments. Throws the error of `invalid` for an unknown flag or a wrong value. */
+export function parseCommandLine<T extends ParseArgsOptionsConfig>(
+  args: readonly string[],
+  options: T,
+  invalid: InvalidArguments,
+) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw invalid(firstSentence(error.message));
+  }
+}
+
+/** Like parseCommandLine, for a command that has only flags. */
+export function parseFlags<T extends ParseArgsOptionsConfig>(
+  args: readonly string[],
+  options: T,
+  invalid: InvalidArguments,
+) {
+  const { values, positionals } = parseCommandLine(args, options, invalid);
+  const [extra] = positionals;
+  if (extra !== undefined) throw invalid(`Unexpected argument '${extra}'`);
+  return values;
+}
+
+/** Removes what Node appends to the message: the advice to write `--` before the argument. */
+function firstSentence(message: string): string {
+  return message.split('. ')[0] ?? message;
+}
+
+/**
+ * Expands `~` and `~/x` to paths in the home directory, for flags such as `--state=~/x` that no shell
+ * expands.
+ */
+export function expandHome(path: string): string {
+  return path === '~' || path.startsWith('~/') ? join(homedir(), path.slice(1)) : path;
+}

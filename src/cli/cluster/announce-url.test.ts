@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { closedPort } from '../../kubernetes/testing/closed-port.ts';
+import { systemClock, type Clock } from '../../platform/clock.ts';
+import { said } from '../testing/said.ts';
+import { announceUrl, awaitConnection, checkUrlTag } from './announce-url.ts';
+
+const logs = '/the/logs';
+const signal = undefined;
+
+/**
+ * Returns a clock that advances only by its sleeps. `then` is called after each sleep with the milliseconds
+ * so far.
+ */
+function hastyClock(then: (passed: number) => Promise<void> = async () => {}): Clock {
+  let passed = 0;
+  return {
+    now: () => passed,
+    sleep: (milliseconds) => then((passed += milliseconds)),
+  };
+}
+
+async function listen(t: TestContext, port = 0): Promise<Server> {
+  const server = createServer((socket) => socket.destroy()).listen(port, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  return server;
+}
+
+test('a URL that refuses connections until the end is a failure, and no last line', async () => {
+  const result = said();
+  const { terminal } = result.context;
+  const url = `http://127.0.0.1:${await closedPort()}/`;
+
+  assert.equal(await announceUrl(url, { terminal, clock: hastyClock(), signal, logs }), 1);
+
+  assert.equal(result.out, '');
+  assert.match(
+    result.errors.join(),
+    new RegExp(`${url} still refuses connections after another 120 s.*/the/logs`),
+  );
+});
+
+test('after a restart, where no post-start waits, what it serves has longer than half a minute', async (t) => {
+  const result = said();
+  const { terminal } = result.context;
+  const port = await closedPort();
+  const url = `http://127.0.0.1:${port}/`;
+  let server: Server | undefined;
+  const clock = hastyClock(async (passed) => {
+    if (passed > 100_000) server ??= await listen(t, port);
+  });
+
+  assert.equal(await announceUrl(url, { terminal, clock, signal, logs }), 0);
+
+  assert.deepEqual([result.out, result.errors], [`${url}\n`, []]);
+});
+
+test("on another cluster it is a warning without the embedded cluster's logs: a load balancer may not be there yet", async () => {
+  const result = said();
+  const { terminal } = result.context;
+  const url = `http://127.0.0.1:${await closedPort()}/`;
+
+  assert.equal(await announceUrl(url, { terminal, clock: hastyClock(), signal, logs: undefined }), 0);
+
+  assert.equal(result.out, `${url}\n`);
+  assert.match(
+    result.errors.join(),
+    new RegExp(`^Warning: .*${url} still refuses connections after another 30 s[^;]*$`),
+  );
+});
+
+test('a URL that answers is the last line; without one it is a word', async (t) => {
+  const url = `http://127.0.0.1:${((await listen(t)).address() as AddressInfo).port}/`;
+  for (const [asked, printed] of [
+    [url, `${url}\n`],
+    [undefined, 'Succeeded\n'],
+  ] as const) {
+    const result = said();
+    const { terminal } = result.context;
+    assert.equal(await announceUrl(asked, { terminal, clock: hastyClock(), signal, logs }), 0);
+    assert.deepEqual([result.out, result.errors], [printed, []]);
+  }
+});
+
+const manifest = (url?: string) => ({
+  tags: url === undefined ? {} : { url },
+  tagPlaces: { url: '/m.yml:7:8: tags.url' },
+});
+
+test("a tag 'url' that is no URL is a fault of the manifest, with its place", () => {
+  for (const url of ['5', '', 'no url', 'localhost:8080', '127.0.0.1:8080', 'http://'])
+    assert.throws(
+      () => checkUrlTag(manifest(url)),
+      { code: 'MANIFEST_INVALID', message: /^\/m\.yml:7:8: tags\.url: / },
+      url,
+    );
+});
+
+test('any URL, and none, is fine', () => {
+  for (const url of [
+    undefined,
+    'http://127.64.0.10:8080/',
+    'https://[fd00::1]',
+    'ssh://host',
+    'nats://10.0.0.6:4222',
+  ])
+    assert.doesNotThrow(() => checkUrlTag(manifest(url)), url);
+});
+
+test('waits for a port that opens during the wait', async (t) => {
+  const port = await closedPort();
+  let tries = 0;
+  const clock = {
+    ...systemClock,
+    now: () => systemClock.now(),
+    async sleep(milliseconds: number) {
+      if ((tries += 1) === 3) await listen(t, port);
+      await systemClock.sleep(milliseconds);
+    },
+  };
+  assert.equal(
+    await awaitConnection(`http://127.0.0.1:${port}/`, { clock, signal, timeoutMs: 60_000 }),
+    true,
+  );
+  assert.equal(tries, 3);
+});
+
+test('reports a port that refuses connections until the timeout', async () => {
+  const url = `http://127.0.0.1:${await closedPort()}/`;
+  assert.equal(await awaitConnection(url, { clock: systemClock, signal, timeoutMs: 50 }), false);
+});
+
+test('does not wait for a URL that this machine cannot try', async () => {
+  for (const url of ['no url', 'ssh://127.0.0.1/']) {
+    assert.equal(await awaitConnection(url, { clock: systemClock, signal, timeoutMs: 60_000 }), true, url);
+  }
+});

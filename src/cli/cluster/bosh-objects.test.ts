@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openLocalApi } from '../../../embedded-cluster/api-server/open-local-api.ts';
+import type { KubernetesObject } from '../../kubernetes/object.ts';
+import type { Volume } from '../../kubernetes/types/pod.ts';
+import { namespaces, persistentVolumeClaims, pods } from '../../kubernetes/resources.ts';
+import { plannedPod } from '../../cpi/testing/planned-pod.ts';
+import { report } from '../commands/status.ts';
+import { listBoshObjects } from './bosh-objects.ts';
+
+const label = (name: string): string => `bosh.cloudfoundry.org/${name}`;
+
+test('disks are shown with their VM, whichever way they are attached and wherever they live', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-status-'));
+  const api = await openLocalApi({ directory });
+  t.after(async () => {
+    await api.close();
+    await rm(directory, { recursive: true });
+  });
+  const create = (resource: typeof pods, object: object): Promise<KubernetesObject> =>
+    api.create(resource, object as KubernetesObject);
+  const pod = (name: string, namespace: string, labels: Record<string, string>, volumes: Volume[] = []) =>
+    create(pods, {
+      metadata: { name, namespace, labels },
+      spec: { containers: [{ name: 'c', image: 'i' }], volumes },
+    });
+  const disk = (name: string, namespace: string): Promise<KubernetesObject> =>
+    create(persistentVolumeClaims, {
+      metadata: { name, namespace, labels: { [label('kind')]: 'disk' } },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } },
+    });
+  await create(namespaces, { metadata: { name: 'bosh-disks' } });
+  for (const namespace of ['bosh', 'bosh-disks']) {
+    for (const name of ['disk-1', 'disk-2']) await disk(name, namespace);
+  }
+  await pod('vm-a', 'bosh', { [label('kind')]: 'vm' }, [
+    { name: 'state', persistentVolumeClaim: { claimName: 'vm-a-state' } },
+    { name: 'disk-1', persistentVolumeClaim: { claimName: 'disk-1' } },
+  ]);
+  await pod('vm-b', 'bosh', { [label('kind')]: 'vm' });
+  const attached = { [label('kind')]: 'attachment', [label('vm-id')]: 'vm-b', [label('disk-id')]: 'disk-2' };
+  await pod('attach-disk-2', 'bosh-disks', attached);
+
+  const here = await listBoshObjects(api, 'bosh');
+  assert.deepEqual(
+    here.vms.map(({ cid, disks }) => [cid, disks]),
+    [
+      ['vm-a', ['disk-1']],
+      ['vm-b', []],
+    ],
+  );
+  assert.deepEqual(
+    here.disks.map(({ cid, vm }) => [cid, vm]),
+    [
+      ['disk-1', 'vm-a'],
+      ['disk-2', undefined],
+    ],
+  );
+  const apart = await listBoshObjects(api, 'bosh', 'bosh-disks');
+  assert.deepEqual(apart.vms[1]?.disks, ['disk-2']);
+  assert.equal(apart.disks[1]?.vm, 'vm-b');
+});
+
+test('a VM of an earlier version of the CPI, and no other, is to be recreated', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-status-'));
+  const api = await openLocalApi({ directory });
+  t.after(async () => {
+    await api.close();
+    await rm(directory, { recursive: true });
+  });
+  const version = label('scripts-version');
+  const { annotations = {} } = plannedPod().metadata;
+  for (const [name, given] of Object.entries({
+    'vm-now': annotations,
+    'vm-later': { ...annotations, [version]: String(Number(annotations[version]) + 1) },
+    'vm-before': {},
+    'vm-unknown': { [version]: 'x' },
+  }))
+    await api.create(pods, {
+      metadata: { name, namespace: 'bosh', labels: { [label('kind')]: 'vm' }, annotations: given },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    });
+
+  const { vms } = await listBoshObjects(api, 'bosh');
+
+  assert.deepEqual(
+    vms.filter(({ outdated }) => outdated).map(({ cid }) => cid),
+    ['vm-before', 'vm-unknown'],
+  );
+  const said = report(vms, []);
+  assert.match(said, /^VM 'vm-before' was made by an earlier version of the CPI .*--recreate/mu);
+  assert.doesNotMatch(said, /VM 'vm-(?:now|later)'/u);
+});

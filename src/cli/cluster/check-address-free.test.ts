@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { parseListeners, readListeners, assertAddressFree } from './check-address-free.ts';
+
+const manifestAt = (address: string, ports: { readonly mbus: number; readonly url: number }) =>
+  ({
+    instanceGroup: { name: 'hello', networks: [{ staticIps: [address] }] },
+    cloudProvider: { mbus: `https://mbus:s3cret@${address}:${ports.mbus}` },
+    tags: { url: `http://${address}:${ports.url}/` },
+  }) as unknown as Parameters<typeof assertAddressFree>[0];
+
+async function listen(t: TestContext, host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test('an address on which something listens is refused, by name', async (t) => {
+  const port = await listen(t, '127.64.213.7');
+  const listeners = await readListeners();
+
+  assert.throws(
+    () => assertAddressFree(manifestAt('127.64.213.7', { mbus: 1, url: 2 }), listeners),
+    (error: Error & { readonly code?: string }) => {
+      assert.equal(error.code, 'ADDRESS_TAKEN');
+      assert.match(
+        error.message,
+        new RegExp(`'hello' is taken: .* on 127\\.64\\.213\\.7:${port} already.*ss -ltnp`, 'u'),
+      );
+      assert.doesNotMatch(error.message, /s3cret/u);
+      return true;
+    },
+  );
+  assert.doesNotThrow(() => assertAddressFree(manifestAt('127.64.213.8', { mbus: 1, url: 2 }), listeners));
+});
+
+test('so is a port of the agent or of the URL on which something listens on all addresses', async (t) => {
+  for (const host of ['0.0.0.0', '::']) {
+    const port = await listen(t, host);
+    const listeners = await readListeners();
+    for (const ports of [
+      { mbus: port, url: 2 },
+      { mbus: 1, url: port },
+    ])
+      assert.throws(() => assertAddressFree(manifestAt('127.64.213.8', ports), listeners), {
+        code: 'ADDRESS_TAKEN',
+      });
+  }
+});
+
+test('what only is connected, or listens on another IPv6 address, is no listener', () => {
+  const text = [
+    '  sl  local_address rem_address   st tx_queue',
+    '   0: 0A00407F:1AD4 00000000:0000 0A 00000000:00000000',
+    '   1: 0B00407F:1AD4 0100007F:9C40 01 00000000:00000000',
+    '   2: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A',
+    '',
+  ].join('\n');
+  assert.deepEqual(parseListeners([text]), ['127.64.0.10:6868']);
+});

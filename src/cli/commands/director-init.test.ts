@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test, type TestContext } from 'node:test';
+import { parse, stringify } from 'yaml';
+import { embeddedAgentProperties } from '../../bosh/stemcell/stemcell.ts';
+import { packLightStemcell } from '../../bosh/stemcell/pack-light-stemcell.ts';
+import { scratchDirectory } from '../../../bosh/testing/scratch.ts';
+import { publishApiServer } from '../../../embedded-cluster/api-server/publish-api-server.ts';
+import { startSimulatedCluster, type SimulatedCluster } from '../../../embedded-cluster/testing/simulated-cluster.ts';
+import { readDirectorFile } from '../../director/director-directory.ts';
+import { isProductError } from '../../errors/product-error.ts';
+import { namespaces, serviceAccounts, services, storageClasses } from '../../kubernetes/resources.ts';
+import { volumeAnnotations } from '../../kubernetes/types/storage.ts';
+import type { Installation } from '../installation.ts';
+import { said } from '../testing/said.ts';
+import { initDirector } from './director-init.ts';
+
+const checkout = join(import.meta.dirname, '..', '..', '..');
+
+/**
+ * Small files with the names of those in manifests/bosh-deployment, so that these tests do not depend on the
+ * content of the real files.
+ */
+const opsFiles = {
+  'cpi.yml': [{ type: 'replace', path: '/vms?', value: { cpu: '500m', memory: 1024 } }],
+  'dynamic-network.yml': [],
+  'manual-network.yml': [],
+  'nodeport.yml': [
+    { type: 'replace', path: '/ports?', value: [{ name: 'director', port: 25555, node_port: 32067 }] },
+  ],
+  'nodeport-uaa.yml': [],
+  'nodeport-credhub.yml': [],
+  'debian-stemcell.yml': [],
+  'static-volumes.yml': [],
+  'nats-sync.yml': [],
+  'lasting-nats-credentials.yml': [],
+};
+
+const light = {
+  ...{ name: 'light', version: '1', operatingSystem: 'debian-bookworm' },
+  imageReference: 'registry.example/a:1',
+};
+
+interface Setting {
+  readonly cluster: SimulatedCluster;
+  readonly directory: string;
+  readonly kubeconfig: string;
+  readonly stemcell: string;
+  /** Runs `director init` with the kubeconfig and the stemcell. The directory is the last argument. */
+  readonly init: (...words: string[]) => Promise<{ out: string }>;
+}
+
+async function setting(t: TestContext): Promise<Setting> {
+  const scratch = await scratchDirectory(t);
+  const cluster = await startSimulatedCluster({ nodes: [{ name: 'node-1' }] });
+  t.after(() => cluster.stop());
+  await publishApiServer(cluster.api, new URL('https://127.0.0.1:6443'));
+  const kubeconfig = join(scratch, 'kubeconfig');
+  await writeFile(kubeconfig, cluster.kubeconfig, { mode: 0o600 });
+  const stemcell = join(scratch, 'stemcell.tgz');
+  await packLightStemcell(light, stemcell);
+  const root = join(scratch, 'root');
+  const manifests = join(root, 'manifests');
+  for (const name of ['bosh-deployment', 'cloud-config'])
+    await mkdir(join(manifests, name), { recursive: true });
+  await cp(join(checkout, 'manifests', 'rbac'), join(manifests, 'rbac'), { recursive: true });
+  for (const [name, operations] of Object.entries(opsFiles))
+    await writeFile(join(manifests, 'bosh-deployment', name), stringify(operations));
+  await writeFile(join(manifests, 'cloud-config', 'any.yml'), 'networks: [{name: default, type: dynamic}]\n');
+  const directory = join(scratch, 'director');
+  const release = join(checkout, 'dist', 'hello-release.tgz');
+  const init = async (...words: string[]): Promise<{ out: string }> => {
+    const heard = said();
+    const flags = ['--kubeconfig', kubeconfig, '--stemcell', stemcell, '--release', release];
+    const installation = { root } as Installation;
+    assert.equal(await initDirector([...flags, ...words], { ...heard.context, installation }), 0);
+    return { out: heard.out };
+  };
+  return { cluster, directory, kubeconfig, stemcell, init };
+}
+
+const problems = async (run: Promise<unknown>): Promise<string> => {
+  let message = '';
+  await assert.rejects(
+    run,
+    (error) => isProductError(error) && ((message = `${error.code} ${error.message}`), true),
+  );
+  return message;
+};
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+describe('director init', () => {
+  test('prints what it tried and writes a folder that a second run leaves as it is', async (t) => {
+    const { init, directory, kubeconfig } = await setting(t);
+    const files = ['vars.yml', 'ops/cpi.yml', 'ops/dynamic-network.yml', 'ops/debian-stemcell.yml'];
+    const all = [...files, 'cloud-config.yml', 'commands.sh', 'director.json'];
+    const read = (): Promise<string[]> =>
+      Promise.all(all.map((path) => readFile(join(directory, path), 'utf8')));
+
+    const { out } = await init(directory);
+
+    const rows = out.split('\n').map((line) => line.split(/ {2,}/u).slice(0, 2).join(': '));
+    assert.deepEqual(rows.slice(1, 8), [
+      ...['Kubernetes: ok', 'Rights: ok', 'Pod Security: ok', 'Storage class: ok'],
+      ...['Fixed addresses: missing', 'Room on nodes: ok', 'Address: ok'],
+    ]);
+    const first = await read();
+    const vars = parse(first[0] ?? '') as Record<string, string>;
+    assert.equal(vars['kubernetes_namespace'], 'bosh');
+    assert.match(vars['stemcell_sha1'] ?? '', /^sha256:[0-9a-f]{64}$/u);
+    for (const path of all) assert.equal((await stat(join(directory, path))).mode & 0o777, 0o600, path);
+    const file = await readDirectorFile(directory);
+    assert.equal(file?.way, 'tunnel');
+    assert.equal(file.address, vars['internal_ip']);
+    assert.equal(file.cluster.kubeconfig, kubeconfig);
+
+    await writeFile(join(directory, 'creds.yml'), 'admin_password: secret\n');
+    await init(directory);
+
+    assert.deepEqual(await read(), first);
+    assert.equal(await readFile(join(directory, 'creds.yml'), 'utf8'), 'admin_password: secret\n');
+  });
+
+  test('keeps and names what was edited, and writes the rest for another way', async (t) => {
+    const { init, directory } = await setting(t);
+    await init(directory);
+    const edited = '- {type: replace, path: /vms?, value: {cpu: 250m, memory: 512}}\n';
+    await writeFile(join(directory, 'ops/cpi.yml'), edited);
+
+    for (const run of [1, 2]) {
+      const { out } = await init('--way', 'nodeport', '--address', '192.0.2.11', directory);
+
+      assert.match(out, /^Kept, since they were edited: ops\/cpi\.yml; remove one/mu, `run ${run}`);
+      assert.equal(await readFile(join(directory, 'ops/cpi.yml'), 'utf8'), edited);
+    }
+    const vars = await readFile(join(directory, 'vars.yml'), 'utf8');
+    assert.match(vars, /^node_address: 192\.0\.2\.11$/mu);
+    const outside = { host: '192.0.2.11', director: 32067, credhub: 8844 };
+    assert.deepEqual((await readDirectorFile(directory))?.outside, outside);
+    const script = await readFile(join(directory, 'commands.sh'), 'utf8');
+    assert.match(script, /^bosh create-env .* -o ops\/nodeport\.yml/mu);
+  });
+
+  test('says which stemcell the VMs of the director may have, and deploys no other', async (t) => {
+    const { init, directory, stemcell } = await setting(t);
+    const withOurs = join(directory, '..', 'ours', 'stemcell.tgz');
+    const ofVms = join(directory, '..', 'vms', 'stemcell.tgz');
+    for (const path of [withOurs, ofVms]) await mkdir(join(path, '..', 'image'), { recursive: true });
+    await packLightStemcell({ ...light, cloudProperties: embeddedAgentProperties }, withOurs);
+    await packLightStemcell({ ...light, operatingSystem: 'ubuntu-noble' }, ofVms);
+    const lines = async (): Promise<string[]> =>
+      (await readFile(join(directory, 'commands.sh'), 'utf8')).split('\n');
+
+    const both = await init(directory);
+    assert.match(both.out, /^Stemcell of VMs +ok +light\/1 of '.*stemcell\.tgz', with upstream's agent$/mu);
+    assert.ok((await lines()).includes(`bosh upload-stemcell --fix ${stemcell}`));
+
+    const none = await init('--stemcell', withOurs, directory);
+    assert.match(none.out, /^Stemcell of VMs +missing +.*ours.*speaks no NATS.*--vm-stemcell FILE/mu);
+    const deployment = (await lines()).join('\n').replace(/^[^]*^# 4\./mu, '');
+    assert.doesNotMatch(deployment, /upload-stemcell|deploy /u);
+    assert.match(deployment, /^echo 'No first deployment: .*--vm-stemcell FILE.* >&2$/mu);
+
+    const two = ['--for', 'kind', '--stemcell', withOurs, '--vm-stemcell', ofVms];
+    await cp(
+      join(checkout, 'manifests/cloud-config/kind.yml'),
+      join(directory, '../root/manifests/cloud-config/kind.yml'),
+    );
+    await init(...two, directory);
+    const script = await lines();
+    assert.ok(script.includes(`bosh upload-stemcell --fix ${ofVms}`));
+    const loads = script.filter((line) => line.includes(' stemcell load '));
+    assert.deepEqual(
+      loads.map((line) => line.split(' ').at(-3)),
+      [join(withOurs, '..'), join(ofVms, '..')],
+    );
+    const vars = parse(await readFile(join(directory, 'vars.yml'), 'utf8')) as Record<string, string>;
+    assert.deepEqual(
+      [vars['stemcell_url'], vars['stemcell_os']],
+      [`file://${withOurs}`, 'ubuntu-noble'],
+      'the director has its own, and the deployment that of its VMs',
+    );
+    const ops = /create-env .*/u.exec(script.join('\n'))?.[0] ?? '';
+    assert.match(ops, /-o ops\/debian-stemcell\.yml/u, "the director's own decides");
+
+    const wrong = await problems(init('--vm-stemcell', withOurs, join(directory, '../other')));
+    assert.match(wrong, /^DIRECTOR_NOT_POSSIBLE .*Stemcell of VMs: .*speaks no NATS/u);
+    assert.equal(await isThere(join(directory, '../other')), false);
+  });
+
+  test('has new VMs wait less for NATS, and for longer-lived credentials only if told so', async (t) => {
+    const { init, directory } = await setting(t);
+    const createEnv = async (): Promise<string> =>
+      /^.*create-env .*$/mu.exec(await readFile(join(directory, 'commands.sh'), 'utf8'))?.[0] ?? '';
+    await init(directory);
+    assert.match(await createEnv(), / -o ops\/nats-sync\.yml/u);
+    assert.doesNotMatch(await createEnv(), /lasting/u);
+    assert.equal(await isThere(join(directory, 'ops/lasting-nats-credentials.yml')), false);
+    await init('--lasting-nats-credentials', directory);
+    assert.match(await createEnv(), / -o ops\/nats-sync\.yml -o ops\/lasting-nats-credentials\.yml/u);
+    assert.ok(await isThere(join(directory, 'ops/lasting-nats-credentials.yml')));
+  });
+
+  test('says what is missing with the remedy, and writes nothing', async (t) => {
+    const { init, directory, cluster } = await setting(t);
+    const { api } = cluster;
+    const ports = [{ name: 'web', port: 80, nodePort: 32067 }];
+    const spec = { type: 'NodePort', clusterIP: '127.127.0.50', ports } as const;
+    await api.create(services, { metadata: { name: 'web', namespace: 'default' }, spec });
+    const direct = ['--way', 'direct', '--internal-cidr', '10.77.0.0/16', '--internal-gw', '10.77.0.1'];
+    const cases: readonly (readonly [RegExp, readonly string[]])[] = [
+      [
+        /Address: 127\.127\.0\.50 is taken by Service default\/web: .* --internal-ip/u,
+        ['--internal-ip', '127.127.0.50'],
+      ],
+      [
+        /Address: 10\.1\.1\.1 is not usable as a cluster IP \(.*range.*\): .* --internal-ip/u,
+        ['--internal-ip', '10.1.1.1'],
+      ],
+      [/Node ports: 32067 is taken by Service default\/web: delete/u, ['--way', 'nodeport']],
+      [
+        /Fixed addresses: .* install it .*, say --static-ip .*, or choose --way tunnel/u,
+        [...direct, '--internal-ip', '10.77.0.9'],
+      ],
+    ];
+    for (const [sentence, words] of cases) {
+      const problem = await problems(init(...words, directory));
+      assert.match(problem, /^DIRECTOR_NOT_POSSIBLE Nothing was written\. /u);
+      assert.match(problem, sentence);
+    }
+
+    const told = await init(
+      ...direct,
+      '--internal-ip',
+      '10.77.0.9',
+      '--static-ip',
+      join(directory, '../told'),
+    );
+    assert.match(told.out, /Fixed addresses +ok +static-ip, by --static-ip/u);
+
+    await api.patch(
+      { resource: storageClasses, name: 'local' },
+      { metadata: { annotations: { [volumeAnnotations.defaultClass]: 'false' } } },
+    );
+    await api.patch(
+      { resource: namespaces, name: 'bosh' },
+      { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } } },
+    );
+    const problem = await problems(init(directory));
+    assert.match(
+      problem,
+      /Storage class: no class is the default: kubectl annotate storageclass local .*--static-volumes/u,
+    );
+    assert.match(
+      problem,
+      /Pod Security: namespace 'bosh' refuses .*: kubectl label namespace bosh --overwrite/u,
+    );
+    assert.equal(await isThere(directory), false);
+  });
+
+  test('a user without rights is told which, and what could not be looked at', async (t) => {
+    const { init, directory, cluster, kubeconfig } = await setting(t);
+    const account = { metadata: { name: 'nobody', namespace: 'default' } };
+    await cluster.api.create(serviceAccounts, account);
+    const { token } = (await cluster.api.requestToken('default', 'nobody', { spec: {} })).status;
+    const config = parse(await readFile(kubeconfig, 'utf8')) as { users: { user: unknown }[] };
+    for (const each of config.users) each.user = { token };
+    await writeFile(kubeconfig, stringify(config), { mode: 0o600 });
+
+    const problem = await problems(init('--internal-ip', '127.127.0.60', directory));
+
+    assert.match(
+      problem,
+      /^DIRECTOR_NOT_POSSIBLE .*Rights: may not create serviceaccounts\/token in 'bosh', .* and \d+ more; use/u,
+    );
+    assert.equal(await isThere(directory), false);
+  });
+
+  test('refuses the folder of another cluster, and words that mean nothing', async (t) => {
+    const { init, directory } = await setting(t);
+    await init(directory);
+    const other = await setting(t);
+
+    const problem = await problems(init('--kubeconfig', other.kubeconfig, directory));
+
+    assert.match(problem, /^OTHER_CLUSTER The director of '.*' is on .*; nothing was written\./u);
+    const direct = ['--way', 'direct', '--internal-cidr', '10.77.0.0/16', '--internal-gw', '10.77.0.1'];
+    for (const [sentence, words] of [
+      [/--way 'vpn' must be one of tunnel, /u, ['--way', 'vpn']],
+      [/10\.78\.0\.9 is not in 10\.77\.0\.0\/16/u, [...direct, '--internal-ip', '10.78.0.9']],
+      [/--internal-ip 10\.77\.0\.1 is the gateway/u, [...direct, '--internal-ip', '10.77.0.1']],
+      [/--way direct needs --internal-ip/u, ['--way', 'direct']],
+      [/--way loadbalancer needs --address/u, ['--way', 'loadbalancer']],
+      [/--namespace 'A b' is not a valid/u, ['--namespace', 'A b']],
+      [/Name one DIRECTORY/u, ['another']],
+    ] as const)
+      assert.match(await problems(init(...words, directory)), sentence);
+  });
+});

@@ -1,0 +1,60 @@
+import { join, resolve } from 'node:path';
+import { writeDirectory } from '../../director/director-directory.ts';
+import type { Check } from '../../director/preflight-checks.ts';
+import { prepareDirector } from '../../director/prepare-director.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { parseInitArguments } from '../args/director-init-arguments.ts';
+import { expandHome } from '../args/parse-command-line.ts';
+import { environmentKubeconfig, identifyCluster, withKubernetes } from '../cluster/kubeconfig.ts';
+import type { CommandContext } from '../command.ts';
+import { formatTable } from '../output/terminal.ts';
+
+export { initUsage } from '../args/director-init-arguments.ts';
+
+/**
+ * Prints a table of what a director needs from the cluster, and writes the director's directory. Rejects with
+ * DIRECTOR_NOT_POSSIBLE and writes nothing if something is missing that a director cannot work without.
+ */
+export async function initDirector(
+  args: readonly string[],
+  { installation, terminal, secrets, environment }: CommandContext,
+): Promise<number> {
+  const parsed = parseInitArguments(args);
+  const { directory, context } = parsed;
+  const { root } = installation;
+  // Choose the kubeconfig like kubectl, but never the embedded cluster, which has no port forwarding.
+  const kubeconfig = resolve(
+    parsed.kubeconfig ?? environmentKubeconfig(environment) ?? expandHome('~/.kube/config'),
+  );
+  const release = parsed.release ?? join(root, 'dist', 'bosh-kubernetes-release.tgz');
+  const { findings, files, file } = await withKubernetes(
+    kubeconfig,
+    async (api, access) => {
+      const identity = await identifyCluster(api, access, kubeconfig);
+      return prepareDirector({ ...parsed, root, release }, { api, identity, ca: access.ca });
+    },
+    { environment, context, onSecrets: secrets.add },
+  );
+  terminal.out(
+    formatTable(
+      ['Check', 'Result', 'Details'],
+      findings.map(({ check, result, detail }) => [check, result, detail]),
+    ),
+  );
+  refuseMissing(findings);
+  const { written, keptFiles } = await writeDirectory(directory, files, file);
+  terminal.out(`\nWritten in '${directory}': ${written.join(', ')}\n`);
+  if (keptFiles.length > 0)
+    terminal.out(
+      `Kept, since they were edited: ${keptFiles.join(', ')}; remove one to have it written again\n`,
+    );
+  terminal.out(`Next: bash '${join(directory, 'commands.sh')}', or its lines one by one\n`);
+  return 0;
+}
+
+function refuseMissing(findings: readonly Check[]): void {
+  const needed = findings.filter(({ result, isNeeded }) => result === 'missing' && isNeeded === true);
+  if (needed.length === 0) return;
+  const sentences = needed.map(({ check, detail }) => `${check}: ${detail}`);
+  throw new ProductError('DIRECTOR_NOT_POSSIBLE', `Nothing was written. ${sentences.join('. ')}`);
+}

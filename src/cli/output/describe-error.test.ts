@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ApiError } from '../../kubernetes/client/api-error.ts';
+import { writeFile } from '../../platform/write-file.ts';
+import { ProductError } from '../../errors/product-error.ts';
+import { describeError } from './describe-error.ts';
+
+test('shows code and causes of a product error, outermost first', () => {
+  const error = new ProductError('DEADLINE', "Pod 'vm-1' was not Running after 10 s.", {
+    cause: new Error('image pull failed', { cause: new Error('not found') }),
+  });
+
+  assert.equal(
+    describeError(error),
+    "Pod 'vm-1' was not Running after 10 s. [DEADLINE]\n  image pull failed\n    not found",
+  );
+});
+
+test('does not show a cause that the message has quoted', () => {
+  const cause = new Error('Invalid tar number.', { cause: new Error('byte 12') });
+
+  assert.equal(
+    describeError(
+      new ProductError('ARCHIVE_INVALID', "'x.tgz' cannot be unpacked: Invalid tar number.", { cause }),
+    ),
+    "'x.tgz' cannot be unpacked: Invalid tar number. [ARCHIVE_INVALID]\n  byte 12",
+  );
+});
+
+test('says what Kubernetes answered, with its code, and what to do about credentials', () => {
+  const answered = (code: number, reason: string, message: string): string =>
+    describeError(
+      new ApiError({
+        ...{ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' },
+        ...{ code, reason, message },
+      }),
+    );
+
+  assert.equal(
+    answered(404, 'NotFound', 'pods "x" not found'),
+    'Kubernetes answered 404 NotFound: pods "x" not found [KUBERNETES_NOT_FOUND]',
+  );
+  assert.match(
+    answered(401, 'Unauthorized', 'Unauthorized'),
+    /renew the token.* \[KUBERNETES_UNAUTHORIZED\]$/u,
+  );
+  assert.match(answered(403, 'Forbidden', 'no'), /that right.* \[KUBERNETES_FORBIDDEN\]$/u);
+});
+
+test('says what the machine lacks, without a stack', async () => {
+  const error = await writeFile('/dev/full', 'x').catch((reason: unknown) => reason);
+  const said =
+    "ENOSPC: no space left on device, write '/dev/full'; make room on the file system of that path";
+
+  assert.equal(describeError(error), `The system rejected it: ${said}, then run the same command again`);
+  const outer = new ProductError('FILE_NOT_WRITABLE', 'outer', { cause: error });
+  assert.equal(describeError(outer), `outer [FILE_NOT_WRITABLE]\n  ${said}`);
+});
+
+test('keeps the stack of a programmer error', () => {
+  assert.match(describeError(new TypeError('boom')), /TypeError: boom\n\s+at /);
+});

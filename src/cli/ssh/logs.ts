@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ProductError } from '../../errors/product-error.ts';
+import { temporaryPath } from '../../platform/durable-file.ts';
+import { parsePathSegment } from '../../platform/path-segment.ts';
+import { scpArguments, runOpenssh, type OpensshRun } from './openssh.ts';
+import type { LogsArguments } from './ssh-arguments.ts';
+import { cleanupBudget, type SshSession } from './with-ssh-session.ts';
+
+/**
+ * Lets the agent pack logs, downloads them with scp and lets the agent remove the archive. Returns the path
+ * of the downloaded file.
+ */
+export async function downloadLogs(
+  { client, login, name }: SshSession,
+  { types, filters, directory }: LogsArguments,
+  run: OpensshRun,
+): Promise<string> {
+  const time = new Date().toISOString().replaceAll(/[-:]|\..*/g, '');
+  const path = join(resolve(directory), `${parsePathSegment(name) ?? 'vm'}-logs-${time}.tgz`);
+  const draft = temporaryPath(path);
+  const bundle = await client(run.signal).bundleLogs(login.user, types, filters);
+  try {
+    const places = [
+      { path: bundle.path, isInVm: true },
+      { path: draft, isInVm: false },
+    ];
+    const code = await runOpenssh('scp', ['-q', ...scpArguments(login, places)], run);
+    if (code !== 0) throw failed(`scp could not copy the logs from the VM (exit code ${code})`);
+    const hash = createHash('sha512');
+    await pipeline(createReadStream(draft), hash);
+    if (hash.digest('hex') !== bundle.sha512)
+      throw failed('The downloaded logs are not what the agent packed: their SHA-512 differs');
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+    // Must also run after an interrupt.
+    await client(AbortSignal.timeout(cleanupBudget)).removeFile(bundle.path);
+  }
+  return path;
+}
+
+function failed(what: string): ProductError {
+  return new ProductError('SSH_FAILED', `${what}; run the command again`);
+}
+
+const folders = { job: '/var/vcap/sys/log', agent: '/var/vcap/bosh/log', system: '/var/log' } as const;
+const notText = ['*.gz', '*.xz', '*.[0-9]', '*tmp', 'lastlog', 'faillog'];
+
+/**
+ * Returns the arguments of a command that shows the ends of log files in a VM, for its shell. `find` passes
+ * file names unchanged, whatever names jobs give their files. Job names were validated when the arguments
+ * were parsed.
+ */
+export function tailCommand({ types, jobs, follow, lines = 10 }: LogsArguments): string[] {
+  const places = types.flatMap((type) =>
+    type === 'job' && jobs.length > 0 ? jobs.map((name) => `${folders.job}/${name}/`) : [`${folders[type]}/`],
+  );
+  const names = notText.map((glob) => `! -name "${glob}"`).join(' ');
+  const find = `find ${places.join(' ')} -type f ${names} -print0`;
+  const tail = `xargs -0 -r tail -n ${lines}${follow ? ' -F' : ''} --`;
+  return ['sudo', '-n', 'sh', '-c', `'${find} | ${tail}'`];
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isProductError } from '../../errors/product-error.ts';
+import { errorChain } from '../../platform/error-chain.ts';
+import { createEnv } from '../create-env.ts';
+import { testEnvironment } from '../testing/test-environment.ts';
+
+const failed = (name: string): string =>
+  `2 of 3 ${name} scripts failed. Failed Jobs: app, web. Successful Jobs: other.`;
+
+const includes = (words: readonly string[]) => (error: unknown) => {
+  const chain = errorChain(error).join('\n');
+  assert.ok(isProductError(error, 'AGENT_ERROR'), chain);
+  for (const word of words) assert.ok(chain.includes(word), `${word} is not in ${chain}`);
+  return true;
+};
+
+for (const [name, verb, next] of [
+  ['pre-stop', 'run_script', ['/var/vcap/jobs/app/bin/pre-stop', '--skip-drain', 'delete the VM']],
+  ['drain', 'drain', ['/var/vcap/jobs/app/bin/drain', '--skip-drain']],
+] as const) {
+  test(`a ${name} script that fails says where its words are and how to go on`, async (t) => {
+    const { options, ports, agent } = await testEnvironment(t);
+    const { vmCid } = await createEnv(options, ports);
+    agent.faults.failing = { verb, message: failed(name) };
+    const logs = ['app', 'web'].map((job) => `/var/vcap/sys/log/${job}/${name}.stderr.log`);
+
+    await assert.rejects(
+      createEnv({ ...options, recreate: true }, ports),
+      includes([failed(name).slice(0, -1), ...logs, vmCid, ...next]),
+    );
+
+    const commandInVm = (cid: string, words: readonly string[]): string => `in ${cid}: ${words.join(' ')}`;
+    await assert.rejects(
+      createEnv({ ...options, recreate: true, commandInVm }, ports),
+      includes([`in ${vmCid}: cat ${logs.join(' ')}`]),
+    );
+  });
+}
+
+test('a pre-start script that fails says where its words are, in the new VM', async (t) => {
+  const { options, ports, agent, cloud } = await testEnvironment(t);
+  agent.faults.failing = {
+    verb: 'run_script',
+    message: '1 of 1 pre-start scripts failed. Failed Jobs: app.',
+  };
+
+  await assert.rejects(createEnv(options, ports), (error) =>
+    includes(['/var/vcap/sys/log/app/pre-start.stderr.log', ...cloud.vms(), 'same command again'])(error),
+  );
+});
+
+test('an error of the agent that is of no script is told as it is', async (t) => {
+  const { options, ports, agent } = await testEnvironment(t);
+  agent.faults.failing = { verb: 'run_script', message: 'no space left on device' };
+
+  await assert.rejects(createEnv(options, ports), (error) => {
+    assert.match(errorChain(error).join('\n'), /no space left on device$/);
+    return true;
+  });
+});

@@ -1,0 +1,173 @@
+import { isSameAddress } from '../bosh/manifest/ip-range.ts';
+import { isApiError } from '../kubernetes/client/api-error.ts';
+import { fixedIpNetwork, type PinningNetwork } from '../kubernetes/address-pinning.ts';
+import type { KubernetesApi, Resource } from '../kubernetes/api.ts';
+import type { Node } from '../kubernetes/types/node.ts';
+import type { KubernetesObject } from '../kubernetes/object.ts';
+import type { Pod } from '../kubernetes/types/pod.ts';
+import { daemonSets, namespaces, nodes, pods, selfSubjectAccessReviews, serviceAccounts, services, storageClasses } from '../kubernetes/resources.ts';
+import type { Service } from '../kubernetes/types/service.ts';
+import type { StorageClass } from '../kubernetes/types/storage.ts';
+import type { Permission } from './required-permissions.ts';
+
+/**
+ * The verbs of the API that `director init` uses: it reads, creates reviews, and otherwise creates only in
+ * dry runs.
+ */
+export type DirectorApi = Pick<KubernetesApi, 'get' | 'list' | 'create' | 'groups'> & {
+  version(): Promise<string>;
+};
+
+/** The name of the CPI's service account in manifests/rbac. */
+export const accountName = 'bosh-cpi';
+
+/** The namespace of VMs that manifests/cluster creates. */
+export const clusterNamespace = 'bosh';
+
+/** Facts about the cluster. Undefined: the user may not read it. */
+export interface DirectorFacts {
+  /** As `v1.36.3`. */
+  readonly version: string;
+  /** The namespace of the director; it may not exist yet. */
+  readonly namespace: string;
+  readonly hasNamespace: boolean;
+  readonly hasAccount: boolean;
+  /**
+   * The message with which admission rejects a privileged pod; '' if it admits one; undefined if the user may
+   * not create pods.
+   */
+  readonly privilegedRefusal: string | undefined;
+  readonly classes: readonly StorageClass[] | undefined;
+  readonly pinning: PinningNetwork | 'static-ip' | undefined;
+  readonly nodes: readonly Node[] | undefined;
+  /** The pods of all namespaces. */
+  readonly pods: readonly Pod[] | undefined;
+  readonly services: readonly Service[] | undefined;
+}
+
+/** Reads all facts about a cluster for a director in that namespace. Changes nothing. */
+export async function readDirectorFacts(api: DirectorApi, namespace: string): Promise<DirectorFacts> {
+  const [version, hasNamespace, hasAccount, classes, pinning, allNodes, allPods, allServices] =
+    await Promise.all([
+      api.version(),
+      exists(api, { resource: namespaces, name: namespace }),
+      exists(api, { resource: serviceAccounts, namespace, name: accountName }),
+      isAllowed(api.list<StorageClass>(storageClasses)),
+      readFixedIpSupport(api),
+      isAllowed(api.list<Node>(nodes)),
+      isAllowed(api.list<Pod>(pods)),
+      isAllowed(api.list<Service>(services)),
+    ]);
+  return {
+    version,
+    namespace,
+    // if the user may not read the namespace, the check of rights reports that; the account cannot exist
+    // without its namespace
+    hasNamespace: hasNamespace ?? true,
+    hasAccount: hasAccount ?? false,
+    privilegedRefusal: (hasNamespace ?? true) ? await privilegedPodRejection(api, namespace) : '',
+    classes: classes?.items,
+    pinning,
+    nodes: allNodes?.items,
+    pods: allPods?.items,
+    services: allServices?.items,
+  };
+}
+
+/** Returns those of the rights that the user does not have. */
+export async function readDeniedRights(
+  api: DirectorApi,
+  rights: readonly Permission[],
+): Promise<Permission[]> {
+  const answers = await Promise.all(
+    rights.map(async (right) => {
+      const review = {
+        ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', metadata: {} },
+        spec: { resourceAttributes: right },
+      };
+      const { status } = await api.create<KubernetesObject & { status?: { allowed: boolean } }>(
+        selfSubjectAccessReviews,
+        review,
+      );
+      return status?.allowed === true;
+    }),
+  );
+  return rights.filter((_, index) => answers[index] === false);
+}
+
+/**
+ * Returns the message with which the API rejects a Service with that address; '' if it accepts one, or if the
+ * facts show that a Service has the address already.
+ */
+export async function clusterIpRejection(
+  api: DirectorApi,
+  { services: present, hasNamespace, namespace }: DirectorFacts,
+  address: string,
+): Promise<string> {
+  if (present?.some(({ spec }) => isSameAddress(spec.clusterIP ?? '', address)) === true) return '';
+  const service: Service = {
+    ...{ apiVersion: 'v1', kind: 'Service' },
+    metadata: { generateName: 'director-init-', namespace: hasNamespace ? namespace : 'default' },
+    spec: { clusterIP: address, ports: [{ port: 25555 }] },
+  };
+  try {
+    await api.create(services, service, { dryRun: true });
+    return '';
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    return error.message;
+  }
+}
+
+/**
+ * Creates, in a dry run, a pod of the CPI's profile `privileged` with the host path that an attachment pod
+ * mounts. Returns the rejection as in `privilegedRefusal`.
+ */
+async function privilegedPodRejection(api: DirectorApi, namespace: string): Promise<string | undefined> {
+  const pod: Pod = {
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { generateName: 'director-init-', namespace },
+    spec: {
+      automountServiceAccountToken: false,
+      containers: [{ name: 'vm', image: 'stemcell', securityContext: { privileged: true } }],
+      volumes: [{ name: 'kubelet', hostPath: { path: '/var/lib/kubelet' } }],
+    },
+  };
+  try {
+    await api.create(pods, pod, { dryRun: true });
+    return '';
+  } catch (error) {
+    if (!isApiError(error)) throw error;
+    // the message of the authorizer, which comes before admission
+    return /cannot create resource "pods"/u.test(error.message) ? undefined : error.message;
+  }
+}
+
+async function readFixedIpSupport(api: DirectorApi): Promise<DirectorFacts['pinning']> {
+  const found = fixedIpNetwork(await api.groups());
+  if (found !== undefined) return found;
+  const daemonSet = { resource: daemonSets, namespace: 'kube-system', name: 'static-ip' };
+  return (await exists(api, daemonSet)) === true ? 'static-ip' : undefined;
+}
+
+async function exists(
+  api: DirectorApi,
+  reference: { resource: Resource; namespace?: string; name: string },
+): Promise<boolean | undefined> {
+  try {
+    return (await isAllowed(api.get(reference))) === undefined ? undefined : true;
+  } catch (error) {
+    if (isApiError(error, 404)) return false;
+    throw error;
+  }
+}
+
+/** Returns the result of a request; undefined if the user may not make it (403). */
+async function isAllowed<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isApiError(error, 403)) return undefined;
+    throw error;
+  }
+}

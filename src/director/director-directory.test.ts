@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import {
+  directorFilePath,
+  readDirectorFile,
+  writeDirectorFile,
+  type DirectorFile,
+} from './director-directory.ts';
+
+const file: DirectorFile = {
+  cluster: { server: 'https://192.0.2.1:6443', uid: 'u-1', kubeconfig: '/home/op/.kube/config' },
+  way: 'tunnel',
+  namespaces: ['bosh'],
+  networks: ['10.244.0.0/16'],
+  address: '10.244.0.6',
+  written: { 'vars.yml': 'ab' },
+};
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'director-'));
+  t.after(() => rm(path, { recursive: true }));
+  return path;
+}
+
+test('what is written is read again, and an empty folder has none', async (t) => {
+  const directory = await folder(t);
+  assert.equal(await readDirectorFile(directory), undefined);
+  await writeDirectorFile(directory, file);
+  assert.deepEqual(await readDirectorFile(directory), file);
+});
+
+test('a file that init did not write is refused by name, a link too', async (t) => {
+  const directory = await folder(t);
+  for (const wrong of [
+    '{',
+    '{}',
+    JSON.stringify({ ...file, way: 'ssh' }),
+    JSON.stringify({ ...file, namespaces: [] }),
+  ]) {
+    await writeFile(directorFilePath(directory), wrong, { mode: 0o600 });
+    await assert.rejects(readDirectorFile(directory), {
+      code: 'DIRECTORY_INVALID',
+      message: /director\.json/,
+    });
+  }
+  const elsewhere = await folder(t);
+  await symlink(directorFilePath(directory), directorFilePath(elsewhere));
+  await assert.rejects(readDirectorFile(elsewhere), { code: 'FILE_NOT_TRUSTED' });
+});

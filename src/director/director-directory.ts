@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { join, dirname } from 'node:path';
+import { writeDurably, removeDurably } from '../deploy/durable-file.ts';
+import type { ClusterIdentity } from '../deploy/state/recorded-cluster.ts';
+import { ProductError } from '../errors/product-error.ts';
+import { isObject } from '../platform/fields.ts';
+import { ensurePrivateDirectory } from '../platform/private-directory.ts';
+import { readOwnFile } from '../platform/read-file.ts';
+import { readOwnJson } from '../platform/read-own-json.ts';
+
+/** How the operator's machine reaches the director. */
+export const accessModes = ['tunnel', 'nodeport', 'loadbalancer', 'direct'] as const;
+export type AccessMode = (typeof accessModes)[number];
+
+/**
+ * The content of `director.json` in the folder of a director: how to reach the director, and what `director
+ * init` wrote.
+ */
+export interface DirectorFile {
+  /** The cluster that init has checked; its `kubeconfig` is an absolute path. */
+  readonly cluster: ClusterIdentity;
+  /** The context of that kubeconfig. Default: the current one. */
+  readonly context?: string;
+  readonly way: AccessMode;
+  /** The namespace of the director first, then those of its VMs and disks. */
+  readonly namespaces: readonly string[];
+  /** CIDRs of the manual networks of the director and its cloud-config. */
+  readonly networks: readonly string[];
+  /** Address of the director: an address of `networks`, or the name or ClusterIP of its Service. */
+  readonly address: string;
+  /**
+   * The host and ports at which the operator reaches the API and CredHub. Default: `address`, 25555 and 8844.
+   */
+  readonly outside?: { readonly host: string; readonly director: number; readonly credhub: number };
+  /** The SHA-256 in hex of each file as init wrote it, by its path in the folder. */
+  readonly written: Readonly<Record<string, string>>;
+}
+
+export function directorFilePath(directory: string): string {
+  return join(directory, 'director.json');
+}
+
+/**
+ * Reads `director.json`; undefined if the folder has none. Rejects with FILE_NOT_TRUSTED for a link or
+ * another user's file, and with DIRECTORY_INVALID for a file that `director init` did not write.
+ */
+export function readDirectorFile(directory: string): Promise<DirectorFile | undefined> {
+  const path = directorFilePath(directory);
+  return readOwnJson(path, isDirectorFile, (cause) => {
+    const message = `File '${path}' was not written by 'director init'; run it again in another folder, and compare`;
+    return new ProductError('DIRECTORY_INVALID', message, { cause });
+  });
+}
+
+/** Writes the file atomically, with mode 0600. */
+export async function writeDirectorFile(directory: string, file: DirectorFile): Promise<void> {
+  await writeDurably(directorFilePath(directory), `${JSON.stringify(file, null, 2)}\n`);
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
+const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+
+const isExternalAddress = (value: unknown): boolean =>
+  isObject(value) &&
+  isText(value['host']) &&
+  [value['director'], value['credhub']].every((port) => Number.isInteger(port));
+
+function isDirectorFile(value: unknown): value is DirectorFile {
+  if (!isObject(value)) return false;
+  const { cluster, context, way, namespaces, networks, address, outside, written } = value;
+  return (
+    isObject(cluster) &&
+    [cluster.server, cluster.kubeconfig, address].every(isText) &&
+    [cluster.uid, cluster.ca_sha256, context].every((each) => each === undefined || isText(each)) &&
+    accessModes.some((each) => each === way) &&
+    isTextList(namespaces) &&
+    (namespaces as string[]).length > 0 &&
+    isTextList(networks) &&
+    (outside === undefined || isExternalAddress(outside)) &&
+    isObject(written) &&
+    Object.values(written).every(isText)
+  );
+}
+
+/** For each path, the digests that a killed run may have left. */
+type WriteJournal = Readonly<Record<string, readonly string[]>>;
+
+/** The result for the files of a folder, by their paths in it. */
+export interface WrittenDirectory {
+  readonly written: readonly string[];
+  /** Files that the operator edited. They are unchanged. */
+  readonly keptFiles: readonly string[];
+}
+
+/**
+ * Writes the files of a director's folder with mode 0600, director.json last. Keeps files that the operator
+ * edited: content that neither an earlier run nor this run wrote. After a kill at any point the next run
+ * completes the folder, because a journal records the intended files first. Rejects with FILE_NOT_TRUSTED if
+ * others can write in the folder or in one below it, or if one is a link.
+ */
+export async function writeDirectory(
+  directory: string,
+  files: Readonly<Record<string, string>>,
+  file: Omit<DirectorFile, 'written'>,
+): Promise<WrittenDirectory> {
+  const folder = await ensurePrivateDirectory(directory);
+  for (const path of Object.keys(files)) await ensurePrivateDirectory(dirname(join(folder, path)));
+  const previousDigests = await readDirectorFile(folder);
+  const intended = await readIntent(folder);
+  const digests = mapValues(files, digestOf);
+  const kept: string[] = [];
+  for (const path of Object.keys(files)) {
+    const found = await readOwnFile(join(folder, path));
+    const own = [previousDigests?.written[path], ...(intended[path] ?? []), digests[path]];
+    if (found !== undefined && !own.includes(digestOf(found))) kept.push(path);
+  }
+  const isKept = (path: string): boolean => kept.includes(path);
+  const fresh = Object.entries(files).filter(([path]) => !isKept(path));
+  const intent = mapValues(digests, (digest, path) => [
+    ...(intended[path] ?? []),
+    ...(isKept(path) ? [] : [digest]),
+  ]);
+  await writeDurably(intentPath(folder), `${JSON.stringify(intent, null, 2)}\n`);
+  for (const [path, text] of fresh) await writeDurably(join(folder, path), text);
+  // a kept file still counts as edited: the record keeps the digest of the file that init wrote
+  const written = mapValues(digests, (digest, path) =>
+    isKept(path) ? (previousDigests?.written[path] ?? digest) : digest,
+  );
+  await writeDirectorFile(folder, { ...file, written });
+  await removeDurably(intentPath(folder));
+  return { written: fresh.map(([path]) => path), keptFiles: kept };
+}
+
+const mapValues = <A, B>(
+  record: Readonly<Record<string, A>>,
+  change: (value: A, key: string) => B,
+): Record<string, B> =>
+  Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value, key)]));
+
+const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/**
+ * The path of the journal: digests of the files that a run is about to write. It exists only during a run or
+ * after a killed one.
+ */
+const intentPath = (folder: string): string => join(folder, 'director.json.intent');
+
+async function readIntent(folder: string): Promise<WriteJournal> {
+  const path = intentPath(folder);
+  const isIntent = (value: unknown): value is WriteJournal =>
+    isObject(value) && Object.values(value).every(Array.isArray);
+  const invalid = (cause?: unknown): ProductError =>
+    new ProductError('DIRECTORY_INVALID', `File '${path}' was not written by 'director init'; remove it`, {
+      cause,
+    });
+  return (await readOwnJson(path, isIntent, invalid)) ?? {};
+}

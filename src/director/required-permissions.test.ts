@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { describePermission, neededRights, readRoles } from './required-permissions.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const namespace = 'bosh';
+
+test('a tunnel needs what its role gives: get of pods and Services, too, by which it finds a name', async () => {
+  const rights = neededRights({ namespace, way: 'tunnel', hasAccount: true }, await readRoles(root));
+  assert.deepEqual(rights.map(describePermission).toSorted(), [
+    "create pods/portforward in 'bosh'",
+    "create serviceaccounts/token in 'bosh'",
+    "get pods in 'bosh'",
+    "get pods/portforward in 'bosh'",
+    "get services in 'bosh'",
+    "list endpointslices in 'bosh'",
+    "list pods in 'bosh'",
+    "list services in 'bosh'",
+  ]);
+});
+
+test('the rights of the tunnel are needed for the tunnel alone', async () => {
+  const rights = neededRights({ namespace, way: 'nodeport', hasAccount: true }, await readRoles(root));
+  assert.deepEqual(rights.map(describePermission), ["create serviceaccounts/token in 'bosh'"]);
+});
