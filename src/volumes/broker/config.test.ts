@@ -62,7 +62,6 @@ passwort: geheim-2
 nfs: {defaults: {uid: geheim-3, colour: red}, maintenance_info: {version: geheim}}
 smb: {ldap: true, allowed_shares: [{share: geheim, spaces: geheim}, geheim]}
 preflight: geheim
-async: geheim
 store: {}
 encryption_keys: [geheim-4]
 volume_id: none
@@ -70,7 +69,6 @@ volume_id: none
   const message = faultsOf(wrong);
   const fields = [...message.matchAll(/^- (\S+) /gmu)].map(([, field]) => field);
   assert.deepEqual(fields, [
-    'async',
     'encryption_keys',
     'listen',
     'nfs.defaults.colour',

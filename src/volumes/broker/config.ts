@@ -1,22 +1,23 @@
 import { parseDocument } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from '../../platform/fields.ts';
-import { Fields, isObject } from '../../platform/fields.ts';
-import type { BasicAuth } from './http/check-headers.ts';
-import type { AllowedShare } from './offerings/allowed-shares.ts';
-import type { Offering, OfferingSettings } from './offerings/offering.ts';
+import { Fields, isObject, type JsonObject } from '../../platform/fields.ts';
+import type { BasicAuth } from './http/auth.ts';
+import type { AllowedShare, Offering, OfferingSettings } from './offerings/offering.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
 import { isSecretPath } from '../signature/secret-reference.ts';
-import { readSigningKey } from '../signature/signature-keys.ts';
-import type { VolumeIdScheme } from './operations/volume-id.ts';
-import { find } from './options/option-table.ts';
-import type { OptionValue } from '../options/option-type.ts';
-import type { Options } from './options/parse-options.ts';
-import type { SecretPrefix } from './options/password-rows.ts';
-import type { PreflightMode } from './preflight/preflight.ts';
-import type { CredhubConfig, StoreConfig } from './store-config.ts';
-import { parseCredhubConfig, parseStoreConfig } from './store-config.ts';
+import { readSigningKey } from '../signature/signed-volume-id.ts';
+import type { VolumeIdScheme } from './volume-mount.ts';
+import { find, type Options } from './offerings/option-table.ts';
+import type { OptionValue } from '../options/option-types.ts';
+import type { SecretPrefix } from './offerings/password-options.ts';
+import type { PreflightMode } from './preflight.ts';
+import {
+  type CredhubConfig,
+  parseCredhubConfig,
+  parseStoreConfig,
+  type StoreConfig,
+} from './store-config.ts';
 
 /** The configuration of a broker. */
 export interface BrokerConfig {
@@ -32,8 +33,6 @@ export interface BrokerConfig {
   readonly encryptionKeys: readonly Buffer[];
   readonly scheme: VolumeIdScheme | { readonly signingKeyFile: string };
   readonly preflight: PreflightMode;
-  /** If true, changes are asynchronous (202 and polling) when the platform accepts that. */
-  readonly isAsync: boolean;
   /** The CredHub servers from which `volumes migrate` reads the records of the old brokers. */
   readonly migrateFrom: readonly CredhubConfig[];
 }
@@ -55,7 +54,6 @@ const knownSettings = [
   'signing',
   'secrets',
   'preflight',
-  'async',
   'migrate_from',
 ];
 
@@ -83,7 +81,6 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
     encryptionKeys: keysOf(read, store),
     scheme: schemeOf(read),
     preflight: preflightModeOf(read),
-    isAsync: isAsyncOf(read),
     migrateFrom: read.objects('migrate_from').map(parseCredhubConfig),
   };
   if (faults.length > 0) throw configError(faults);
@@ -202,12 +199,6 @@ function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
       'must be a slash and parts of letters, digits, dots, dashes and underscores, as /volumes',
     );
   return { store, name };
-}
-
-function isAsyncOf(read: Fields): boolean {
-  const isAsync = read.value('async') ?? false;
-  if (typeof isAsync !== 'boolean') read.report('async', 'must be true or false');
-  return isAsync === true;
 }
 
 function preflightModeOf(read: Fields): PreflightMode {

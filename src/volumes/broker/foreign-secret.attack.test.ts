@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newPair } from '../signature/testing/new-pair.ts';
 import type { BrokerConfig } from './config.ts';
 import { smbOffering } from './offerings/smb.ts';
-import type { VolumeMount } from './store/record.ts';
+import type { VolumeMount } from './store/broker-store.ts';
 import {
   bindingPath,
   instancePath,

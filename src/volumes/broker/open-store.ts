@@ -2,18 +2,15 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
-import { readSigningKey } from '../signature/signature-keys.ts';
+import { readSigningKey } from '../signature/signed-volume-id.ts';
 import type { BrokerConfig } from './config.ts';
-import type { VolumeIdScheme } from './operations/volume-id.ts';
+import type { VolumeIdScheme } from './volume-mount.ts';
 import type { CredhubConfig } from './store-config.ts';
 import type { BrokerStore } from './store/broker-store.ts';
-import type { CredhubClient } from '../credhub/credhub-client.ts';
-import { credhubClient } from '../credhub/credhub-client.ts';
+import { type CredhubClient, credhubClient } from '../credhub/credhub-client.ts';
 import { credhubAccess } from '../credhub/credhub-settings.ts';
 import { openCredhubStore } from './store/credhub-store.ts';
-import type { RecordCodec } from './store/record-codec.ts';
-import { encryptedCodec } from './store/record-codec.ts';
-import { createRecordCipher } from './store/seal.ts';
+import { createRecordCipher, encryptedCodec, type RecordCodec } from './store/record-cipher.ts';
 import { openSqliteStore } from './store/sqlite-store.ts';
 
 /** Opens the store of a configuration. A remote store may still be unreachable. */

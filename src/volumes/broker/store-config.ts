@@ -1,6 +1,6 @@
 import type { CredhubSettings } from '../credhub/credhub-settings.ts';
 import { readCredhubSettings } from '../credhub/credhub-settings.ts';
-import { postgresFromVcapServices } from './bound-service.ts';
+import { postgresFromVcapServices } from './vcap-services.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import type { HiddenFolders, Plan, MountResult, PlannedVolume } from './inside/plan.ts';
-import { planDescriptor } from './inside/plan.ts';
+import type { HiddenFolders, Plan, MountResult, PlannedVolume } from './namespace-init/plan.ts';
+import { planDescriptor } from './namespace-init/plan.ts';
 import { runProgram } from './run-program.ts';
 
 export interface AppSpec {
@@ -18,7 +18,7 @@ export interface AppSpec {
 }
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-const namespaceInit = join(import.meta.dirname, 'inside', 'main.ts');
+const namespaceInit = join(import.meta.dirname, 'namespace-init', 'main.ts');
 /** PID 1 of the app's pid namespace: a shell that waits for the app and reaps orphaned processes. */
 const init = '"$@" <&0 & wait "$!"';
 

@@ -4,10 +4,9 @@ import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/pro
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { readRecords, writeRecord } from './container-record.ts';
-import type { VolumeMount } from '../options/parse-volume-mounts.ts';
+import { cleanUpOrphans, readRecords, writeRecord } from './containers.ts';
+import type { VolumeMount } from '../options/volume-mount.ts';
 import { until } from '../../../test/support/until.ts';
-import { cleanUpOrphans } from './let-go.ts';
 import { runApp } from './run-app.ts';
 import { notRoot, run, testCell } from './testing/test-cell.ts';
 

@@ -1,26 +1,19 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import type { FileLock } from '../../platform/file-lock.ts';
-import type { MountEntry } from '../../platform/mountinfo.ts';
-import { parseMountInfo } from '../../platform/mountinfo.ts';
+import { parentMount, type MountEntry, readMountTable } from '../../platform/mountinfo.ts';
 import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import type { Volman } from '../volman/volman.ts';
-import type { AppSpec } from './app-process.ts';
-import { AppProcess } from './app-process.ts';
-import type { VolumeMount } from '../options/parse-volume-mounts.ts';
-import { createMountPoints } from './container-folders.ts';
-import { lockContainer } from './container-record.ts';
-import { holderOf } from './holder-of.ts';
-import type { PlannedVolume } from './inside/plan.ts';
-import { releaseContainer } from './let-go.ts';
-import { planHidden } from './plan-hidden.ts';
-import { assertNotOverSystemPaths } from './program-folders.ts';
+import { AppProcess, type AppSpec } from './app-process.ts';
+import type { VolumeMount } from '../options/volume-mount.ts';
+import { createMountPoints, lockContainer, releaseContainer } from './containers.ts';
+import type { PlannedVolume } from './namespace-init/plan.ts';
+import { assertNotOverSystemPaths, planHidden } from './protected-paths.ts';
 import { runProgram } from './run-program.ts';
 
 /** All values are in seconds. */
-export interface CellDeadlines {
+interface CellDeadlines {
   /** From the moment that all volumes are mounted until the app has started. */
   readonly start: number;
   /** Between SIGTERM and SIGKILL. */
@@ -113,7 +106,7 @@ async function mountAll(
   );
   if (failures.length > 0)
     throw new ProductError('CONTAINER_FAILED', `failed to mount volume, errors: ${failures.join('; ')}`);
-  const mounts = await readMounts();
+  const mounts = await readMountTable();
   return volumes.map(({ driver, containerDir, isReadOnly }, index) => {
     const result = mounted[index];
     const source = result?.status === 'fulfilled' ? result.value : '';
@@ -136,7 +129,7 @@ async function runMounted(
     throw new ProductError('INTERRUPTED', 'the app was not started, as it had to stop before');
   const { root, volumes } = order;
   const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
-  const hidden = planHidden(await readMounts(), {
+  const hidden = planHidden(await readMountTable(), {
     at: ports.state,
     mountFolders: ports.volman.mountFolders,
     sources: planned.map(({ source }) => source),
@@ -198,16 +191,16 @@ async function rebindReplacedMounts(
   // compares device numbers, not mount ids: the kernel may reuse a mount id, but not a device number that the
   // app still has mounted
   const known = new Map(planned.map(({ source, device }) => [source, device]));
-  const first = await readMounts();
+  const first = await readMountTable();
   for (const { source } of planned) {
-    if (!holderOf(first, source)?.isShared)
+    if (!parentMount(first, source)?.isShared)
       log(
         `if the driver has to mount ${source} anew, this app does not get it until it is started again: ` +
-          `the mount that has that folder is private (mount --make-shared ${holderOf(first, source)?.target ?? '/'})`,
+          `the mount that has that folder is private (mount --make-shared ${parentMount(first, source)?.target ?? '/'})`,
       );
   }
   while (await sleep(deadlines.watch, signal)) {
-    const mounts = await readMounts();
+    const mounts = await readMountTable();
     for (const volume of planned) {
       const found = mountAt(mounts, volume.source);
       if (found === undefined || found.device === known.get(volume.source)) continue;
@@ -231,10 +224,6 @@ async function sleep(seconds: number, signal: AbortSignal): Promise<boolean> {
     throw error;
   }
 }
-
-/** Reads the mounts without any request to a file server. */
-const readMounts = async (): Promise<readonly MountEntry[]> =>
-  parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
 
 const mountAt = (mounts: readonly MountEntry[], path: string): MountEntry | undefined =>
   mounts.findLast(({ target }) => target === path);

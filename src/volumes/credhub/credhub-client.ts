@@ -1,9 +1,8 @@
 import { Agent } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
-import type { HttpsResponse, HttpsRequest } from './https-exchange.ts';
-import { requestWithRetry, parseObject } from './https-exchange.ts';
-import type { TokenSource, UaaClient } from './uaa-token.ts';
-import { createTokenSource } from './uaa-token.ts';
+import type { JsonObject } from '../../platform/fields.ts';
+import { parseJsonObject } from '../../platform/json.ts';
+import { type HttpsRequest, type HttpsResponse, requestWithRetry } from './http-json.ts';
 
 /**
  * The connection settings of a CredHub. Certificates and keys are PEM. Without a CA, the system's CAs are
@@ -139,15 +138,79 @@ function unavailable(root: string, cause: string, error?: unknown): ProductError
 
 /** Returns the URL of the UAA that issues tokens for CredHub, from its /info. */
 function parseAuthServer(reply: HttpsResponse): string {
-  const server = reply.status === 200 ? parseObject(reply)['auth-server'] : undefined;
+  const server = reply.status === 200 ? objectIn(reply)['auth-server'] : undefined;
   const url = (server as { url?: unknown } | undefined)?.url;
   if (typeof url !== 'string' || !url.startsWith('https://'))
     throw new Error(`/info names no UAA (status ${reply.status}); set the url of the uaa`);
   return url;
 }
 
+/** Returns the object in a response, or an empty one if the body is not an object. */
+const objectIn = ({ text }: HttpsResponse): JsonObject => parseJsonObject(text) ?? {};
+
 function parseNames(root: string, reply: HttpsResponse, field: string): Record<string, unknown>[] {
-  const list = parseObject(reply)[field];
+  const list = objectIn(reply)[field];
   if (!Array.isArray(list)) throw unavailable(root, 'its answer is none of CredHub; check the url');
   return list as Record<string, unknown>[];
+}
+
+/** The credentials of a UAA client. */
+export interface UaaClient {
+  readonly id: string;
+  readonly secret: string;
+}
+
+interface TokenSource {
+  /** Returns a valid token. Fetches one from the UAA at `url` if there is none. */
+  get(url: string, deadlineMs: number): Promise<string>;
+  /** Discards a token that its server has rejected. */
+  invalidate(token: string): void;
+}
+
+/** How long before its expiry a token is fetched again. */
+const refreshBeforeExpiryMs = 30_000;
+
+/** Returns a source of tokens with UAA's client credentials grant. Concurrent callers share one request. */
+function createTokenSource(client: UaaClient, agent: Agent): TokenSource {
+  let current: { readonly token: string; readonly endsAt: number } | undefined;
+  let fetching: Promise<string> | undefined;
+
+  async function fetchToken(url: string, deadlineMs: number): Promise<string> {
+    const credentials = [client.id, client.secret].map(encodeURIComponent).join(':');
+    const asked = performance.now();
+    const reply = await requestWithRetry(
+      {
+        agent,
+        method: 'POST',
+        url: `${url.replace(/\/+$/u, '')}/oauth/token`,
+        headers: {
+          authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+          'content-type': 'application/x-www-form-urlencoded',
+          accept: 'application/json',
+        },
+        body: 'grant_type=client_credentials&response_type=token',
+      },
+      deadlineMs,
+    );
+    const { status } = reply;
+    const { access_token: token, expires_in: seconds } = status === 200 ? objectIn(reply) : {};
+    if (typeof token !== 'string' || typeof seconds !== 'number')
+      throw new Error(`the UAA at ${url} gives no token to client ${client.id}: status ${status}`);
+    const lifeMs = seconds * 1000;
+    current = { token, endsAt: asked + lifeMs - Math.min(refreshBeforeExpiryMs, lifeMs / 2) };
+    return token;
+  }
+
+  return {
+    get: async (url, deadlineMs) => {
+      if (current !== undefined && performance.now() < current.endsAt) return current.token;
+      fetching ??= fetchToken(url, deadlineMs).finally(() => {
+        fetching = undefined;
+      });
+      return fetching;
+    },
+    invalidate: (token) => {
+      if (current?.token === token) current = undefined;
+    },
+  };
 }

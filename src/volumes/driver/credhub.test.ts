@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import type { CredhubStub } from '../credhub/testing/credhub-stub.ts';
-import { credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
-import type { MountSpec } from './mount/mount-order.ts';
+import { test, type TestContext } from 'node:test';
+import { type CredhubStub, credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
+import type { MountSpec } from './mount/mount-command.ts';
 import { driverFolder, safeDescription } from './testing/test-driver.ts';
-import type { TrustingDriver } from './testing/trusting-driver.ts';
-import { trustingDriver } from './testing/trusting-driver.ts';
+import { type TrustingDriver, trustingDriver } from './testing/trusting-driver.ts';
 
 const share = { source: '//server/share', username: 'user', mount: '/data' };
 const at = (name: string): Record<string, unknown> => ({ ...share, password: `((credhub:${name}))` });

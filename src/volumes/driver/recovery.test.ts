@@ -2,17 +2,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { chown, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { StateStore } from './state/state-store.ts';
-import { recordText } from './state/volume-record.ts';
-import type { Phase, VolumeRecord } from './state/volume-record.ts';
-import type { MemoryMounter } from './testing/memory-mounter.ts';
-import { memoryMounter } from './testing/memory-mounter.ts';
-import type { CallDriver } from './testing/test-driver.ts';
-import { driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
-import type { VolumeName } from './volumes/volume-name.ts';
+import { type Phase, recordText, StateStore, type VolumeRecord } from './volume-store.ts';
+import { type MemoryMounter, memoryMounter } from './testing/memory-mounter.ts';
+import { type CallDriver, driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
+import type { VolumeName } from '../options/volume-name.ts';
 
 const order = {
   kind: 'nfs',

@@ -1,34 +1,28 @@
 import { readFile } from 'node:fs/promises';
-import type { RequestListener, Server } from 'node:http';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
 import { takeFileLock } from '../../platform/file-lock.ts';
 import { ensurePrivateDirectory } from '../../platform/own-folder.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
-import type { PublicKeys } from '../signature/signature-keys.ts';
-import { readPublicKeys } from '../signature/signature-keys.ts';
+import { type PublicKeys, readPublicKeys } from '../signature/signed-volume-id.ts';
 import type { DriverConfig } from './config.ts';
-import { driverLog } from './driver-log.ts';
-import { adminRequestHandler } from './http/admin-server.ts';
-import { pluginRequestHandler } from './http/driver-server.ts';
-import { closeServer, listenTcp, listenUnix } from './http/listen.ts';
-import { tlsOptions } from './http/tls-options.ts';
-import { readPem } from './read-pem.ts';
-import type { ResolveIds } from './ldap/resolve-ids.ts';
+import { driverLog } from './log.ts';
+import { adminRequestHandler, pluginRequestHandler } from './http/server.ts';
+import { closeServer, listenTcp, listenUnix, tlsOptions } from './http/listen.ts';
+import { openCredhub, readPem } from './secrets.ts';
+import type { ResolveIds } from './ldap.ts';
 import { driverMetrics } from './metrics.ts';
-import { makeMountFolder } from './mount-folder.ts';
+import { makeMountFolder } from './mount-directory.ts';
 import type { Mounter } from './mount/mounter.ts';
-import type { ResolveMountDependencies } from './resolve-order.ts';
-import { resolveMount, verifyOptions } from './resolve-order.ts';
+import { resolveMount, type ResolveMountDependencies, verifyOptions } from './resolve-mount.ts';
 import { writeSpecFile } from './spec-file.ts';
-import { StateStore } from './state/state-store.ts';
-import { drain } from './volumes/drain.ts';
-import { recover } from './volumes/recover.ts';
-import { openCredhub } from './trust/open-credhub.ts';
-import { VolumeDriver } from './volumes/volume-driver.ts';
-import { VolumeMounts } from './volumes/volume-mounts.ts';
-import { startWatchdog } from './volumes/watchdog.ts';
+import { StateStore } from './volume-store.ts';
+import { drain } from './drain.ts';
+import { recover } from './recovery.ts';
+import { VolumeDriver } from './volume-driver.ts';
+import { VolumeMounts } from './volume-mounts.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** A driver that accepts requests. */
 export interface RunningDriver {
@@ -41,7 +35,7 @@ export interface RunningDriver {
   stop(): Promise<void>;
 }
 
-export interface DriverPorts {
+interface DriverPorts {
   readonly mounter: Mounter;
   /** The description of the mounter, if it does not mount real shares. */
   readonly standIn?: string | undefined;

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
-import { request as httpRequest } from 'node:http';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isAbsolute, normalize } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { DriverSpec } from './driver-spec.ts';
+import type { DriverSpec } from './discover-drivers.ts';
+import { parseJsonObject } from '../../platform/json.ts';
 
 /** Timeouts of calls to a driver in seconds. */
 export interface DriverDeadlines {
@@ -15,7 +15,7 @@ export interface DriverDeadlines {
 }
 
 /** A volume in the list of a driver. It is not mounted if `mountCount` is 0. */
-export interface DriverVolume {
+interface DriverVolume {
   readonly name: string;
   readonly mountCount: number;
 }
@@ -78,7 +78,7 @@ export class DriverClient {
 
   async #call(route: string, body: object, seconds: number): Promise<Record<string, unknown>> {
     const { status, text } = await this.#exchange(route, JSON.stringify(body), seconds);
-    const answer = parseObject(text);
+    const answer = parseJsonObject(text);
     const reason = answer?.['Err'];
     if (typeof reason === 'string' && reason !== '') throw driverError(this.#spec.name, reason);
     if (status !== 200) throw this.#unreachable(route, `answered with status ${status}`);
@@ -141,19 +141,9 @@ async function readAll(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
 /** Returns the error of a driver. If developers may read the reason, it is a JSON object in a string. */
 function driverError(driver: string, reason: string): ProductError {
-  const safe = parseObject(reason)?.['SafeDescription'];
+  const safe = parseJsonObject(reason)?.['SafeDescription'];
   if (typeof safe === 'string' && safe !== '') return new ProductError('DRIVER_REFUSED', shortened(safe));
   return new ProductError(
     'DRIVER_FAILED',

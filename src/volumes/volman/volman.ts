@@ -1,18 +1,15 @@
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { discoverDrivers } from './discover-drivers.ts';
-import { DriverClient } from './driver-client.ts';
-import type { DriverDeadlines } from './driver-client.ts';
-import type { DriverSpec } from './driver-spec.ts';
-import { volumeName } from './volume-name.ts';
-import type { VolumeOwner } from './volume-name.ts';
+import { discoverDrivers, type DriverSpec } from './discover-drivers.ts';
+import { DriverClient, type DriverDeadlines } from './driver-client.ts';
+import { volumeName, type VolumeOwner } from '../options/volume-name.ts';
 
 /** The metrics of volman, with their names on a Diego cell. */
-export interface VolmanMetrics {
+interface VolmanMetrics {
   count(name: string): void;
   time(name: string, milliseconds: number): void;
 }
 
-export interface VolmanPorts {
+interface VolmanPorts {
   /** The directories of spec files, in the order of `volman_driver_paths`. */
   readonly folders: readonly string[];
   /** Drivers must mount below these directories. */
@@ -24,7 +21,7 @@ export interface VolmanPorts {
   readonly clock: () => number;
 }
 
-export interface VolumeOrder extends VolumeOwner {
+interface VolumeOrder extends VolumeOwner {
   readonly driver: string;
 }
 

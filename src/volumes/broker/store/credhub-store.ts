@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
+import type {
+  BindingRecord,
+  BindingView,
+  BrokerStore,
+  InstanceRecord,
+  InstanceView,
+  RecordKey,
+  StoreUpdate,
+} from './broker-store.ts';
 import type { CredhubClient } from '../../credhub/credhub-client.ts';
-import type { BindingRecord, InstanceRecord } from './record.ts';
 
 /** The credential that is written first, to check that the client may write and read. */
 const accessProbe = { format: 1 };

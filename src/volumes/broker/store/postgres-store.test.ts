@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, test, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { until } from '../../../../test/support/until.ts';
-import type { PostgresServer } from '../testing/postgres-server.ts';
-import { noPostgres, postgresServer } from '../testing/postgres-server.ts';
+import { noPostgres, type PostgresServer, postgresServer } from '../testing/postgres-server.ts';
 import { instanceRecord, storeSuite } from '../testing/store-suite.ts';
 import type { BrokerStore } from './broker-store.ts';
 import { openPostgresStore } from './postgres-store.ts';
-import { encryptedCodec } from './record-codec.ts';
-import { createRecordCipher } from './seal.ts';
+import { createRecordCipher, encryptedCodec } from './record-cipher.ts';
 
 const answer = { status: 200, body: {} };
 

@@ -1,8 +1,7 @@
-import type { ClientBase } from 'pg';
-import { DatabaseError, Pool } from 'pg';
+import { type ClientBase, DatabaseError, Pool } from 'pg';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
-import type { RecordCodec } from './record-codec.ts';
+import type { BindingView, BrokerStore, InstanceView, RecordKey, StoreUpdate } from './broker-store.ts';
+import type { RecordCodec } from './record-cipher.ts';
 
 /** The connection settings of a database. */
 export interface PostgresAccess {

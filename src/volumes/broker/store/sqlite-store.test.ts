@@ -4,12 +4,9 @@ import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { bindingRecord, instanceRecord, storeSuite } from '../testing/store-suite.ts';
-import type { RecordCodec } from './record-codec.ts';
-import { encryptedCodec } from './record-codec.ts';
-import { createRecordCipher } from './seal.ts';
+import { createRecordCipher, encryptedCodec, type RecordCodec } from './record-cipher.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 const sealed = (keys: readonly [Buffer, ...Buffer[]]): RecordCodec =>

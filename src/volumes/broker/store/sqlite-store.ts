@@ -1,8 +1,8 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
-import type { RecordCodec } from './record-codec.ts';
+import type { BindingView, BrokerStore, InstanceView, RecordKey, StoreUpdate } from './broker-store.ts';
+import type { RecordCodec } from './record-cipher.ts';
 
 const schema = `
   CREATE TABLE IF NOT EXISTS instances (id TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;

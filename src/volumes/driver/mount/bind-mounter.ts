@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MountError } from './mount-error.ts';
-import type { MountSpec } from './mount-order.ts';
+import type { MountSpec } from './mount-command.ts';
 import type { Mounter } from './mounter.ts';
-import { parseMountInfo } from '../../../platform/mountinfo.ts';
+import { readMountTable } from '../../../platform/mountinfo.ts';
 import { runProgram } from './run-program.ts';
 
 const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';
@@ -51,5 +50,5 @@ async function run(program: string, args: readonly string[], signal: AbortSignal
 }
 
 async function mountPoints(): Promise<readonly string[]> {
-  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')).map(({ target }) => target);
+  return (await readMountTable()).map(({ target }) => target);
 }

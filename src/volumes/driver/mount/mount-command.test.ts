@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mountCommand } from './mount-command.ts';
-import type { NfsMountSpec, SmbMountSpec } from './mount-order.ts';
+import { mountCommand, type NfsMountSpec, type SmbMountSpec } from './mount-command.ts';
 import { nfs, smb } from './testing/plain-orders.ts';
 
 const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0,nosharecache';

@@ -1,4 +1,4 @@
-import type { MountSpec } from './mount-order.ts';
+import type { MountSpec } from './mount-command.ts';
 
 /** The health of a mount. `stale`: its server or id mapper is dead, or did not respond in time. */
 export type MountHealth = 'answers' | 'stale' | 'absent';

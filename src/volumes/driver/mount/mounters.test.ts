@@ -18,12 +18,12 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { bindMounter } from './bind-mounter.ts';
-import type { NfsMountSpec } from './mount-order.ts';
+import type { NfsMountSpec } from './mount-command.ts';
 import type { Mounter } from './mounter.ts';
 import { exportsIn } from './nfs-mounter.ts';
 import { ShareMounter, type ShareMounterOptions } from './share-mounter.ts';
 import { smb } from './testing/plain-orders.ts';
-import { mounterSuite, type MounterSubject } from './testing/mounter-suite.ts';
+import { type MounterSubject, mounterSuite } from './testing/mounter-suite.ts';
 
 /** Real mounts on this machine, whose kernel may lack NFS. `npm run test:mounts` tests with real shares. */
 const skip =

@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto';
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
-import { mountCommand } from './mount-command.ts';
-import { MountError } from './mount-error.ts';
-import { folderFailure, mountFailure } from './mount-failure.ts';
-import type { NfsMountSpec } from './mount-order.ts';
+import { mountCommand, type NfsMountSpec } from './mount-command.ts';
+import { folderFailure, MountError, mountFailure } from './mount-error.ts';
 import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check.ts';
 import type { ProgramResult } from './run-program.ts';
 

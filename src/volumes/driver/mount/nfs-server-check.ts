@@ -3,7 +3,7 @@ import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { MountError } from './mount-error.ts';
 
 /** A requested mount of a directory of a server. */
-export interface AskedMount {
+interface AskedMount {
   /** The share as an error names it: `host:/path`. */
   readonly share: string;
   /** The address that mount.nfs got instead of the host name. */

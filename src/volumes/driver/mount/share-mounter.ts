@@ -1,16 +1,26 @@
-import { lstat, mkdir, readFile, realpath, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, realpath, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
+import { readMountTable } from '../../../platform/mountinfo.ts';
 import { addressesOfHost } from './addresses-of-host.ts';
-import { helperFailure, mountFailure } from './mount-failure.ts';
-import { idMapperPrograms, startIdMapper } from './id-helper.ts';
-import { killProcessesByArgument, mountPrograms } from './kill-programs.ts';
-import { mountCommand, utf8 } from './mount-command.ts';
-import { MountError } from './mount-error.ts';
-import type { IdMapping, MountSpec, NfsMountSpec, SmbMountSpec } from './mount-order.ts';
+import { helperFailure, MountError, mountFailure } from './mount-error.ts';
+import { idMapperPrograms, startIdMapper } from './id-mapper.ts';
+import {
+  killProcessesByArgument,
+  mountPrograms,
+  type ProgramResult,
+  type ProgramRun,
+  runProgram,
+} from './run-program.ts';
+import {
+  type IdMapping,
+  mountCommand,
+  type MountSpec,
+  type NfsMountSpec,
+  type SmbMountSpec,
+  utf8,
+} from './mount-command.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
-import { NfsMounter, rootPathOf, shareOf, type NfsMounterPorts } from './nfs-mounter.ts';
-import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
+import { NfsMounter, type NfsMounterPorts, rootPathOf, shareOf } from './nfs-mounter.ts';
 
 export interface ShareMounterOptions {
   /** The search path for mount, umount, stat, setpriv and bindfs. */
@@ -54,7 +64,7 @@ export class ShareMounter implements Mounter {
     this.#note = options.note ?? (() => undefined);
     this.#nfs = new NfsMounter({
       run: (program, args, signal, outputLimit) => this.#run(program, args, signal, { outputLimit }),
-      entries: options.entries ?? mountEntries,
+      entries: options.entries ?? readMountTable,
       makeFolder: recreateEmptyDirectory,
       detach: (path) => this.#detachRoot(path),
       resolve:
@@ -86,7 +96,7 @@ export class ShareMounter implements Mounter {
     const path = await resolvedPath(target);
     const kernelPath = path + rawMountSuffix;
     const roots = [path, kernelPath].map(rootPathOf);
-    const entries = (await mountEntries()).filter((entry) => [path, kernelPath].includes(entry.target));
+    const entries = (await readMountTable()).filter((entry) => [path, kernelPath].includes(entry.target));
     // a killed driver may have left programs that still mount
     if (entries.length === 0)
       await killProcessesByArgument([...mountPrograms, ...idMapperPrograms], [path, kernelPath, ...roots]);
@@ -210,12 +220,8 @@ export class ShareMounter implements Mounter {
   }
 }
 
-async function mountEntries(): Promise<readonly MountEntry[]> {
-  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
-}
-
 const mountTargets = async (): Promise<readonly string[]> =>
-  (await mountEntries()).map(({ target }) => target);
+  (await readMountTable()).map(({ target }) => target);
 
 /**
  * Returns the path as mountinfo has it. Accesses only the parent directory, because access to a dead mount

@@ -4,7 +4,7 @@ import { bindMounter } from '../mount/bind-mounter.ts';
 import type { Mounter } from '../mount/mounter.ts';
 import { parseDriverConfig } from '../config.ts';
 import { startDriver } from '../start-driver.ts';
-import { StateStore } from '../state/state-store.ts';
+import { StateStore } from '../volume-store.ts';
 
 const dieAt = Number(process.env['DIE_AT']);
 let steps = 0;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MountError } from '../mount/mount-error.ts';
-import type { MountSpec } from '../mount/mount-order.ts';
-import type { MountHealth, Mounter } from '../mount/mounter.ts';
+import type { MountSpec } from '../mount/mount-command.ts';
+import type { Mounter, MountHealth } from '../mount/mounter.ts';
 
 /** A mounter whose mounts are entries of a map. A test controls how its servers behave. */
 export interface MemoryMounter extends Mounter {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { MountSpec } from '../mount-order.ts';
+import type { MountSpec } from '../mount-command.ts';
 import type { Mounter } from '../mounter.ts';
 
 /** A Mounter, shares for it, and functions that use its mounts, which may be in another kernel. */
