@@ -97,7 +97,12 @@ export async function runMigrate(
   let allImported = true;
   try {
     for (const source of sources) {
-      const { instances, bindings, present, left } = await importFrom(source, config, store);
+      const {
+        instances,
+        bindings,
+        alreadyImported: present,
+        skipped: left,
+      } = await importFrom(source, config, store);
       out(
         `/${source.storeId} at ${source.url}: ${instances} instances and ${bindings} bindings imported, ${present} existed already, ${left.length} skipped\n`,
       );

@@ -158,7 +158,7 @@ test('a signing key is a text or a file, takes the place of volume_id, and is ne
   assert.deepEqual('signingKey' in Object(config.scheme) && config.scheme, { signingKey });
   assert.ok(secretsInConfig(config).includes(privatePem));
   const wrong = faultsOf(`${good}signing: {key: '-----BEGIN PRIVATE KEY----- geheim'}\n`);
-  assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id has no use/su);
+  assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id must not be set/su);
   assert.doesNotMatch(wrong, /geheim/u);
 });
 

@@ -45,7 +45,7 @@ test('a space whose GUID would lead out of the place for secrets has none', asyn
           body: { ...smbBindBody, bind_resource: { app_guid: 'app-1', space_guid: space }, parameters },
         })
       ).text,
-      /GUID of the space is no part of a path/u,
+      /GUID of the space is not a valid part of a path/u,
     );
 });
 

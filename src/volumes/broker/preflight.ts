@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { connect } from 'node:net';
-import { hostOfShare } from '../options/share.ts';
+import { shareHost } from '../options/share.ts';
 
 /** The reaction to a file server that does not respond: none, a line in the log, or an error response. */
 export type PreflightMode = 'off' | 'log' | 'require';
@@ -26,7 +26,7 @@ export const protocolPorts = { nfs: 2049, smb: 445 } as const;
  */
 export function createPreflight({ ports, deadlineMs }: PreflightOptions): Preflight {
   return async (protocol, share) => {
-    const host = hostOfShare(share);
+    const host = shareHost(share);
     const signal = AbortSignal.timeout(deadlineMs);
     const address = await resolveHost(host, signal);
     if (address === undefined) return `the name ${host} cannot be resolved`;

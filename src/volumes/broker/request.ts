@@ -103,7 +103,7 @@ function findOffering(
   const planId = needsPlan ? fields.text('plan_id') : fields.optionalText('plan_id');
   const offering = offerings.find(({ id }) => id === serviceId);
   if (offering === undefined) {
-    if (serviceId !== '') fields.report('service_id', 'is none of the catalog');
+    if (serviceId !== '') fields.report('service_id', 'is not in the catalog');
   } else if (planId !== undefined && planId !== '' && planId !== offering.plan.id) {
     fields.report('plan_id', `is none of service ${offering.name}`);
   }

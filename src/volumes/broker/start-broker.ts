@@ -83,7 +83,7 @@ function checkKeyPair(tls: { readonly cert: string; readonly key: string }): voi
     createSecureContext(tls);
   } catch (error) {
     const message =
-      'tls.certificate and tls.private_key are no certificate in PEM with its key; name the files that belong together';
+      'tls.certificate and tls.private_key are not a certificate in PEM and its key; name files that belong together';
     throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
   }
 }

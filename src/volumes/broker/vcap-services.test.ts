@@ -73,7 +73,7 @@ test('a configuration names the service, and no other way to it', () => {
   assert.throws(
     () => parseBrokerConfig(both, { VCAP_SERVICES }),
     (error: Error) => {
-      assert.match(error.message, /store\.postgresql\.host has no use beside service/u);
+      assert.match(error.message, /store\.postgresql\.host must not be set beside service/u);
       assert.match(error.message, /store\.postgresql\.service names no service that is bound/u);
       return !error.message.includes('geheim');
     },

@@ -42,17 +42,17 @@ const deadlines = { short: 15, mount: 90 };
  * one ran.
  */
 export async function runCell([verb = '', ...rest]: readonly string[], ports: CellRunPorts): Promise<number> {
-  const words = parseWords(rest);
+  const args = parseWords(rest);
   if (process.geteuid?.() !== 0)
     throw new ProductError('NOT_SUPPORTED', 'volumes cell mounts, which only root may: run it with sudo');
   const log = (line: string): void => ports.out(`${line}\n`);
-  const volman = createVolman(words, log);
+  const volman = createVolman(args, log);
   if (verb === 'run') {
-    const order = await parseContainerSpec(words);
-    return run(order, cellPorts(words, volman, { ...ports, log }));
+    const spec = await parseContainerSpec(args);
+    return run(spec, cellPorts(args, volman, { ...ports, log }));
   }
-  if (words.command.length > 0) throw usage();
-  const { state } = words.values;
+  if (args.command.length > 0) throw usage();
+  const { state } = args.values;
   switch (verb) {
     case 'repair': {
       await volman.scan();
@@ -68,7 +68,7 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
       await volman.scan();
       for (const name of volman.listDrivers()) log(name);
       if (volman.listDrivers().length === 0)
-        log(`no driver answers that has a spec file in ${words.values.drivers}`);
+        log(`no driver answers that has a spec file in ${args.values.drivers}`);
       return 0;
     default:
       throw usage();
@@ -76,10 +76,10 @@ export async function runCell([verb = '', ...rest]: readonly string[], ports: Ce
 }
 
 /** Runs an app. First unmounts the volumes of killed cells; a failure of that does not stop the app. */
-async function run(order: ContainerSpec, ports: CellPorts): Promise<number> {
+async function run(spec: ContainerSpec, ports: CellPorts): Promise<number> {
   await ports.volman.scan();
   await cleanUpOrphans(ports);
-  return runApp(order, ports);
+  return runApp(spec, ports);
 }
 
 function parseDriverMode(left: readonly string[], log: (line: string) => void): number {
@@ -152,9 +152,9 @@ function parseSeconds(name: string, text: string, most: number): number {
   throw invalidOption(name, `must be a number from 1 to ${most}`);
 }
 
-function parseWords(words: readonly string[]) {
-  const end = words.indexOf('--');
-  const [own, command] = end === -1 ? [words, []] : [words.slice(0, end), words.slice(end + 1)];
+function parseWords(args: readonly string[]) {
+  const end = args.indexOf('--');
+  const [own, command] = end === -1 ? [args, []] : [args.slice(0, end), args.slice(end + 1)];
   try {
     const { values } = parseArgs({ args: [...own], options, strict: true });
     return { values, command };

@@ -96,7 +96,7 @@ async function readRecord(path: string): Promise<ContainerRecord | undefined> {
   if (record !== undefined && path.endsWith(`/${record.container}${suffix}`)) return record;
   throw new ProductError(
     'STATE_INVALID',
-    `'${path}' is no record of a container; see what its driver has mounted, unmount that, and remove the file`,
+    `'${path}' is not a record of a container; see what its driver has mounted, unmount that, and remove the file`,
   );
 }
 

@@ -19,7 +19,7 @@ export interface HttpsResponse {
 const attemptTimeoutMs = 10_000;
 const maxResponseBytes = 16 * 1024 * 1024;
 const firstDelayMs = 100;
-const longestDelayMs = 2_000;
+const maxDelayMs = 2_000;
 
 /**
  * Sends an idempotent request. Retries while the server is busy (429, 5xx) or cannot be reached, for
@@ -29,10 +29,10 @@ const longestDelayMs = 2_000;
 export async function requestWithRetry(sent: HttpsRequest, deadlineMs: number): Promise<HttpsResponse> {
   const end = performance.now() + deadlineMs;
   for (let tried = 0; ; tried += 1) {
-    const wait = Math.min(longestDelayMs, firstDelayMs * 2 ** tried) * (0.5 + Math.random() / 2);
+    const wait = Math.min(maxDelayMs, firstDelayMs * 2 ** tried) * (0.5 + Math.random() / 2);
     const isLast = performance.now() + wait >= end;
     try {
-      const reply = await exchangeOnce(sent);
+      const reply = await sendOnce(sent);
       if (isLast || !(reply.status === 429 || reply.status >= 500)) return reply;
     } catch (error) {
       if (isLast || isUntrusted(error)) throw error;
@@ -41,7 +41,7 @@ export async function requestWithRetry(sent: HttpsRequest, deadlineMs: number): 
   }
 }
 
-function exchangeOnce({ agent, method, url, headers, body }: HttpsRequest): Promise<HttpsResponse> {
+function sendOnce({ agent, method, url, headers, body }: HttpsRequest): Promise<HttpsResponse> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(attemptTimeoutMs);
     const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };

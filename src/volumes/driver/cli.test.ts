@@ -46,7 +46,7 @@ test(
   async (t) => {
     const given = await words(t);
     const missing = ['-listenAddr', '127.0.0.1:0', '-bindFrom', join(given.folder, 'shares')];
-    await assert.rejects(run(t, [...given.words, ...missing]), /-bindFrom is no folder: make it/u);
+    await assert.rejects(run(t, [...given.words, ...missing]), /-bindFrom is not a directory: create it/u);
   },
 );
 

@@ -20,9 +20,9 @@ interface DriverRunPorts {
  * Runs a volume driver, with the flags of the old drivers, until `signal` is aborted or the driver is
  * evacuated.
  */
-export async function runDriver(words: readonly string[], ports: DriverRunPorts): Promise<number> {
+export async function runDriver(args: readonly string[], ports: DriverRunPorts): Promise<number> {
   const { environment, out, signal } = ports;
-  const config = parseDriverConfig(words);
+  const config = parseDriverConfig(args);
   const idsOf = config.protocol === 'nfs' ? createIdResolver(environment) : undefined;
   checkCanMount(config);
   const driver = await startDriver(config, { ...createMounter(config, out), idsOf, out });
@@ -64,7 +64,7 @@ function checkCanMount({ bindSource }: DriverConfig): void {
     throw new ProductError('NOT_SUPPORTED', 'volumes driver mounts, which only root may: run it with sudo');
   if (bindSource === undefined || statSync(bindSource, { throwIfNoEntry: false })?.isDirectory() === true)
     return;
-  const message = `'${bindSource}' of -bindFrom is no folder: make it, with a folder in it for each share`;
+  const message = `'${bindSource}' of -bindFrom is not a directory: create it, with one directory in it for each share`;
   throw new ProductError('DRIVER_CONFIG_INVALID', message);
 }
 

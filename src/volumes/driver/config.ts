@@ -104,16 +104,16 @@ const flagTable: FlagTable = {
 };
 
 /** Parses the arguments after `volumes driver`. One error lists all problems. */
-export function parseDriverConfig(words: readonly string[]): DriverConfig {
+export function parseDriverConfig(args: readonly string[]): DriverConfig {
   const faults: string[] = [];
-  const flags = parseFlags(words, flagTable, faults);
-  const config = new Reader(flags, faults).config();
+  const flags = parseFlags(args, flagTable, faults);
+  const config = new FlagReader(flags, faults).config();
   if (faults.length > 0)
     throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
   return config;
 }
 
-class Reader {
+class FlagReader {
   readonly #flags: Flags;
   readonly #faults: string[];
 
@@ -274,7 +274,7 @@ function parseFlags(args: readonly string[], table: FlagTable, faults: string[])
     const [, name = '', given] = /^--?([^-=][^=]*)(?:=(.*))?$/su.exec(word) ?? [];
     const kind = Object.hasOwn(table, name) ? table[name] : undefined;
     if (kind === undefined) {
-      faults.push(`there is no flag ${JSON.stringify(word.slice(0, 80))}`);
+      faults.push(`unknown flag ${JSON.stringify(word.slice(0, 80))}`);
       continue;
     }
     const value = given ?? (kind === 'switch' ? 'true' : rest.shift());

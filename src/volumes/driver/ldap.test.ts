@@ -58,10 +58,10 @@ function settings(changes: Readonly<Record<string, string>> = {}): LdapSettings 
   return parsed ?? assert.fail('LDAP is not configured');
 }
 
-const refusedAs = (code: MountErrorCode, words: RegExp) => (error: unknown) => {
+const refusedAs = (code: MountErrorCode, args: RegExp) => (error: unknown) => {
   assert.ok(error instanceof MountError);
   assert.equal(error.code, code, error.message);
-  assert.match(error.message, words);
+  assert.match(error.message, args);
   return !error.message.includes(password) && !error.message.includes(service.password);
 };
 
@@ -108,8 +108,8 @@ test('each refusal says whose it is to correct', { skip }, async () => {
     ['nobody', password, 'FAILED', /no uidNumber/u],
     ['root', password, 'FAILED', /uidNumber of the user/u],
   ] as const;
-  for (const [username, given, code, words] of cases)
-    await assert.rejects(resolveIds({ username, password: given }, inTime), refusedAs(code, words), username);
+  for (const [username, given, code, args] of cases)
+    await assert.rejects(resolveIds({ username, password: given }, inTime), refusedAs(code, args), username);
   const badService = createLdapIdResolver(settings({ LDAP_SVC_PASS: 'wrong' }));
   await assert.rejects(badService(alice, inTime), refusedAs('FAILED', /LDAP_SVC_USER/u));
   const badBase = createLdapIdResolver(settings({ LDAP_USER_FQDN: 'dc=elsewhere' }));
@@ -152,15 +152,15 @@ test('a driver mounts the share of a user with the ids of the directory', { skip
   }
   const orders = [...mounter.mounts.values()];
   assert.deepEqual(
-    orders.map((order) => order.kind === 'nfs' && order.ids),
+    orders.map((spec) => spec.kind === 'nfs' && spec.ids),
     [{ uid: 4000, gid: 4001 }],
   );
 });
 
 test('a driver with a fault in its variables of LDAP does not start', async (t) => {
-  const words = ['-name', 'nfsv3driver', '-driversPath', '/nowhere', '-mountDir', '/nowhere'];
+  const args = ['-name', 'nfsv3driver', '-driversPath', '/nowhere', '-mountDir', '/nowhere'];
   const ports = { environment: { LDAP_HOST: 'h' }, out: () => undefined, signal: t.signal };
-  await assert.rejects(runDriver(words, ports), /LDAP_SVC_USER is missing/u);
+  await assert.rejects(runDriver(args, ports), /LDAP_SVC_USER is missing/u);
 });
 
 test('settings are read from the variables of nfsv3driver, and faults name them', () => {

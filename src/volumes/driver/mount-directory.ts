@@ -7,7 +7,7 @@ import { MountError } from './mount/mount-error.ts';
 /** Other users can enter a mount whose name they know, but cannot list the names. */
 const mountDirectoryMode = 0o711;
 
-interface MountDirectory {
+export interface MountDirectory {
   readonly path: string;
   /** The directory of the records of volumes. Only this user can enter it. */
   readonly stateDirectory: string;

@@ -4,20 +4,20 @@ import fc from 'fast-check';
 import { nfsOffering } from '../broker/offerings/nfs.ts';
 import { smbOffering } from '../broker/offerings/smb.ts';
 import { mountCommand, type MountSpec } from './mount/mount-command.ts';
-import { parseMountRequest } from './parse-mount-config.ts';
+import { parseMountConfig } from './parse-mount-config.ts';
 
 const forced = { noserverino: false, nodfs: false };
 const nfs = { source: 'nfs://server/export' };
 const smb = { source: '//server/share', username: 'user', password: 'secret' };
 
 function orderOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>, flags = forced): MountSpec {
-  const parsed = parseMountRequest(protocol, options, flags);
-  assert.ok('order' in parsed, 'fault' in parsed ? parsed.fault : '');
-  return parsed.order;
+  const parsed = parseMountConfig(protocol, options, flags);
+  assert.ok('spec' in parsed, 'fault' in parsed ? parsed.fault : '');
+  return parsed.spec;
 }
 
 function faultOf(protocol: 'nfs' | 'smb', options: Record<string, unknown>): string {
-  const parsed = parseMountRequest(protocol, options, forced);
+  const parsed = parseMountConfig(protocol, options, forced);
   return 'fault' in parsed ? parsed.fault : '';
 }
 
@@ -51,8 +51,8 @@ test('NFS: sources, versions, ids and caching', () => {
 
 test('a share that is only read is cached, unless the binding says that it is not', () => {
   const cached = (options: Record<string, unknown>): boolean | undefined => {
-    const order = orderOf('nfs', { ...nfs, ...options });
-    return order.kind === 'nfs' ? order.attributeCaching : undefined;
+    const spec = orderOf('nfs', { ...nfs, ...options });
+    return spec.kind === 'nfs' ? spec.attributeCaching : undefined;
   };
   assert.equal(cached({ readonly: true }), true);
   assert.equal(cached({ readonly: true, cache: false }), false);
@@ -177,12 +177,12 @@ test('whatever is taken makes a command with one source, and no option that its 
   ] as const)
     fc.assert(
       fc.property(fc.dictionary(fc.constantFrom(...names), nasty, { maxKeys: 4 }), (options) => {
-        const parsed = parseMountRequest(protocol, { ...base, ...options }, forced);
+        const parsed = parseMountConfig(protocol, { ...base, ...options }, forced);
         if ('fault' in parsed) {
           assert.doesNotMatch(parsed.fault.replaceAll('\n', ''), /\p{Cc}/u);
           return;
         }
-        const { args } = mountCommand(parsed.order, '/target');
+        const { args } = mountCommand(parsed.spec, '/target');
         const [, , , list = '', dashes, source = '', target] = args;
         assert.deepEqual([args.length, dashes, target], [7, '--', '/target']);
         assert.doesNotMatch(source, /^-|,|\p{Cc}/u);

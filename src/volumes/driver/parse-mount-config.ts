@@ -1,5 +1,5 @@
 import {
-  choice,
+  oneOf,
   directoryPassword,
   directoryUser,
   flag,
@@ -24,7 +24,7 @@ export interface DirectoryLogin {
 
 /** The mount that options specify. Passwords may still be references to secrets. */
 interface ParsedMount {
-  readonly order: MountSpec;
+  readonly spec: MountSpec;
   /** NFS only: the user whose ids the files on the server have. */
   readonly login?: DirectoryLogin;
 }
@@ -79,7 +79,7 @@ const smbOptions: OptionTypes = {
   readonly: flag,
   file_mode: octal,
   dir_mode: octal,
-  sec: choice('none krb5 krb5i ntlm ntlmi ntlmv2 ntlmv2i ntlmssp ntlmsspi'.split(' ')),
+  sec: oneOf('none krb5 krb5i ntlm ntlmi ntlmv2 ntlmv2i ntlmssp ntlmsspi'.split(' ')),
   ...Object.fromEntries(smbFlagNames.map((name) => [name, flag])),
   mount: 'ignored',
 };
@@ -88,7 +88,7 @@ const smbOptions: OptionTypes = {
  * Parses the options of Create. Skips keys that begin with an underscore, which belong to the cell. Errors
  * have the texts of the old drivers.
  */
-export function parseMountRequest(
+export function parseMountConfig(
   protocol: 'nfs' | 'smb',
   options: Readonly<Record<string, unknown>>,
   forced: OperatorFlags,
@@ -99,7 +99,7 @@ export function parseMountRequest(
 function parseNfs(options: Readonly<Record<string, unknown>>): ParsedMountRequest {
   const source = options['source'];
   const share = typeof source === 'string' ? source.replace(/^nfs:\/\//u, '') : source;
-  const read = new Values({ ...options, source: share }, nfsOptions);
+  const read = new OptionReader({ ...options, source: share }, nfsOptions);
   const hasLogin = read.has('username') || read.has('password');
   read.require('source');
   if (hasLogin) {
@@ -110,12 +110,12 @@ function parseNfs(options: Readonly<Record<string, unknown>>): ParsedMountReques
   }
   const fault = read.faults();
   if (fault !== '') return { fault };
-  const order = nfsOrder(read);
-  if (!hasLogin) return { order };
-  return { order, login: { username: read.text('username'), password: read.text('password') } };
+  const spec = nfsSpec(read);
+  if (!hasLogin) return { spec: spec };
+  return { spec: spec, login: { username: read.text('username'), password: read.text('password') } };
 }
 
-function nfsOrder(read: Values): NfsMountSpec {
+function nfsSpec(read: OptionReader): NfsMountSpec {
   const [, bracketed, plain = '', path = ''] =
     /^(?:\[([^\]]*)\]|([^/]*))(.*)$/su.exec(read.text('source')) ?? [];
   return {
@@ -150,7 +150,7 @@ const smbVersions: Readonly<Record<string, NonNullable<SmbMountSpec['version']>>
 function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFlags): ParsedMountRequest {
   // an empty domain means no domain
   const { domain, ...others } = options;
-  const read = new Values(domain === '' ? others : options, smbOptions);
+  const read = new OptionReader(domain === '' ? others : options, smbOptions);
   read.require('source');
   read.require('username', 'password');
   const [version, vers] = [read.optional('version'), read.optional('vers')];
@@ -162,7 +162,7 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFl
   if (fault !== '') return { fault };
   const isForced = (name: SmbFlag): boolean =>
     (name === 'noserverino' && forced.noserverino) || (name === 'nodfs' && forced.nodfs);
-  const order: SmbMountSpec = {
+  const spec: SmbMountSpec = {
     kind: 'smb',
     share: read.text('source'),
     username: read.text('username'),
@@ -175,7 +175,7 @@ function parseSmb(options: Readonly<Record<string, unknown>>, forced: OperatorFl
     ...given('dirMode', read.optional('dir_mode')),
     ...given('security', read.optional('sec')),
   };
-  return { order };
+  return { spec: spec };
 }
 
 /** Returns an object with the member, or an empty one if the value is undefined. */
@@ -186,7 +186,7 @@ function given<K extends string, V>(key: K, value: V | undefined): Partial<Recor
 }
 
 /** Parses options by the types that a driver knows, and collects the errors. */
-class Values {
+class OptionReader {
   readonly #values = new Map<string, OptionValue>();
   readonly #given: ReadonlySet<string>;
   readonly #invalid: string[] = [];

@@ -5,7 +5,7 @@ import type { ResolveIds } from './ldap.ts';
 import type { DriverMetrics } from './metrics.ts';
 import { MountError } from './mount/mount-error.ts';
 import type { MountSpec } from './mount/mount-command.ts';
-import { type OperatorFlags, parseMountRequest } from './parse-mount-config.ts';
+import { type OperatorFlags, parseMountConfig } from './parse-mount-config.ts';
 import { readSecret, type SecretSources } from './secrets.ts';
 import type { CreateOptions } from './volume-mounts.ts';
 import { volumeIdIn, type VolumeName } from '../options/volume-name.ts';
@@ -37,7 +37,7 @@ export async function resolveMount(
   const usersFault =
     protocol === 'nfs' ? faultOfUsers(options, resolveIds !== undefined, check.isSigned) : '';
   if (usersFault !== '') throw new MountError('INVALID_OPTION', usersFault);
-  const parsed = parseMountRequest(protocol, options, forcedFlags);
+  const parsed = parseMountConfig(protocol, options, forcedFlags);
   if ('fault' in parsed) throw new MountError('INVALID_OPTION', parsed.fault);
   const resolvePassword = async (password: string): Promise<string> => {
     const reference = parseSecretReference(password);
@@ -48,7 +48,7 @@ export async function resolveMount(
     if ('value' in read) return String(read.value);
     throw new MountError('SECRET_UNAVAILABLE', `the password at the reference ${read.fault}`);
   };
-  const { order, login } = parsed;
+  const { spec: order, login } = parsed;
   if (order.kind === 'smb') return { ...order, password: await resolvePassword(order.password) };
   if (login === undefined || resolveIds === undefined) return order;
   return {

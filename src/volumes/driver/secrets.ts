@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { readOwnFile } from '../../platform/read-file.ts';
-import { type CredhubClient, credhubClient } from '../credhub/credhub-client.ts';
+import { CredhubClient } from '../credhub/credhub-client.ts';
 import {
   formatSecretReference,
   isBelowPrefix,
@@ -133,7 +133,7 @@ export async function openCredhub(path: string): Promise<CredhubPlace> {
   const map = parseJsonObject(await textOf(path));
   if (map === undefined) throw configError(path, ['it must be a JSON object']);
   for (const name of Object.keys(map))
-    if (!known.includes(name)) faults.push(`${JSON.stringify(name.slice(0, 64))} is no setting`);
+    if (!known.includes(name)) faults.push(`${JSON.stringify(name.slice(0, 64))} is not a setting`);
   const read = new Fields(map, '', faults);
   const settings = readCredhubSettings(read);
   const prefix = read.text('prefix');
@@ -150,7 +150,7 @@ export async function openCredhub(path: string): Promise<CredhubPlace> {
       throw configError(path, [`${setting} names a file that cannot be read, '${file}'`], error);
     }
   };
-  return { prefix, client: credhubClient(credhubAccess(settings, readNamed)) };
+  return { prefix, client: new CredhubClient(credhubAccess(settings, readNamed)) };
 }
 
 async function textOf(path: string): Promise<string> {

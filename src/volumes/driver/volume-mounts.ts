@@ -5,20 +5,20 @@ import type { DriverMetrics } from './metrics.ts';
 import { MountError } from './mount/mount-error.ts';
 import type { MountSpec } from './mount/mount-command.ts';
 import type { Mounter, MountHealth } from './mount/mounter.ts';
-import type { StateStore, VolumeRecord } from './volume-store.ts';
+import type { VolumeStore, VolumeRecord } from './volume-store.ts';
 import { KeyedQueue } from '../../platform/keyed-queue.ts';
 import { createMountPoint, removeMountPoint } from './mount-directory.ts';
 import type { VolumeName } from '../options/volume-name.ts';
-import { hostOfShare } from '../options/share.ts';
+import { shareHost } from '../options/share.ts';
 
-interface VolumeMountsPorts {
+interface VolumeMountsDependencies {
   readonly mounter: Mounter;
-  readonly store: StateStore;
+  readonly store: VolumeStore;
   /**
    * Returns the mount that options specify. Rejects with MountError if the options are invalid or not signed,
    * or a secret cannot be read.
    */
-  readonly resolveOrder: (
+  readonly resolveMount: (
     name: VolumeName,
     options: CreateOptions,
     signal: AbortSignal,
@@ -42,13 +42,13 @@ const slowMountMs = 8000;
  * behind. Changes of one volume run in its queue, one at a time.
  */
 export class VolumeMounts {
-  readonly ports: VolumeMountsPorts;
+  readonly ports: VolumeMountsDependencies;
   readonly #volumes = new Map<VolumeName, Volume>();
   readonly #queues = new KeyedQueue();
   readonly #stopping = new AbortController();
   #isClosed = false;
 
-  constructor(ports: VolumeMountsPorts) {
+  constructor(ports: VolumeMountsDependencies) {
     this.ports = ports;
   }
 
@@ -114,13 +114,13 @@ export class VolumeMounts {
     const { name } = volume.record;
     const target = this.targetOf(name);
     const deadline = this.#mountDeadline(signal);
-    const order = await this.#resolveMount(volume, deadline);
+    const spec = await this.#resolveMount(volume, deadline);
     if (volume.record.phase !== 'created') await this.unmount(volume);
     const started = clock();
     this.put({ ...volume, record: { ...volume.record, phase: 'mounting', bootId } });
     try {
-      await this.#mountAt(target, order, deadline);
-      if (signal.aborted) throw new MountError('FAILED', 'who asked for the mount has gone');
+      await this.#mountAt(target, spec, deadline);
+      if (signal.aborted) throw new MountError('FAILED', 'the client disconnected');
       this.put({ ...volume, record: afterwards({ ...volume.record, phase: 'mounted', bootId }) });
     } catch (error) {
       metrics.mountFailed(error);
@@ -136,9 +136,9 @@ export class VolumeMounts {
   /** Mounts the share of a volume at another path and unmounts it. Rejects if its server does not respond. */
   async probeByMounting(volume: Volume, target: string): Promise<void> {
     const deadline = this.#mountDeadline();
-    const order = await this.#resolveMount(volume, deadline);
+    const spec = await this.#resolveMount(volume, deadline);
     try {
-      await this.#mountAt(target, order, deadline);
+      await this.#mountAt(target, spec, deadline);
     } finally {
       await this.unmountAt(target);
     }
@@ -187,9 +187,9 @@ export class VolumeMounts {
     await removeMountPoint(target);
   }
 
-  async #mountAt(target: string, order: MountSpec, signal: AbortSignal): Promise<void> {
+  async #mountAt(target: string, spec: MountSpec, signal: AbortSignal): Promise<void> {
     await createMountPoint(target);
-    await this.ports.mounter.mount(order, target, signal);
+    await this.ports.mounter.mount(spec, target, signal);
   }
 
   #mountDeadline(...signals: readonly AbortSignal[]): AbortSignal {
@@ -201,8 +201,8 @@ export class VolumeMounts {
     if (this.#isClosed)
       throw new MountError('FAILED', 'the driver is draining; the app has to start on another cell');
     if (options === undefined)
-      throw new MountError('FAILED', 'the driver was started anew, and keeps no passwords; restart the app');
-    return this.ports.resolveOrder(record.name, options, signal);
+      throw new MountError('FAILED', 'the driver was restarted, and stores no passwords; restart the app');
+    return this.ports.resolveMount(record.name, options, signal);
   }
 
   /** Removes what a failed mount left. If that fails, the watchdog tries again. */
@@ -233,7 +233,7 @@ export interface Volume {
 /** Returns the file server that the options name, or the volume's own name if they name none. */
 export function serverOf({ record, options = record.options }: Volume): string {
   const { source } = options;
-  const host = typeof source === 'string' ? hostOfShare(source.replace(/^nfs:/u, '')) : '';
+  const host = typeof source === 'string' ? shareHost(source.replace(/^nfs:/u, '')) : '';
   return host.replace(/:$/u, '').toLowerCase() || record.name;
 }
 

@@ -22,7 +22,7 @@ interface LoadedState {
  * Stores the records of volumes, one file each, in a directory that only this user can enter
  * (ensurePrivateDirectory).
  */
-export class StateStore {
+export class VolumeStore {
   readonly #folder: string;
   readonly #marker: string;
 

@@ -6,7 +6,7 @@ import {
   type NfsMountSpec,
   type SmbMountSpec,
 } from '../driver/mount/mount-command.ts';
-import { parseMountRequest } from '../driver/parse-mount-config.ts';
+import { parseMountConfig } from '../driver/parse-mount-config.ts';
 import { parseSecretReference } from '../signature/secret-reference.ts';
 import type { VolumeMount } from '../options/volume-mount.ts';
 
@@ -104,10 +104,10 @@ function volumeOf({ driver, config }: VolumeMount, place: Place, where: string):
   const protocol = Object.hasOwn(protocols, driver) ? protocols[driver] : undefined;
   if (protocol === undefined)
     throw refused(where, `is of the driver '${driver}'; only nfsv3driver and smbdriver are known here`);
-  const request = parseMountRequest(protocol, config, { noserverino: false, nodfs: false });
+  const request = parseMountConfig(protocol, config, { noserverino: false, nodfs: false });
   if ('fault' in request)
     throw refused(where, `has a mount_config that no mount could use:\n${request.fault}`);
-  const { order, login } = request;
+  const { spec: order, login } = request;
   if (login !== undefined)
     throw refused(
       where,

@@ -40,7 +40,7 @@ export const userId: OptionType = {
  * Returns the type for one of a few strings. A number becomes the string that `numbers` has for it, or its
  * own digits.
  */
-export function choice(texts: readonly string[], numbers: Readonly<Record<string, string>> = {}): OptionType {
+export function oneOf(texts: readonly string[], numbers: Readonly<Record<string, string>> = {}): OptionType {
   return {
     parse: (value) => {
       const written = typeof value === 'number' ? (numbers[String(value)] ?? String(value)) : value;
@@ -67,10 +67,10 @@ export function text(pattern: RegExp, longest: number, what: string): OptionType
 }
 
 /** A version of NFS. With `4`, server and client negotiate the minor version. */
-export const nfsVersion = choice(['3', '3.0', '4', '4.0', '4.1', '4.2']);
+export const nfsVersion = oneOf(['3', '3.0', '4', '4.0', '4.1', '4.2']);
 
 /** A version of SMB. */
-export const smbVersion = choice(['1.0', '2.0', '2.1', '3', '3.0', '3.1.1'], { '1': '1.0', '2': '2.0' });
+export const smbVersion = oneOf(['1.0', '2.0', '2.1', '3', '3.0', '3.1.1'], { '1': '1.0', '2': '2.0' });
 
 /** The name of a user in a directory (LDAP). */
 export const directoryUser = text(

@@ -24,26 +24,26 @@ const longest = 4096;
  */
 export function parseVolumeMounts(text: string): readonly VolumeMount[] {
   const faults: string[] = [];
-  const volumes = answersOf(text).flatMap((answer, index) =>
+  const volumes = parseBindResponses(text).flatMap((answer, index) =>
     new Fields(answer, index === 0 ? '' : `[${index}].`, faults, longest)
       .objects('volume_mounts')
       .map((mount) => volumeOf(mount)),
   );
-  if (faults.length === 0) faults.push(...collisions(volumes));
+  if (faults.length === 0) faults.push(...overlappingMounts(volumes));
   if (faults.length === 0) return volumes;
   throw new ProductError(
     'VOLUME_MOUNT_INVALID',
-    `the volume_mounts are wrong, nothing was done: ${faults.join('; ')}. Give the answer to the bind as the broker sent it, or unbind and bind anew`,
+    `the volume_mounts are invalid, nothing was done: ${faults.join('; ')}. Give the response to the bind as the broker sent it, or unbind the app and bind it again`,
   );
 }
 
-function answersOf(text: string): readonly JsonObject[] {
+function parseBindResponses(text: string): readonly JsonObject[] {
   const value = tryParseJson(text);
   const responses: readonly unknown[] = Array.isArray(value) ? value : [value];
   if (responses.every(isObject)) return responses;
   throw new ProductError(
     'VOLUME_MOUNT_INVALID',
-    'what was given as the answer to a bind is no JSON object, and no list of such objects; give it as the broker sent it',
+    'the response to a bind must be a JSON object or a list of JSON objects; give it as the broker sent it',
   );
 }
 
@@ -63,7 +63,7 @@ function volumeOf(mount: Fields): VolumeMount {
   };
 }
 
-function collisions(volumes: readonly VolumeMount[]): readonly string[] {
+function overlappingMounts(volumes: readonly VolumeMount[]): readonly string[] {
   const sorted = volumes.toSorted((one, other) =>
     `${one.containerDir}/` < `${other.containerDir}/` ? -1 : 1,
   );

@@ -10,7 +10,7 @@ export type VolumeName = string & { readonly [brand]: 'VolumeName' };
  * Maximum bytes. A file system allows 255, and a mounter adds a suffix for a directory of its own, such as
  * `_mapfs`.
  */
-const longest = 249;
+const maxBytes = 249;
 
 /**
  * Parses the name in a request. Returns the error with the text of the old drivers. Names with a leading dot,
@@ -23,7 +23,7 @@ export function parseVolumeName(name: unknown): { readonly name: VolumeName } | 
 }
 
 const isVolumeName = (text: string): text is VolumeName =>
-  !/^\.|\.\.|[/\\\p{Cc}]|_mapfs$/u.test(text) && text.isWellFormed() && Buffer.byteLength(text) <= longest;
+  !/^\.|\.\.|[/\\\p{Cc}]|_mapfs$/u.test(text) && text.isWellFormed() && Buffer.byteLength(text) <= maxBytes;
 
 /**
  * Returns the volume id that a broker returned. Before it mounts, volman appends an underscore and the
@@ -35,7 +35,7 @@ export function volumeIdIn(name: VolumeName): string {
 }
 
 /** The volume id and the container that a volume is for. */
-export interface VolumeOwner {
+export interface VolumeKey {
   readonly volumeId: string;
   readonly containerId: string;
 }
@@ -46,14 +46,14 @@ export interface VolumeOwner {
  * (code.cloudfoundry.org/dockerdriver/utils). Throws VOLUME_MOUNT_INVALID if it is not a valid file name,
  * because drivers create directories with it.
  */
-export function volumeName({ volumeId, containerId }: VolumeOwner, isUnique: boolean): string {
-  const half = (text: string): string => text.replaceAll('_', '=');
-  const name = isUnique ? `${half(volumeId)}_${half(containerId)}` : volumeId;
+export function volumeName({ volumeId, containerId }: VolumeKey, isUnique: boolean): string {
+  const escapeUnderscores = (text: string): string => text.replaceAll('_', '=');
+  const name = isUnique ? `${escapeUnderscores(volumeId)}_${escapeUnderscores(containerId)}` : volumeId;
   const parts = isUnique ? [volumeId, containerId, name] : [volumeId, name];
   if (parts.every((part) => parsePathSegment(part) !== undefined && !part.includes('..'))) return name;
   throw new ProductError(
     'VOLUME_MOUNT_INVALID',
-    `volume id ${JSON.stringify(volumeId.slice(0, 80))} cannot name a folder: it is empty or too long, or has a slash, '..' or a ` +
-      'control character; bind the app anew, with a broker that answers a plain volume_id',
+    `volume id ${JSON.stringify(volumeId.slice(0, 80))} cannot name a directory: it is empty or too long, or has a slash, '..' or a ` +
+      'control character; bind the app again, with a broker that returns a plain volume_id',
   );
 }

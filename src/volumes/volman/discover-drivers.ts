@@ -7,12 +7,12 @@ import { parsePathSegment } from '../../platform/path-segment.ts';
 import { parseJsonObject } from '../../platform/json.ts';
 
 /** Maximum bytes. Spec files are much smaller. */
-const largest = 64 * 1024;
+const maxSpecBytes = 64 * 1024;
 
 /** The drivers of the directories, and the reasons why files were ignored. */
 interface Discovery {
   readonly specs: readonly DriverSpec[];
-  readonly refusals: readonly string[];
+  readonly ignored: readonly string[];
 }
 
 /**
@@ -44,7 +44,7 @@ export async function discoverDrivers(folders: readonly string[]): Promise<Disco
       }
     }
   }
-  return { specs: [...specs.values()], refusals };
+  return { specs: [...specs.values()], ignored: refusals };
 }
 
 /**
@@ -82,7 +82,7 @@ async function readSpec(file: Omit<SpecFile, 'text'>): Promise<SpecFile> {
   try {
     const found = await opened.stat();
     checkOwner(path, found, kind);
-    if (found.size > largest) throw invalid(path, `has ${found.size} bytes, which no spec file has`);
+    if (found.size > maxSpecBytes) throw invalid(path, `has ${found.size} bytes, which no spec file has`);
     return { ...file, text: await opened.readFile('utf8') };
   } finally {
     await opened.close();
@@ -100,14 +100,14 @@ async function openFile(path: string): Promise<Awaited<ReturnType<typeof open>>>
   }
 }
 
-interface Found {
+interface SpecFileStat {
   readonly uid: number;
   readonly mode: number;
   isFile(): boolean;
   isSocket(): boolean;
 }
 
-function checkOwner(path: string, found: Found, kind: SpecKind): void {
+function checkOwner(path: string, found: SpecFileStat, kind: SpecKind): void {
   if (kind === 'sock' ? !found.isSocket() : !found.isFile())
     throw invalid(path, `is no ${kind === 'sock' ? 'socket' : 'regular file'}`);
   if (found.uid !== 0 && found.uid !== process.geteuid?.())
@@ -166,7 +166,7 @@ function parseJson({ name, path, text }: SpecFile): DriverSpec {
   const { Addr: address, TLSConfig: tls = null, UniqueVolumeIds: hasUniqueVolumeIds = false } = spec;
   if (typeof address !== 'string') throw invalid(path, 'has no text Addr');
   if (typeof hasUniqueVolumeIds !== 'boolean')
-    throw invalid(path, 'has a UniqueVolumeIds that is no boolean');
+    throw invalid(path, 'has a UniqueVolumeIds that is not a boolean');
   const parsed = parseAddress(address, path);
   if (tls === null && address.startsWith('https:'))
     throw invalid(path, 'has an https Addr, but no TLSConfig');
@@ -174,14 +174,14 @@ function parseJson({ name, path, text }: SpecFile): DriverSpec {
 }
 
 function parseTls(value: unknown, path: string): DriverTls {
-  if (typeof value !== 'object') throw invalid(path, 'has a TLSConfig that is no object');
+  if (typeof value !== 'object') throw invalid(path, 'has a TLSConfig that is not an object');
   const { CAFile, CertFile, KeyFile, InsecureSkipVerify = false }: Record<string, unknown> = { ...value };
   const fileOf = (key: string, file: unknown): string => {
     if (typeof file === 'string' && isAbsolute(file)) return file;
     throw invalid(path, `has a TLSConfig whose ${key} is not the absolute path of a file`);
   };
   if (typeof InsecureSkipVerify !== 'boolean')
-    throw invalid(path, 'has a TLSConfig whose InsecureSkipVerify is no boolean');
+    throw invalid(path, 'has a TLSConfig whose InsecureSkipVerify is not a boolean');
   return {
     caFile: fileOf('CAFile', CAFile),
     certFile: fileOf('CertFile', CertFile),

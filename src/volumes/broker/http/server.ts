@@ -53,12 +53,37 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
     serverFactory: (handler) => (tls === undefined ? createServer(handler) : createTlsServer(tls, handler)),
   });
 
+  parseJsonBodies(app);
+  handleErrors(app);
+  logResponses(app, metrics);
+  registerHealthCheck(app, checkStore);
+  app.register(async (guarded) => {
+    guarded.addHook('onRequest', async (request, reply) => {
+      const refused = checkAuthorization(request.headers.authorization, auth);
+      if (refused === undefined) return undefined;
+      reply.header('www-authenticate', 'Basic realm="volume-broker", charset="UTF-8"');
+      return send(reply, refused);
+    });
+    guarded.get('/metrics', async (_request, reply) =>
+      reply.type(metrics.contentType).send(await metrics.text()),
+    );
+    guarded.register(async (api) => registerRoutes(api, broker, options.catalog), { prefix: '/v2' });
+  });
+  return app;
+}
+
+/** Parses each body as JSON, whatever its content type is. */
+function parseJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     const parsed = parseBody(body as Buffer);
     if ('value' in parsed) done(null, parsed.value);
     else done(Object.assign(new Error(parsed.fault), { statusCode: 400 }));
   });
+}
+
+/** Responds to all errors with the codes of OSBAPI. */
+function handleErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((_request, reply) =>
     send(reply, errorResponse(404, 'NotFound', 'there is no such endpoint; the catalog is at /v2/catalog')),
   );
@@ -77,6 +102,11 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
     request.log.error({ err: error }, 'a fault in the broker');
     return send(reply, errorResponse(500, 'InternalError', 'a fault in the broker; its log says more'));
   });
+}
+
+/** Counts and logs each response. */
+function logResponses(app: FastifyInstance, metrics: BrokerMetrics): void {
+  app.decorateRequest('user', undefined);
   app.addHook('onResponse', async (request, reply) => {
     const operation = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
     metrics.count(operation, reply.statusCode, reply.elapsedTime);
@@ -92,8 +122,9 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
       'answered',
     );
   });
-  app.decorateRequest('user', undefined);
+}
 
+function registerHealthCheck(app: FastifyInstance, checkStore: () => Promise<void>): void {
   let pendingHealthCheck: Promise<void> | undefined;
   app.get('/healthz', async (_request, reply) => {
     // /healthz is unauthenticated, so concurrent requests share one check and cannot cause more work
@@ -103,19 +134,6 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
     await pendingHealthCheck;
     return send(reply, { status: 200, body: { status: 'ok' } });
   });
-  app.register(async (guarded) => {
-    guarded.addHook('onRequest', async (request, reply) => {
-      const refused = checkAuthorization(request.headers.authorization, auth);
-      if (refused === undefined) return undefined;
-      reply.header('www-authenticate', 'Basic realm="volume-broker", charset="UTF-8"');
-      return send(reply, refused);
-    });
-    guarded.get('/metrics', async (_request, reply) =>
-      reply.type(metrics.contentType).send(await metrics.text()),
-    );
-    guarded.register(async (api) => registerRoutes(api, broker, options.catalog), { prefix: '/v2' });
-  });
-  return app;
 }
 
 function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): void {

@@ -10,9 +10,9 @@ interface MigrationResult {
   readonly instances: number;
   readonly bindings: number;
   /** Records that an earlier run imported, or that the new broker created. */
-  readonly present: number;
+  readonly alreadyImported: number;
   /** Records that were not imported and stay with the old broker, with the reason. */
-  readonly left: readonly { readonly name: string; readonly fault: string }[];
+  readonly skipped: readonly { readonly name: string; readonly fault: string }[];
 }
 
 /** The marker record that migrate_mysql_to_credhub wrote. */
@@ -28,26 +28,26 @@ export async function migrateRecords(
   to: { readonly store: BrokerStore; readonly offerings: readonly Offering[] },
 ): Promise<MigrationResult> {
   const path = `/${from.storeId}`;
-  const counts = { instances: 0, bindings: 0, present: 0 };
-  const left: { name: string; fault: string }[] = [];
+  const counts = { instances: 0, bindings: 0, alreadyImported: 0 };
+  const skipped: { name: string; fault: string }[] = [];
   for (const name of (await from.client.list(path)).toSorted()) {
     const id = name.slice(path.length + 1);
     // names with another slash belong to the new broker
     if (id.includes('/') || id === sqlMigrationMarker) continue;
-    const parsed = parseOldRecord(id, await from.client.get(name), to.offerings);
-    if ('fault' in parsed) left.push({ name, fault: parsed.fault });
+    const parsed = parseLegacyRecord(id, await from.client.get(name), to.offerings);
+    if ('fault' in parsed) skipped.push({ name, fault: parsed.fault });
     else counts[await importRecord(to.store, parsed.record)] += 1;
   }
-  return { ...counts, left };
+  return { ...counts, skipped };
 }
 
 async function importRecord(
   store: BrokerStore,
   record: InstanceRecord,
-): Promise<'instances' | 'bindings' | 'present'> {
+): Promise<'instances' | 'bindings' | 'alreadyImported'> {
   const { id, migrated } = record;
   const remembered = { instanceId: importedRecordKey(id) };
-  if ((await store.read(remembered)).instance !== undefined) return 'present';
+  if ((await store.read(remembered)).instance !== undefined) return 'alreadyImported';
   let isPresent = false;
   const answer = { status: 200, body: {} };
   if (migrated?.kind === 'instance')
@@ -56,7 +56,7 @@ async function importRecord(
       return { answer, ...(isPresent ? {} : { instance: record }) };
     });
   await store.change(remembered, () => ({ answer, instance: { ...record, id: importedRecordKey(id) } }));
-  if (isPresent) return 'present';
+  if (isPresent) return 'alreadyImported';
   return migrated?.kind === 'instance' ? 'instances' : 'bindings';
 }
 
@@ -67,9 +67,10 @@ type LegacyRecordResult = { readonly record: InstanceRecord } | { readonly fault
  * Parses a record that nfsbroker or smbbroker keeps in CredHub under an id. It is an instance, or a binding,
  * which names no instance.
  */
-function parseOldRecord(id: string, value: unknown, offerings: readonly Offering[]): LegacyRecordResult {
-  if (!/^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$/u.test(id)) return { fault: 'its name is no id of OSBAPI' };
-  if (!isObject(value)) return { fault: 'it is no JSON object' };
+function parseLegacyRecord(id: string, value: unknown, offerings: readonly Offering[]): LegacyRecordResult {
+  if (!/^[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,254}$/u.test(id))
+    return { fault: 'its name is not an id of OSBAPI' };
+  if (!isObject(value)) return { fault: 'it is not a JSON object' };
   const text = (name: string): string => (typeof value[name] === 'string' ? value[name] : '');
   const offering = offerings.find((candidate) => candidate.id === text('service_id'));
   if (offering === undefined) return { fault: 'service_id names no offering of the configuration' };

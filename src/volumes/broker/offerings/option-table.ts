@@ -145,7 +145,9 @@ export function withSpacePrefix(table: OptionTable, options: Options, spaceGuid:
   const given = names.filter((name) => options[name] !== undefined);
   if (given.length === 0) return { options };
   if (!isSecretPath(spaceGuid) || spaceGuid.includes('/'))
-    return { description: `${given.join(', ')} cannot be used: the GUID of the space is no part of a path` };
+    return {
+      description: `${given.join(', ')} cannot be used: the GUID of the space is not a valid part of a path`,
+    };
   const below = given.map((name) => {
     const path = String(options[name]);
     return [name, path.startsWith(`${spaceGuid}/`) ? path : `${spaceGuid}/${path}`] as const;

@@ -31,8 +31,8 @@ try {
 }
 if (plan.command === undefined) answer(null);
 else {
-  const [program = '', ...words] = plan.command;
+  const [program = '', ...args] = plan.command;
   withDirectory(plan.root, (folder) => process.chdir(folder.path));
   answer(null);
-  process.execve?.(program, [program, ...words], { ...plan.environment });
+  process.execve?.(program, [program, ...args], { ...plan.environment });
 }

@@ -16,8 +16,8 @@ export function mountVolumes({ root, volumes, hidden }: Pick<Plan, 'root' | 'vol
     checkSource(volume, source);
     const target = `${root === '/' ? '' : root}${volume.containerDir}`;
     const stage = stageIn(hidden.at);
-    for (const { at, words } of bindSteps(source, stage, volume.isReadOnly)) {
-      const step = (folder: DirectoryHandle): boolean => (mountAt(folder, words), true);
+    for (const { at, words: args } of bindSteps(source, stage, volume.isReadOnly)) {
+      const step = (folder: DirectoryHandle): boolean => (mountAt(folder, args), true);
       const path = at === 'stage' ? stage : target;
       if (withDirectory(path, step) === undefined) throw new Error(`the folder ${path} is gone`);
     }
@@ -62,8 +62,8 @@ function checkSource({ source, device }: PlannedVolume, inside: string): void {
 }
 
 /** Runs mount(8) on an open directory. mount(8) gets it as descriptor 3, so that it resolves no path. */
-function mountAt(folder: DirectoryHandle, words: readonly string[]): void {
-  const { error, status, stderr } = spawnSync('mount', ['--no-canonicalize', ...words, '/proc/self/fd/3'], {
+function mountAt(folder: DirectoryHandle, args: readonly string[]): void {
+  const { error, status, stderr } = spawnSync('mount', ['--no-canonicalize', ...args, '/proc/self/fd/3'], {
     stdio: ['ignore', 'ignore', 'pipe', folder.descriptor],
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' },
   });
@@ -111,7 +111,7 @@ function detach(path: string): void {
   if (status !== 0) throw new Error(`umount failed: ${stderr.toString().trim()}`);
 }
 
-function mountOn(path: string, words: readonly string[]): void {
-  if (withDirectory(path, (folder) => (mountAt(folder, words), true)) === undefined)
+function mountOn(path: string, args: readonly string[]): void {
+  if (withDirectory(path, (folder) => (mountAt(folder, args), true)) === undefined)
     throw new Error(`the folder ${path} is gone`);
 }

@@ -13,9 +13,9 @@ const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';
  */
 export function bindMounter(sourceDirectory: string): Mounter {
   return {
-    mount: async (order, target, signal) => {
-      const options = `bind,nosuid,nodev${order.readOnly ? ',ro' : ''}`;
-      await run('mount', ['-o', options, '--', join(sourceDirectory, pathOf(order)), target], signal);
+    mount: async (spec, target, signal) => {
+      const options = `bind,nosuid,nodev${spec.readOnly ? ',ro' : ''}`;
+      await run('mount', ['-o', options, '--', join(sourceDirectory, pathOf(spec)), target], signal);
     },
     unmount: async (target, signal) => {
       while ((await mountPoints()).includes(target)) await run('umount', ['-l', '--', target], signal);
@@ -38,8 +38,8 @@ export function bindMounter(sourceDirectory: string): Mounter {
   };
 }
 
-const pathOf = (order: MountSpec): string =>
-  order.kind === 'nfs' ? order.path : order.share.replace(/^\/\/[^/]*/u, '');
+const pathOf = (spec: MountSpec): string =>
+  spec.kind === 'nfs' ? spec.path : spec.share.replace(/^\/\/[^/]*/u, '');
 
 async function run(program: string, args: readonly string[], signal: AbortSignal): Promise<void> {
   const { exitCode, stderr, wasKilled } = await runProgram({ program, args, searchPath, signal });

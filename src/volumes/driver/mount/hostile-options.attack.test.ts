@@ -20,10 +20,10 @@ const attacks: Readonly<Record<string, MountSpec>> = {
   'a share that mount.cifs takes for an option': { ...smb, share: '-ouid=0' },
 };
 
-for (const [name, order] of Object.entries(attacks))
+for (const [name, spec] of Object.entries(attacks))
   test(`${name} is refused`, () => {
     assert.throws(
-      () => mountCommand(order, '/t'),
+      () => mountCommand(spec, '/t'),
       (error) => error instanceof MountError && error.code === 'INVALID_OPTION',
     );
   });

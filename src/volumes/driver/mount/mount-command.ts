@@ -15,17 +15,17 @@ export const containerUid = 2000;
  * Returns the command that mounts `order` at `target`. Throws INVALID_OPTION if a value would be parsed as
  * another option.
  */
-export function mountCommand(order: MountSpec, target: string): MountCommand {
-  const options = order.kind === 'nfs' ? nfsOptions(order) : smbOptions(order);
-  const source = order.kind === 'nfs' ? nfsSource(order) : order.share;
+export function mountCommand(spec: MountSpec, target: string): MountCommand {
+  const options = spec.kind === 'nfs' ? nfsOptions(spec) : smbOptions(spec);
+  const source = spec.kind === 'nfs' ? nfsSource(spec) : spec.share;
   for (const option of options) assertSafeValue(/[\p{Cc},]/u, option, 'has a comma or a control character');
   assertSafeValue(/^-|[\p{Cc},]/u, source, 'begins with a dash, or has a comma or a control character');
-  if (order.kind === 'smb')
-    assertSafeValue(/[\n\r\0]/u, order.password, 'has a line break or a NUL', 'the password');
-  const type = order.kind === 'nfs' ? 'nfs' : 'cifs';
+  if (spec.kind === 'smb')
+    assertSafeValue(/[\n\r\0]/u, spec.password, 'has a line break or a NUL', 'the password');
+  const type = spec.kind === 'nfs' ? 'nfs' : 'cifs';
   return {
     args: ['-t', type, '-o', options.join(','), '--', source, target],
-    ...(order.kind === 'smb' && { password: order.password }),
+    ...(spec.kind === 'smb' && { password: spec.password }),
   };
 }
 
@@ -39,13 +39,13 @@ const common = ['nosuid', 'nodev'];
  * `retry=0`: otherwise mount.nfs retries for two minutes if a server refuses, and its reason is lost.
  * `nosharecache`: otherwise mounts of one file system share the names of the first mount.
  */
-function nfsOptions(order: NfsMountSpec): string[] {
+function nfsOptions(spec: NfsMountSpec): string[] {
   return [
     ...common,
-    ...(order.readOnly ? ['ro'] : []),
+    ...(spec.readOnly ? ['ro'] : []),
     ...['hard', 'timeo=600', 'retrans=2', 'rsize=1048576', 'wsize=1048576', 'retry=0', 'nosharecache'],
-    ...(order.attributeCaching ? [] : ['actimeo=0']),
-    ...(order.version === undefined ? [] : [`vers=${order.version}`]),
+    ...(spec.attributeCaching ? [] : ['actimeo=0']),
+    ...(spec.version === undefined ? [] : [`vers=${spec.version}`]),
   ];
 }
 
@@ -53,23 +53,23 @@ function nfsSource({ host, path }: NfsMountSpec): string {
   return `${isIPv6(host) ? `[${host}]` : host}:${path}`;
 }
 
-function smbOptions(order: SmbMountSpec): string[] {
+function smbOptions(spec: SmbMountSpec): string[] {
   const values = {
-    username: order.username,
-    domain: order.domain,
-    vers: order.version,
-    file_mode: order.fileMode,
-    dir_mode: order.dirMode,
-    sec: order.security,
+    username: spec.username,
+    domain: spec.domain,
+    vers: spec.version,
+    file_mode: spec.fileMode,
+    dir_mode: spec.dirMode,
+    sec: spec.security,
     // otherwise root's tickets and the machine's keys are used
-    cruid: order.security?.startsWith('krb5') === true ? `${containerUid}` : undefined,
+    cruid: spec.security?.startsWith('krb5') === true ? `${containerUid}` : undefined,
   };
   return [
     ...common,
-    ...(order.readOnly ? ['ro'] : []),
+    ...(spec.readOnly ? ['ro'] : []),
     ...[`uid=${containerUid}`, `gid=${containerUid}`, utf8],
     ...Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`])),
-    ...order.flags,
+    ...spec.flags,
   ];
 }
 

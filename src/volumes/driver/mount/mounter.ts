@@ -13,7 +13,7 @@ export interface Mounter {
    * error or a kill -9, `unmount` removes what is left. Rejects with MountError, whose text contains no
    * secret: TIMED_OUT if `signal` is aborted.
    */
-  mount(order: MountSpec, target: string, signal: AbortSignal): Promise<void>;
+  mount(spec: MountSpec, target: string, signal: AbortSignal): Promise<void>;
 
   /**
    * Unmounts what is mounted at `target` and ends its id mapper: first plainly, then by force unless the

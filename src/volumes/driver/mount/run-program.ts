@@ -83,7 +83,7 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
 /** Sends SIGKILL to a process group. Does nothing if it has ended. */
 export function killGroup(pid: number): void {
   // kill(2) treats -1 as every process, and 0 as the caller's own group
-  if (!Number.isSafeInteger(pid) || pid <= 1) throw new Error(`${pid} is no process group of a program`);
+  if (!Number.isSafeInteger(pid) || pid <= 1) throw new Error(`${pid} is not the process group of a program`);
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {

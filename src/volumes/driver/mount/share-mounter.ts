@@ -77,19 +77,19 @@ export class ShareMounter implements Mounter {
     });
   }
 
-  async mount(order: MountSpec, target: string, signal: AbortSignal): Promise<void> {
+  async mount(spec: MountSpec, target: string, signal: AbortSignal): Promise<void> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#mountSeconds * 1000)]);
     const path = await checkTarget(target);
-    if (order.kind === 'smb') return this.#mountSmb(order, path, deadline);
-    if (order.ids === undefined) return this.#nfs.mount(order, path, deadline);
+    if (spec.kind === 'smb') return this.#mountSmb(spec, path, deadline);
+    if (spec.ids === undefined) return this.#nfs.mount(spec, path, deadline);
     const kernelPath = path + rawMountSuffix;
     await recreateEmptyDirectory(kernelPath);
-    await this.#nfs.mount(order, kernelPath, deadline);
+    await this.#nfs.mount(spec, kernelPath, deadline);
     // The id mapper opens files by path. Other clients of the share can replace a directory by a symbolic
     // link to a file of this machine. So the kernel's mount does not follow links. Apps still follow links,
     // which are resolved in their own mount.
-    await this.#nfs.remount(kernelPath, order, 'nosymfollow', deadline);
-    await this.#mapIds(order, order.ids, path, deadline);
+    await this.#nfs.remount(kernelPath, spec, 'nosymfollow', deadline);
+    await this.#mapIds(spec, spec.ids, path, deadline);
   }
 
   async unmount(target: string, signal: AbortSignal): Promise<void> {
@@ -128,8 +128,8 @@ export class ShareMounter implements Mounter {
     return [...new Set(names)].map((name) => join(folder, name));
   }
 
-  async #mountSmb(order: SmbMountSpec, path: string, signal: AbortSignal): Promise<void> {
-    const { args, password } = mountCommand(order, path);
+  async #mountSmb(spec: SmbMountSpec, path: string, signal: AbortSignal): Promise<void> {
+    const { args, password } = mountCommand(spec, path);
     const secret = password === undefined ? undefined : { text: password, environment: { PASSWD_FD: '3' } };
     let result = await this.#run('mount', args, signal, { secret });
     if (result.exitCode !== 0 && lacksUtf8.test(result.stderr)) {
@@ -137,28 +137,28 @@ export class ShareMounter implements Mounter {
       result = await this.#run('mount', others, signal, { secret });
       if (result.exitCode === 0)
         this.#note(
-          `${order.share} was mounted without ${utf8}: the kernel has no module nls_utf8, and other letters than those of ASCII may be garbled in names of files; load it (modprobe nls_utf8)`,
+          `${spec.share} was mounted without ${utf8}: the kernel has no module nls_utf8, and other letters than those of ASCII may be garbled in names of files; load it (modprobe nls_utf8)`,
         );
     }
     const secrets = password === undefined ? [] : [password];
-    const lacksDomain = order.domain === undefined;
-    if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets, lacksDomain });
+    const lacksDomain = spec.domain === undefined;
+    if (result.exitCode !== 0) throw mountFailure({ ...result, share: spec.share, secrets, lacksDomain });
   }
 
-  async #mapIds(order: NfsMountSpec, ids: IdMapping, path: string, signal: AbortSignal): Promise<void> {
+  async #mapIds(spec: NfsMountSpec, ids: IdMapping, path: string, signal: AbortSignal): Promise<void> {
     const failure = await startIdMapper({
       ids,
       source: path + rawMountSuffix,
       target: path,
-      readOnly: order.readOnly,
+      readOnly: spec.readOnly,
       searchPath: this.#searchPath,
       mapfsPath: this.#mapfsPath,
       isMounted: async () => (await mountTargets()).includes(path),
       signal,
     });
-    if (failure !== undefined) throw helperFailure({ ...failure, share: shareOf(order), secrets: [] });
+    if (failure !== undefined) throw helperFailure({ ...failure, share: shareOf(spec), secrets: [] });
     if (!(await this.#isResponsive(path, signal)))
-      throw helperFailure({ stderr: '', wasKilled: signal.aborted, share: shareOf(order), secrets: [] });
+      throw helperFailure({ stderr: '', wasKilled: signal.aborted, share: shareOf(spec), secrets: [] });
   }
 
   /** Detaches every mount at `path`; one may hide another. */
