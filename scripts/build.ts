@@ -171,19 +171,17 @@ async function buildCommandLine(main: string): Promise<void> {
 async function buildVolumeServices(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   const packages: string[] = [];
-  for (const name of ['broker', 'driver', 'k8s-binding']) {
-    const main = join(root, 'src', 'volumes', name, 'main.ts');
-    packages.push(...(await bundleForNode(main, join(directory, `${name}.mjs`), asModules)));
-  }
-  for (const name of ['cell', 'demo']) {
+  for (const [name, file] of [
+    ['broker', 'main.ts'],
+    ['driver', 'main.ts'],
+    ['k8s-binding', 'cli.ts'],
+    ['cell', 'cli.ts'],
+    ['demo', 'cli.ts'],
+  ] as const) {
     const outFile = join(directory, `${name}.mjs`);
     const plugins = [besideSources(root, outFile)];
-    packages.push(
-      ...(await bundleForNode(join(root, 'src', 'volumes', name, 'main.ts'), outFile, {
-        ...asModules,
-        plugins,
-      })),
-    );
+    const main = join(root, 'src', 'volumes', name, file);
+    packages.push(...(await bundleForNode(main, outFile, { ...asModules, plugins })));
   }
   // the release of these services includes Node
   await writeNotices(directory, [...packages, runtimes.node]);

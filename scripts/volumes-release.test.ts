@@ -9,10 +9,9 @@ import { applyOperations, readOpsFile } from '../src/bosh/manifest/ops-file.ts';
 import { parseYaml } from '../src/bosh/yaml/parse-yaml.ts';
 import { toValue } from '../src/bosh/yaml/yaml-node.ts';
 import { parseDriverConfig } from '../src/volumes/driver/config.ts';
-import { openCredhub } from '../src/volumes/driver/trust/open-credhub.ts';
-import { parseLdapSettings } from '../src/volumes/driver/ldap/ldap-settings.ts';
-import { release, rendered, renderer } from './testing/rendered.ts';
-import type { Links } from './testing/rendered.ts';
+import { openCredhub } from '../src/volumes/driver/secrets.ts';
+import { parseLdapSettings } from '../src/volumes/driver/ldap.ts';
+import { type Links, release, rendered, renderer } from './testing/rendered.ts';
 
 after(() => renderer.close());
 

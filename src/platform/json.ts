@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from './fields.ts';
 
 /**
- * Parses a JSON text. Returns undefined if the text is not JSON, because the message of the parser's own
- * error quotes the text, which may contain secrets.
+ * Parses JSON. Returns undefined if the text is not JSON. The parser's own error would quote the text, which
+ * may contain a secret.
  */
 export function tryParseJson(text: string): unknown {
   try {
@@ -13,8 +13,18 @@ export function tryParseJson(text: string): unknown {
   }
 }
 
-/** Parses a JSON object. Returns undefined if the text is not JSON or contains anything but an object. */
+/** Parses a JSON object. Returns undefined if the text is something else. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   const value = tryParseJson(text);
   return isObject(value) ? value : undefined;
+}
+
+/** Decodes UTF-8. Returns undefined if the bytes are something else, which `toString` would replace. */
+export function tryDecodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
 }

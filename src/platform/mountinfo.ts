@@ -71,3 +71,14 @@ export function isAtOrBelow(path: string, directory: string): boolean {
 export function mountsAtOrBelow(table: readonly MountEntry[], path: string): MountEntry[] {
   return table.filter((entry) => isAtOrBelow(entry.target, path));
 }
+
+/** Returns the mount that contains `path`, not counting a mount at `path` itself. */
+export function parentMount(mounts: readonly MountEntry[], path: string): MountEntry | undefined {
+  const above = mounts.filter(
+    ({ target }) => target !== path && `${path}/`.startsWith(target === '/' ? '/' : `${target}/`),
+  );
+  return above.reduce<MountEntry | undefined>(
+    (best, mount) => (best !== undefined && best.target.length > mount.target.length ? best : mount),
+    undefined,
+  );
+}

@@ -110,11 +110,11 @@ for (const uid of users) {
       assert.ok(listed.stdout.split('\n').includes(`pod/${String(vm)}`), listed.stdout);
     });
 
-    full('npm run volumes:broker goes through the life of a binding', async () => {
+    full('npm run volumes:broker sends the requests of the life of a binding', async () => {
       const tried = await checkout.npm(['run', 'volumes:broker']);
 
       assert.equal(tried.exitCode, 0, tried.stdout + tried.stderr);
-      assert.match(tried.stdout, /Every answer is as OSBAPI has it\./);
+      assert.match(tried.stdout, /Every response is as OSBAPI requires it\./);
     });
 
     full('a second npm start says that nothing changed', async () => {

@@ -3,8 +3,8 @@ import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { runDemo } from '../../src/volumes/demo/run-demo.ts';
-import type { DemoShare } from '../../src/volumes/demo/run-demo.ts';
+import { runDemo } from '../../src/volumes/demo/cli.ts';
+import type { DemoShare } from '../../src/volumes/demo/cli.ts';
 
 /** Runs the demo with a share of the suite's server, whose directory is on the host. */
 export async function demoInGuest(share: DemoShare): Promise<{ code: number; text: string }> {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { DemoShare } from '../../src/volumes/demo/run-demo.ts';
+import type { DemoShare } from '../../src/volumes/demo/cli.ts';
 import type { Guest } from './guest.ts';
 import { serverHost, shareUser } from './guest.ts';
 

@@ -1,6 +1,6 @@
 // npm run volumes:demo: on real shares of NFS and SMB in a guest kernel if possible, otherwise on a local
 // directory.
-import { runDemo } from '../../src/volumes/demo/run-demo.ts';
+import { runDemo } from '../../src/volumes/demo/cli.ts';
 import { demoOnShare, demoPassword } from './demo-on-share.ts';
 import { Guest, noGuest } from './guest.ts';
 

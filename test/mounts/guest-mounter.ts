@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { MountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { MountSpec } from '../../src/volumes/driver/mount/mount-command.ts';
 import type { Mounter } from '../../src/volumes/driver/mount/mounter.ts';
 import type { MounterSubject } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
 import type { Guest } from './guest.ts';

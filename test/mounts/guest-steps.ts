@@ -1,11 +1,11 @@
 // Steps that the tests run in the guest. They are few and large, because a new process is slow there.
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, open, readdir, readFile, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { MountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { MountSpec } from '../../src/volumes/driver/mount/mount-command.ts';
 import type { MountHealth } from '../../src/volumes/driver/mount/mounter.ts';
 import { ShareMounter } from '../../src/volumes/driver/mount/share-mounter.ts';
 

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { NfsMountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { NfsMountSpec } from '../../src/volumes/driver/mount/mount-command.ts';
 import { guestMounter, volumes } from './guest-mounter.ts';
 import { Guest, noGuest, serverHost, shareUser } from './guest.ts';
 

@@ -6,9 +6,8 @@ import { appendFile, copyFile, mkdir, mkdtemp, readFile, symlink, writeFile } fr
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { MountSpec, NfsMountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
-import type { ShareMounterOptions } from '../../src/volumes/driver/mount/share-mounter.ts';
-import { ShareMounter } from '../../src/volumes/driver/mount/share-mounter.ts';
+import type { MountSpec, NfsMountSpec } from '../../src/volumes/driver/mount/mount-command.ts';
+import { ShareMounter, type ShareMounterOptions } from '../../src/volumes/driver/mount/share-mounter.ts';
 import { startDriver } from '../../src/volumes/driver/start-driver.ts';
 import { callerOf, configIn } from '../../src/volumes/driver/testing/test-driver.ts';
 import { until } from '../support/until.ts';

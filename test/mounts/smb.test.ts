@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { SmbMountSpec } from '../../src/volumes/driver/mount/mount-order.ts';
+import type { SmbMountSpec } from '../../src/volumes/driver/mount/mount-command.ts';
 import { mounterSuite } from '../../src/volumes/driver/mount/testing/mounter-suite.ts';
 import type { CertificationCases } from './certify.ts';
 import { guestMounter, guestSubject, volumes } from './guest-mounter.ts';

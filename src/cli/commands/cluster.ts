@@ -10,7 +10,7 @@ import type { Command } from '../command.ts';
 /** The embedded cluster without a deployment, for kubectl, for tests, or for another bosh CLI. */
 export const cluster: Command = {
   name: 'cluster',
-  usage: 'start [--node NAME=ZONE]... [--simulated-node NAME=ZONE]...|stop|status|kubeconfig',
+  usage: 'start [--node NAME=ZONE]...|stop|status|kubeconfig',
   summary: 'Run the embedded cluster alone; kubeconfig prints what kubectl needs',
   async run([verb, ...rest], { installation, terminal }) {
     if (rest.length > 0 && verb !== 'start')
@@ -43,24 +43,15 @@ export const cluster: Command = {
   },
 };
 
-/**
- * Parses `--node NAME=ZONE` and `--simulated-node NAME=ZONE`, which may be repeated. Throws INVALID_ARGUMENT.
- */
+/** Parses `--node NAME=ZONE`, which may be repeated. Throws INVALID_ARGUMENT. */
 function nodesOf(args: string[]): StartOptions {
-  const values = parseNodeFlags(args);
-  const { node: nodes = [], 'simulated-node': simulatedNodes = [] } = values;
-  for (const node of nodes) parseNodeArgument(node, 'node');
-  for (const node of simulatedNodes) parseNodeArgument(node, 'simulated node');
-  return { nodes, simulatedNodes };
-}
-
-function parseNodeFlags(args: string[]): { readonly node?: string[]; readonly 'simulated-node'?: string[] } {
-  const option = { type: 'string', multiple: true } as const;
-  return parseFlags(
+  const { node: nodes = [] } = parseFlags(
     args,
-    { node: option, 'simulated-node': option },
-    invalidArguments('cluster start [--node NAME=ZONE]... [--simulated-node NAME=ZONE]...'),
+    { node: { type: 'string', multiple: true } },
+    invalidArguments('cluster start [--node NAME=ZONE]...'),
   );
+  for (const node of nodes) parseNodeArgument(node);
+  return { nodes };
 }
 
 async function readKubeconfig(path: string): Promise<string> {

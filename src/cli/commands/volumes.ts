@@ -2,16 +2,14 @@ import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { pathToFileURL } from 'node:url';
 import { ProductError } from '../../errors/product-error.ts';
-import type * as Migrate from '../../volumes/broker/migrate/run-migrate.ts';
-import type * as Broker from '../../volumes/broker/run-broker.ts';
-import type * as Cell from '../../volumes/cell/run-cell.ts';
-import type * as Demo from '../../volumes/demo/run-demo-command.ts';
-import type * as Driver from '../../volumes/driver/run-driver.ts';
-import type * as K8sBinding from '../../volumes/k8s-binding/run-k8s-binding.ts';
+import type * as Broker from '../../volumes/broker/cli.ts';
+import type * as Cell from '../../volumes/cell/cli.ts';
+import type * as Demo from '../../volumes/demo/cli.ts';
+import type * as Driver from '../../volumes/driver/cli.ts';
+import type * as K8sBinding from '../../volumes/k8s-binding/cli.ts';
 import type { Command } from '../command.ts';
 
-type Bundles = Pick<typeof Broker, 'runBroker'> &
-  Pick<typeof Migrate, 'runMigrate'> &
+type Bundles = Pick<typeof Broker, 'runBroker' | 'runMigrate'> &
   Pick<typeof Driver, 'runDriver'> &
   Pick<typeof Cell, 'runCell'> &
   Pick<typeof Demo, 'runDemoCommand'> &
@@ -36,8 +34,8 @@ export const volumes: Command = {
   summary: 'Serve NFS and SMB shares to apps of Cloud Foundry',
   subCommands: [
     [
-      'broker --config FILE|--try',
-      'Run the service broker for NFS and SMB shares; --try goes through the life of a binding',
+      'broker --config FILE|--demo',
+      'Run the service broker for NFS and SMB shares; --demo sends the requests of the life of a binding',
     ],
     ['migrate --config FILE', 'Take over the records of nfsbroker and smbbroker'],
     [
@@ -52,7 +50,7 @@ export const volumes: Command = {
       'cell repair|purge|drivers',
       'Unmount what killed cells left, or every volume; list the drivers that answer (root)',
     ],
-    ['demo', 'See broker, driver and cell in one run, with a folder in place of a share (root)'],
+    ['demo', 'Run broker, driver and cell together, with a directory instead of a share (root)'],
     [
       'k8s-binding --namespace NAME [OPTIONS] [FILE]',
       'Write a binding as objects of Kubernetes (docs/volume-k8s-binding.md has the options)',

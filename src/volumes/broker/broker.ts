@@ -1,242 +1,179 @@
-import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../platform/fields.ts';
-import type { BrokerResponse } from './http/answer.ts';
-import { badRequest } from './http/answer.ts';
-import { isAllowed, shareNotAllowed } from './offerings/allowed-shares.ts';
-import type { Offering } from './offerings/offering.ts';
-import { bind } from './operations/bind.ts';
-import { deprovision } from './operations/deprovision.ts';
-import { fetchBinding, fetchInstance, hasSecretOptions } from './operations/fetch.ts';
-import { attachImportedBinding } from './operations/join-migrated-binding.ts';
-import type { OperationKind } from './operations/operation.ts';
+import { bind, fetchBinding, unbind } from './bindings.ts';
 import {
-  startOperation,
-  bindingState,
-  instanceState,
-  currentInstance,
-  asAsync,
-  rejectFetchDuringUpdate,
-  rejectIfBusy,
-  replayOrRejectIfBusy,
-} from './operations/operation.ts';
-import { OperationRunner } from './operations/operation-runner.ts';
-import { instanceFromRequest, provision, rejectForcedOptions } from './operations/provision.ts';
-import { parseBind, parseDeletion, parseProvision, parseUpdate } from './operations/request.ts';
-import { unbind } from './operations/unbind.ts';
-import { update } from './operations/update.ts';
-import type { VolumeIdScheme } from './operations/volume-id.ts';
-import type { Preflight, PreflightMode } from './preflight/preflight.ts';
-import type { BindingTarget, BrokerStore, StoreUpdate, BindingView } from './store/broker-store.ts';
-import type { InstanceRecord } from './store/record.ts';
+  deprovision,
+  fetchInstance,
+  instanceFromRequest,
+  provision,
+  rejectForcedOptions,
+  update,
+} from './instances.ts';
+import { attachImportedBinding } from './migrate/attach-imported-binding.ts';
+import { isAllowed, shareNotAllowed, type Offering } from './offerings/offering.ts';
+import type { Preflight, PreflightMode } from './preflight.ts';
+import { parseBind, parseDeletion, parseProvision, parseUpdate, type ProvisionRequest } from './request.ts';
+import { badRequest, errorResponse, type BrokerResponse } from './response.ts';
+import type {
+  BindingTarget,
+  BindingView,
+  BrokerStore,
+  InstanceRecord,
+  StoreUpdate,
+} from './store/broker-store.ts';
+import type { VolumeIdScheme } from './volume-mount.ts';
 
-export interface BrokerPorts {
+interface BrokerDependencies {
   readonly offerings: readonly Offering[];
   readonly store: BrokerStore;
   readonly scheme: VolumeIdScheme;
   readonly preflight: PreflightMode;
   readonly checkShare: Preflight;
-  /** If true, changes are asynchronous (202 and polling) when the platform accepts that. */
-  readonly isAsync: boolean;
   /** Writes a line of the log. */
   readonly warn: (line: string) => void;
 }
 
 /**
- * The operations of OSBAPI 2.17 on instances and bindings. They reject only if the store fails. All other
- * errors are responses.
+ * The operations of OSBAPI 2.17 on instances and bindings. Each one parses its request, decides by the stored
+ * records, and writes once. All are synchronous, also for a platform that accepts incomplete responses. They
+ * reject only if the store fails. All other errors are responses.
  */
-export interface Broker {
-  provision(id: string, body: unknown, query: JsonObject): Promise<BrokerResponse>;
-  update(id: string, body: unknown, query: JsonObject): Promise<BrokerResponse>;
-  deprovision(id: string, query: JsonObject): Promise<BrokerResponse>;
-  fetchInstance(id: string): Promise<BrokerResponse>;
-  lastInstanceOperation(id: string, query: JsonObject): Promise<BrokerResponse>;
-  bind(target: BindingTarget, body: unknown, query: JsonObject): Promise<BrokerResponse>;
-  unbind(target: BindingTarget, query: JsonObject): Promise<BrokerResponse>;
-  fetchBinding(target: BindingTarget): Promise<BrokerResponse>;
-  lastBindingOperation(target: BindingTarget, query: JsonObject): Promise<BrokerResponse>;
-  /** Resolves when no operation is running. */
-  drain(): Promise<void>;
-}
+export class Broker {
+  readonly #dependencies: BrokerDependencies;
+  readonly #offerings: readonly Offering[];
+  readonly #store: BrokerStore;
 
-/** Returns the broker. Each operation parses its request, decides by the stored records, and writes once. */
-export function broker(ports: BrokerPorts): Broker {
-  const { offerings, store, scheme } = ports;
+  constructor(dependencies: BrokerDependencies) {
+    this.#dependencies = dependencies;
+    this.#offerings = dependencies.offerings;
+    this.#store = dependencies.store;
+  }
+
+  async provision(id: string, body: unknown): Promise<BrokerResponse> {
+    const parsed = parseProvision(body, this.#offerings);
+    if ('error' in parsed) return parsed.error;
+    const { request } = parsed;
+    const candidate = instanceFromRequest(id, request);
+    if ('error' in candidate) return candidate.error;
+    const error = await this.#validateNewInstance(candidate.request, request);
+    if (error !== undefined) return error;
+    return this.#store.change({ instanceId: id }, (view) => provision(view, candidate.request, request));
+  }
+
+  async update(id: string, body: unknown): Promise<BrokerResponse> {
+    const parsed = parseUpdate(body, this.#offerings);
+    if ('error' in parsed) return parsed.error;
+    const { request } = parsed;
+    const decide = (view: BindingView): StoreUpdate => update(view, id, request);
+    const candidate = decide(await this.#store.read({ instanceId: id })).instance;
+    if (candidate && Object.hasOwn(request.parameters, 'share')) {
+      const error = await this.#validateShare(request.offering, candidate);
+      if (error !== undefined) return error;
+    }
+    return this.#store.change({ instanceId: id }, decide);
+  }
+
+  async deprovision(id: string, query: JsonObject): Promise<BrokerResponse> {
+    const parsed = parseDeletion(query, this.#offerings);
+    if ('error' in parsed) return parsed.error;
+    const { offering } = parsed.request;
+    return this.#store.updateInstance(id, (view) => deprovision(view, id, offering));
+  }
+
+  async fetchInstance(id: string): Promise<BrokerResponse> {
+    return fetchInstance(await this.#store.read({ instanceId: id }), id, this.#offerings);
+  }
+
+  async lastInstanceOperation(id: string): Promise<BrokerResponse> {
+    const { instance } = await this.#store.read({ instanceId: id });
+    return lastOperation(instance !== undefined, `service instance ${id}`);
+  }
+
+  async bind(target: BindingTarget, body: unknown): Promise<BrokerResponse> {
+    const parsed = parseBind(body, this.#offerings);
+    if ('error' in parsed) return parsed.error;
+    const { request } = parsed;
+    const { instanceId } = target;
+    const bindingId = request.predecessorBindingId;
+    const predecessor =
+      bindingId === undefined ? undefined : (await this.#store.read({ instanceId, bindingId })).binding;
+    const { scheme } = this.#dependencies;
+    return this.#updateWithImport(target, (view) => bind(view, target, request, { predecessor, scheme }));
+  }
+
+  async unbind(target: BindingTarget, query: JsonObject): Promise<BrokerResponse> {
+    const parsed = parseDeletion(query, this.#offerings);
+    if ('error' in parsed) return parsed.error;
+    const { offering } = parsed.request;
+    return this.#updateWithImport(target, (view) => unbind(view, target, offering));
+  }
+
+  async fetchBinding(target: BindingTarget): Promise<BrokerResponse> {
+    return fetchBinding(await this.#readWithImport(target), target, this.#offerings);
+  }
+
+  async lastBindingOperation(target: BindingTarget): Promise<BrokerResponse> {
+    const { binding } = await this.#readWithImport(target);
+    return lastOperation(binding?.instanceId === target.instanceId, `service binding ${target.bindingId}`);
+  }
+
   /**
    * Reads a binding. Attaches the imported binding of an old broker first. Only imported instances need a
    * second read.
    */
-  async function readWithImport(target: BindingTarget): Promise<BindingView> {
-    const view = await store.read(target);
+  async #readWithImport(target: BindingTarget): Promise<BindingView> {
+    const view = await this.#store.read(target);
     if (view.instance?.migrated === undefined) return view;
-    await attachImportedBinding(ports, target);
-    return store.read(target);
+    await attachImportedBinding(this.#dependencies, target);
+    return this.#store.read(target);
   }
-  async function updateWithImport(
+
+  /** Changes a binding. Attaches the imported binding of an old broker first. */
+  async #updateWithImport(
     target: BindingTarget,
     decide: (view: BindingView) => StoreUpdate,
   ): Promise<BrokerResponse> {
-    let isMigrated = false;
-    const answer = await store.change(target, (view) => {
-      isMigrated = view.instance?.migrated !== undefined;
-      return isMigrated ? { answer: { status: 200, body: {} } } : decide(view);
+    let isImported = false;
+    const answer = await this.#store.change(target, (view) => {
+      isImported = view.instance?.migrated !== undefined;
+      return isImported ? { answer: { status: 200, body: {} } } : decide(view);
     });
-    if (!isMigrated) return answer;
-    await attachImportedBinding(ports, target);
-    return store.change(target, decide);
-  }
-  const runner = new OperationRunner({
-    store,
-    warn: ports.warn,
-    refuseShare: async (instance) => {
-      const offering = offerings.find(({ id }) => id === instance.serviceId);
-      return offering && validateShare(ports, offering, instance);
-    },
-  });
-  const accepts = (query: JsonObject): boolean => ports.isAsync && query['accepts_incomplete'] === 'true';
-  const toAsyncResponse = (change: StoreUpdate, kind: OperationKind, query: JsonObject): StoreUpdate =>
-    accepts(query) ? asAsync(change, kind) : change;
-  /** Returns true if the share is checked after the response. */
-  const defersShareCheck = (query: JsonObject): boolean => accepts(query) && ports.preflight !== 'off';
-  /** Writes a change, and runs the operation that the change started or found in progress. */
-  async function updateAndStartOperation(
-    id: string,
-    decide: (view: BindingView) => StoreUpdate,
-  ): Promise<BrokerResponse> {
-    const answer = await store.change({ instanceId: id }, decide);
-    if (answer.status === 202 || answer.status === 422)
-      runner.start((await store.read({ instanceId: id })).instance);
-    return answer;
+    if (!isImported) return answer;
+    await attachImportedBinding(this.#dependencies, target);
+    return this.#store.change(target, decide);
   }
 
-  return {
-    provision: async (id, body, query) => {
-      const parsed = parseProvision(body, offerings);
-      if ('error' in parsed) return parsed.error;
-      const candidate = instanceFromRequest(id, parsed.request);
-      if ('error' in candidate) return candidate.error;
-      const { offering } = parsed.request;
-      const isDeferred = defersShareCheck(query);
-      const isChecked = ports.preflight !== 'off' || offering.allowedShares !== undefined;
-      // the share of an existing instance was checked when the instance was created
-      if (isChecked && currentInstance((await store.read({ instanceId: id })).instance) === undefined) {
-        const refused =
-          rejectForcedOptions(parsed.request) ??
-          (isDeferred
-            ? checkAllowedShares(offering, candidate.request)
-            : await validateShare(ports, offering, candidate.request));
-        if (refused !== undefined) return refused;
-      }
-      const decide = (view: BindingView): StoreUpdate => provision(view, candidate.request, parsed.request);
-      if (!accepts(query)) return updateAndStartOperation(id, rejectIfBusy(decide));
-      const operation = { id: randomUUID(), kind: 'provision' } as const;
-      const begin = (view: BindingView): StoreUpdate =>
-        isDeferred ? startOperation(view, decide(view), operation) : asAsync(decide(view), 'provision');
-      return updateAndStartOperation(id, replayOrRejectIfBusy(candidate.request, begin));
-    },
-    update: async (id, body, query) => {
-      const parsed = parseUpdate(body, offerings);
-      if ('error' in parsed) return parsed.error;
-      const { offering } = parsed.request;
-      const decide = (view: BindingView): StoreUpdate => update(view, id, parsed.request);
-      const view = await store.read({ instanceId: id });
-      const planned = rejectIfBusy(decide)(view).instance;
-      const changesShare = planned && Object.hasOwn(parsed.request.parameters, 'share');
-      const isLater = changesShare && defersShareCheck(query);
-      if (changesShare) {
-        const refused = isLater
-          ? checkAllowedShares(offering, planned)
-          : await validateShare(ports, offering, planned);
-        if (refused !== undefined) return refused;
-      }
-      const operation = { id: randomUUID(), kind: 'update' } as const;
-      return updateAndStartOperation(
-        id,
-        rejectIfBusy((now) =>
-          isLater
-            ? startOperation(now, decide(now), operation)
-            : toAsyncResponse(decide(now), 'update', query),
-        ),
-      );
-    },
-    deprovision: async (id, query) => {
-      const parsed = parseDeletion(query, offerings);
-      if ('error' in parsed) return parsed.error;
-      const { offering } = parsed.request;
-      return store.updateInstance(id, (view) =>
-        toAsyncResponse(deprovision(view, id, offering), 'deprovision', query),
-      );
-    },
-    fetchInstance: async (id) => {
-      const { instance, ...view } = await store.read({ instanceId: id });
-      return (
-        rejectFetchDuringUpdate(instance) ??
-        fetchInstance({ ...view, instance: currentInstance(instance) }, id, offerings)
-      );
-    },
-    lastInstanceOperation: async (id, query) => {
-      const view = await store.read({ instanceId: id });
-      runner.start(view.instance);
-      return instanceState(view, id, query['operation']);
-    },
-    bind: async (target, body, query) => {
-      const parsed = parseBind(body, offerings);
-      if ('error' in parsed) return parsed.error;
-      const { request } = parsed;
-      const { predecessorBindingId } = request;
-      const predecessor =
-        predecessorBindingId === undefined
-          ? undefined
-          : (await store.read({ instanceId: target.instanceId, bindingId: predecessorBindingId })).binding;
-      const decide = (view: BindingView): StoreUpdate => {
-        const change = bind(view, target, request, { predecessor, scheme });
-        // an asynchronous response would make the platform fetch the mount, and a fetch shows no password
-        const hasPassword = change.binding && hasSecretOptions(request.offering, change.binding);
-        return hasPassword === true ? change : toAsyncResponse(change, 'bind', query);
-      };
-      // an existing binding returns its stored response, even while the instance is being changed
-      return updateWithImport(target, (view) =>
-        view.binding === undefined ? rejectIfBusy(decide)(view) : decide(view),
-      );
-    },
-    unbind: async (target, query) => {
-      const parsed = parseDeletion(query, offerings);
-      if ('error' in parsed) return parsed.error;
-      const { offering } = parsed.request;
-      return updateWithImport(target, (view) =>
-        toAsyncResponse(unbind(view, target, offering), 'unbind', query),
-      );
-    },
-    fetchBinding: async (target) => fetchBinding(await readWithImport(target), target, offerings),
-    lastBindingOperation: async (target, query) =>
-      bindingState(await readWithImport(target), target, query['operation']),
-    drain: () => runner.idle(),
-  };
+  /**
+   * Returns the error of a new instance whose share cannot be used. Returns undefined for an existing
+   * instance, because its share was checked when it was created.
+   */
+  async #validateNewInstance(
+    instance: InstanceRecord,
+    request: ProvisionRequest,
+  ): Promise<BrokerResponse | undefined> {
+    const { offering } = request;
+    if (this.#dependencies.preflight === 'off' && offering.allowedShares === undefined) return undefined;
+    if ((await this.#store.read({ instanceId: instance.id })).instance !== undefined) return undefined;
+    return rejectForcedOptions(request) ?? (await this.#validateShare(offering, instance));
+  }
+
+  /**
+   * Returns an error if the org and space may not use the share, or if its server cannot be used and
+   * preflight is `require`. It runs before the transaction, because a server may take seconds to respond.
+   */
+  async #validateShare(offering: Offering, instance: InstanceRecord): Promise<BrokerResponse | undefined> {
+    const { preflight, checkShare, warn } = this.#dependencies;
+    const share = String(instance.options['share']);
+    if (!isAllowed(offering.allowedShares, share, instance)) return badRequest(shareNotAllowed);
+    const trouble = preflight === 'off' ? undefined : await checkShare(offering.protocol, share);
+    if (trouble === undefined) return undefined;
+    if (preflight === 'require') return badRequest(`the share cannot be used: ${trouble}`);
+    warn(`share of service instance ${instance.id}: ${trouble}`);
+    return undefined;
+  }
 }
 
-function checkAllowedShares(
-  { allowedShares }: Offering,
-  instance: InstanceRecord,
-): BrokerResponse | undefined {
-  const share = String(instance.options['share']);
-  return isAllowed(allowedShares, share, instance) ? undefined : badRequest(shareNotAllowed);
-}
-
-/**
- * Returns an error if the org and space may not use the share, or if its server cannot be used and preflight
- * is `require`.
- */
-async function validateShare(
-  { preflight, checkShare, warn }: BrokerPorts,
-  offering: Offering,
-  instance: InstanceRecord,
-): Promise<BrokerResponse | undefined> {
-  const notAllowed = checkAllowedShares(offering, instance);
-  if (notAllowed !== undefined || preflight === 'off') return notAllowed;
-  const share = String(instance.options['share']);
-  const trouble = await checkShare(offering.protocol, share);
-  if (trouble === undefined) return undefined;
-  if (preflight === 'require') return badRequest(`the share cannot be used: ${trouble}`);
-  warn(`share of service instance ${instance.id}: ${trouble}`);
-  return undefined;
+/** Returns the state of the last operation on an object. Every operation has ended when its request has. */
+function lastOperation(exists: boolean, object: string): BrokerResponse {
+  if (exists) return { status: 200, body: { state: 'succeeded' } };
+  return errorResponse(404, 'NotFound', `there is no ${object}`);
 }

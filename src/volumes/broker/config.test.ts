@@ -62,7 +62,6 @@ passwort: geheim-2
 nfs: {defaults: {uid: geheim-3, colour: red}, maintenance_info: {version: geheim}}
 smb: {ldap: true, allowed_shares: [{share: geheim, spaces: geheim}, geheim]}
 preflight: geheim
-async: geheim
 store: {}
 encryption_keys: [geheim-4]
 volume_id: none
@@ -70,7 +69,6 @@ volume_id: none
   const message = faultsOf(wrong);
   const fields = [...message.matchAll(/^- (\S+) /gmu)].map(([, field]) => field);
   assert.deepEqual(fields, [
-    'async',
     'encryption_keys',
     'listen',
     'nfs.defaults.colour',
@@ -160,7 +158,7 @@ test('a signing key is a text or a file, takes the place of volume_id, and is ne
   assert.deepEqual('signingKey' in Object(config.scheme) && config.scheme, { signingKey });
   assert.ok(secretsInConfig(config).includes(privatePem));
   const wrong = faultsOf(`${good}signing: {key: '-----BEGIN PRIVATE KEY----- geheim'}\n`);
-  assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id has no use/su);
+  assert.match(wrong, /- signing\.key must be a private key.*\n- volume_id must not be set/su);
   assert.doesNotMatch(wrong, /geheim/u);
 });
 

@@ -1,22 +1,23 @@
 import { parseDocument } from 'yaml';
 import { ProductError } from '../../errors/product-error.ts';
-import type { JsonObject } from '../../platform/fields.ts';
-import { Fields, isObject } from '../../platform/fields.ts';
-import type { BasicAuth } from './http/check-headers.ts';
-import type { AllowedShare } from './offerings/allowed-shares.ts';
-import type { Offering, OfferingSettings } from './offerings/offering.ts';
+import { Fields, isObject, type JsonObject } from '../../platform/fields.ts';
+import type { BasicAuth } from './http/auth.ts';
+import type { AllowedShare, Offering, OfferingSettings } from './offerings/offering.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
 import { isSecretPath } from '../signature/secret-reference.ts';
-import { readSigningKey } from '../signature/signature-keys.ts';
-import type { VolumeIdScheme } from './operations/volume-id.ts';
-import { find } from './options/option-table.ts';
-import type { OptionValue } from '../options/option-type.ts';
-import type { Options } from './options/parse-options.ts';
-import type { SecretPrefix } from './options/password-rows.ts';
-import type { PreflightMode } from './preflight/preflight.ts';
-import type { CredhubConfig, StoreConfig } from './store-config.ts';
-import { parseCredhubConfig, parseStoreConfig } from './store-config.ts';
+import { readSigningKey } from '../signature/signed-volume-id.ts';
+import type { VolumeIdScheme } from './volume-mount.ts';
+import { find, type Options } from './offerings/option-table.ts';
+import type { OptionValue } from '../options/option-types.ts';
+import type { SecretPrefix } from './offerings/password-options.ts';
+import type { PreflightMode } from './preflight.ts';
+import {
+  type CredhubConfig,
+  parseCredhubConfig,
+  parseStoreConfig,
+  type StoreConfig,
+} from './store-config.ts';
 
 /** The configuration of a broker. */
 export interface BrokerConfig {
@@ -32,8 +33,6 @@ export interface BrokerConfig {
   readonly encryptionKeys: readonly Buffer[];
   readonly scheme: VolumeIdScheme | { readonly signingKeyFile: string };
   readonly preflight: PreflightMode;
-  /** If true, changes are asynchronous (202 and polling) when the platform accepts that. */
-  readonly isAsync: boolean;
   /** The CredHub servers from which `volumes migrate` reads the records of the old brokers. */
   readonly migrateFrom: readonly CredhubConfig[];
 }
@@ -55,7 +54,6 @@ const knownSettings = [
   'signing',
   'secrets',
   'preflight',
-  'async',
   'migrate_from',
 ];
 
@@ -68,22 +66,21 @@ export function parseBrokerConfig(text: string, environment: Environment): Broke
   const faults: string[] = [];
   const root = parseYaml(text);
   for (const name of Object.keys(root))
-    if (!knownSettings.includes(name)) faults.push(`${truncate(name)} is no setting`);
+    if (!knownSettings.includes(name)) faults.push(`${truncate(name)} is not a setting`);
   const read = new Fields(root, '', faults);
   const username = read.text('username');
   const password = read.text('password');
   const previous = read.optionalText('previous_password');
   const store = parseStoreConfig(read, environment);
   const config = {
-    listen: listenOf(read, environment),
-    tls: tlsOf(read),
+    listen: parseListen(read, environment),
+    tls: parseTls(read),
     auth: { username, passwords: previous === undefined ? [password] : [password, previous] },
-    offerings: offeringsOf(read, { named: Object.keys(root), secrets: secretsPrefixOf(read) }),
+    offerings: parseOfferings(read, { named: Object.keys(root), secrets: parseSecretPrefix(read) }),
     store,
-    encryptionKeys: keysOf(read, store),
-    scheme: schemeOf(read),
-    preflight: preflightModeOf(read),
-    isAsync: isAsyncOf(read),
+    encryptionKeys: parseEncryptionKeys(read, store),
+    scheme: parseVolumeIdScheme(read),
+    preflight: parsePreflightMode(read),
     migrateFrom: read.objects('migrate_from').map(parseCredhubConfig),
   };
   if (faults.length > 0) throw configError(faults);
@@ -119,7 +116,7 @@ function toJs(document: ReturnType<typeof parseDocument>): unknown {
   }
 }
 
-function listenOf(read: Fields, { PORT }: Environment): BrokerConfig['listen'] {
+function parseListen(read: Fields, { PORT }: Environment): BrokerConfig['listen'] {
   if (PORT !== undefined) {
     if (isPort(PORT)) return { host: '0.0.0.0', port: Number(PORT) };
     read.report('PORT', 'in the environment must be a port');
@@ -134,19 +131,19 @@ function listenOf(read: Fields, { PORT }: Environment): BrokerConfig['listen'] {
 
 const isPort = (text: string): boolean => /^[0-9]{1,5}$/u.test(text) && Number(text) <= 65_535;
 
-function tlsOf(read: Fields): BrokerConfig['tls'] {
+function parseTls(read: Fields): BrokerConfig['tls'] {
   if (read.value('tls') === undefined) return undefined;
   const tls = read.nested('tls');
   return { certificate: tls.text('certificate'), privateKey: tls.text('private_key') };
 }
 
-function keysOf(read: Fields, store: StoreConfig): Buffer[] {
+function parseEncryptionKeys(read: Fields, store: StoreConfig): Buffer[] {
   const value = read.value('encryption_keys');
   if ('credhub' in store) {
-    if (value !== undefined) read.report('encryption_keys', 'has no use: CredHub encrypts what it keeps');
+    if (value !== undefined) read.report('encryption_keys', 'must not be set: CredHub encrypts its data');
     return [];
   }
-  const keys = Array.isArray(value) ? value.map(keyOf) : [];
+  const keys = Array.isArray(value) ? value.map(parseKey) : [];
   if (keys.length === 0 || keys.length > 2 || keys.includes(undefined))
     read.report(
       'encryption_keys',
@@ -155,14 +152,15 @@ function keysOf(read: Fields, store: StoreConfig): Buffer[] {
   return keys.filter((key) => key !== undefined);
 }
 
-function schemeOf(read: Fields): BrokerConfig['scheme'] {
+function parseVolumeIdScheme(read: Fields): BrokerConfig['scheme'] {
   const volumeId = read.value('volume_id');
   if (read.value('signing') !== undefined) {
-    if (volumeId !== undefined) read.report('volume_id', 'has no use: the key of signing makes the ids');
-    return signingOf(read.nested('signing'));
+    if (volumeId !== undefined)
+      read.report('volume_id', 'must not be set beside signing, whose key makes the ids');
+    return parseSigning(read.nested('signing'));
   }
   if (volumeId === 'md5') return 'md5';
-  const key = isObject(volumeId) ? keyOf(volumeId['key']) : undefined;
+  const key = isObject(volumeId) ? parseKey(volumeId['key']) : undefined;
   if (key === undefined)
     read.report(
       'volume_id',
@@ -172,7 +170,7 @@ function schemeOf(read: Fields): BrokerConfig['scheme'] {
 }
 
 /** Reads `signing`, whose `key` is the key itself or the path of its file. */
-function signingOf(read: Fields): BrokerConfig['scheme'] {
+function parseSigning(read: Fields): BrokerConfig['scheme'] {
   const key = read.text('key');
   if (!key.includes('-----BEGIN')) return { signingKeyFile: key };
   const signingKey = readSigningKey(key);
@@ -185,7 +183,7 @@ function signingOf(read: Fields): BrokerConfig['scheme'] {
  * Reads `secrets`: the store in which users may name secrets (`credhub` or `file`), and the prefix of their
  * names.
  */
-function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
+function parseSecretPrefix(read: Fields): SecretPrefix | undefined {
   if (read.value('secrets') === undefined) return undefined;
   if (read.value('signing') === undefined)
     read.report('secrets', 'needs signing: drivers read no secret for a volume that is not signed');
@@ -204,13 +202,7 @@ function secretsPrefixOf(read: Fields): SecretPrefix | undefined {
   return { store, name };
 }
 
-function isAsyncOf(read: Fields): boolean {
-  const isAsync = read.value('async') ?? false;
-  if (typeof isAsync !== 'boolean') read.report('async', 'must be true or false');
-  return isAsync === true;
-}
-
-function preflightModeOf(read: Fields): PreflightMode {
+function parsePreflightMode(read: Fields): PreflightMode {
   const mode = read.value('preflight') ?? false;
   // some YAML parsers read `off` as false
   if (mode === false || mode === 'off') return 'off';
@@ -219,13 +211,13 @@ function preflightModeOf(read: Fields): PreflightMode {
   return 'off';
 }
 
-function keyOf(value: unknown): Buffer | undefined {
+function parseKey(value: unknown): Buffer | undefined {
   if (typeof value !== 'string' || !/^[A-Za-z0-9+/]{43}=$/u.test(value)) return undefined;
   return Buffer.from(value, 'base64');
 }
 
 /** Enables the offerings that have a key, even an empty one. Enables both if neither has a key. */
-function offeringsOf(
+function parseOfferings(
   read: Fields,
   { named: listed, secrets }: { named: readonly string[]; secrets: SecretPrefix | undefined },
 ): Offering[] {
@@ -243,22 +235,22 @@ function offeringsOf(
       ...(name === 'nfs' ? ['ldap'] : []),
     ];
     for (const other of Object.keys(read.map(name)))
-      if (!allowed.includes(other)) settings.report(truncate(other), 'is no setting');
-    const maintenance = maintenanceOf(settings);
+      if (!allowed.includes(other)) settings.report(truncate(other), 'is not a setting');
+    const maintenance = parseMaintenance(settings);
     const offeringFactory = (own: Pick<OfferingSettings, 'operator' | 'allowedShares'>): Offering =>
       name === 'nfs'
         ? nfsOffering({ ...own, ldap: ldap === true, secrets, maintenance })
         : smbOffering({ ...own, secrets, maintenance });
     const { table } = offeringFactory({ operator: { defaults: {}, forced: {} } });
     const operator = {
-      defaults: optionsOf(settings, 'defaults', table),
-      forced: optionsOf(settings, 'forced', table),
+      defaults: parseOperatorOptions(settings, 'defaults', table),
+      forced: parseOperatorOptions(settings, 'forced', table),
     };
-    return offeringFactory({ operator, allowedShares: allowedSharesOf(settings, table) });
+    return offeringFactory({ operator, allowedShares: parseAllowedShares(settings, table) });
   });
 }
 
-function allowedSharesOf(settings: Fields, table: Offering['table']): readonly AllowedShare[] | undefined {
+function parseAllowedShares(settings: Fields, table: Offering['table']): readonly AllowedShare[] | undefined {
   const value = settings.value('allowed_shares');
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) {
@@ -275,12 +267,12 @@ function allowedSharesOf(settings: Fields, table: Offering['table']): readonly A
   });
 }
 
-function optionsOf(settings: Fields, name: string, table: Offering['table']): Options {
+function parseOperatorOptions(settings: Fields, name: string, table: Offering['table']): Options {
   const options: Record<string, OptionValue> = {};
   for (const [key, value] of Object.entries(settings.map(name))) {
     const row = find(table, key);
     if (row === undefined) {
-      settings.report(`${name}.${truncate(key)}`, 'is no option of this offering');
+      settings.report(`${name}.${truncate(key)}`, 'is not an option of this offering');
       continue;
     }
     const parsed = row.type.parse(value);
@@ -290,7 +282,7 @@ function optionsOf(settings: Fields, name: string, table: Offering['table']): Op
   return options;
 }
 
-function maintenanceOf(settings: Fields): Offering['maintenance'] {
+function parseMaintenance(settings: Fields): Offering['maintenance'] {
   if (settings.value('maintenance_info') === undefined) return undefined;
   const info = settings.nested('maintenance_info');
   const version = info.text('version');

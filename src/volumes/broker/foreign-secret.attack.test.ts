@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newPair } from '../signature/testing/new-pair.ts';
 import type { BrokerConfig } from './config.ts';
 import { smbOffering } from './offerings/smb.ts';
-import type { VolumeMount } from './store/record.ts';
+import type { VolumeMount } from './store/broker-store.ts';
 import {
   bindingPath,
   instancePath,
@@ -45,7 +45,7 @@ test('a space whose GUID would lead out of the place for secrets has none', asyn
           body: { ...smbBindBody, bind_resource: { app_guid: 'app-1', space_guid: space }, parameters },
         })
       ).text,
-      /GUID of the space is no part of a path/u,
+      /GUID of the space is not a valid part of a path/u,
     );
 });
 

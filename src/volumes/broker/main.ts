@@ -1,7 +1,7 @@
-import { runBroker } from './run-broker.ts';
+import { runBroker } from './cli.ts';
 
-export { runMigrate } from './migrate/run-migrate.ts';
-export { runBroker } from './run-broker.ts';
+export { runMigrate } from './cli.ts';
+export { runBroker } from './cli.ts';
 
 // the entry point as a Cloud Foundry app: node broker.mjs, with BROKER_CONFIG
 if (import.meta.main) {

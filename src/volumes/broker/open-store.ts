@@ -2,38 +2,37 @@ import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
-import { readSigningKey } from '../signature/signature-keys.ts';
+import { readSigningKey } from '../signature/signed-volume-id.ts';
 import type { BrokerConfig } from './config.ts';
-import type { VolumeIdScheme } from './operations/volume-id.ts';
+import type { VolumeIdScheme } from './volume-mount.ts';
 import type { CredhubConfig } from './store-config.ts';
 import type { BrokerStore } from './store/broker-store.ts';
-import { type CredhubClient, credhubClient } from '../credhub/credhub-client.ts';
+import { CredhubClient } from '../credhub/credhub-client.ts';
 import { credhubAccess } from '../credhub/credhub-settings.ts';
-import { openCredhubStore } from './store/credhub-store.ts';
-import { type RecordCodec, encryptedCodec } from './store/record-codec.ts';
-import { createRecordCipher } from './store/seal.ts';
-import { openSqliteStore } from './store/sqlite-store.ts';
+import { CredhubStore } from './store/credhub-store.ts';
+import { SqliteStore } from './store/sqlite-store.ts';
+import { RecordCipher } from './store/record-cipher.ts';
 
 /** Opens the store of a configuration. A remote store may still be unreachable. */
 export async function openStore({
   store,
   encryptionKeys,
 }: Pick<BrokerConfig, 'store' | 'encryptionKeys'>): Promise<BrokerStore> {
-  if ('credhub' in store) return openCredhubStore(store.credhub.storeId, connectCredhub(store.credhub));
+  if ('credhub' in store) return new CredhubStore(store.credhub.storeId, connectCredhub(store.credhub));
   const [first, ...others] = encryptionKeys;
   if (first === undefined) throw new ProductError('BROKER_CONFIG_INVALID', 'encryption_keys is missing');
-  const records = encryptedCodec(createRecordCipher([first, ...others]));
+  const records = new RecordCipher([first, ...others]);
   if ('sqlite' in store) return openSqlite(store.sqlite, records);
-  const { openPostgresStore } = await import('./store/postgres-store.ts');
+  const { PostgresStore } = await import('./store/postgres-store.ts');
   const { caFile, ...access } = store.postgresql;
   const ca = readOptionalFile(caFile, 'store.postgresql.ca') ?? access.ca;
-  return openPostgresStore({ ...access, ca }, records);
+  return new PostgresStore({ ...access, ca }, records);
 }
 
-async function openSqlite(path: string, records: RecordCodec): Promise<BrokerStore> {
+async function openSqlite(path: string, records: RecordCipher): Promise<BrokerStore> {
   try {
     await ensurePrivateDirectory(dirname(path));
-    return openSqliteStore(path, records);
+    return new SqliteStore(path, records);
   } catch (error) {
     if (isProductError(error) || !(error instanceof Error)) throw error;
     const message = `store.sqlite names a file that cannot be used, '${path}': ${error.message}; name one in a folder that this user may write, or put the broker's file back`;
@@ -43,7 +42,7 @@ async function openSqlite(path: string, records: RecordCodec): Promise<BrokerSto
 
 /** Returns a client of the configured CredHub. */
 export function connectCredhub(config: CredhubConfig): CredhubClient {
-  return credhubClient(credhubAccess(config, readConfigFile));
+  return new CredhubClient(credhubAccess(config, readConfigFile));
 }
 
 /** Returns the secrets of the configuration, which must not appear in a log. */

@@ -5,10 +5,10 @@ import { newPair } from '../signature/testing/new-pair.ts';
 import type { BrokerConfig } from './config.ts';
 import { nfsOffering } from './offerings/nfs.ts';
 import { smbOffering } from './offerings/smb.ts';
-import type { VolumeMount } from './store/record.ts';
-import type { CallBroker } from './testing/test-broker.ts';
+import type { VolumeMount } from './store/broker-store.ts';
 import {
   bindingPath,
+  type CallBroker,
   instancePath,
   smbBindBody,
   smbPlan,

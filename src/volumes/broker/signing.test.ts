@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { verifyVolumeId } from '../signature/signed-volume-id.ts';
 import { newPair } from '../signature/testing/new-pair.ts';
 import { loadVolumeIdOptions } from './open-store.ts';
-import type { VolumeMount } from './store/record.ts';
+import type { VolumeMount } from './store/broker-store.ts';
 import { bindBody, bindingPath, instancePath, provisionBody, testBroker } from './testing/test-broker.ts';
 
 test('a broker with the key of a file signs what it answers', async (t) => {

@@ -3,20 +3,18 @@ import { createSecureContext } from 'node:tls';
 import { pino } from 'pino';
 import { ProductError } from '../../errors/product-error.ts';
 import { redactor } from '../../errors/redact/redactor.ts';
-import { broker } from './broker.ts';
+import { Broker } from './broker.ts';
 import type { BrokerConfig } from './config.ts';
-import { brokerMetrics } from './http/metrics.ts';
-import { brokerServer } from './http/server.ts';
-import { buildCatalog } from './offerings/catalog.ts';
-import { openStore, readConfigFile, loadVolumeIdOptions, secretsInConfig } from './open-store.ts';
-import type { Preflight } from './preflight/preflight.ts';
-import { createPreflight, protocolPorts } from './preflight/preflight.ts';
+import { brokerMetrics, brokerServer } from './http/server.ts';
+import { buildCatalog } from './offerings/offering.ts';
+import { loadVolumeIdOptions, openStore, readConfigFile, secretsInConfig } from './open-store.ts';
+import { createPreflight, type Preflight, protocolPorts } from './preflight.ts';
 
 /** Milliseconds. Cloud Controller waits a minute for a response. */
 const preflightTimeoutMs = 10_000;
 
 /** A broker that accepts requests. */
-export interface RunningBroker {
+interface RunningBroker {
   readonly url: string;
   /** Finishes requests that have begun, and resolves when everything is closed. */
   stop(): Promise<void>;
@@ -46,17 +44,16 @@ export async function startBroker(
       `records are kept in CredHub, which cannot compare before it writes: run no other broker with store_id ${config.store.credhub.storeId}`,
     );
   try {
-    const operations = broker({
+    const broker = new Broker({
       offerings,
       store,
       scheme,
       preflight: config.preflight,
       checkShare,
-      isAsync: config.isAsync,
       warn: (line) => logger.warn(line),
     });
     const app = brokerServer({
-      broker: operations,
+      broker,
       catalog: buildCatalog(offerings),
       auth,
       metrics: brokerMetrics(),
@@ -71,7 +68,6 @@ export async function startBroker(
       url: `${tls === undefined ? 'http' : 'https'}://${host}:${port}`,
       stop: async () => {
         await app.close();
-        await operations.drain();
         await store.close();
       },
     };
@@ -87,7 +83,7 @@ function checkKeyPair(tls: { readonly cert: string; readonly key: string }): voi
     createSecureContext(tls);
   } catch (error) {
     const message =
-      'tls.certificate and tls.private_key are no certificate in PEM with its key; name the files that belong together';
+      'tls.certificate and tls.private_key are not a certificate in PEM and its key; name files that belong together';
     throw new ProductError('BROKER_CONFIG_INVALID', message, { cause: error });
   }
 }

@@ -1,6 +1,6 @@
 import type { CredhubSettings } from '../credhub/credhub-settings.ts';
 import { readCredhubSettings } from '../credhub/credhub-settings.ts';
-import { postgresFromVcapServices } from './bound-service.ts';
+import { postgresFromVcapServices } from './vcap-services.ts';
 import type { Fields } from '../../platform/fields.ts';
 import type { PostgresAccess } from './store/postgres-store.ts';
 
@@ -43,7 +43,7 @@ function parsePostgresConfig(
   const service = read.optionalText('service');
   if (service !== undefined) {
     for (const name of ['host', 'port', 'database', 'user', 'password'])
-      if (read.value(name) !== undefined) read.report(name, 'has no use beside service');
+      if (read.value(name) !== undefined) read.report(name, 'must not be set beside service');
     const bound = postgresFromVcapServices(vcapServices, service);
     if ('access' in bound) return { ...bound.access, caFile: read.optionalText('ca') };
     read.report('service', bound.fault);

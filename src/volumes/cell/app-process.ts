@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
-import type { HiddenFolders, Plan, MountResult, PlannedVolume } from './inside/plan.ts';
-import { planDescriptor } from './inside/plan.ts';
+import type { HiddenFolders, Plan, MountResult, PlannedVolume } from './namespace-init/plan.ts';
+import { planDescriptor } from './namespace-init/plan.ts';
 import { runProgram } from './run-program.ts';
 
 export interface AppSpec {
@@ -18,7 +18,7 @@ export interface AppSpec {
 }
 
 const searchPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-const namespaceInit = join(import.meta.dirname, 'inside', 'main.ts');
+const namespaceInit = join(import.meta.dirname, 'namespace-init', 'main.ts');
 /** PID 1 of the app's pid namespace: a shell that waits for the app and reaps orphaned processes. */
 const init = '"$@" <&0 & wait "$!"';
 
@@ -32,8 +32,8 @@ export class AppProcess {
   /** Resolves with the exit code, which is 128 plus the number of the signal if a signal ended the app. */
   readonly exited: Promise<number>;
 
-  private constructor(order: AppSpec, child: ChildProcess) {
-    this.#order = order;
+  private constructor(spec: AppSpec, child: ChildProcess) {
+    this.#order = spec;
     this.#child = child;
     this.exited = new Promise((resolve) => {
       child.once('error', () => resolve(127));
@@ -45,11 +45,7 @@ export class AppProcess {
    * Starts the app with its volumes. Rejects with CONTAINER_FAILED if that fails or takes more than
    * `seconds`; then no process of the app is running.
    */
-  static async start(
-    order: AppSpec,
-    volumes: readonly PlannedVolume[],
-    seconds: number,
-  ): Promise<AppProcess> {
+  static async start(spec: AppSpec, volumes: readonly PlannedVolume[], seconds: number): Promise<AppProcess> {
     const namespaces = ['--mount', '--propagation', 'slave', '--pid', '--fork', '--kill-child'];
     const child = spawn(
       'setpriv',
@@ -60,9 +56,9 @@ export class AppProcess {
         detached: true,
       },
     );
-    const app = new AppProcess(order, child);
-    const { root, hidden } = order;
-    const plan = { root, hidden, volumes, command: commandOf(order), environment: { PATH: searchPath } };
+    const app = new AppProcess(spec, child);
+    const { root, hidden } = spec;
+    const plan = { root, hidden, volumes, command: commandOf(spec), environment: { PATH: searchPath } };
     const error = await sendPlan(child, plan, seconds);
     if (error === undefined) return app;
     child.kill('SIGKILL');
@@ -97,7 +93,10 @@ export class AppProcess {
   async terminate(seconds: number): Promise<string | undefined> {
     // uses the shell's kill, because the kill of procps rejects -1
     const signalCommand = ['sh', '-c', 'kill -TERM -1'];
-    return runProgram('nsenter', [...this.#namespaces(['pid']), '--', ...signalCommand], seconds);
+    const args = [...this.#namespaces(['pid']), '--', ...signalCommand];
+    const { failure, signal } = await runProgram('nsenter', args, seconds);
+    // if the app ends at once, the kernel kills all processes of its namespace, this command too
+    return signal === 'SIGKILL' ? undefined : failure;
   }
 
   /** Sends SIGKILL to all processes of the app. */

@@ -13,7 +13,7 @@ test(
   'an app has its volumes at their folders while it runs, as its user and with their modes',
   { skip },
   async (t) => {
-    const { folder, driver, ports, steps, volume, order } = await testCell(t);
+    const { folder, driver, ports, steps, volume, order: spec } = await testCell(t);
     const [photos, rules] = [await volume('photos'), await volume('rules', { isReadOnly: true })];
     await ports.volman.scan();
     const before = await mountInfo(folder);
@@ -30,7 +30,7 @@ test(
     grep -c "$1" /proc/self/mountinfo; exit 7`;
     const out = join(photos.containerDir, 'said');
     const command = ['sh', '-c', `{ ${script}; } > "$3"`, 'sh', photos.containerDir, rules.containerDir, out];
-    assert.equal(await runApp(order(command, [photos, rules]), ports), 7);
+    assert.equal(await runApp(spec(command, [photos, rules]), ports), 7);
     const said = await readFile(join(folder, 'shares/photos/said'), 'utf8');
     assert.match(
       said,
@@ -57,7 +57,7 @@ test(
   'what one volume says against it, the app is not started, and the others are unmounted',
   { skip },
   async (t) => {
-    const { folder, driver, ports, volume, order } = await testCell(t);
+    const { folder, driver, ports, volume, order: spec } = await testCell(t);
     const [photos, gone] = [await volume('photos'), await volume('gone')];
     await ports.volman.scan();
     const before = await mountInfo(folder);
@@ -66,7 +66,7 @@ test(
       if (name.startsWith('gone')) throw new Error('the server has no such export');
       return mount(name);
     };
-    await assert.rejects(runApp(order(['touch', join(photos.containerDir, 'ran')], [photos, gone]), ports), {
+    await assert.rejects(runApp(spec(['touch', join(photos.containerDir, 'ran')], [photos, gone]), ports), {
       code: 'CONTAINER_FAILED',
       message: `failed to mount volume, errors: ${gone.containerDir}: the server has no such export`,
     });
@@ -78,7 +78,7 @@ test(
       await mkdir(join(folder, 'mounts', name), { recursive: true });
       return join(folder, 'mounts', name);
     };
-    await assert.rejects(runApp(order(['true'], [photos]), ports), {
+    await assert.rejects(runApp(spec(['true'], [photos]), ports), {
       message: /but nothing is mounted there/u,
     });
     assert.deepEqual(await readdir(join(folder, 'apps')), []);
@@ -86,12 +86,12 @@ test(
 );
 
 test('an app that runs gets a mount that its driver made anew', { skip }, async (t) => {
-  const { folder, ports, stopping, steps, logged, volume, order } = await testCell(t);
+  const { folder, ports, stopping, steps, logged, volume, order: spec } = await testCell(t);
   const photos = await volume('photos');
   await volume('other');
   await ports.volman.scan();
   const script = 'while sleep 0.05; do echo > "$1/beat"; done';
-  const running = runApp(order(['sh', '-c', script, 'sh', photos.containerDir], [photos]), ports);
+  const running = runApp(spec(['sh', '-c', script, 'sh', photos.containerDir], [photos]), ports);
   await until('the app', async () => existsSync(join(folder, 'shares/photos/beat')));
   const target = join(folder, 'mounts/photos_app-1');
   await run('umount', ['--lazy', target]);
@@ -107,13 +107,13 @@ test('an app that runs gets a mount that its driver made anew', { skip }, async 
 });
 
 test('an app that does not heed SIGTERM is killed, and its volumes are unmounted', { skip }, async (t) => {
-  const { folder, driver, ports, stopping, volume, order } = await testCell(t);
+  const { folder, driver, ports, stopping, volume, order: spec } = await testCell(t);
   const photos = await volume('photos');
   await ports.volman.scan();
   const script =
     'trap "" TERM; setsid sh -c \'trap "" TERM; while sleep 0.1; do :; done\' & echo > "$1/up"; while :; do sleep 0.1; done';
   const deadlines = { ...ports.deadlines, grace: 0.2 };
-  const running = runApp(order(['sh', '-c', script, 'sh', photos.containerDir], [photos]), {
+  const running = runApp(spec(['sh', '-c', script, 'sh', photos.containerDir], [photos]), {
     ...ports,
     deadlines,
   });
@@ -124,15 +124,15 @@ test('an app that does not heed SIGTERM is killed, and its volumes are unmounted
 });
 
 test('a second app on the same folder keeps its volume when the first ends', { skip }, async (t) => {
-  const { folder, ports, volume, order } = await testCell(t);
+  const { folder, ports, volume, order: spec } = await testCell(t);
   const photos = await volume('photos');
   await ports.volman.scan();
   const script = 'echo > "$1/up-$2"; until [ -e "$1/end-$2" ]; do sleep 0.02; done; touch "$1/ended-$2"';
   const app = async (number: string): Promise<number> =>
     runApp(
       {
-        ...order(['sh', '-c', script, 'sh', photos.containerDir, number], [photos]),
-        container: `app-${number}` as ReturnType<typeof order>['container'],
+        ...spec(['sh', '-c', script, 'sh', photos.containerDir, number], [photos]),
+        container: `app-${number}` as ReturnType<typeof spec>['container'],
       },
       ports,
     );
@@ -148,7 +148,7 @@ test('a second app on the same folder keeps its volume when the first ends', { s
 });
 
 test('an app has a root of its own, and its volumes below it', { skip }, async (t) => {
-  const { folder, ports, volume, order } = await testCell(t);
+  const { folder, ports, volume, order: spec } = await testCell(t);
   const root = join(folder, 'apps/root');
   for (const name of ['usr', 'proc']) await mkdir(join(root, name), { recursive: true });
   for (const name of ['bin', 'lib', 'lib64']) await symlink(`usr/${name}`, join(root, name));
@@ -156,29 +156,29 @@ test('an app has a root of its own, and its volumes below it', { skip }, async (
   const photos = await volume('photos', { containerDir: '/data/photos' });
   await ports.volman.scan();
   const script = '{ ls -d /*; id -u; ls -d /proc/[0-9]* | wc -l; } > /data/photos/said';
-  assert.equal(await runApp({ ...order(['sh', '-c', script], [photos]), root }, ports), 0);
+  assert.equal(await runApp({ ...spec(['sh', '-c', script], [photos]), root }, ports), 0);
   const said = await readFile(join(folder, 'shares/photos/said'), 'utf8');
   assert.match(said, /^\/bin\n\/data\n\/lib\n\/lib64\n\/proc\n\/usr\n2000\n[2-9]\n$/u);
   assert.equal(existsSync(join(root, 'data')), false);
 });
 
 test('a driver that is not known is refused before anything is recorded', { skip }, async (t) => {
-  const { folder, ports, volume, order } = await testCell(t);
+  const { folder, ports, volume, order: spec } = await testCell(t);
   const [photos, other] = [await volume('photos'), await volume('other', { driver: 'smbdriver' })];
   await ports.volman.scan();
-  await assert.rejects(runApp(order(['true'], [photos, other]), ports), { code: 'DRIVER_NOT_FOUND' });
+  await assert.rejects(runApp(spec(['true'], [photos, other]), ports), { code: 'DRIVER_NOT_FOUND' });
   const evil = { ...photos, volumeId: '../../evil' };
-  await assert.rejects(runApp(order(['true'], [photos, evil]), ports), { code: 'VOLUME_MOUNT_INVALID' });
+  await assert.rejects(runApp(spec(['true'], [photos, evil]), ports), { code: 'VOLUME_MOUNT_INVALID' });
   assert.deepEqual(await readdir(join(folder, 'state')), []);
 });
 
 test('a folder that is reached by a link is refused before anything is mounted', { skip }, async (t) => {
-  const { folder, driver, ports, volume, order } = await testCell(t);
+  const { folder, driver, ports, volume, order: spec } = await testCell(t);
   await mkdir(join(folder, 'elsewhere'));
   await symlink(join(folder, 'elsewhere'), join(folder, 'apps/link'));
   const photos = await volume('photos', { containerDir: join(folder, 'apps/link/data') });
   await ports.volman.scan();
-  await assert.rejects(runApp(order(['true'], [photos]), ports), {
+  await assert.rejects(runApp(spec(['true'], [photos]), ports), {
     code: 'VOLUME_MOUNT_INVALID',
     message: /'link'/u,
   });

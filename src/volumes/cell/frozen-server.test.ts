@@ -16,7 +16,7 @@ const skip =
       : false;
 
 test('an app that waits for a dead file server is ended, and its volume unmounted', { skip }, async (t) => {
-  const { folder, driver, ports, stopping, logged, volume, order } = await testCell(t);
+  const { folder, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
   const photos = await volume('photos');
   await writeFile(join(folder, 'shares/photos/file'), 'x');
   await ports.volman.scan();
@@ -37,7 +37,7 @@ test('an app that waits for a dead file server is ended, and its volume unmounte
   };
   const script = 'trap "" TERM; echo > "$1/up"; while :; do cat "$1/file"; done > /dev/null 2>&1';
   const deadlines = { ...ports.deadlines, grace: 0.2, kill: 2 };
-  const running = runApp(order(['sh', '-c', script, 'sh', photos.containerDir], [photos]), {
+  const running = runApp(spec(['sh', '-c', script, 'sh', photos.containerDir], [photos]), {
     ...ports,
     deadlines,
   });

@@ -16,7 +16,7 @@ test(
   'a volume is not bound outside the root of its app, and no folder is made there',
   { skip },
   async (t) => {
-    const { folder, driver, ports, volume, order } = await testCell(t);
+    const { folder, driver, ports, volume, order: spec } = await testCell(t);
     const [root, machine] = [join(folder, 'root'), join(folder, 'machine')];
     await mkdir(join(root, 'var'), { recursive: true });
     await mkdir(machine);
@@ -25,7 +25,7 @@ test(
     await ports.volman.scan();
     for (const containerDir of ['/var/data', '/var/data/photos']) {
       const photos = await volume('photos', { containerDir });
-      await assert.rejects(runApp({ ...order(['true'], [photos]), root }, ports), {
+      await assert.rejects(runApp({ ...spec(['true'], [photos]), root }, ports), {
         code: 'VOLUME_MOUNT_INVALID',
       });
     }
@@ -35,7 +35,7 @@ test(
 );
 
 test('while an app runs it cannot lead a mount that is made anew elsewhere', { skip }, async (t) => {
-  const { folder, driver, ports, stopping, logged, volume, order } = await testCell(t);
+  const { folder, driver, ports, stopping, logged, volume, order: spec } = await testCell(t);
   const [own, machine] = [join(folder, 'apps/own'), join(folder, 'machine')];
   await mkdir(join(own, 'data/photos'), { recursive: true });
   await mkdir(join(machine, 'photos'), { recursive: true });
@@ -46,7 +46,7 @@ test('while an app runs it cannot lead a mount that is made anew elsewhere', { s
   const script =
     'echo > "$1/up"; cd "$2"; mv data moved && ln -s "$3" data; while sleep 0.05; do grep -q "$3" /proc/self/mountinfo && touch moved/photos/escaped; done';
   const command = ['sh', '-c', script, 'sh', photos.containerDir, own, machine];
-  const running = runApp(order(command, [photos]), ports);
+  const running = runApp(spec(command, [photos]), ports);
   await until('the app', async () => existsSync(join(folder, 'shares/photos/up')));
   await until('the link', async () => existsSync(join(own, 'moved')));
   const target = join(folder, 'mounts/photos_app-1');

@@ -4,10 +4,9 @@ import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/pro
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { PathSegment } from '../../platform/path-segment.ts';
-import { readRecords, writeRecord } from './container-record.ts';
-import type { VolumeMount } from '../options/parse-volume-mounts.ts';
+import { cleanUpOrphans, readRecords, writeRecord } from './containers.ts';
+import type { VolumeMount } from '../options/volume-mount.ts';
 import { until } from '../../../test/support/until.ts';
-import { cleanUpOrphans } from './let-go.ts';
 import { runApp } from './run-app.ts';
 import { notRoot, run, testCell } from './testing/test-cell.ts';
 
@@ -15,7 +14,7 @@ const skip = notRoot;
 
 // the first directory in which root searches for `setpriv`, before the app's user is set
 test('a share with programs is not bound where root takes its own from', { skip }, async (t) => {
-  const { folder, driver, ports, volume, order } = await testCell(t);
+  const { folder, driver, ports, volume, order: spec } = await testCell(t);
   const share = await volume('tools', { containerDir: '/usr/local/sbin' });
   const program = '#!/bin/sh\nid -u > /usr/local/sbin/ran-as\n';
   await writeFile(join(folder, 'shares/tools/setpriv'), program, { mode: 0o755 });
@@ -23,7 +22,7 @@ test('a share with programs is not bound where root takes its own from', { skip 
   const ofNode = dirname(process.execPath);
   const folders = ['/usr/local/sbin', '/usr', '/etc/ld.so.conf.d', '/lib', ofNode, dirname(ofNode)];
   for (const containerDir of folders)
-    await assert.rejects(runApp(order(['true'], [{ ...share, containerDir }]), ports), {
+    await assert.rejects(runApp(spec(['true'], [{ ...share, containerDir }]), ports), {
       code: 'VOLUME_MOUNT_INVALID',
       message: /--root/u,
     });
@@ -32,12 +31,12 @@ test('a share with programs is not bound where root takes its own from', { skip 
   // below its own root an app may have a volume anywhere
   const root = join(folder, 'root');
   await mkdir(root);
-  assert.equal(await runApp({ ...order(['none'], [share]), root }, ports), 127);
+  assert.equal(await runApp({ ...spec(['none'], [share]), root }, ports), 127);
 });
 
 // every user may pass through the directory of a driver, and mountinfo shows the names
 test('an app reaches no volume of another app by its path', { skip }, async (t) => {
-  const { folder, ports, volume, order } = await testCell(t);
+  const { folder, ports, volume, order: spec } = await testCell(t);
   await chmod(join(folder, 'mounts'), 0o711);
   const [photos, early, late] = [await volume('photos'), await volume('early'), await volume('late')];
   await ports.volman.scan();
@@ -45,7 +44,7 @@ test('an app reaches no volume of another app by its path', { skip }, async (t) 
   const other = async (of: VolumeMount): Promise<number> => {
     const script = 'echo secret > "$1/secret"; until [ -e "$1/end" ]; do sleep 0.05; done';
     const container = `of-${of.volumeId}` as PathSegment;
-    return runApp({ ...order(['sh', '-c', script, 'sh', of.containerDir], [of]), container }, ports);
+    return runApp({ ...spec(['sh', '-c', script, 'sh', of.containerDir], [of]), container }, ports);
   };
   const first = other(early);
   await until('the first app', async () => existsSync(share('early', 'secret')));
@@ -56,7 +55,7 @@ test('an app reaches no volume of another app by its path', { skip }, async (t) 
     touch "$1/tried-$name"
   done`;
   const command = ['sh', '-c', script, 'sh', photos.containerDir, join(folder, 'mounts')];
-  const hostile = runApp(order(command, [photos]), ports);
+  const hostile = runApp(spec(command, [photos]), ports);
   await until('the hostile app', async () => existsSync(join(folder, 'mounts/photos_app-1')));
   const second = until('the try', async () => existsSync(share('photos', 'tried-early'))).then(() =>
     other(late),
@@ -74,7 +73,7 @@ test('an app reaches no volume of another app by its path', { skip }, async (t) 
 });
 
 test('an app sees no volume that a driver mounts later in a folder that is a mount', { skip }, async (t) => {
-  const { folder, ports, driver, volume, order } = await testCell(t);
+  const { folder, ports, driver, volume, order: spec } = await testCell(t);
   const [own, other] = [join(folder, 'mounts/nfs'), join(folder, 'mounts/smb')];
   for (const each of [own, other]) await mkdir(each, { recursive: true });
   await chmod(join(folder, 'mounts'), 0o711);
@@ -91,7 +90,7 @@ test('an app sees no volume that a driver mounts later in a folder that is a mou
   await ports.volman.scan();
   const script = `touch "$1/begun"; until [ -e "$1/try" ]; do sleep 0.05; done; cat "$2/later/secret" > "$1/said" 2>&1; true`;
   const command = ['sh', '-c', script, 'sh', photos.containerDir, other];
-  const hostile = runApp(order(command, [photos]), ports);
+  const hostile = runApp(spec(command, [photos]), ports);
   const shared = (file: string): string => join(folder, 'shares/photos', file);
   await until('the app', async () => existsSync(shared('begun')));
   await mkdir(join(other, 'later'));

@@ -5,9 +5,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { cleanUpOrphans } from './let-go.ts';
-import { mountInfo, notRoot, testCell } from './testing/test-cell.ts';
-import type { TestCell } from './testing/test-cell.ts';
+import { cleanUpOrphans } from './containers.ts';
+import { mountInfo, notRoot, testCell, type TestCell } from './testing/test-cell.ts';
 
 const skip = notRoot;
 const program = join(import.meta.dirname, 'testing', 'killed-cell.ts');

@@ -1,24 +1,19 @@
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProductError } from '../../errors/product-error.ts';
 import type { FileLock } from '../../platform/file-lock.ts';
-import { type MountEntry, parseMountInfo } from '../../platform/mountinfo.ts';
+import { type MountEntry, parentMount, readMountTable } from '../../platform/mountinfo.ts';
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import type { PathSegment } from '../../platform/path-segment.ts';
 import type { Volman } from '../volman/volman.ts';
 import { type AppSpec, AppProcess } from './app-process.ts';
-import type { VolumeMount } from '../options/parse-volume-mounts.ts';
-import { createMountPoints } from './container-folders.ts';
-import { lockContainer } from './container-record.ts';
-import { holderOf } from './holder-of.ts';
-import type { PlannedVolume } from './inside/plan.ts';
-import { releaseContainer } from './let-go.ts';
-import { planHidden } from './plan-hidden.ts';
-import { assertNotOverSystemPaths } from './program-folders.ts';
+import type { VolumeMount } from '../options/volume-mount.ts';
+import { createMountPoints, lockContainer, releaseContainer } from './containers.ts';
+import type { PlannedVolume } from './namespace-init/plan.ts';
+import { planHidden, assertNotOverSystemPaths } from './protected-paths.ts';
 import { runProgram } from './run-program.ts';
 
 /** All values are in seconds. */
-export interface CellDeadlines {
+interface CellDeadlines {
   /** From the moment that all volumes are mounted until the app has started. */
   readonly start: number;
   /** Between SIGTERM and SIGKILL. */
@@ -51,22 +46,22 @@ export interface ContainerSpec extends Omit<AppSpec, 'hidden'> {
  * are unmounted. Each mount is recorded before it is made, so that `repair` can unmount it after a kill -9 at
  * any time.
  */
-export async function runApp(order: ContainerSpec, ports: CellPorts): Promise<number> {
-  assertNotOverSystemPaths(order.root, order.volumes);
-  for (const { driver, volumeId } of order.volumes)
-    ports.volman.refuseUnmountable({ driver, volumeId, containerId: order.container });
+export async function runApp(spec: ContainerSpec, ports: CellPorts): Promise<number> {
+  assertNotOverSystemPaths(spec.root, spec.volumes);
+  for (const { driver, volumeId } of spec.volumes)
+    ports.volman.assertMountable({ driver, volumeId, containerId: spec.container });
   const state = await ensurePrivateDirectory(ports.state);
-  const lock = await lockContainer(state, order.container);
+  const lock = await lockContainer(state, spec.container);
   if (lock === undefined)
     throw new ProductError(
       'INVALID_ARGUMENT',
-      `container '${order.container}' runs already; give this one another name`,
+      `container '${spec.container}' runs already; give this one another name`,
     );
-  return runWithLock(order, { ...ports, state }, lock);
+  return runWithLock(spec, { ...ports, state }, lock);
 }
 
-async function runWithLock(order: ContainerSpec, ports: CellPorts, lock: FileLock): Promise<number> {
-  const { container, volumes, root } = order;
+async function runWithLock(spec: ContainerSpec, ports: CellPorts, lock: FileLock): Promise<number> {
+  const { container, volumes, root } = spec;
   const { state, volman, onStep } = ports;
   try {
     const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
@@ -77,16 +72,16 @@ async function runWithLock(order: ContainerSpec, ports: CellPorts, lock: FileLoc
     onStep('folders');
     let code: number;
     try {
-      const planned = await mountAll(order, ports);
-      code = await runMounted(order, planned, ports);
+      const planned = await mountAll(spec, ports);
+      code = await runMounted(spec, planned, ports);
     } catch (error) {
       // report the start failure first
       const left = await releaseContainer({ record, state, volman, onStep });
       if (left.length === 0) throw error;
-      throw containerStuckError(order, [String(error instanceof Error ? error.message : error), ...left]);
+      throw containerStuckError(spec, [String(error instanceof Error ? error.message : error), ...left]);
     }
     const left = await releaseContainer({ record, state, volman, onStep });
-    if (left.length > 0) throw containerStuckError(order, left);
+    if (left.length > 0) throw containerStuckError(spec, left);
     return code;
   } finally {
     lock.release();
@@ -95,10 +90,10 @@ async function runWithLock(order: ContainerSpec, ports: CellPorts, lock: FileLoc
 
 /** Mounts all volumes concurrently. Rejects with CONTAINER_FAILED, with the reason of each failure. */
 async function mountAll(
-  order: ContainerSpec,
+  spec: ContainerSpec,
   { volman, onStep }: CellPorts,
 ): Promise<readonly PlannedVolume[]> {
-  const { container: containerId, volumes } = order;
+  const { container: containerId, volumes } = spec;
   const mounted = await Promise.allSettled(
     volumes.map(async ({ driver, volumeId, config }) => {
       const path = await volman.mount({ driver, volumeId, containerId }, config);
@@ -111,7 +106,7 @@ async function mountAll(
   );
   if (failures.length > 0)
     throw new ProductError('CONTAINER_FAILED', `failed to mount volume, errors: ${failures.join('; ')}`);
-  const mounts = await readMounts();
+  const mounts = await readMountTable();
   return volumes.map(({ driver, containerDir, isReadOnly }, index) => {
     const result = mounted[index];
     const source = result?.status === 'fulfilled' ? result.value : '';
@@ -125,22 +120,22 @@ async function mountAll(
 }
 
 async function runMounted(
-  order: ContainerSpec,
+  spec: ContainerSpec,
   planned: readonly PlannedVolume[],
   ports: CellPorts,
 ): Promise<number> {
   const { deadlines, signal, onStep, log } = ports;
   if (signal.aborted)
     throw new ProductError('INTERRUPTED', 'the app was not started, as it had to stop before');
-  const { root, volumes } = order;
+  const { root, volumes } = spec;
   const targets = volumes.map(({ containerDir }) => `${root === '/' ? '' : root}${containerDir}`);
-  const hidden = planHidden(await readMounts(), {
+  const hidden = planHidden(await readMountTable(), {
     at: ports.state,
     mountFolders: ports.volman.mountFolders,
     sources: planned.map(({ source }) => source),
     kept: [root, ports.state, ...targets],
   });
-  const app = await AppProcess.start({ ...order, hidden }, planned, deadlines.start);
+  const app = await AppProcess.start({ ...spec, hidden }, planned, deadlines.start);
   onStep('start');
   const ended = new AbortController();
   const watching = rebindReplacedMounts(app, planned, { ...ports, signal: ended.signal });
@@ -155,7 +150,7 @@ async function runMounted(
     log(`processes of the app do not end, though they were killed and their file servers' mounts forced`);
     throw new ProductError(
       'CONTAINER_STUCK',
-      `processes of container '${order.container}' do not end; look for their file server, and restart the machine if it stays away`,
+      `processes of container '${spec.container}' do not exit; check the file server, and restart the machine if it stays unavailable`,
     );
   } finally {
     onStep('end');
@@ -175,14 +170,15 @@ async function stop(
   { deadlines, log }: CellPorts,
 ): Promise<boolean> {
   const { grace, kill } = deadlines;
-  const told = await app.terminate(kill);
-  if (await app.waitForExit(told === undefined ? grace : 0)) return true;
-  log(`the app is killed: ${told ?? `it did not stop within ${grace} seconds`}`);
+  const failure = await app.terminate(kill);
+  if (await app.waitForExit(failure === undefined ? grace : 0)) return true;
+  log(`the app is killed: ${failure ?? `it did not stop within ${grace} seconds`}`);
   app.kill();
   if (await app.waitForExit(kill)) return true;
   for (const { source } of planned) {
-    const failed = await runProgram('umount', ['--force', '--no-canonicalize', '--', source], kill);
-    log(`umount --force ${source}: ${failed ?? 'done'}`);
+    const args = ['--force', '--no-canonicalize', '--', source];
+    const end = await runProgram('umount', args, kill);
+    log(`umount --force ${source}: ${end.failure ?? 'done'}`);
   }
   return app.waitForExit(kill);
 }
@@ -196,23 +192,23 @@ async function rebindReplacedMounts(
   // compares device numbers, not mount ids: the kernel may reuse a mount id, but not a device number that the
   // app still has mounted
   const known = new Map(planned.map(({ source, device }) => [source, device]));
-  const first = await readMounts();
+  const first = await readMountTable();
   for (const { source } of planned) {
-    if (!holderOf(first, source)?.isShared)
+    if (!parentMount(first, source)?.isShared)
       log(
-        `if the driver has to mount ${source} anew, this app does not get it until it is started again: ` +
-          `the mount that has that folder is private (mount --make-shared ${holderOf(first, source)?.target ?? '/'})`,
+        `if the driver has to mount ${source} again, this app does not get the new mount until it is restarted: ` +
+          `the mount that has that folder is private (mount --make-shared ${parentMount(first, source)?.target ?? '/'})`,
       );
   }
   while (await sleep(deadlines.watch, signal)) {
-    const mounts = await readMounts();
+    const mounts = await readMountTable();
     for (const volume of planned) {
       const found = mountAt(mounts, volume.source);
       if (found === undefined || found.device === known.get(volume.source)) continue;
       known.set(volume.source, found.device);
       const failed = await app.rebind([{ ...volume, device: found.device }], deadlines.start);
       log(
-        `the driver mounted ${volume.source} anew; in the app: ${failed ?? 'bound over the one of before'}`,
+        `the driver mounted ${volume.source} again; in the app: ${failed ?? 'bound over the previous mount'}`,
       );
       if (failed === undefined) onStep(`again ${volume.containerDir}`);
     }
@@ -229,10 +225,6 @@ async function sleep(seconds: number, signal: AbortSignal): Promise<boolean> {
     throw error;
   }
 }
-
-/** Reads the mounts without any request to a file server. */
-const readMounts = async (): Promise<readonly MountEntry[]> =>
-  parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
 
 const mountAt = (mounts: readonly MountEntry[], path: string): MountEntry | undefined =>
   mounts.findLast(({ target }) => target === path);

@@ -1,6 +1,5 @@
 import type { Fields } from '../../platform/fields.ts';
-import type { CredhubAccess } from './credhub-client.ts';
-import type { UaaClient } from './uaa-token.ts';
+import type { CredhubAccess, UaaClient } from './credhub-client.ts';
 
 /** The connection settings of a CredHub in a configuration. Certificates and keys are paths of files. */
 export interface CredhubSettings {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { runDemo } from './run-demo.ts';
+import { runDemo } from './cli.ts';
 
 const skip = process.geteuid?.() === 0 ? false : 'only root can mount';
 

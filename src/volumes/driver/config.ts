@@ -1,12 +1,10 @@
 import { isIP } from 'node:net';
 import { isAbsolute, join } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { FlagTable, Flags } from './flags.ts';
-import { parseFlags } from './flags.ts';
-import type { OperatorFlags } from './options/parse-mount-request.ts';
+import type { OperatorFlags } from './parse-mount-config.ts';
 
 /** The driver names that Cloud Foundry's brokers put into volume mounts. */
-export type DriverName = 'nfsv3driver' | 'smbdriver';
+type DriverName = 'nfsv3driver' | 'smbdriver';
 
 export interface Address {
   readonly host: string;
@@ -14,7 +12,7 @@ export interface Address {
 }
 
 /** The address at which volman or Docker reaches the driver. */
-export type Transport =
+type Transport =
   | { readonly kind: 'tcp'; readonly listen: Address; readonly specFile: 'spec' | 'json' }
   | { readonly kind: 'unix'; readonly path: string };
 
@@ -106,16 +104,16 @@ const flagTable: FlagTable = {
 };
 
 /** Parses the arguments after `volumes driver`. One error lists all problems. */
-export function parseDriverConfig(words: readonly string[]): DriverConfig {
+export function parseDriverConfig(args: readonly string[]): DriverConfig {
   const faults: string[] = [];
-  const flags = parseFlags(words, flagTable, faults);
-  const config = new Reader(flags, faults).config();
+  const flags = parseFlags(args, flagTable, faults);
+  const config = new FlagReader(flags, faults).config();
   if (faults.length > 0)
     throw new ProductError('DRIVER_CONFIG_INVALID', `volumes driver does not start: ${faults.join('; ')}`);
   return config;
 }
 
-class Reader {
+class FlagReader {
   readonly #flags: Flags;
   readonly #faults: string[];
 
@@ -254,4 +252,40 @@ class Reader {
       this.#faults.push(`-${flag} must be a duration such as 500ms, 30s or 5m`);
     return Number(number) * (unit === 'm' ? 60_000 : unit === 's' ? 1000 : 1);
   }
+}
+
+/** The known flags. A switch needs no value; `=true` and `=false` are valid. */
+type FlagTable = Readonly<Record<string, 'text' | 'switch'>>;
+
+/** The parsed flags. */
+interface Flags {
+  string(name: string): string | undefined;
+  isSet(name: string): boolean;
+}
+
+/**
+ * Parses flags as Go's package flag does: `-name value`, `-name=value`, with one dash or two. Adds errors to
+ * `faults`.
+ */
+function parseFlags(args: readonly string[], table: FlagTable, faults: string[]): Flags {
+  const values = new Map<string, string>();
+  const rest = [...args];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
+    const [, name = '', given] = /^--?([^-=][^=]*)(?:=(.*))?$/su.exec(word) ?? [];
+    const kind = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (kind === undefined) {
+      faults.push(`unknown flag ${JSON.stringify(word.slice(0, 80))}`);
+      continue;
+    }
+    const value = given ?? (kind === 'switch' ? 'true' : rest.shift());
+    if (value === undefined) faults.push(`-${name} needs a value`);
+    else if (kind === 'switch' && value !== 'true' && value !== 'false')
+      faults.push(`-${name} must be true or false`);
+    else values.set(name, value);
+  }
+  return {
+    // Go programs treat an empty string as no value
+    string: (name) => values.get(name) || undefined,
+    isSet: (name) => values.get(name) === 'true',
+  };
 }

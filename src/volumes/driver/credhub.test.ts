@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import type { CredhubStub } from '../credhub/testing/credhub-stub.ts';
-import { credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
-import type { MountSpec } from './mount/mount-order.ts';
+import { test, type TestContext } from 'node:test';
+import { type CredhubStub, credhubStub, uaaClient } from '../credhub/testing/credhub-stub.ts';
+import type { MountSpec } from './mount/mount-command.ts';
 import { driverFolder, safeDescription } from './testing/test-driver.ts';
-import type { TrustingDriver } from './testing/trusting-driver.ts';
-import { trustingDriver } from './testing/trusting-driver.ts';
+import { type TrustingDriver, trustingDriver } from './testing/trusting-driver.ts';
 
 const share = { source: '//server/share', username: 'user', mount: '/data' };
 const at = (name: string): Record<string, unknown> => ({ ...share, password: `((credhub:${name}))` });
@@ -22,7 +19,7 @@ interface Setup extends TrustingDriver {
 
 async function driverWithCredhub(
   t: TestContext,
-  { auth = 'uaa', words = [] }: { auth?: 'uaa' | 'certificate'; words?: readonly string[] } = {},
+  { auth = 'uaa', words: args = [] }: { auth?: 'uaa' | 'certificate'; words?: readonly string[] } = {},
 ): Promise<Setup> {
   const stub = await credhubStub();
   t.after(() => stub.stop());
@@ -43,13 +40,13 @@ async function driverWithCredhub(
   const settings = { url: stub.url, ca, prefix: '/volumes', ...login };
   const file = await inFolder('credhub.json', JSON.stringify(settings));
   await chmod(file, 0o640);
-  const driver = await trustingDriver(t, 'require', { folder, words: ['-credhub', file, ...words] });
+  const driver = await trustingDriver(t, 'require', { folder, words: ['-credhub', file, ...args] });
   return { ...driver, stub, file };
 }
 
 function lastPassword(mounts: ReadonlyMap<string, MountSpec>): string | undefined {
-  const order = [...mounts.values()].at(-1);
-  return order?.kind === 'smb' ? order.password : undefined;
+  const spec = [...mounts.values()].at(-1);
+  return spec?.kind === 'smb' ? spec.password : undefined;
 }
 
 test('a signed volume gets its password from CredHub at each mount, a rotated one without a new bind', async (t) => {
@@ -121,7 +118,8 @@ test('a CredHub that is away or silent ends with the deadline of the mount, and 
 test('a file of -credhub that is wrong is a start error with all its faults and no secret', async (t) => {
   const folder = await driverFolder(t);
   const file = join(folder, 'credhub.json');
-  const start = (words = ['-credhub', file]): Promise<unknown> => trustingDriver(t, 'off', { folder, words });
+  const start = (args = ['-credhub', file]): Promise<unknown> =>
+    trustingDriver(t, 'off', { folder, words: args });
   await assert.rejects(start(), { code: 'DRIVER_CONFIG_INVALID', message: /no such file/u });
   const uaa = { client_id: 'c', client_secret: 'geheim' };
   const cases: [string, RegExp][] = [
@@ -129,7 +127,7 @@ test('a file of -credhub that is wrong is a start error with all its faults and 
     ['[]', /a JSON object/u],
     [
       JSON.stringify({ url: 'http://c', prefix: '/', uaa: { client_secret: 'geheim' }, x: 1 }),
-      /"x" is no setting; url must be https.*uaa\.client_id is missing; prefix must/u,
+      /"x" is not a setting; url must be https.*uaa\.client_id is missing; prefix must/u,
     ],
     [JSON.stringify({ url: 'https://c', uaa }), /prefix is missing/u],
     [JSON.stringify({ url: 'https://c', prefix: '/v' }), /uaa is needed/u],

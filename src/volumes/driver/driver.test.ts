@@ -59,7 +59,7 @@ test('what is no request of the protocol', async (t) => {
   const post = async (body: string | Uint8Array<ArrayBuffer>): Promise<string> =>
     (await fetch(`${url}/VolumeDriver.Create`, { method: 'POST', body })).text();
   for (const body of ['{', '[]', '5', '"x"', 'null', new Uint8Array([0xff, 0xfe])])
-    assert.equal(await post(body), '{"Err":"the body is no JSON object in UTF-8"}');
+    assert.equal(await post(body), '{"Err":"the body must be a JSON object in UTF-8"}');
   assert.match(await post(JSON.stringify({ Name: 'x'.repeat(300_000) })), /more than 262144 bytes/u);
   assert.equal((await fetch(`${url}/VolumeDriver.Create`)).status, 405);
   assert.equal((await fetch(`${url}/VolumeDriver.Nothing`, { method: 'POST' })).status, 404);
@@ -108,8 +108,8 @@ test('certification of drivers: options that are missing, the log, and Unmount a
 
 test('no secret is on the disk; a driver that was started anew asks for another Create', async (t) => {
   const folder = await driverFolder(t);
-  const words = ['-name', 'smbdriver'];
-  const first = await testDriver(t, { folder, words });
+  const args = ['-name', 'smbdriver'];
+  const first = await testDriver(t, { folder, words: args });
   await first.call('VolumeDriver.Create', { Name: 'v', Opts: smbOptions });
   await first.call('VolumeDriver.Mount', { Name: 'v' });
   await first.running.stop();
@@ -117,7 +117,7 @@ test('no secret is on the disk; a driver that was started anew asks for another 
   for (const file of await readdir(state))
     assert.doesNotMatch(await readFile(join(state, file), 'latin1'), /open sesame/u);
   const { mounter } = first;
-  const { call } = await testDriver(t, { folder, words, mounter });
+  const { call } = await testDriver(t, { folder, words: args, mounter });
   assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 1, 'adopted');
   assert.equal((await call('VolumeDriver.Mount', { Name: 'v' })).Err, '', 'its mount answers');
   mounter.mounts.clear();

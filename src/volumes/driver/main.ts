@@ -1,6 +1,6 @@
-import { runDriver } from './run-driver.ts';
+import { runDriver } from './cli.ts';
 
-export { runDriver } from './run-driver.ts';
+export { runDriver } from './cli.ts';
 
 // the entry point as a BOSH job: node driver.mjs --name nfsv3driver ...
 if (import.meta.main) {

@@ -56,7 +56,7 @@ test('the flags of the old drivers and their defaults', () => {
 });
 
 test('all that is wrong with the flags is in one error', () => {
-  const words = [
+  const args = [
     '-name',
     'x',
     '-mountDir',
@@ -87,7 +87,7 @@ test('all that is wrong with the flags is in one error', () => {
     '-listenPort needs',
   ];
   assert.throws(
-    () => parseDriverConfig(words),
+    () => parseDriverConfig(args),
     (error: Error) => named.every((each) => error.message.includes(each)) || assert.fail(error.message),
   );
 });
@@ -131,13 +131,13 @@ test('mutual TLS: the json file names the files of a client; without a certifica
     clientKey: client.key,
   };
   for (const [name, pem] of Object.entries(files)) await writeFile(join(folder, name), pem, { mode: 0o600 });
-  const words = [
+  const args = [
     '-transport',
     'tcp-json',
     '-requireSSL',
     ...Object.keys(files).flatMap((name) => [`-${name}File`, join(folder, name)]),
   ];
-  const { running } = await testDriver(t, { folder, words });
+  const { running } = await testDriver(t, { folder, words: args });
   const spec = JSON.parse(await readFile(join(folder, 'drivers', 'nfsv3driver.json'), 'utf8')) as object;
   assert.deepEqual(spec, {
     Name: 'nfsv3driver',

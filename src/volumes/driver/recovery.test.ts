@@ -2,19 +2,14 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { chown, mkdir, readdir, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { until } from '../../../test/support/until.ts';
-import { StateStore } from './state/state-store.ts';
-import { recordText } from './state/volume-record.ts';
-import type { Phase, VolumeRecord } from './state/volume-record.ts';
-import type { MemoryMounter } from './testing/memory-mounter.ts';
-import { memoryMounter } from './testing/memory-mounter.ts';
-import type { CallDriver } from './testing/test-driver.ts';
-import { driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
-import type { VolumeName } from './volumes/volume-name.ts';
+import { type Phase, recordText, VolumeStore, type VolumeRecord } from './volume-store.ts';
+import { type MemoryMounter, memoryMounter } from './testing/memory-mounter.ts';
+import { type CallDriver, driverFolder, nfsOptions, testDriver } from './testing/test-driver.ts';
+import type { VolumeName } from '../options/volume-name.ts';
 
-const order = {
+const spec = {
   kind: 'nfs',
   host: 'server',
   path: '/export',
@@ -29,7 +24,7 @@ async function usedFolder(
   const folder = await driverFolder(t);
   const { running, call, mounter } = await testDriver(t, { folder });
   await call('VolumeDriver.Create', { Name: 'first', Opts: nfsOptions });
-  const { records } = await new StateStore(join(folder, 'mounts', '.state')).load();
+  const { records } = await new VolumeStore(join(folder, 'mounts', '.state')).load();
   await call('VolumeDriver.Remove', { Name: 'first' });
   await running.stop();
   return { folder, mounter, bootId: records[0]?.bootId ?? '' };
@@ -58,7 +53,7 @@ test('1,000 volumes: mounts are adopted, what was half done is undone, and all i
       recordText({ ...record(name, bootId), phase, count }),
       { mode: 0o600 },
     );
-    if (isMounted) mounter.mounts.set(join(folder, 'mounts', name), order);
+    if (isMounted) mounter.mounts.set(join(folder, 'mounts', name), spec);
   }
   const { running, call } = await testDriver(t, { folder, mounter });
   await until('the undone mounts', async () => mounter.mounts.size === 200);
@@ -86,7 +81,7 @@ test('a mount without a record is unmounted; not where a record cannot be read, 
   const { folder, mounter } = await usedFolder(t);
   const state = join(folder, 'mounts', '.state');
   const stray = join(folder, 'mounts', 'stray');
-  mounter.mounts.set(stray, order);
+  mounter.mounts.set(stray, spec);
   const second = await testDriver(t, { folder, mounter });
   await until('the stray to go', async () => mounter.mounts.size === 0);
   await second.running.stop();
@@ -99,7 +94,7 @@ test('a mount without a record is unmounted; not where a record cannot be read, 
     'null',
     '{"version":1,"name":"../x"}',
   ]) {
-    mounter.mounts.set(stray, order);
+    mounter.mounts.set(stray, spec);
     await writeFile(join(state, `${'a'.repeat(64)}.json`), text);
     const driver = await testDriver(t, { folder, mounter });
     assert.deepEqual(await countsOf(driver.call), { stray: 1 }, text);
@@ -117,7 +112,7 @@ test('from an old driver: its mounts are counted as they were, and its state fil
   const old = { a: { Name: 'a', Mountpoint: '/x', MountCount: 2 }, ghost: { Name: 'ghost', MountCount: 1 } };
   await writeFile(join(mountDir, 'driver-state.json'), JSON.stringify(old));
   const mounter = memoryMounter();
-  for (const name of ['a', 'unlisted']) mounter.mounts.set(join(mountDir, name), order);
+  for (const name of ['a', 'unlisted']) mounter.mounts.set(join(mountDir, name), spec);
   const { call } = await testDriver(t, { folder, mounter });
   assert.deepEqual(await countsOf(call), { a: 2, unlisted: 1 });
   assert.deepEqual(await readdir(mountDir), ['.state']);
@@ -125,7 +120,7 @@ test('from an old driver: its mounts are counted as they were, and its state fil
 
 test('after a restart of the machine nobody uses a volume: volumes of volman are forgotten, those of Docker kept', async (t) => {
   const { folder, mounter } = await usedFolder(t);
-  const store = new StateStore(join(folder, 'mounts', '.state'));
+  const store = new VolumeStore(join(folder, 'mounts', '.state'));
   store.put(record('of-volman' as VolumeName, 'former'));
   store.put({ ...record('of-docker' as VolumeName, 'former'), isKept: true, count: 0, ids: ['id'] });
   const { call } = await testDriver(t, { folder, mounter });
@@ -136,7 +131,7 @@ test('after a restart of the machine nobody uses a volume: volumes of volman are
 test('a state that another could have written is a start error, and nothing is mounted or unmounted', async (t) => {
   const { folder, mounter } = await usedFolder(t);
   const state = join(folder, 'mounts', '.state');
-  mounter.mounts.set(join(folder, 'mounts', 'v'), order);
+  mounter.mounts.set(join(folder, 'mounts', 'v'), spec);
   const before = mounter.calls.length;
   const start = (): Promise<unknown> => testDriver(t, { folder, mounter });
   await symlink('/etc/hostname', join(state, 'link.json'));
@@ -164,7 +159,7 @@ test('a write of state that fails is an error, and leaves no mount', async (t) =
     throw Object.assign(new Error('ENOSPC: no space left'), { code: 'ENOSPC' });
   };
   // the first write records the start of the mount
-  t.mock.method(StateStore.prototype, 'put').mock.mockImplementationOnce(full, 1);
+  t.mock.method(VolumeStore.prototype, 'put').mock.mockImplementationOnce(full, 1);
   assert.match((await call('VolumeDriver.Mount', { Name: 'v' })).Err, /ENOSPC/u);
   assert.equal(mounter.mounts.size, 0);
 });

@@ -27,10 +27,10 @@ export async function writeSpecFile(config: DriverConfig, address: string): Prom
         0o644,
       );
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof Error ? error.message : String(error);
     throw new ProductError(
       'DRIVER_CONFIG_INVALID',
-      `spec file '${path}' cannot be written: ${why}; look after -driversPath`,
+      `spec file '${path}' cannot be written: ${reason}; check -driversPath`,
       {
         cause: error,
       },

@@ -2,30 +2,27 @@ import { readFile } from 'node:fs/promises';
 import { type RequestListener, type Server, createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ProductError } from '../../errors/product-error.ts';
-import { takeFileLock } from '../../platform/file-lock.ts';
+import { takeFileLock, type FileLock } from '../../platform/file-lock.ts';
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
-import { type PublicKeys, readPublicKeys } from '../signature/signature-keys.ts';
+import { type PublicKeys, readPublicKeys } from '../signature/signed-volume-id.ts';
 import type { DriverConfig } from './config.ts';
-import { driverLog } from './driver-log.ts';
-import { adminRequestHandler } from './http/admin-server.ts';
-import { pluginRequestHandler } from './http/driver-server.ts';
-import { closeServer, listenTcp, listenUnix } from './http/listen.ts';
-import { tlsOptions } from './http/tls-options.ts';
-import { readPem } from './read-pem.ts';
-import type { ResolveIds } from './ldap/resolve-ids.ts';
+import { driverLog } from './log.ts';
+import { adminRequestHandler, pluginRequestHandler } from './http/server.ts';
+import { closeServer, listenTcp, listenUnix, tlsOptions } from './http/listen.ts';
+import { openCredhub, readPem } from './secrets.ts';
+import type { ResolveIds } from './ldap.ts';
 import { driverMetrics } from './metrics.ts';
-import { makeMountFolder } from './mount-folder.ts';
+import { makeMountFolder, type MountDirectory } from './mount-directory.ts';
 import type { Mounter } from './mount/mounter.ts';
-import { type ResolveMountDependencies, resolveMount, verifyOptions } from './resolve-order.ts';
+import { type ResolveMountDependencies, resolveMount, verifyOptions } from './resolve-mount.ts';
 import { writeSpecFile } from './spec-file.ts';
-import { StateStore } from './state/state-store.ts';
-import { drain } from './volumes/drain.ts';
-import { recover } from './volumes/recover.ts';
-import { openCredhub } from './trust/open-credhub.ts';
-import { VolumeDriver } from './volumes/volume-driver.ts';
-import { VolumeMounts } from './volumes/volume-mounts.ts';
-import { startWatchdog } from './volumes/watchdog.ts';
+import { VolumeStore } from './volume-store.ts';
+import { drain } from './drain.ts';
+import { recover } from './recovery.ts';
+import { VolumeDriver } from './volume-driver.ts';
+import { VolumeMounts } from './volume-mounts.ts';
+import { startWatchdog } from './watchdog.ts';
 
 /** A driver that accepts requests. */
 export interface RunningDriver {
@@ -38,7 +35,7 @@ export interface RunningDriver {
   stop(): Promise<void>;
 }
 
-export interface DriverPorts {
+interface DriverPorts {
   readonly mounter: Mounter;
   /** The description of the mounter, if it does not mount real shares. */
   readonly standIn?: string | undefined;
@@ -54,46 +51,14 @@ const shutdownTimeoutMs = 10_000;
 export async function startDriver(config: DriverConfig, ports: DriverPorts): Promise<RunningDriver> {
   const source = `${config.protocol}-driver-server`;
   const log = driverLog(ports.out, { source, now: () => new Date(), standIn: ports.standIn });
-  // the directory must not be writable by others: they could replace a directory by a link while a secret is
-  // read
-  if (config.secretFiles !== undefined) await ensurePrivateDirectory(config.secretFiles);
-  const folder = await makeMountFolder(config.mountDir);
-  const lockName = parsePathSegment('lock');
-  const lock = lockName && (await takeFileLock(folder.stateDirectory, lockName));
-  if (lock === undefined)
-    throw new ProductError(
-      'DRIVER_CONFIG_INVALID',
-      `another volume driver runs on '${config.mountDir}'; stop it first`,
-    );
-  const stops: (() => Promise<void> | void)[] = [() => lock.release(), () => log.info('stopped')];
+  const metrics = driverMetrics();
+  const directory = await lockMountDirectory(config);
+  const stops: Stops = [() => directory.lock.release(), () => log.info('stopped')];
   const stop = async (): Promise<void> => {
     for (const each of stops.splice(0).toReversed()) await each();
   };
   try {
-    const metrics = driverMetrics();
-    const credhub = config.credhub === undefined ? undefined : await openCredhub(config.credhub);
-    stops.push(() => credhub?.client.close());
-    const orders: ResolveMountDependencies = {
-      protocol: config.protocol,
-      forcedFlags: config.forcedFlags,
-      signatures: { mode: config.signatures, keys: await keysOf(config) },
-      secrets: { filePrefix: config.secretFiles, credhub },
-      log,
-      metrics,
-      resolveIds: ports.idsOf,
-    };
-    const mounts = new VolumeMounts({
-      mounter: ports.mounter,
-      store: new StateStore(folder.stateDirectory),
-      resolveOrder: (name, options, signal) => resolveMount(orders, name, options, signal),
-      verifyOptions: (name, options) => void verifyOptions(orders, name, options),
-      mountDir: folder.path,
-      bootId: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
-      deadlines: config.deadlines,
-      log,
-      metrics,
-      clock: () => performance.now(),
-    });
+    const mounts = await openMounts(config, { ...ports, directory, log, metrics }, stops);
     const { done } = await recover(mounts);
     let stopWatchdog = (): Promise<void> => Promise.resolve();
     stops.push(async () => {
@@ -104,14 +69,14 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
     const evacuation = Promise.withResolvers<void>();
     const evacuate = async (): Promise<string> => {
       await removeSpec();
-      const left = await drain(mounts);
+      const failures = await drain(mounts);
       evacuation.resolve();
-      return left;
+      return failures;
     };
     const admin = createServer(adminRequestHandler({ evacuate, metrics, log }));
     const adminAddress = await listenTcp(admin, config.admin);
     stops.push(() => closeServer(admin, shutdownTimeoutMs));
-    const server = await serverOf(config, pluginRequestHandler(new VolumeDriver(mounts), log));
+    const server = await createPluginServer(config, pluginRequestHandler(new VolumeDriver(mounts), log));
     const address = await listen(config, server);
     stops.push(() => closeServer(server, shutdownTimeoutMs));
     removeSpec = await writeSpecFile(config, address);
@@ -125,7 +90,59 @@ export async function startDriver(config: DriverConfig, ports: DriverPorts): Pro
   }
 }
 
-async function keysOf({ signatureKeys }: DriverConfig): Promise<PublicKeys> {
+/** What stops the parts of a driver. It runs in reverse order. */
+type Stops = (() => Promise<void> | void)[];
+
+type LockedDirectory = MountDirectory & { readonly lock: FileLock };
+
+/** Creates the directory for mounts. Rejects if another driver uses it. */
+async function lockMountDirectory({ mountDir, secretFiles }: DriverConfig): Promise<LockedDirectory> {
+  // the directory must not be writable by others: they could replace a directory by a link while a secret is
+  // read
+  if (secretFiles !== undefined) await ensurePrivateDirectory(secretFiles);
+  const directory = await makeMountFolder(mountDir);
+  const lockName = parsePathSegment('lock');
+  const lock = lockName && (await takeFileLock(directory.stateDirectory, lockName));
+  if (lock !== undefined) return { ...directory, lock };
+  throw new ProductError(
+    'DRIVER_CONFIG_INVALID',
+    `another volume driver runs on '${mountDir}'; stop it first`,
+  );
+}
+
+async function openMounts(
+  config: DriverConfig,
+  ports: DriverPorts &
+    Pick<ResolveMountDependencies, 'log' | 'metrics'> & { readonly directory: LockedDirectory },
+  stops: Stops,
+): Promise<VolumeMounts> {
+  const { mounter, directory, log, metrics } = ports;
+  const credhub = config.credhub === undefined ? undefined : await openCredhub(config.credhub);
+  stops.push(() => credhub?.client.close());
+  const resolving: ResolveMountDependencies = {
+    protocol: config.protocol,
+    forcedFlags: config.forcedFlags,
+    signatures: { mode: config.signatures, keys: await readSignatureKeys(config) },
+    secrets: { filePrefix: config.secretFiles, credhub },
+    log,
+    metrics,
+    resolveIds: ports.idsOf,
+  };
+  return new VolumeMounts({
+    mounter,
+    store: new VolumeStore(directory.stateDirectory),
+    resolveMount: (name, options, signal) => resolveMount(resolving, name, options, signal),
+    verifyOptions: (name, options) => void verifyOptions(resolving, name, options),
+    mountDir: directory.path,
+    bootId: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
+    deadlines: config.deadlines,
+    log,
+    metrics,
+    clock: () => performance.now(),
+  });
+}
+
+async function readSignatureKeys({ signatureKeys }: DriverConfig): Promise<PublicKeys> {
   if (signatureKeys === undefined) return new Map();
   const keys = readPublicKeys(await readPem('signatureKeys', signatureKeys));
   if ('fault' in keys)
@@ -133,7 +150,7 @@ async function keysOf({ signatureKeys }: DriverConfig): Promise<PublicKeys> {
   return keys;
 }
 
-async function serverOf({ tls }: DriverConfig, requests: RequestListener): Promise<Server> {
+async function createPluginServer({ tls }: DriverConfig, requests: RequestListener): Promise<Server> {
   return tls === undefined ? createServer(requests) : createTlsServer(await tlsOptions(tls), requests);
 }
 

@@ -40,8 +40,8 @@ test('require: only what the broker signed is mounted', async (t) => {
 });
 
 test('require: options that are not signed get no mount that is there, and none later', async (t) => {
-  const words = ['-watchInterval', '20ms'];
-  const { mount, call, mounter } = await trustingDriver(t, 'require', { words });
+  const args = ['-watchInterval', '20ms'];
+  const { mount, call, mounter } = await trustingDriver(t, 'require', { words: args });
   assert.equal(await mount(share), '');
   const [Name = ''] = ((await call('VolumeDriver.List')).Volumes ?? []).map((volume) => volume.Name);
   const create = (Opts: Record<string, unknown>) => call('VolumeDriver.Create', { Name, Opts });
@@ -50,17 +50,17 @@ test('require: options that are not signed get no mount that is there, and none 
     assert.match(safeDescription(await call('VolumeDriver.Mount', { Name })), /^NOT_SIGNED: /u);
   }
   // the watchdog mounts with the verified options
-  const [target = '', order] = [...mounter.mounts].at(-1) ?? [];
+  const [target = '', spec] = [...mounter.mounts].at(-1) ?? [];
   mounter.mounts.delete(target);
   await until('the mount', async () => mounter.mounts.has(target));
-  assert.deepEqual(mounter.mounts.get(target), order);
+  assert.deepEqual(mounter.mounts.get(target), spec);
   assert.equal((await call('VolumeDriver.List')).Volumes?.[0]?.MountCount, 1);
   // the same options with another password are signed; they take effect at the next mount
   assert.equal((await create({ ...share, password: 'new' })).Err, '');
   assert.equal((await call('VolumeDriver.Mount', { Name })).Err, '');
   mounter.mounts.delete(target);
   await until('the mount', async () => mounter.mounts.has(target));
-  assert.deepEqual(mounter.mounts.get(target), { ...order, password: 'new' });
+  assert.deepEqual(mounter.mounts.get(target), { ...spec, password: 'new' });
 });
 
 test('with LDAP only a signed volume names ids, or none', async (t) => {
@@ -68,9 +68,9 @@ test('with LDAP only a signed volume names ids, or none', async (t) => {
   const pair = newPair();
   await writeFile(join(folder, 'keys.pem'), pair.publicPem);
   const mounter = memoryMounter();
-  const words = ['-signatureKeys', join(folder, 'keys.pem')];
+  const args = ['-signatureKeys', join(folder, 'keys.pem')];
   const idsOf = async (): Promise<{ uid: number; gid: number }> => ({ uid: 7, gid: 8 });
-  const running = await startDriver(configIn(folder, words), { mounter, idsOf, out: () => undefined });
+  const running = await startDriver(configIn(folder, args), { mounter, idsOf, out: () => undefined });
   t.after(() => running.stop());
   const call = callerOf(running.address);
   const mounted = async (Name: string, Opts: Record<string, unknown>): Promise<string> => {
@@ -93,7 +93,7 @@ test('with LDAP only a signed volume names ids, or none', async (t) => {
   assert.equal(await mounted('user', { ...nfsOptions, username: 'alice', password: 'p' }), '');
   const binding = { instanceId: 'instance', appGuid, containerDir: '/data', mode: 'rw' } as const;
   assert.equal(await mounted(`${signVolumeId(binding, ids, pair.key)}_c`, ids), '');
-  const orders = [...mounter.mounts.values()].map((order) => order.kind === 'nfs' && order.ids);
+  const orders = [...mounter.mounts.values()].map((spec) => spec.kind === 'nfs' && spec.ids);
   assert.deepEqual(orders, [
     { uid: 7, gid: 8 },
     { uid: 1000, gid: 1000 },
@@ -140,8 +140,8 @@ test('a reference to a secret is read when signed, below the prefix, and from fi
   const at = (path: string): Record<string, unknown> => ({ ...share, password: `((file:${path}))` });
   await writeFile(join(secrets, 'team', 'photos'), 'geheim\n', { mode: 0o600 });
   assert.equal(await mount(at(join(secrets, 'team', 'photos'))), '');
-  const [order] = mounter.mounts.values();
-  assert.ok(order?.kind === 'smb' && order.password === 'geheim');
+  const [spec] = mounter.mounts.values();
+  assert.ok(spec?.kind === 'smb' && spec.password === 'geheim');
   // a rotated secret needs no new binding
   await writeFile(join(secrets, 'team', 'photos'), 'neues');
   assert.equal(await mount(at(join(secrets, 'team', 'photos'))), '');
@@ -182,16 +182,16 @@ test('a folder of secrets in which others can put links is a start error', async
   await mkdir(secrets);
   await chmod(secrets, 0o777);
   await writeFile(join(folder, 'keys.pem'), newPair().publicPem);
-  const words = ['-signatureKeys', join(folder, 'keys.pem'), '-secretFiles', secrets];
-  await assert.rejects(testDriver(t, { folder, words }), { code: 'FILE_NOT_TRUSTED' });
+  const args = ['-signatureKeys', join(folder, 'keys.pem'), '-secretFiles', secrets];
+  await assert.rejects(testDriver(t, { folder, words: args }), { code: 'FILE_NOT_TRUSTED' });
 });
 
 test('a key file that is none is a start error', async (t) => {
   const folder = await driverFolder(t);
   await writeFile(join(folder, 'keys.pem'), newPair().privatePem);
   await chmod(join(folder, 'keys.pem'), 0o600);
-  const words = ['-signatures', 'require', '-signatureKeys', join(folder, 'keys.pem')];
-  await assert.rejects(testDriver(t, { folder, words }), {
+  const args = ['-signatures', 'require', '-signatureKeys', join(folder, 'keys.pem')];
+  await assert.rejects(testDriver(t, { folder, words: args }), {
     code: 'DRIVER_CONFIG_INVALID',
     message: /-signatureKeys/u,
   });

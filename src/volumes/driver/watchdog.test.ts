@@ -13,8 +13,8 @@ async function watched(
   t: TestContext,
 ): Promise<TestDriver & { target: string; metric: (name: string) => Promise<number> }> {
   const folder = await driverFolder(t);
-  const words = ['-watchInterval', '20ms', '-mountTimeout', '50ms', '-unmountTimeout', '50ms'];
-  const driver = await testDriver(t, { folder, words });
+  const args = ['-watchInterval', '20ms', '-mountTimeout', '50ms', '-unmountTimeout', '50ms'];
+  const driver = await testDriver(t, { folder, words: args });
   await driver.call('VolumeDriver.Create', { Name: 'v', Opts: nfsOptions });
   assert.equal((await driver.call('VolumeDriver.Mount', { Name: 'v' })).Err, '');
   const metric = async (name: string): Promise<number> => {
@@ -75,8 +75,8 @@ test('what an unmount could not unmount is unmounted later; a mount that failed 
 });
 
 test('a server that is silent delays no mount of another server, however many are on it', async (t) => {
-  const words = ['-watchInterval', '20ms', '-mountTimeout', '10m'];
-  const { mounter, call, running } = await testDriver(t, { folder: await driverFolder(t), words });
+  const args = ['-watchInterval', '20ms', '-mountTimeout', '10m'];
+  const { mounter, call, running } = await testDriver(t, { folder: await driverFolder(t), words: args });
   const mounted = async (Name: string, source: string): Promise<string> => {
     await call('VolumeDriver.Create', { Name, Opts: { source } });
     const { Err, Mountpoint = '' } = await call('VolumeDriver.Mount', { Name });
@@ -88,8 +88,8 @@ test('a server that is silent delays no mount of another server, however many ar
     silent.push(await mounted(`silent-${index}`, `nfs://silent/export/${index}`));
   const healthy = [await mounted('first', 'nfs://healthy/a'), await mounted('second', 'nfs://healthy/b')];
   const trials = { begun: 0, ended: 0 };
-  mounter.before = async (order, _target, signal) => {
-    if (order.kind !== 'nfs' || order.host !== 'silent') return;
+  mounter.before = async (spec, _target, signal) => {
+    if (spec.kind !== 'nfs' || spec.host !== 'silent') return;
     trials.begun += 1;
     await untilDeadline(signal).finally(() => (trials.ended += 1));
   };
@@ -106,8 +106,8 @@ test('a server that is silent delays no mount of another server, however many ar
 });
 
 test('servers that stay silent wait for each other, and not a server that answers for them', async (t) => {
-  const words = ['-watchInterval', '20ms', '-mountTimeout', '50ms'];
-  const { mounter, call, log, running } = await testDriver(t, { folder: await driverFolder(t), words });
+  const args = ['-watchInterval', '20ms', '-mountTimeout', '50ms'];
+  const { mounter, call, log, running } = await testDriver(t, { folder: await driverFolder(t), words: args });
   const mounted = async (Name: string): Promise<string> => {
     await call('VolumeDriver.Create', { Name, Opts: { source: `nfs://${Name}/export` } });
     return (await call('VolumeDriver.Mount', { Name })).Mountpoint ?? '';
@@ -116,8 +116,8 @@ test('servers that stay silent wait for each other, and not a server that answer
   const targets: string[] = [];
   for (const name of names) targets.push(await mounted(name));
   let waits: (signal: AbortSignal) => Promise<void> = untilDeadline;
-  mounter.before = async (order, _target, signal) => {
-    if (order.kind === 'nfs' && order.host !== 'healthy') await waits(signal);
+  mounter.before = async (spec, _target, signal) => {
+    if (spec.kind === 'nfs' && spec.host !== 'healthy') await waits(signal);
   };
   for (const each of targets) mounter.health.set(each, 'stale');
   // each has failed once

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { startTestServer } from '../../../embedded-cluster/api-server/testing/test-server.ts';
-import { runK8sBinding } from './run-k8s-binding.ts';
+import { runK8sBinding } from './cli.ts';
 
 const nfs = {
   source: '10.1.2.3/export/photos',

@@ -1,13 +1,13 @@
 import { isIPv6 } from 'node:net';
-import type { OptionType, ParsedOption } from './option-type.ts';
+import type { OptionType, ParsedOption } from './option-types.ts';
 
 const longest = 1024;
 const hostName = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,252}[A-Za-z0-9])?$/u;
 /** A comma would end an option, and a source with a leading dash would be parsed as an option. */
-const forbidden = /[\p{Cc}\p{Zl}\p{Zp},\\]/u;
+const forbiddenCharacters = /[\p{Cc}\p{Zl}\p{Zp},\\]/u;
 
 /** Parts with `..`, also with trailing dots and spaces, which Windows strips from names. */
-const upwards = /^\.[. ]+$/u;
+const dotSegment = /^\.[. ]+$/u;
 
 /**
  * A share of an NFS server, parsed to `host/path`, the form that the old broker stored. `host:/path` and
@@ -19,7 +19,7 @@ export const nfsShare: OptionType = {
     if (typeof value !== 'string' || value.length > longest) return fault;
     const [, host, path] = /^(\[[^\]/]*\]|[^:/[\]]+):?(\/(?!\/).*)$/su.exec(value) ?? [];
     if (host === undefined || path === undefined || !isHost(host)) return fault;
-    return checkedPath(path, `${host.toLowerCase()}${path}`);
+    return parsePath(path, `${host.toLowerCase()}${path}`);
   },
   schema: { type: 'string', minLength: 1, maxLength: longest },
 };
@@ -37,13 +37,13 @@ export const smbShare: OptionType = {
     // mount.cifs needs an IPv6 address without brackets
     const name = /^\[(.*)\]$/u.exec(host)?.[1] ?? host;
     if (!(isIPv6(name) || (name === host && hostName.test(host)))) return fault;
-    return checkedPath(path, `//${name.toLowerCase()}${path}`);
+    return parsePath(path, `//${name.toLowerCase()}${path}`);
   },
   schema: { type: 'string', minLength: 1, maxLength: longest },
 };
 
 /** Returns the server of a parsed share: a name, or an address without brackets. */
-export function hostOfShare(share: string): string {
+export function shareHost(share: string): string {
   const [, bracketed, plain = ''] = /^(?:\/\/)?(?:\[([^\]]*)\]|([^/]*))/u.exec(share) ?? [];
   return bracketed ?? plain;
 }
@@ -51,10 +51,35 @@ export function hostOfShare(share: string): string {
 const isHost = (host: string): boolean =>
   host.startsWith('[') ? isIPv6(host.slice(1, -1)) : hostName.test(host);
 
-function checkedPath(path: string, share: string): ParsedOption {
-  if (forbidden.test(path))
+function parsePath(path: string, share: string): ParsedOption {
+  if (forbiddenCharacters.test(path))
     return { fault: 'must have no comma, backslash or control character in its path' };
-  if (path.split('/').some((part) => upwards.test(part)))
+  if (path.split('/').some((part) => dotSegment.test(part)))
     return { fault: 'must have no part ".." in its path' };
   return { value: share };
 }
+
+const maxLength = 1024;
+/** Top-level directories that a container needs for itself. */
+const kernelDirectories = ['proc', 'sys', 'dev'];
+
+/** The directory into which Cloud Foundry unpacks the app's droplet. */
+const appDirectory = '/home/vcap/app';
+
+/** A directory in the app's container: an absolute path without `.`, `..` and empty parts. */
+export const containerDir: OptionType = {
+  parse: (value) => {
+    const fault = {
+      fault: `must be an absolute path of a folder in the container, without "..", ":", comma and control characters, not /, not ${appDirectory}, which has the app itself, nor a folder above it, and not in /${kernelDirectories.join(', /')}`,
+    };
+    if (typeof value !== 'string' || value.length > maxLength) return fault;
+    if (!value.startsWith('/') || /[\p{Cc}\p{Zl}\p{Zp},:\\]/u.test(value)) return fault;
+    const parts = value.split('/').filter((part) => part !== '' && part !== '.');
+    const [first] = parts;
+    if (first === undefined || parts.includes('..') || kernelDirectories.includes(first)) return fault;
+    if (parts.some((part) => Buffer.byteLength(part) > 255)) return fault;
+    const path = `/${parts.join('/')}`;
+    return `${appDirectory}/`.startsWith(`${path}/`) ? fault : { value: path };
+  },
+  schema: { type: 'string', minLength: 2, maxLength: maxLength },
+};

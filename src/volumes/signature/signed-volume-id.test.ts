@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { readPublicKeys, readSigningKey } from './signature-keys.ts';
-import { readVolumeId, signVolumeId, verifyVolumeId } from './signed-volume-id.ts';
+import {
+  readPublicKeys,
+  readSigningKey,
+  readVolumeId,
+  signVolumeId,
+  verifyVolumeId,
+} from './signed-volume-id.ts';
 import { newPair } from './testing/new-pair.ts';
 
 const { key, keys, publicPem } = newPair();

@@ -1,9 +1,8 @@
-import { sign, verify } from 'node:crypto';
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
 import { parseSecretReference } from './secret-reference.ts';
-import type { PublicKeys, SigningKey } from './signature-keys.ts';
 
 /** The mount that a signature covers, apart from the options. */
-export interface SignedMount {
+interface SignedMount {
   readonly instanceId: string;
   readonly appGuid: string;
   readonly containerDir: string;
@@ -11,7 +10,7 @@ export interface SignedMount {
 }
 
 /** The parts of a signed volume id. */
-export interface SignedVolumeId {
+interface SignedVolumeId {
   readonly instanceId: string;
   readonly appGuid: string;
   readonly keyId: string;
@@ -22,7 +21,7 @@ export interface SignedVolumeId {
  * The reason why a volume counts as not signed. `why` is for the developer of the app, and contains no
  * secret.
  */
-export interface SignatureRefusal {
+interface SignatureRefusal {
   readonly refused: 'unsigned' | 'unknown key' | 'changed';
   readonly why: string;
 }
@@ -122,3 +121,51 @@ function fromBase36(text: string): Buffer | undefined {
   const hex = number.toString(16).padStart(128, '0');
   return hex.length === 128 ? Buffer.from(hex, 'hex') : undefined;
 }
+
+/** The private key of the broker. */
+export interface SigningKey {
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+/** The driver's public keys by their ids. There are several while the broker's key is being replaced. */
+export type PublicKeys = ReadonlyMap<string, KeyObject>;
+
+/** Parses the output of `openssl genpkey -algorithm ed25519`. The error does not quote it. */
+export function readSigningKey(pem: string): SigningKey | { readonly fault: string } {
+  const key = ed25519(() => createPrivateKey(pem));
+  if (key === undefined)
+    return { fault: 'must be a private key of Ed25519 in PEM: openssl genpkey -algorithm ed25519' };
+  return { id: keyId(createPublicKey(key)), key };
+}
+
+/** Parses one or more concatenated public keys, each as `openssl pkey -pubout` writes it. */
+export function readPublicKeys(pems: string): PublicKeys | { readonly fault: string } {
+  const blocks = pems.match(/-----BEGIN PUBLIC KEY-----[^-]*-----END PUBLIC KEY-----/gu) ?? [];
+  const rest = blocks.reduce((text, block) => text.replace(block, ''), pems);
+  const keys = blocks.map((pem) => ed25519(() => createPublicKey(pem)));
+  const read = keys.filter((key) => key !== undefined);
+  if (read.length === 0 || read.length < keys.length || rest.trim() !== '')
+    return { fault: 'must have public keys of Ed25519 in PEM, and nothing else: openssl pkey -pubout' };
+  return new Map(read.map((key) => [keyId(key), key]));
+}
+
+function ed25519(read: () => KeyObject): KeyObject | undefined {
+  try {
+    const key = read();
+    return key.asymmetricKeyType === 'ed25519' ? key : undefined;
+  } catch {
+    // OpenSSL's error for text that is not a key may quote the text
+    return undefined;
+  }
+}
+
+/**
+ * Returns the id of a key. It is short, because it becomes part of a file name. A collision is harmless:
+ * verification fails.
+ */
+const keyId = (key: KeyObject): string =>
+  createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('hex')
+    .slice(0, 8);

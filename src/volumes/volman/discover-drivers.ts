@@ -1,18 +1,18 @@
 import { constants } from 'node:fs';
 import { lstat, open, readdir, stat } from 'node:fs/promises';
-import { dirname, extname, join } from 'node:path';
-import { isProductError } from '../../errors/product-error.ts';
+import { isIP } from 'node:net';
+import { dirname, extname, isAbsolute, join, normalize } from 'node:path';
+import { isProductError, ProductError } from '../../errors/product-error.ts';
 import { parsePathSegment } from '../../platform/path-segment.ts';
-import { invalid, parseDriverSpec, specKinds } from './driver-spec.ts';
-import type { DriverSpec, SpecFile, SpecKind } from './driver-spec.ts';
+import { parseJsonObject } from '../../platform/json.ts';
 
 /** Maximum bytes. Spec files are much smaller. */
-const largest = 64 * 1024;
+const maxSpecBytes = 64 * 1024;
 
 /** The drivers of the directories, and the reasons why files were ignored. */
-export interface Discovery {
+interface Discovery {
   readonly specs: readonly DriverSpec[];
-  readonly refusals: readonly string[];
+  readonly ignored: readonly string[];
 }
 
 /**
@@ -44,7 +44,7 @@ export async function discoverDrivers(folders: readonly string[]): Promise<Disco
       }
     }
   }
-  return { specs: [...specs.values()], refusals };
+  return { specs: [...specs.values()], ignored: refusals };
 }
 
 /**
@@ -82,7 +82,7 @@ async function readSpec(file: Omit<SpecFile, 'text'>): Promise<SpecFile> {
   try {
     const found = await opened.stat();
     checkOwner(path, found, kind);
-    if (found.size > largest) throw invalid(path, `has ${found.size} bytes, which no spec file has`);
+    if (found.size > maxSpecBytes) throw invalid(path, `has ${found.size} bytes, which no spec file has`);
     return { ...file, text: await opened.readFile('utf8') };
   } finally {
     await opened.close();
@@ -100,14 +100,14 @@ async function openFile(path: string): Promise<Awaited<ReturnType<typeof open>>>
   }
 }
 
-interface Found {
+interface SpecFileStat {
   readonly uid: number;
   readonly mode: number;
   isFile(): boolean;
   isSocket(): boolean;
 }
 
-function checkOwner(path: string, found: Found, kind: SpecKind): void {
+function checkOwner(path: string, found: SpecFileStat, kind: SpecKind): void {
   if (kind === 'sock' ? !found.isSocket() : !found.isFile())
     throw invalid(path, `is no ${kind === 'sock' ? 'socket' : 'regular file'}`);
   if (found.uid !== 0 && found.uid !== process.geteuid?.())
@@ -115,4 +115,96 @@ function checkOwner(path: string, found: Found, kind: SpecKind): void {
   // only the owner of a socket matters: other users may be allowed to connect to it
   if (kind !== 'sock' && (found.mode & 0o022) !== 0)
     throw invalid(path, 'can be written by others, who would get the passwords of volumes');
+}
+
+/** The address of a volume driver, from its spec file. */
+export interface DriverSpec {
+  readonly name: string;
+  readonly address: DriverAddress;
+  /** The settings for mutual TLS. */
+  readonly tls: DriverTls | undefined;
+  /** If true, the driver has a separate volume for each container, and none is shared. */
+  readonly hasUniqueVolumeIds: boolean;
+}
+
+type DriverAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
+
+interface DriverTls {
+  readonly caFile: string;
+  readonly certFile: string;
+  readonly keyFile: string;
+  /** If false, the certificate must be signed by the CA but may be for another name. */
+  readonly checksName: boolean;
+}
+
+/** The kinds of spec files, in the order of their precedence. */
+const specKinds = ['json', 'spec', 'sock'] as const;
+type SpecKind = (typeof specKinds)[number];
+
+/** The content of a spec file. `text` is '' for a socket. */
+interface SpecFile {
+  readonly name: string;
+  readonly kind: SpecKind;
+  readonly path: string;
+  readonly text: string;
+}
+
+/**
+ * Parses a spec file as volman does: the driver's name is that of the file, even if the text has another.
+ * Throws DRIVER_SPEC_INVALID.
+ */
+function parseDriverSpec(file: SpecFile): DriverSpec {
+  const { name, kind, path, text } = file;
+  if (kind === 'json') return parseJson(file);
+  const address = kind === 'sock' ? path : (text.split('\n', 1)[0] ?? '').trim();
+  return { name, address: parseAddress(address, path), tls: undefined, hasUniqueVolumeIds: false };
+}
+
+function parseJson({ name, path, text }: SpecFile): DriverSpec {
+  const spec = parseJsonObject(text);
+  if (spec === undefined) throw invalid(path, 'is not a JSON object');
+  const { Addr: address, TLSConfig: tls = null, UniqueVolumeIds: hasUniqueVolumeIds = false } = spec;
+  if (typeof address !== 'string') throw invalid(path, 'has no text Addr');
+  if (typeof hasUniqueVolumeIds !== 'boolean')
+    throw invalid(path, 'has a UniqueVolumeIds that is not a boolean');
+  const parsed = parseAddress(address, path);
+  if (tls === null && address.startsWith('https:'))
+    throw invalid(path, 'has an https Addr, but no TLSConfig');
+  return { name, address: parsed, tls: tls === null ? undefined : parseTls(tls, path), hasUniqueVolumeIds };
+}
+
+function parseTls(value: unknown, path: string): DriverTls {
+  if (typeof value !== 'object') throw invalid(path, 'has a TLSConfig that is not an object');
+  const { CAFile, CertFile, KeyFile, InsecureSkipVerify = false }: Record<string, unknown> = { ...value };
+  const fileOf = (key: string, file: unknown): string => {
+    if (typeof file === 'string' && isAbsolute(file)) return file;
+    throw invalid(path, `has a TLSConfig whose ${key} is not the absolute path of a file`);
+  };
+  if (typeof InsecureSkipVerify !== 'boolean')
+    throw invalid(path, 'has a TLSConfig whose InsecureSkipVerify is not a boolean');
+  return {
+    caFile: fileOf('CAFile', CAFile),
+    certFile: fileOf('CertFile', CertFile),
+    keyFile: fileOf('KeyFile', KeyFile),
+    checksName: !InsecureSkipVerify,
+  };
+}
+
+/** Parses a URL, `HOST:PORT`, `unix:///path`, or the path of a socket. */
+function parseAddress(text: string, path: string): DriverAddress {
+  const socketPath = text.startsWith('unix://') ? text.slice('unix://'.length) : text;
+  if (isAbsolute(socketPath) && normalize(socketPath) === socketPath) return { socketPath };
+  const [, host = '', digits = ''] =
+    /^(?:(?:https?|tcp):\/\/)?(\[[^\]]+\]|[^:/\s]+):(\d{1,5})\/?$/u.exec(text) ?? [];
+  const [port, bare] = [Number(digits), host.replace(/^\[(.*)\]$/u, '$1')];
+  const isHost = host.startsWith('[') ? isIP(bare) === 6 : /^[\w.-]+$/u.test(host);
+  if (isHost && port > 0 && port < 65_536) return { host: bare, port };
+  throw invalid(path, 'has an address that is neither http(s)://HOST:PORT nor the path of a socket');
+}
+
+function invalid(path: string, why: string): ProductError {
+  return new ProductError(
+    'DRIVER_SPEC_INVALID',
+    `spec file '${path}' ${why}; the driver writes it at its start: correct or restart that driver`,
+  );
 }

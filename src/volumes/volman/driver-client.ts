@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import type { IncomingMessage } from 'node:http';
-import { request as httpRequest } from 'node:http';
+import { type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isAbsolute, normalize } from 'node:path';
 import { ProductError } from '../../errors/product-error.ts';
-import type { DriverSpec } from './driver-spec.ts';
+import type { DriverSpec } from './discover-drivers.ts';
+import { parseJsonObject } from '../../platform/json.ts';
 
 /** Timeouts of calls to a driver in seconds. */
 export interface DriverDeadlines {
@@ -15,14 +15,14 @@ export interface DriverDeadlines {
 }
 
 /** A volume in the list of a driver. It is not mounted if `mountCount` is 0. */
-export interface DriverVolume {
+interface DriverVolume {
   readonly name: string;
   readonly mountCount: number;
 }
 
 /** Maximum bytes of a response. A list of ten thousand volumes has about 2 MiB. */
-const mostBytes = 16 * 1024 * 1024;
-const longestShown = 500;
+const maxResponseBytes = 16 * 1024 * 1024;
+const maxErrorLength = 500;
 
 /**
  * Calls a driver with Docker's volume plugin protocol. Each call has its own connection and timeout. Calls
@@ -40,7 +40,7 @@ export class DriverClient {
   async activate(): Promise<void> {
     const { Implements: kinds } = await this.#call('/Plugin.Activate', {}, this.#deadlines.short);
     if (!Array.isArray(kinds) || !kinds.includes('VolumeDriver'))
-      throw this.#unreachable('/Plugin.Activate', 'answered that it is no VolumeDriver');
+      throw this.#unreachable('/Plugin.Activate', 'answered that it is not a VolumeDriver');
   }
 
   async create(name: string, options: object): Promise<void> {
@@ -52,7 +52,7 @@ export class DriverClient {
     const route = '/VolumeDriver.Mount';
     const { Mountpoint: path } = await this.#call(route, { Name: name, ID: id }, this.#deadlines.mount);
     if (typeof path === 'string' && isAbsolute(path) && path !== '/' && normalize(path) === path) return path;
-    throw this.#unreachable(route, 'answered a Mountpoint that is no absolute path without ".."');
+    throw this.#unreachable(route, 'returned a Mountpoint that is not an absolute path without ".."');
   }
 
   async unmount(name: string, id?: string): Promise<void> {
@@ -72,18 +72,18 @@ export class DriverClient {
     return entries.map((entry) => {
       const { Name: name, MountCount: count = 0 }: Record<string, unknown> = { ...(entry as object) };
       if (typeof name === 'string' && typeof count === 'number') return { name, mountCount: count };
-      throw this.#unreachable(route, 'answered a volume without Name, or whose MountCount is no number');
+      throw this.#unreachable(route, 'returned a volume without Name, or whose MountCount is not a number');
     });
   }
 
   async #call(route: string, body: object, seconds: number): Promise<Record<string, unknown>> {
     const { status, text } = await this.#exchange(route, JSON.stringify(body), seconds);
-    const answer = parseObject(text);
+    const answer = parseJsonObject(text);
     const reason = answer?.['Err'];
     if (typeof reason === 'string' && reason !== '') throw driverError(this.#spec.name, reason);
     if (status !== 200) throw this.#unreachable(route, `answered with status ${status}`);
     if (answer === undefined)
-      throw this.#unreachable(route, 'answered with something that is no JSON object');
+      throw this.#unreachable(route, 'answered with a body that is not a JSON object');
     return answer;
   }
 
@@ -135,31 +135,21 @@ async function readAll(response: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > mostBytes) throw new Error(`more than ${mostBytes} bytes`);
+    if (size > maxResponseBytes) throw new Error(`more than ${maxResponseBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString();
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
 /** Returns the error of a driver. If developers may read the reason, it is a JSON object in a string. */
 function driverError(driver: string, reason: string): ProductError {
-  const safe = parseObject(reason)?.['SafeDescription'];
-  if (typeof safe === 'string' && safe !== '') return new ProductError('DRIVER_REFUSED', shortened(safe));
+  const safe = parseJsonObject(reason)?.['SafeDescription'];
+  if (typeof safe === 'string' && safe !== '') return new ProductError('DRIVER_REFUSED', truncate(safe));
   return new ProductError(
     'DRIVER_FAILED',
-    `volume driver '${driver}' answered: ${shortened(reason)}; see its log for more`,
+    `volume driver '${driver}' answered: ${truncate(reason)}; see its log for more`,
   );
 }
 
-const shortened = (text: string): string =>
-  text.length <= longestShown ? text : `${text.slice(0, longestShown).replace(/\S*$/u, '')}...`;
+const truncate = (text: string): string =>
+  text.length <= maxErrorLength ? text : `${text.slice(0, maxErrorLength).replace(/\S*$/u, '')}...`;

@@ -1,18 +1,15 @@
 import { isProductError, ProductError } from '../../errors/product-error.ts';
-import { discoverDrivers } from './discover-drivers.ts';
-import { DriverClient } from './driver-client.ts';
-import type { DriverDeadlines } from './driver-client.ts';
-import type { DriverSpec } from './driver-spec.ts';
-import { volumeName } from './volume-name.ts';
-import type { VolumeOwner } from './volume-name.ts';
+import { discoverDrivers, type DriverSpec } from './discover-drivers.ts';
+import { DriverClient, type DriverDeadlines } from './driver-client.ts';
+import { volumeName, type VolumeKey } from '../options/volume-name.ts';
 
 /** The metrics of volman, with their names on a Diego cell. */
-export interface VolmanMetrics {
+interface VolmanMetrics {
   count(name: string): void;
   time(name: string, milliseconds: number): void;
 }
 
-export interface VolmanPorts {
+interface VolmanPorts {
   /** The directories of spec files, in the order of `volman_driver_paths`. */
   readonly folders: readonly string[];
   /** Drivers must mount below these directories. */
@@ -24,7 +21,7 @@ export interface VolmanPorts {
   readonly clock: () => number;
 }
 
-export interface VolumeOrder extends VolumeOwner {
+interface VolumeRef extends VolumeKey {
   readonly driver: string;
 }
 
@@ -36,7 +33,7 @@ interface KnownDriver {
   readonly isListed: boolean;
 }
 
-const mostUnmountsAtOnce = 8;
+const unmountConcurrency = 8;
 
 /**
  * The volume manager of a cell: it discovers drivers, and mounts and unmounts through them. A driver that was
@@ -76,9 +73,9 @@ export class Volman {
    * Mounts a volume for a container and returns its path on this machine. After an error it may be mounted:
    * call `release`.
    */
-  async mount(order: VolumeOrder, options: object): Promise<string> {
+  async mount(order: VolumeRef, options: object): Promise<string> {
     return this.#measured('Mount', order.driver, async () => {
-      const { client, name } = this.#mountable(order);
+      const { client, name } = this.#getMountable(order);
       await client.create(name, options);
       const path = await client.mount(name, order.containerId);
       if (this.#ports.mountFolders.some((folder) => path.startsWith(`${folder}/`))) return path;
@@ -91,8 +88,8 @@ export class Volman {
   }
 
   /** Throws the errors of `mount` that need no call to a driver: DRIVER_NOT_FOUND, VOLUME_MOUNT_INVALID. */
-  refuseUnmountable(order: VolumeOrder): void {
-    this.#mountable(order);
+  assertMountable(order: VolumeRef): void {
+    this.#getMountable(order);
   }
 
   /**
@@ -100,9 +97,9 @@ export class Volman {
    * mounted it was killed. If the driver has a separate volume for each container, the volume is removed
    * regardless of its mount count.
    */
-  async release(order: VolumeOrder): Promise<void> {
+  async release(order: VolumeRef): Promise<void> {
     await this.#measured('Unmount', order.driver, async () => {
-      const { spec, client } = this.#known(order.driver);
+      const { spec, client } = this.#getDriver(order.driver);
       const name = volumeName(order, spec.hasUniqueVolumeIds);
       const found = (await client.list()).find((volume) => volume.name === name);
       if (found === undefined) return;
@@ -135,7 +132,7 @@ export class Volman {
           );
         }
       };
-      await Promise.all(Array.from({ length: mostUnmountsAtOnce }, worker));
+      await Promise.all(Array.from({ length: unmountConcurrency }, worker));
     } catch (error) {
       note(`volumes of driver '${spec.name}'`, error);
     }
@@ -145,7 +142,7 @@ export class Volman {
   async #scan(): Promise<void> {
     const { folders, deadlines, log } = this.#ports;
     try {
-      const { specs, refusals } = await discoverDrivers(folders);
+      const { specs, ignored: refusals } = await discoverDrivers(folders);
       for (const refusal of refusals) log(refusal);
       const listed = new Set(specs.map(({ name }) => name));
       await Promise.all(
@@ -169,13 +166,13 @@ export class Volman {
     }
   }
 
-  #mountable(order: VolumeOrder): { readonly client: DriverClient; readonly name: string } {
-    const { spec, client, isListed } = this.#known(order.driver);
+  #getMountable(order: VolumeRef): { readonly client: DriverClient; readonly name: string } {
+    const { spec, client, isListed } = this.#getDriver(order.driver);
     if (!isListed) throw notFound(order.driver);
     return { client, name: volumeName(order, spec.hasUniqueVolumeIds) };
   }
 
-  #known(name: string): KnownDriver {
+  #getDriver(name: string): KnownDriver {
     const known = this.#drivers.get(name);
     if (known === undefined) throw notFound(name);
     return known;

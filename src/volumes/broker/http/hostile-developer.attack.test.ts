@@ -3,9 +3,8 @@ import { test } from 'node:test';
 import { pino } from 'pino';
 import { until } from '../../../../test/support/until.ts';
 import type { Broker } from '../broker.ts';
-import type { AllowedShare } from '../offerings/allowed-shares.ts';
-import { brokerMetrics } from './metrics.ts';
-import { brokerServer } from './server.ts';
+import type { AllowedShare } from '../offerings/offering.ts';
+import { brokerMetrics, brokerServer } from './server.ts';
 import { withParameters } from '../testing/request-cases.ts';
 import {
   auth,

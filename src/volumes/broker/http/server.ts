@@ -2,29 +2,34 @@ import { createHash } from 'node:crypto';
 import { createServer, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
-import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { fastify, LogController } from 'fastify';
+import {
+  fastify,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import { isProductError } from '../../../errors/product-error.ts';
 import type { Broker } from '../broker.ts';
 import type { JsonObject } from '../../../platform/fields.ts';
 import type { BindingTarget } from '../store/broker-store.ts';
-import type { BrokerResponse } from './answer.ts';
-import { badRequest, errorResponse } from './answer.ts';
-import type { BasicAuth } from './check-headers.ts';
-import { checkApiVersion, checkAuthorization, parseIdentity } from './check-headers.ts';
-import type { Metrics } from './metrics.ts';
+import { badRequest, type BrokerResponse, errorResponse } from '../response.ts';
+import { type BasicAuth, checkApiVersion, checkAuthorization, parseIdentity } from './auth.ts';
+import { tryDecodeUtf8, tryParseJson } from '../../../platform/json.ts';
 
 /** Maximum bytes of a request body. The parameters of a share have some hundred. */
 const maxBodyBytes = 64 * 1024;
 const maxIdLength = 255;
 const requestIdentity = 'x-broker-api-request-identity';
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly broker: Broker;
   /** The body of GET /v2/catalog. */
   readonly catalog: object;
   readonly auth: BasicAuth;
-  readonly metrics: Metrics;
+  readonly metrics: BrokerMetrics;
   /** Resolves if records can be read. /healthz calls it. */
   readonly checkStore: () => Promise<void>;
   readonly logger: FastifyBaseLogger;
@@ -48,12 +53,37 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
     serverFactory: (handler) => (tls === undefined ? createServer(handler) : createTlsServer(tls, handler)),
   });
 
+  parseJsonBodies(app);
+  handleErrors(app);
+  logResponses(app, metrics);
+  registerHealthCheck(app, checkStore);
+  app.register(async (guarded) => {
+    guarded.addHook('onRequest', async (request, reply) => {
+      const refused = checkAuthorization(request.headers.authorization, auth);
+      if (refused === undefined) return undefined;
+      reply.header('www-authenticate', 'Basic realm="volume-broker", charset="UTF-8"');
+      return send(reply, refused);
+    });
+    guarded.get('/metrics', async (_request, reply) =>
+      reply.type(metrics.contentType).send(await metrics.text()),
+    );
+    guarded.register(async (api) => registerRoutes(api, broker, options.catalog), { prefix: '/v2' });
+  });
+  return app;
+}
+
+/** Parses each body as JSON, whatever its content type is. */
+function parseJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
     const parsed = parseBody(body as Buffer);
     if ('value' in parsed) done(null, parsed.value);
     else done(Object.assign(new Error(parsed.fault), { statusCode: 400 }));
   });
+}
+
+/** Responds to all errors with the codes of OSBAPI. */
+function handleErrors(app: FastifyInstance): void {
   app.setNotFoundHandler((_request, reply) =>
     send(reply, errorResponse(404, 'NotFound', 'there is no such endpoint; the catalog is at /v2/catalog')),
   );
@@ -72,6 +102,11 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
     request.log.error({ err: error }, 'a fault in the broker');
     return send(reply, errorResponse(500, 'InternalError', 'a fault in the broker; its log says more'));
   });
+}
+
+/** Counts and logs each response. */
+function logResponses(app: FastifyInstance, metrics: BrokerMetrics): void {
+  app.decorateRequest('user', undefined);
   app.addHook('onResponse', async (request, reply) => {
     const operation = `${request.method} ${request.routeOptions.url ?? 'unknown'}`;
     metrics.count(operation, reply.statusCode, reply.elapsedTime);
@@ -87,8 +122,9 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
       'answered',
     );
   });
-  app.decorateRequest('user', undefined);
+}
 
+function registerHealthCheck(app: FastifyInstance, checkStore: () => Promise<void>): void {
   let pendingHealthCheck: Promise<void> | undefined;
   app.get('/healthz', async (_request, reply) => {
     // /healthz is unauthenticated, so concurrent requests share one check and cannot cause more work
@@ -98,19 +134,6 @@ export function brokerServer(options: ServerOptions): FastifyInstance {
     await pendingHealthCheck;
     return send(reply, { status: 200, body: { status: 'ok' } });
   });
-  app.register(async (guarded) => {
-    guarded.addHook('onRequest', async (request, reply) => {
-      const refused = checkAuthorization(request.headers.authorization, auth);
-      if (refused === undefined) return undefined;
-      reply.header('www-authenticate', 'Basic realm="volume-broker", charset="UTF-8"');
-      return send(reply, refused);
-    });
-    guarded.get('/metrics', async (_request, reply) =>
-      reply.type(metrics.contentType).send(await metrics.text()),
-    );
-    guarded.register(async (api) => registerRoutes(api, broker, options.catalog), { prefix: '/v2' });
-  });
-  return app;
 }
 
 function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): void {
@@ -137,7 +160,7 @@ function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): 
   const instance = '/service_instances/:instanceId';
   api.put(
     instance,
-    instanceRoute((id, request) => broker.provision(id, request.body, singleValuedQuery(request))),
+    instanceRoute((id, request) => broker.provision(id, request.body)),
   );
   api.get(
     instance,
@@ -145,7 +168,7 @@ function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): 
   );
   api.patch(
     instance,
-    instanceRoute((id, request) => broker.update(id, request.body, singleValuedQuery(request))),
+    instanceRoute((id, request) => broker.update(id, request.body)),
   );
   api.delete(
     instance,
@@ -153,13 +176,13 @@ function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): 
   );
   api.get(
     `${instance}/last_operation`,
-    instanceRoute((id, request) => broker.lastInstanceOperation(id, singleValuedQuery(request))),
+    instanceRoute((id) => broker.lastInstanceOperation(id)),
   );
 
   const binding = `${instance}/service_bindings/:bindingId`;
   api.put(
     binding,
-    bindingRoute((target, request) => broker.bind(target, request.body, singleValuedQuery(request))),
+    bindingRoute((target, request) => broker.bind(target, request.body)),
   );
   api.get(
     binding,
@@ -171,7 +194,7 @@ function registerRoutes(api: FastifyInstance, broker: Broker, catalog: object): 
   );
   api.get(
     `${binding}/last_operation`,
-    bindingRoute((target, request) => broker.lastBindingOperation(target, singleValuedQuery(request))),
+    bindingRoute((target) => broker.lastBindingOperation(target)),
   );
 }
 
@@ -225,14 +248,8 @@ const etagMatches = (header: string | undefined, etag: string): boolean =>
 
 function parseBody(body: Buffer): { readonly value: unknown } | { readonly fault: string } {
   if (body.length === 0) return { value: undefined };
-  try {
-    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) };
-  } catch (error) {
-    // the error message of the parser quotes the body, which may contain passwords
-    if (error instanceof SyntaxError || error instanceof TypeError)
-      return { fault: 'the body is not JSON in UTF-8' };
-    throw error;
-  }
+  const value = tryParseJson(tryDecodeUtf8(body) ?? '');
+  return value === undefined ? { fault: 'the body is not JSON in UTF-8' } : { value };
 }
 
 /**
@@ -247,4 +264,38 @@ function handleClientError(error: Error & { code?: string }, socket: Duplex): vo
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\nconnection: close\r\n\r\n${text}`,
   );
+}
+
+/** The metrics that /metrics returns in the Prometheus text format. */
+interface BrokerMetrics {
+  readonly contentType: string;
+  text(): Promise<string>;
+  /** Counts one request. `operation` is the method and the route, so that the label has few values. */
+  count(operation: string, status: number, milliseconds: number): void;
+}
+
+/** Returns the metrics of one broker and of its process. */
+export function brokerMetrics(): BrokerMetrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'volume_broker_requests_total',
+    help: 'Requests that were answered, by operation and status',
+    labelNames: ['operation', 'status'],
+    registers: [registry],
+  });
+  const seconds = new Histogram({
+    name: 'volume_broker_request_duration_seconds',
+    help: 'From the request to its answer, by operation',
+    labelNames: ['operation'],
+    registers: [registry],
+  });
+  return {
+    contentType: registry.contentType,
+    text: async () => registry.metrics(),
+    count: (operation, status, milliseconds) => {
+      requests.inc({ operation, status });
+      seconds.observe({ operation }, milliseconds / 1000);
+    },
+  };
 }

@@ -52,7 +52,7 @@ const cases: readonly RequestCase[] = [
     title: 'provision of an unknown service and plan',
     request: ['PUT', instancePath, { body: { ...provisionBody, service_id: 'x', plan_id: 'y' } }],
     status: 400,
-    says: /^service_id is none of the catalog$/u,
+    says: /^service_id is not in the catalog$/u,
   },
   {
     title: "provision of another service's plan",

@@ -3,14 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { parseBrokerConfig } from '../config.ts';
-import { createVolumeId } from '../operations/volume-id.ts';
-import type { CredhubStub } from '../../credhub/testing/credhub-stub.ts';
-import { credhubStub, uaaClient } from '../../credhub/testing/credhub-stub.ts';
+import { createVolumeId } from '../volume-mount.ts';
+import { type CredhubStub, credhubStub, uaaClient } from '../../credhub/testing/credhub-stub.ts';
 import {
   auth,
+  type CallBroker,
   nfsPlan,
   nfsQuery,
   provisionBody,
@@ -18,8 +17,7 @@ import {
   smbSecret,
   testBroker,
 } from '../testing/test-broker.ts';
-import type { CallBroker } from '../testing/test-broker.ts';
-import { runMigrate } from './run-migrate.ts';
+import { runMigrate } from '../cli.ts';
 
 const old = { ...nfsPlan, organization_guid: 'org-1', space_guid: 'space-1' };
 const parameters = { uid: '1000', gid: 1000 };
@@ -90,7 +88,7 @@ for (const kind of ['sqlite', 'credhub'] as const) {
     for (const [name, value] of Object.entries(records)) stub.credentials.set(name, value);
     const first = await migrate();
     assert.deepEqual(
-      [first.code, / 2 instances and 1 bindings taken over, 0 /u.test(first.text)],
+      [first.code, / 2 instances and 1 bindings imported, 0 /u.test(first.text)],
       [0, true],
       first.text,
     );
@@ -110,7 +108,7 @@ for (const kind of ['sqlite', 'credhub'] as const) {
 
     const second = await migrate();
     assert.deepEqual(
-      [second.code, /: 0 instances and 0 bindings taken over, 3 /u.test(second.text)],
+      [second.code, /: 0 instances and 0 bindings imported, 3 /u.test(second.text)],
       [0, true],
       second.text,
     );
@@ -175,7 +173,7 @@ test('the volume id is made of what the old broker was given, and the mount of w
   assert.deepEqual([mount.mode, mount.device.mount_config['source']], ['r', '//server/share']);
 });
 
-test('what does not parse is named, without its values, and left; the rest is taken over', async (t) => {
+test('names records that do not parse, without their values, and imports the others', async (t) => {
   const { stub, migrate } = await migration(t, 'sqlite');
   const faulty = {
     'bad-id': { ...old, service_id: 'nfsbroker', ServiceFingerPrint: { share: 'server/export' } },
@@ -190,8 +188,8 @@ test('what does not parse is named, without its values, and left; the rest is ta
   stub.credentials.set('/nfsbroker/good', { ...old, ServiceFingerPrint: 'server/export' });
   const { code, text } = await migrate();
   assert.equal(code, 1);
-  assert.match(text, /: 1 instances and 0 bindings taken over, 0 were there already, 7 left\n/u);
-  const left = [...text.matchAll(/^- left: \/nfsbroker\/(\S+): /gmu)].map(([, id]) => id);
+  assert.match(text, /: 1 instances and 0 bindings imported, 0 existed already, 7 skipped\n/u);
+  const left = [...text.matchAll(/^- skipped: \/nfsbroker\/(\S+): /gmu)].map(([, id]) => id);
   assert.deepEqual(left, Object.keys(faulty));
   assert.match(text, /colour: - Not allowed options: colour\n/u);
   assert.doesNotMatch(text, /geheim/u);

@@ -1,10 +1,7 @@
-import { directoryPassword, directoryUser, nfsVersion } from '../../options/mount-values.ts';
-import { flag, userId } from '../../options/option-type.ts';
+import { directoryPassword, directoryUser, flag, nfsVersion, userId } from '../../options/option-types.ts';
 import { nfsShare } from '../../options/share.ts';
-import type { OptionTable } from '../options/option-table.ts';
-import { mountPathOption } from '../options/option-table.ts';
-import type { SecretPrefix } from '../options/password-rows.ts';
-import { passwordOptions } from '../options/password-rows.ts';
+import { mountPathOption, type OptionTable } from './option-table.ts';
+import { passwordOptions, type SecretPrefix } from './password-options.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const bothScopes = ['provision', 'bind'] as const;

@@ -1,6 +1,4 @@
-import type { AllowedShare } from './allowed-shares.ts';
-import type { OptionTable } from '../options/option-table.ts';
-import type { OperatorOptions } from '../options/parse-options.ts';
+import type { OperatorOptions, OptionScope, OptionTable } from './option-table.ts';
 
 /** The operator's settings of an offering. */
 export type OfferingSettings = Pick<Offering, 'operator' | 'allowedShares' | 'maintenance'>;
@@ -23,3 +21,96 @@ export interface Offering {
   /** The maintenance_info of the plan (OSBAPI 2.17), if the operator sets one. */
   readonly maintenance?: { readonly version: string; readonly description?: string } | undefined;
 }
+
+/** Returns the body of GET /v2/catalog (OSBAPI 2.17, Catalog Management). */
+export function buildCatalog(offerings: readonly Offering[]): object {
+  return {
+    services: offerings.map(({ id, name, description, tags, plan, table, maintenance }) => ({
+      id,
+      name,
+      description,
+      tags,
+      requires: ['volume_mount'],
+      bindable: true,
+      plan_updateable: false,
+      instances_retrievable: true,
+      bindings_retrievable: true,
+      metadata: { shareable: true },
+      plans: [
+        {
+          ...plan,
+          free: true,
+          ...(maintenance === undefined ? {} : { maintenance_info: maintenance }),
+          schemas: {
+            service_instance: {
+              create: { parameters: parameterSchema(table, 'provision', true) },
+              update: { parameters: parameterSchema(table, 'provision', false) },
+            },
+            service_binding: { create: { parameters: parameterSchema(table, 'bind', false) } },
+          },
+        },
+      ],
+    })),
+  };
+}
+
+/**
+ * Returns the JSON schema of the parameters that a user may give in a scope. `isWhole` adds the required
+ * ones.
+ */
+function parameterSchema(table: OptionTable, place: OptionScope, isWhole: boolean): object {
+  const rows = table.filter(({ scopes }) => scopes.includes(place));
+  const needed = rows.filter(({ requiredAt }) => isWhole && requiredAt === place).map(({ name }) => name);
+  const properties = rows.flatMap(({ name, alias, type, description }) =>
+    [name, ...(alias === undefined ? [] : [alias])].map((key) => [key, { ...type.schema, description }]),
+  );
+  return {
+    $schema: 'http://json-schema.org/draft-04/schema#',
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(properties),
+    ...(needed.length === 0 ? {} : { required: needed }),
+  };
+}
+
+/** A rule of the operator: a share, with all paths below it, and the orgs and spaces that may use it. */
+export interface AllowedShare {
+  /** The share in the normalised form of the option `share`. */
+  readonly share: string;
+  /** GUIDs. Absent means all. */
+  readonly organizations?: readonly string[] | undefined;
+  readonly spaces?: readonly string[] | undefined;
+}
+
+/** The org and space that want to use a share. */
+interface ShareConsumer {
+  /** undefined if the platform does not send it. Then no rule with `organizations` applies. */
+  readonly organizationGuid: string | undefined;
+  readonly spaceGuid: string;
+}
+
+/** Returns true if a rule allows the share for the org and space, or if there are no rules. */
+export function isAllowed(
+  rules: readonly AllowedShare[] | undefined,
+  share: string,
+  asker: ShareConsumer,
+): boolean {
+  if (rules === undefined) return true;
+  return rules.some(
+    (rule) =>
+      isWithin(share, rule.share) &&
+      includesOrAll(asker.organizationGuid, rule.organizations) &&
+      includesOrAll(asker.spaceGuid, rule.spaces),
+  );
+}
+
+const includesOrAll = (guid: string | undefined, allowed: readonly string[] | undefined): boolean =>
+  allowed === undefined || (guid !== undefined && allowed.includes(guid));
+
+function isWithin(share: string, folder: string): boolean {
+  const whole = folder.replace(/\/+$/u, '');
+  return share === folder || share === whole || share.startsWith(`${whole}/`);
+}
+
+export const shareNotAllowed =
+  'the share is not allowed to this org and space; ask the operator of the broker for it (allowed_shares)';

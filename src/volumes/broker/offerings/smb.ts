@@ -1,10 +1,7 @@
-import type { OptionDefinition, OptionTable } from '../options/option-table.ts';
-import { mountPathOption } from '../options/option-table.ts';
-import { smbDomain, smbPassword, smbUser, smbVersion } from '../../options/mount-values.ts';
-import { flag } from '../../options/option-type.ts';
+import { mountPathOption, type OptionDefinition, type OptionTable } from './option-table.ts';
+import { flag, smbDomain, smbPassword, smbUser, smbVersion } from '../../options/option-types.ts';
 import { smbShare } from '../../options/share.ts';
-import type { SecretPrefix } from '../options/password-rows.ts';
-import { passwordOptions } from '../options/password-rows.ts';
+import { passwordOptions, type SecretPrefix } from './password-options.ts';
 import type { Offering, OfferingSettings } from './offering.ts';
 
 const anywhere = ['provision', 'bind'] as const;

@@ -1,5 +1,5 @@
-import type { BrokerResponse } from '../http/answer.ts';
-import type { BindingRecord, InstanceRecord } from './record.ts';
+import type { BrokerResponse } from '../response.ts';
+import type { Options } from '../offerings/option-table.ts';
 
 /** The ids in a request. */
 export interface RecordKey {
@@ -50,4 +50,60 @@ export interface BrokerStore {
   /** Resolves if records can be read. */
   ping(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The stored record of a service instance. */
+export interface InstanceRecord {
+  readonly id: string;
+  readonly serviceId: string;
+  readonly planId: string;
+  readonly organizationGuid: string;
+  readonly spaceGuid: string;
+  /** The original options: an identical PUT gets the same response again. */
+  readonly provisioned: Options;
+  /** The current options, after updates. New bindings use them. */
+  readonly options: Options;
+  /** Present if `volumes migrate` imported it from an old broker. */
+  readonly migrated?: ImportedInstance | MigratedBinding;
+}
+
+/** The parameters of the old broker as strings. Its volume ids are made from them. */
+type LegacyParameters = Readonly<Record<string, string>>;
+
+export interface ImportedInstance {
+  readonly kind: 'instance';
+  readonly given: LegacyParameters;
+}
+
+/**
+ * A binding of an old broker, whose record does not name its instance. It is stored under an id that no
+ * request can have, until a request names both. The record stays after the binding is attached, so that it is
+ * not imported again.
+ */
+export interface MigratedBinding {
+  readonly kind: 'binding';
+  readonly given: LegacyParameters;
+  readonly appGuid: string;
+  readonly isJoined: boolean;
+}
+
+/** One mount as the platform passes it to a cell (OSBAPI 2.17, Volume Mounts Object). */
+export interface VolumeMount {
+  readonly driver: string;
+  readonly container_dir: string;
+  readonly mode: 'r' | 'rw';
+  readonly device_type: 'shared';
+  readonly device: { readonly volume_id: string; readonly mount_config: Readonly<Record<string, string>> };
+}
+
+/** The stored record of a binding, with the mount of its response. */
+export interface BindingRecord {
+  readonly id: string;
+  readonly instanceId: string;
+  readonly serviceId: string;
+  readonly planId: string;
+  readonly appGuid: string;
+  readonly predecessorBindingId?: string;
+  readonly options: Options;
+  readonly volumeMount: VolumeMount;
 }

@@ -7,8 +7,8 @@ import { credhubStub, uaaClient } from '../../credhub/testing/credhub-stub.ts';
 import { bindingRecord, instanceRecord, storeSuite } from '../testing/store-suite.ts';
 import type { BrokerStore } from './broker-store.ts';
 import type { CredhubAccess } from '../../credhub/credhub-client.ts';
-import { credhubClient } from '../../credhub/credhub-client.ts';
-import { openCredhubStore } from './credhub-store.ts';
+import { CredhubClient } from '../../credhub/credhub-client.ts';
+import { CredhubStore } from './credhub-store.ts';
 
 const answer = { status: 201, body: {} };
 
@@ -19,7 +19,7 @@ async function stubFor(t: TestContext): Promise<CredhubStub> {
 }
 
 function openIn(t: TestContext, access: CredhubAccess): BrokerStore {
-  const store = openCredhubStore('nfsbroker', credhubClient(access));
+  const store = new CredhubStore('nfsbroker', new CredhubClient(access));
   t.after(() => store.close());
   return store;
 }

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { after, before, describe, test, type TestContext } from 'node:test';
 import { Client } from 'pg';
 import { until } from '../../../../test/support/until.ts';
-import type { PostgresServer } from '../testing/postgres-server.ts';
-import { noPostgres, postgresServer } from '../testing/postgres-server.ts';
+import { noPostgres, type PostgresServer, postgresServer } from '../testing/postgres-server.ts';
 import { instanceRecord, storeSuite } from '../testing/store-suite.ts';
 import type { BrokerStore } from './broker-store.ts';
-import { openPostgresStore } from './postgres-store.ts';
-import { encryptedCodec } from './record-codec.ts';
-import { createRecordCipher } from './seal.ts';
+import { PostgresStore } from './postgres-store.ts';
+import { RecordCipher } from './record-cipher.ts';
 
 const answer = { status: 200, body: {} };
 
@@ -22,9 +19,9 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   });
   after(() => server.remove());
 
-  const records = encryptedCodec(createRecordCipher([randomBytes(32)]));
+  const records = new RecordCipher([randomBytes(32)]);
   const openIn = (t: TestContext, database: string): BrokerStore => {
-    const store = openPostgresStore({ ...server.access, database }, records);
+    const store = new PostgresStore({ ...server.access, database }, records);
     t.after(() => store.close());
     return store;
   };
@@ -81,16 +78,16 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
     const database = await newDatabase();
     const first = openIn(t, database);
     await first.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
-    const other = encryptedCodec(createRecordCipher([randomBytes(32)]));
-    const store = openPostgresStore({ ...server.access, database }, other);
+    const other = new RecordCipher([randomBytes(32)]);
+    const store = new PostgresStore({ ...server.access, database }, other);
     t.after(() => store.close());
-    await assert.rejects(store.ping(), { message: /^no key of the configuration opens instances\/i/u });
+    await assert.rejects(store.ping(), { message: /^no key of the configuration decrypts instances\/i/u });
   });
 
   test('a server that is away is told of, and used again when it is back', async (t) => {
     const own = await postgresServer();
     t.after(() => own.remove());
-    const store = openPostgresStore(own.access, records);
+    const store = new PostgresStore(own.access, records);
     t.after(() => store.close());
     await store.change({ instanceId: 'i' }, () => ({ answer, instance: instanceRecord('i') }));
     await own.stop();
@@ -101,7 +98,7 @@ describe('PostgreSQL', { skip: noPostgres }, () => {
   });
 
   test('a database that is none is told of by name, and a store that never connected is closed', async () => {
-    const store = openPostgresStore({ ...server.access, database: 'none' }, records);
+    const store = new PostgresStore({ ...server.access, database: 'none' }, records);
     await assert.rejects(store.ping(), {
       code: 'STORE_UNAVAILABLE',
       message: /database "none" does not exist/u,

@@ -1,8 +1,8 @@
-import type { ClientBase } from 'pg';
-import { DatabaseError, Pool } from 'pg';
+import { type ClientBase, DatabaseError, Pool } from 'pg';
 import { isProductError, ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
-import type { RecordCodec } from './record-codec.ts';
+import type { BindingView, BrokerStore, InstanceView, RecordKey, StoreUpdate } from './broker-store.ts';
+import type { BrokerResponse } from '../response.ts';
+import type { RecordCipher } from './record-cipher.ts';
 
 /** The connection settings of a database. */
 export interface PostgresAccess {
@@ -37,26 +37,86 @@ const maxConnections = 10;
 const schemaLock = 7_305_441;
 
 /**
- * Opens a store in PostgreSQL, which several brokers may share. A change of an instance or its bindings takes
- * an advisory lock of the instance id until the end of the transaction. The server releases the lock of a
- * broker that dies. The tables are created at the first use.
+ * A store in PostgreSQL, which several brokers may share. A change of an instance or its bindings takes an
+ * advisory lock of the instance id until the end of the transaction. The server releases the lock of a broker
+ * that dies. The tables are created at the first use.
  */
-export function openPostgresStore(access: PostgresAccess, records: RecordCodec): BrokerStore {
-  const { ca, ...where } = access;
-  const pool = new Pool({
-    ...where,
-    max: maxConnections,
-    connectionTimeoutMillis: connectMs,
-    statement_timeout: statementMs,
-    query_timeout: statementMs,
-    ...(where.host.startsWith('/') ? {} : { ssl: ca === undefined ? true : { ca } }),
-  });
-  // an idle connection may break; the next query reports the error
-  pool.on('error', () => undefined);
-  let schemaMade: Promise<unknown> | undefined;
+export class PostgresStore implements BrokerStore {
+  readonly #pool: Pool;
+  readonly #records: RecordCipher;
+  #schemaCreated: Promise<void> | undefined;
 
-  async function inTransaction<T>(work: (client: ClientBase) => Promise<T>, begin = 'BEGIN'): Promise<T> {
-    const client = await pool.connect();
+  constructor({ ca, ...where }: PostgresAccess, records: RecordCipher) {
+    this.#records = records;
+    this.#pool = new Pool({
+      ...where,
+      max: maxConnections,
+      connectionTimeoutMillis: connectMs,
+      statement_timeout: statementMs,
+      query_timeout: statementMs,
+      ...(where.host.startsWith('/') ? {} : { ssl: ca === undefined ? true : { ca } }),
+    });
+    // an idle connection may break; the next query reports the error
+    this.#pool.on('error', () => undefined);
+  }
+
+  read(target: RecordKey): Promise<BindingView> {
+    return this.#withSchema((client) => this.#readView(client, target), beginSnapshot);
+  }
+
+  change(target: RecordKey, decide: (view: BindingView) => StoreUpdate): Promise<BrokerResponse> {
+    return this.#change(target, async (client) => decide(await this.#readView(client, target)));
+  }
+
+  updateInstance(instanceId: string, decide: (view: InstanceView) => StoreUpdate): Promise<BrokerResponse> {
+    return this.#change({ instanceId }, async (client) => {
+      const { instance } = await this.#readView(client, { instanceId });
+      const sql = 'SELECT id FROM bindings WHERE instance_id = $1 ORDER BY id COLLATE "C"';
+      const { rows } = await client.query<Pick<Row, 'id'>>(sql, [instanceId]);
+      return decide({ instance, bindingIds: rows.map(({ id }) => id) });
+    });
+  }
+
+  ping(): Promise<void> {
+    return this.#withSchema(async (client) => {
+      // reads a record, if there is one, because encryption keys may be missing
+      const [row] = await rowsOf(client, 'SELECT id, record FROM instances LIMIT 1', []);
+      if (row !== undefined) this.#records.readInstance(row.record, row.id);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+
+  /** Decides and writes in one transaction, under the lock of the instance. */
+  #change(target: RecordKey, decide: (client: ClientBase) => Promise<StoreUpdate>): Promise<BrokerResponse> {
+    return this.#withSchema(async (client) => {
+      await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [target.instanceId]);
+      const change = await decide(client);
+      await this.#write(client, target, change);
+      return change.answer;
+    });
+  }
+
+  async #withSchema<T>(work: (client: ClientBase) => Promise<T>, begin?: string): Promise<T> {
+    try {
+      this.#schemaCreated ??= this.#inTransaction(async (client) => {
+        await client.query('SELECT pg_advisory_xact_lock($1)', [schemaLock]);
+        await client.query(schema);
+      });
+      await this.#schemaCreated.catch((error: unknown) => {
+        this.#schemaCreated = undefined;
+        throw error;
+      });
+      return await this.#inTransaction(work, begin);
+    } catch (error) {
+      throw toStoreUnavailable(error);
+    }
+  }
+
+  async #inTransaction<T>(work: (client: ClientBase) => Promise<T>, begin = 'BEGIN'): Promise<T> {
+    const client = await this.#pool.connect();
     let broken: Error | undefined;
     try {
       await client.query(begin);
@@ -71,85 +131,37 @@ export function openPostgresStore(access: PostgresAccess, records: RecordCodec):
     }
   }
 
-  async function withSchema<T>(work: (client: ClientBase) => Promise<T>, begin?: string): Promise<T> {
-    try {
-      schemaMade ??= inTransaction(async (client) => {
-        await client.query('SELECT pg_advisory_xact_lock($1)', [schemaLock]);
-        await client.query(schema);
-      });
-      await schemaMade.catch((error: unknown) => {
-        schemaMade = undefined;
-        throw error;
-      });
-      return await inTransaction(work, begin);
-    } catch (error) {
-      throw toStoreUnavailable(error);
-    }
-  }
-
-  async function readView(client: ClientBase, { instanceId, bindingId }: RecordKey): Promise<BindingView> {
-    const instance = await rowsOf(client, 'SELECT id, record FROM instances WHERE id = $1', [instanceId]);
-    const found = instance[0] && records.readInstance(instance[0].record, instanceId);
-    if (bindingId === undefined) return { instance: found, binding: undefined };
+  async #readView(client: ClientBase, { instanceId, bindingId }: RecordKey): Promise<BindingView> {
+    const rows = await rowsOf(client, 'SELECT id, record FROM instances WHERE id = $1', [instanceId]);
+    const instance = rows[0] && this.#records.readInstance(rows[0].record, instanceId);
+    if (bindingId === undefined) return { instance, binding: undefined };
     const sql = 'SELECT id, record FROM bindings WHERE instance_id = $1 AND id = $2';
     const [binding] = await rowsOf(client, sql, [instanceId, bindingId]);
     return {
-      instance: found,
-      binding: binding && records.readBinding(binding.record, { instanceId, bindingId }),
+      instance,
+      binding: binding && this.#records.readBinding(binding.record, { instanceId, bindingId }),
     };
   }
-  async function readInstanceView(client: ClientBase, instanceId: string): Promise<InstanceView> {
-    const { instance } = await readView(client, { instanceId });
-    const sql = 'SELECT id FROM bindings WHERE instance_id = $1 ORDER BY id COLLATE "C"';
-    const { rows } = await client.query<Pick<Row, 'id'>>(sql, [instanceId]);
-    return { instance, bindingIds: rows.map(({ id }) => id) };
-  }
-  async function write(
+
+  async #write(
     client: ClientBase,
     { instanceId, bindingId = '' }: RecordKey,
-    change: StoreUpdate,
+    { instance, binding }: StoreUpdate,
   ): Promise<void> {
-    const run = async (sql: string, values: unknown[]): Promise<unknown> => client.query(sql, values);
-    if (change.binding === null)
-      await run('DELETE FROM bindings WHERE instance_id = $1 AND id = $2', [instanceId, bindingId]);
-    if (change.instance === null) await run('DELETE FROM instances WHERE id = $1', [instanceId]);
-    if (change.instance)
-      await run(
+    if (binding === null)
+      await client.query('DELETE FROM bindings WHERE instance_id = $1 AND id = $2', [instanceId, bindingId]);
+    if (instance === null) await client.query('DELETE FROM instances WHERE id = $1', [instanceId]);
+    if (instance)
+      await client.query(
         'INSERT INTO instances (id, record) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET record = excluded.record',
-        [instanceId, records.writeInstance(change.instance)],
+        [instanceId, this.#records.writeInstance(instance)],
       );
-    if (change.binding)
-      await run(
+    if (binding)
+      await client.query(
         'INSERT INTO bindings (instance_id, id, record) VALUES ($1, $2, $3) ON CONFLICT (instance_id, id) DO UPDATE SET record = excluded.record',
-        [instanceId, bindingId, records.writeBinding(change.binding)],
+        [instanceId, bindingId, this.#records.writeBinding(binding)],
       );
   }
-
-  async function locked(
-    target: RecordKey,
-    decide: (client: ClientBase) => Promise<StoreUpdate>,
-  ): Promise<StoreUpdate['answer']> {
-    return withSchema(async (client) => {
-      await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [target.instanceId]);
-      const change = await decide(client);
-      await write(client, target, change);
-      return change.answer;
-    });
-  }
-
-  return {
-    read: (target) => withSchema((client) => readView(client, target), beginSnapshot),
-    change: (target, decide) => locked(target, async (client) => decide(await readView(client, target))),
-    updateInstance: (instanceId, decide) =>
-      locked({ instanceId }, async (client) => decide(await readInstanceView(client, instanceId))),
-    ping: () =>
-      withSchema(async (client) => {
-        // reads a record, if there is one, because encryption keys may be missing
-        const [row] = await rowsOf(client, 'SELECT id, record FROM instances LIMIT 1', []);
-        if (row !== undefined) records.readInstance(row.record, row.id);
-      }),
-    close: () => pool.end(),
-  };
 }
 
 interface Row {
@@ -188,8 +200,8 @@ function toStoreUnavailable(error: unknown): unknown {
     isTimeout(error)
   );
   if (isOurs || !(error instanceof Error)) return error;
-  const said = error.message === '' ? (code ?? 'no answer') : error.message;
-  const message = `the PostgreSQL database of the broker cannot be read or written: ${said}; look after the server, the user's rights and the way to it`;
+  const reason = error.message === '' ? (code ?? 'no answer') : error.message;
+  const message = `the PostgreSQL database of the broker cannot be read or written: ${reason}; check the server, the permissions of the user and the network between them`;
   return new ProductError('STORE_UNAVAILABLE', message, { cause: error });
 }
 

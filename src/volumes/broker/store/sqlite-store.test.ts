@@ -4,16 +4,12 @@ import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { bindingRecord, instanceRecord, storeSuite } from '../testing/store-suite.ts';
-import type { RecordCodec } from './record-codec.ts';
-import { encryptedCodec } from './record-codec.ts';
-import { createRecordCipher } from './seal.ts';
-import { openSqliteStore } from './sqlite-store.ts';
+import { RecordCipher } from './record-cipher.ts';
+import { SqliteStore } from './sqlite-store.ts';
 
-const sealed = (keys: readonly [Buffer, ...Buffer[]]): RecordCodec =>
-  encryptedCodec(createRecordCipher(keys));
+const sealed = (keys: readonly [Buffer, ...Buffer[]]): RecordCipher => new RecordCipher(keys);
 
 async function filePath(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'broker-store-'));
@@ -22,7 +18,7 @@ async function filePath(t: TestContext): Promise<string> {
 }
 
 storeSuite('SQLite', async (t) => {
-  const store = openSqliteStore(await filePath(t), sealed([randomBytes(32)]));
+  const store = new SqliteStore(await filePath(t), sealed([randomBytes(32)]));
   t.after(() => store.close());
   return store;
 });
@@ -33,27 +29,27 @@ const answer = { status: 201, body: {} };
 test('another process reads what this one wrote, with the new key before the old one, too', async (t) => {
   const path = await filePath(t);
   const [old, next] = [randomBytes(32), randomBytes(32)];
-  const first = openSqliteStore(path, sealed([old]));
+  const first = new SqliteStore(path, sealed([old]));
   await first.change(target, () => ({ answer, instance: instanceRecord('i') }));
   await first.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
-  const second = openSqliteStore(path, sealed([next, old]));
+  const second = new SqliteStore(path, sealed([next, old]));
   t.after(() => Promise.all([first.close(), second.close()]));
   assert.deepEqual((await second.read(target)).binding, bindingRecord('b', 'i'));
   await second.change(target, () => ({ answer, binding: bindingRecord('b', 'i') }));
-  const third = openSqliteStore(path, sealed([next]));
+  const third = new SqliteStore(path, sealed([next]));
   t.after(() => third.close());
   for (const work of [third.read(target), third.ping()])
     await assert.rejects(work, {
       code: 'STORE_UNAVAILABLE',
-      message: /no key of the configuration opens instances\/i; put the key .* in encryption_keys/u,
+      message: /no key of the configuration decrypts instances\/i; add the key .* of encryption_keys/u,
     });
 });
 
 test('files are for their user alone, also where the file was there already', async (t) => {
   const path = await filePath(t);
-  openSqliteStore(path, sealed([randomBytes(32)]));
+  void new SqliteStore(path, sealed([randomBytes(32)]));
   await chmod(path, 0o644);
-  const store = openSqliteStore(path, sealed([randomBytes(32)]));
+  const store = new SqliteStore(path, sealed([randomBytes(32)]));
   t.after(() => store.close());
   await store.change(target, () => ({ answer, instance: instanceRecord('i') }));
   for (const name of [path, `${path}-wal`, `${path}-shm`])
@@ -62,7 +58,7 @@ test('files are for their user alone, also where the file was there already', as
 
 test('a record that was moved to another id is not read', async (t) => {
   const path = await filePath(t);
-  const store = openSqliteStore(path, sealed([randomBytes(32)]));
+  const store = new SqliteStore(path, sealed([randomBytes(32)]));
   t.after(() => store.close());
   for (const id of ['i', 'j'])
     await store.change({ instanceId: id }, () => ({ answer, instance: instanceRecord(id) }));
@@ -74,7 +70,7 @@ test('a record that was moved to another id is not read', async (t) => {
 
 test('a file that cannot be written is said to be unavailable', async (t) => {
   const path = await filePath(t);
-  const store = openSqliteStore(path, sealed([randomBytes(32)]));
+  const store = new SqliteStore(path, sealed([randomBytes(32)]));
   t.after(() => store.close());
   const blocker = new DatabaseSync(path);
   t.after(() => blocker.close());

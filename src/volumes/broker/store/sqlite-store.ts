@@ -1,8 +1,9 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { BrokerStore, StoreUpdate, InstanceView, RecordKey, BindingView } from './broker-store.ts';
-import type { RecordCodec } from './record-codec.ts';
+import type { BindingView, BrokerStore, InstanceView, RecordKey, StoreUpdate } from './broker-store.ts';
+import type { BrokerResponse } from '../response.ts';
+import type { RecordCipher } from './record-cipher.ts';
 
 const schema = `
   CREATE TABLE IF NOT EXISTS instances (id TEXT PRIMARY KEY, record BLOB NOT NULL) STRICT;
@@ -17,76 +18,92 @@ const schema = `
 const busyTimeoutMs = 10_000;
 
 /**
- * Opens a store in one SQLite file (mode 0600, with -wal and -shm files beside it), and creates it if it does
- * not exist. A change is one transaction, which is on the disk when its response is returned (WAL,
- * synchronous FULL). Several processes of one machine may share the file.
+ * A store in one SQLite file (mode 0600, with -wal and -shm files beside it), which is created if it does not
+ * exist. A change is one transaction, which is on the disk when its response is returned (WAL, synchronous
+ * FULL). Several processes of one machine may share the file.
  */
-export function openSqliteStore(path: string, records: RecordCodec): BrokerStore {
-  // SQLite gives the -wal and -shm files the mode of this one
-  closeSync(openSync(path, 'a', 0o600));
-  chmodSync(path, 0o600);
-  const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
-  database.exec(schema);
-  const instance = database.prepare('SELECT record FROM instances WHERE id = ?');
-  const anyInstance = database.prepare('SELECT id, record FROM instances LIMIT 1');
-  const binding = database.prepare('SELECT record FROM bindings WHERE instance_id = ? AND id = ?');
-  const bindingIds = database.prepare('SELECT id FROM bindings WHERE instance_id = ? ORDER BY id');
-  const putInstance = database.prepare('INSERT OR REPLACE INTO instances (record, id) VALUES (?, ?)');
-  const putBinding = database.prepare(
-    'INSERT OR REPLACE INTO bindings (record, instance_id, id) VALUES (?, ?, ?)',
-  );
-  const deleteInstance = database.prepare('DELETE FROM instances WHERE id = ?');
-  const deleteBinding = database.prepare('DELETE FROM bindings WHERE instance_id = ? AND id = ?');
+export class SqliteStore implements BrokerStore {
+  readonly #database: DatabaseSync;
+  readonly #records: RecordCipher;
+  readonly #statements: ReturnType<typeof prepareStatements>;
 
-  function look({ instanceId, bindingId }: RecordKey): BindingView {
-    const instanceRow = instance.get(instanceId);
-    const bindingRow = bindingId === undefined ? undefined : binding.get(instanceId, bindingId);
+  constructor(path: string, records: RecordCipher) {
+    // SQLite gives the -wal and -shm files the mode of this one
+    closeSync(openSync(path, 'a', 0o600));
+    chmodSync(path, 0o600);
+    this.#database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;');
+    this.#database.exec(schema);
+    this.#statements = prepareStatements(this.#database);
+    this.#records = records;
+  }
+
+  async read(target: RecordKey): Promise<BindingView> {
+    return inTransaction(this.#database, 'DEFERRED', () => this.#readView(target));
+  }
+
+  async change(target: RecordKey, decide: (view: BindingView) => StoreUpdate): Promise<BrokerResponse> {
+    return inTransaction(this.#database, 'IMMEDIATE', () =>
+      this.#write(target, decide(this.#readView(target))),
+    );
+  }
+
+  async updateInstance(
+    instanceId: string,
+    decide: (view: InstanceView) => StoreUpdate,
+  ): Promise<BrokerResponse> {
+    return inTransaction(this.#database, 'IMMEDIATE', () => {
+      const { instance } = this.#readView({ instanceId });
+      const bindingIds = this.#statements.bindingIds.all(instanceId).map(({ id }) => String(id));
+      return this.#write({ instanceId }, decide({ instance, bindingIds }));
+    });
+  }
+
+  async ping(): Promise<void> {
+    // reads a record, if there is one, because encryption keys may be missing
+    const row = inTransaction(this.#database, 'DEFERRED', () => this.#statements.anyInstance.get());
+    if (row !== undefined) this.#records.readInstance(bytesOf(row), String(row['id']));
+  }
+
+  async close(): Promise<void> {
+    this.#database.close();
+  }
+
+  #readView({ instanceId, bindingId }: RecordKey): BindingView {
+    const instance = this.#statements.instance.get(instanceId);
+    const binding = bindingId === undefined ? undefined : this.#statements.binding.get(instanceId, bindingId);
     return {
-      instance: instanceRow && records.readInstance(toBuffer(instanceRow), instanceId),
+      instance: instance && this.#records.readInstance(bytesOf(instance), instanceId),
       binding:
-        bindingRow && bindingId !== undefined
-          ? records.readBinding(toBuffer(bindingRow), { instanceId, bindingId })
+        binding && bindingId !== undefined
+          ? this.#records.readBinding(bytesOf(binding), { instanceId, bindingId })
           : undefined,
     };
   }
-  function lookAtInstance(instanceId: string): InstanceView {
-    const ids = bindingIds.all(instanceId).map(({ id }) => String(id));
-    return { instance: look({ instanceId }).instance, bindingIds: ids };
-  }
-  function write({ instanceId, bindingId = '' }: RecordKey, change: StoreUpdate): void {
-    if (change.binding === null) deleteBinding.run(instanceId, bindingId);
-    if (change.instance === null) deleteInstance.run(instanceId);
-    if (change.instance) putInstance.run(records.writeInstance(change.instance), instanceId);
-    if (change.binding) putBinding.run(records.writeBinding(change.binding), instanceId, bindingId);
-  }
 
-  return {
-    read: async (target) => inTransaction(database, 'DEFERRED', () => look(target)),
-    change: async (target, decide) =>
-      inTransaction(database, 'IMMEDIATE', () => {
-        const change = decide(look(target));
-        write(target, change);
-        return change.answer;
-      }),
-    updateInstance: async (instanceId, decide) =>
-      inTransaction(database, 'IMMEDIATE', () => {
-        const change = decide(lookAtInstance(instanceId));
-        write({ instanceId }, change);
-        return change.answer;
-      }),
-    ping: async () => {
-      // reads a record, if there is one, because encryption keys may be missing
-      const row = inTransaction(database, 'DEFERRED', () => anyInstance.get());
-      if (row !== undefined) records.readInstance(toBuffer(row), String(row['id']));
-    },
-    close: async () => {
-      database.close();
-    },
-  };
+  #write({ instanceId, bindingId = '' }: RecordKey, change: StoreUpdate): BrokerResponse {
+    const { deleteBinding, deleteInstance, putInstance, putBinding } = this.#statements;
+    const { instance, binding, answer } = change;
+    if (binding === null) deleteBinding.run(instanceId, bindingId);
+    if (instance === null) deleteInstance.run(instanceId);
+    if (instance) putInstance.run(this.#records.writeInstance(instance), instanceId);
+    if (binding) putBinding.run(this.#records.writeBinding(binding), instanceId, bindingId);
+    return answer;
+  }
 }
 
-const toBuffer = (row: Record<string, unknown>): Uint8Array => row['record'] as Uint8Array;
+const prepareStatements = (database: DatabaseSync) => ({
+  instance: database.prepare('SELECT record FROM instances WHERE id = ?'),
+  anyInstance: database.prepare('SELECT id, record FROM instances LIMIT 1'),
+  binding: database.prepare('SELECT record FROM bindings WHERE instance_id = ? AND id = ?'),
+  bindingIds: database.prepare('SELECT id FROM bindings WHERE instance_id = ? ORDER BY id'),
+  putInstance: database.prepare('INSERT OR REPLACE INTO instances (record, id) VALUES (?, ?)'),
+  putBinding: database.prepare('INSERT OR REPLACE INTO bindings (record, instance_id, id) VALUES (?, ?, ?)'),
+  deleteInstance: database.prepare('DELETE FROM instances WHERE id = ?'),
+  deleteBinding: database.prepare('DELETE FROM bindings WHERE instance_id = ? AND id = ?'),
+});
+
+const bytesOf = (row: Record<string, unknown>): Uint8Array => row['record'] as Uint8Array;
 
 function inTransaction<T>(database: DatabaseSync, kind: 'DEFERRED' | 'IMMEDIATE', work: () => T): T {
   try {
@@ -101,7 +118,7 @@ function inTransaction<T>(database: DatabaseSync, kind: 'DEFERRED' | 'IMMEDIATE'
     }
   } catch (error) {
     if (!(error instanceof Error && 'errcode' in error)) throw error;
-    const message = `the SQLite file of the broker cannot be read or written: ${error.message}; look after the file and its disk`;
+    const message = `the SQLite file of the broker cannot be read or written: ${error.message}; check the file and its disk`;
     throw new ProductError('STORE_UNAVAILABLE', message, { cause: error });
   }
 }

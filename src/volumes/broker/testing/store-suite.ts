@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import type { BrokerStore, StoreUpdate } from '../store/broker-store.ts';
-import type { BindingRecord, InstanceRecord } from '../store/record.ts';
+import { test, type TestContext } from 'node:test';
+import type { BindingRecord, BrokerStore, InstanceRecord, StoreUpdate } from '../store/broker-store.ts';
 
 export function instanceRecord(id: string): InstanceRecord {
   const ids = { id, serviceId: 's', planId: 'p', organizationGuid: 'o', spaceGuid: 'g' };

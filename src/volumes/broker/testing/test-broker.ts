@@ -5,9 +5,9 @@ import type { TestContext } from 'node:test';
 import type { BrokerConfig } from '../config.ts';
 import { nfsOffering } from '../offerings/nfs.ts';
 import { smbOffering } from '../offerings/smb.ts';
-import type { Preflight } from '../preflight/preflight.ts';
+import type { Preflight } from '../preflight.ts';
 import { startBroker } from '../start-broker.ts';
-import { temporaryConfig } from '../try-broker.ts';
+import { temporaryConfig } from '../broker-demo.ts';
 
 const operator = { defaults: {}, forced: {} };
 export const nfs = nfsOffering({ ldap: false, operator, maintenance: { version: '1.2.0' } });
@@ -36,17 +36,6 @@ const configIn = (folder: string): BrokerConfig => ({
   ...temporaryConfig(folder),
   auth,
   offerings: [nfs, smb],
-});
-
-/**
- * Returns the configuration of an asynchronous broker that checks shares. Later brokers on the same directory
- * can read its records.
- */
-export const asyncConfig = (folder: string): BrokerConfig => ({
-  ...configIn(folder),
-  encryptionKeys: [Buffer.alloc(32, 1)],
-  preflight: 'require',
-  isAsync: true,
 });
 
 /**

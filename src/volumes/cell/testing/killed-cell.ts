@@ -4,7 +4,7 @@ import { cellOf, helpers } from './test-cell.ts';
 
 const [folder = '', number = ''] = process.argv.slice(2);
 const { ports } = cellOf(folder);
-const { volume, order } = helpers(folder);
+const { volume, order: spec } = helpers(folder);
 let steps = 0;
 const step = (): void => {
   steps += 1;
@@ -14,4 +14,4 @@ await ports.volman.scan();
 const volumes = [await volume('photos'), await volume('rules', { isReadOnly: true })];
 // the app of a killed cell must not continue
 const command = ['sh', '-c', 'touch "$1/ran"', 'sh', volumes[0]?.containerDir ?? ''];
-await runApp(order(command, volumes), { ...ports, onStep: step });
+await runApp(spec(command, volumes), { ...ports, onStep: step });

@@ -8,7 +8,7 @@ import type { PathSegment } from '../../../platform/path-segment.ts';
 import { smallDriver } from '../../volman/testing/small-driver.ts';
 import type { SmallDriver } from '../../volman/testing/small-driver.ts';
 import { Volman } from '../../volman/volman.ts';
-import type { VolumeMount } from '../../options/parse-volume-mounts.ts';
+import type { VolumeMount } from '../../options/volume-mount.ts';
 import type { CellPorts, ContainerSpec } from '../run-app.ts';
 
 export const run = promisify(execFile);

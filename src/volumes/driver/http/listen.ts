@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { once } from 'node:events';
+import type { ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { ProductError } from '../../../errors/product-error.ts';
-import type { Address } from '../config.ts';
+import type { Address, TlsFiles } from '../config.ts';
+import { readPem } from '../secrets.ts';
 
 /** Starts to listen. If the port is 0 the system chooses one. Returns host and port as in a URL. */
 export async function listenTcp(server: Server, { host, port }: Address): Promise<string> {
@@ -52,4 +54,16 @@ export async function closeServer(server: Server, deadlineMs: number): Promise<v
   const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
   await closed;
   clearTimeout(timer);
+}
+
+/** Returns the options for mutual TLS. Clients need a certificate of the CA. */
+export async function tlsOptions({ ca, certificate, key }: TlsFiles): Promise<ServerOptions> {
+  return {
+    ca: await readPem('caFile', ca),
+    cert: await readPem('certFile', certificate),
+    key: await readPem('keyFile', key),
+    requestCert: true,
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+  };
 }

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MountError } from './mount-error.ts';
-import type { MountSpec } from './mount-order.ts';
+import type { MountSpec } from './mount-command.ts';
 import type { Mounter } from './mounter.ts';
-import { parseMountInfo } from '../../../platform/mountinfo.ts';
+import { readMountTable } from '../../../platform/mountinfo.ts';
 import { runProgram } from './run-program.ts';
 
 const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';
@@ -14,9 +13,9 @@ const searchPath = '/usr/sbin:/usr/bin:/sbin:/bin';
  */
 export function bindMounter(sourceDirectory: string): Mounter {
   return {
-    mount: async (order, target, signal) => {
-      const options = `bind,nosuid,nodev${order.readOnly ? ',ro' : ''}`;
-      await run('mount', ['-o', options, '--', join(sourceDirectory, pathOf(order)), target], signal);
+    mount: async (spec, target, signal) => {
+      const options = `bind,nosuid,nodev${spec.readOnly ? ',ro' : ''}`;
+      await run('mount', ['-o', options, '--', join(sourceDirectory, pathOf(spec)), target], signal);
     },
     unmount: async (target, signal) => {
       while ((await mountPoints()).includes(target)) await run('umount', ['-l', '--', target], signal);
@@ -39,8 +38,8 @@ export function bindMounter(sourceDirectory: string): Mounter {
   };
 }
 
-const pathOf = (order: MountSpec): string =>
-  order.kind === 'nfs' ? order.path : order.share.replace(/^\/\/[^/]*/u, '');
+const pathOf = (spec: MountSpec): string =>
+  spec.kind === 'nfs' ? spec.path : spec.share.replace(/^\/\/[^/]*/u, '');
 
 async function run(program: string, args: readonly string[], signal: AbortSignal): Promise<void> {
   const { exitCode, stderr, wasKilled } = await runProgram({ program, args, searchPath, signal });
@@ -51,5 +50,5 @@ async function run(program: string, args: readonly string[], signal: AbortSignal
 }
 
 async function mountPoints(): Promise<readonly string[]> {
-  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')).map(({ target }) => target);
+  return (await readMountTable()).map(({ target }) => target);
 }

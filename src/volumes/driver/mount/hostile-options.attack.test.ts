@@ -3,9 +3,8 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { mountCommand } from './mount-command.ts';
+import { mountCommand, type MountSpec } from './mount-command.ts';
 import { MountError } from './mount-error.ts';
-import type { MountSpec } from './mount-order.ts';
 import { ShareMounter } from './share-mounter.ts';
 import { nfs, smb } from './testing/plain-orders.ts';
 
@@ -21,10 +20,10 @@ const attacks: Readonly<Record<string, MountSpec>> = {
   'a share that mount.cifs takes for an option': { ...smb, share: '-ouid=0' },
 };
 
-for (const [name, order] of Object.entries(attacks))
+for (const [name, spec] of Object.entries(attacks))
   test(`${name} is refused`, () => {
     assert.throws(
-      () => mountCommand(order, '/t'),
+      () => mountCommand(spec, '/t'),
       (error) => error instanceof MountError && error.code === 'INVALID_OPTION',
     );
   });

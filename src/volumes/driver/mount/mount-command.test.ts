@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { mountCommand } from './mount-command.ts';
-import type { NfsMountSpec, SmbMountSpec } from './mount-order.ts';
+import { mountCommand, type NfsMountSpec, type SmbMountSpec } from './mount-command.ts';
 import { nfs, smb } from './testing/plain-orders.ts';
 
 const defaults = 'hard,timeo=600,retrans=2,rsize=1048576,wsize=1048576,retry=0,nosharecache';
@@ -13,19 +12,19 @@ test('the options of NFS are those of the old driver, with nosuid and nodev', ()
 });
 
 test('version, read-only and attribute caching of NFS become options', () => {
-  const order: NfsMountSpec = {
+  const spec: NfsMountSpec = {
     ...nfs,
     host: '2001:db8::1',
     version: '4.1',
     readOnly: true,
     attributeCaching: true,
   };
-  const { args } = mountCommand(order, '/t');
+  const { args } = mountCommand(spec, '/t');
   assert.deepEqual(args.slice(3), [`nosuid,nodev,ro,${defaults},vers=4.1`, '--', '[2001:db8::1]:/x', '/t']);
 });
 
 test("the options of SMB are typed, the ids are the container's, and the password is apart", () => {
-  const order: SmbMountSpec = {
+  const spec: SmbMountSpec = {
     ...smb,
     domain: 'd',
     version: '3.1.1',
@@ -37,7 +36,7 @@ test("the options of SMB are typed, the ids are the container's, and the passwor
   };
   const options =
     'nosuid,nodev,ro,uid=2000,gid=2000,iocharset=utf8,username=u,domain=d,vers=3.1.1,file_mode=0640,dir_mode=0750,sec=ntlmssp,mfsymlinks,noserverino';
-  assert.deepEqual(mountCommand(order, '/t'), {
+  assert.deepEqual(mountCommand(spec, '/t'), {
     args: ['-t', 'cifs', '-o', options, '--', '//h/s', '/t'],
     password: 'p',
   });

@@ -1,4 +1,4 @@
-import type { MountSpec } from './mount-order.ts';
+import type { MountSpec } from './mount-command.ts';
 
 /** The health of a mount. `stale`: its server or id mapper is dead, or did not respond in time. */
 export type MountHealth = 'answers' | 'stale' | 'absent';
@@ -13,7 +13,7 @@ export interface Mounter {
    * error or a kill -9, `unmount` removes what is left. Rejects with MountError, whose text contains no
    * secret: TIMED_OUT if `signal` is aborted.
    */
-  mount(order: MountSpec, target: string, signal: AbortSignal): Promise<void>;
+  mount(spec: MountSpec, target: string, signal: AbortSignal): Promise<void>;
 
   /**
    * Unmounts what is mounted at `target` and ends its id mapper: first plainly, then by force unless the

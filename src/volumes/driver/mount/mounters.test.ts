@@ -18,26 +18,26 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { parseMountInfo } from '../../../platform/mountinfo.ts';
 import { bindMounter } from './bind-mounter.ts';
-import type { NfsMountSpec } from './mount-order.ts';
+import type { NfsMountSpec } from './mount-command.ts';
 import type { Mounter } from './mounter.ts';
 import { exportsIn } from './nfs-mounter.ts';
 import { ShareMounter, type ShareMounterOptions } from './share-mounter.ts';
 import { smb } from './testing/plain-orders.ts';
-import { mounterSuite, type MounterSubject } from './testing/mounter-suite.ts';
+import { type MounterSubject, mounterSuite } from './testing/mounter-suite.ts';
 
 /** Real mounts on this machine, whose kernel may lack NFS. `npm run test:mounts` tests with real shares. */
 const skip =
   (process.geteuid?.() !== 0 && 'needs root') ||
   (spawnSync('unshare', ['--mount', 'true']).status !== 0 && 'needs the right to mount');
 
-const order: NfsMountSpec = {
+const spec: NfsMountSpec = {
   kind: 'nfs',
   host: 'server',
   path: '/share',
   readOnly: false,
   attributeCaching: false,
 };
-const mapped: NfsMountSpec = { ...order, ids: { uid: 4000, gid: 4001 } };
+const mapped: NfsMountSpec = { ...spec, ids: { uid: 4000, gid: 4001 } };
 const inTime = AbortSignal.timeout(600_000);
 let scratch = '';
 let subjects: Readonly<Record<'bind' | 'plain' | 'mapfs', MounterSubject>>;
@@ -54,8 +54,8 @@ before(async () => {
   execFileSync('mkfifo', [join(scratch, 'fifo')]);
   const searchPath = `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
   subjects = {
-    bind: await subject('bind', bindMounter(join(scratch, 'server')), order),
-    plain: await subject('plain', new ShareMounter({ ...parts, searchPath }), order),
+    bind: await subject('bind', bindMounter(join(scratch, 'server')), spec),
+    plain: await subject('plain', new ShareMounter({ ...parts, searchPath }), spec),
     mapfs: await subject(
       'mapfs',
       new ShareMounter({ ...parts, searchPath, mapfsPath: join(bin, 'mapfs') }),
@@ -125,7 +125,7 @@ test('a share that is in use and answers is not unmounted by force', { skip }, a
   const { mounter, folder, write, holdOpen } = subjects.plain;
   const target = join(folder, 'in use');
   await mkdir(target);
-  await mounter.mount(order, target, inTime);
+  await mounter.mount(spec, target, inTime);
   await write(target, 'file', 'text');
   const close = await holdOpen(target, 'file');
   await writeFile(join(scratch, 'umounts'), '');
@@ -192,10 +192,10 @@ test(
     const { mounter, folder } = subjects.plain;
     const target = join(folder, 'taken');
     await mkdir(target);
-    await mounter.mount(order, target, inTime);
-    await assert.rejects(mounter.mount(order, target, inTime), { code: 'BUSY' });
+    await mounter.mount(spec, target, inTime);
+    await assert.rejects(mounter.mount(spec, target, inTime), { code: 'BUSY' });
     await mounter.unmount(target, inTime);
-    await assert.rejects(mounter.mount(order, `${target}_mapfs`, inTime), { code: 'INVALID_OPTION' });
+    await assert.rejects(mounter.mount(spec, `${target}_mapfs`, inTime), { code: 'INVALID_OPTION' });
     assert.deepEqual(await mounter.listMounts(folder), []);
   },
 );

@@ -2,10 +2,8 @@ import { createHash } from 'node:crypto';
 import { rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { MountEntry } from '../../../platform/mountinfo.ts';
-import { mountCommand } from './mount-command.ts';
-import { MountError } from './mount-error.ts';
-import { folderFailure, mountFailure } from './mount-failure.ts';
-import type { NfsMountSpec } from './mount-order.ts';
+import { mountCommand, type NfsMountSpec } from './mount-command.ts';
+import { folderFailure, MountError, mountFailure } from './mount-error.ts';
 import { checkNfsMount, isSameAddress, normalisedPath } from './nfs-server-check.ts';
 import type { ProgramResult } from './run-program.ts';
 
@@ -56,15 +54,15 @@ export class NfsMounter {
   }
 
   /** Mounts at `at`. Throws MountError. A mount may then be left at `at`. */
-  async mount(order: NfsMountSpec, at: string, signal: AbortSignal): Promise<void> {
-    const addresses = await this.#addressesOf(order, signal);
+  async mount(spec: NfsMountSpec, at: string, signal: AbortSignal): Promise<void> {
+    const addresses = await this.#addressesOf(spec, signal);
     const group = this.#ports.sameServers.filter((each) =>
       each.some((one) => addresses.some((other) => isSameAddress(one, other))),
     );
     const serverAddresses = [...addresses, ...group.flat()];
     for (const [index, address] of addresses.entries()) {
       try {
-        return await this.#mountFrom({ order, address, serverAddresses, at }, signal);
+        return await this.#mountFrom({ order: spec, address, serverAddresses, at }, signal);
       } catch (error) {
         const isLast = index === addresses.length - 1;
         if (isLast || !(error instanceof MountError && error.code === 'UNREACHABLE')) throw error;
@@ -72,12 +70,12 @@ export class NfsMounter {
     }
   }
 
-  async #addressesOf(order: NfsMountSpec, signal: AbortSignal): Promise<readonly string[]> {
+  async #addressesOf(spec: NfsMountSpec, signal: AbortSignal): Promise<readonly string[]> {
     try {
-      return await this.#ports.resolve(order.host, signal);
+      return await this.#ports.resolve(spec.host, signal);
     } catch (error) {
       if (!(error instanceof MountError)) throw error;
-      throw new MountError(error.code, `${shareOf(order)}: ${error.message}`, { cause: error });
+      throw new MountError(error.code, `${shareOf(spec)}: ${error.message}`, { cause: error });
     }
   }
 
@@ -86,18 +84,18 @@ export class NfsMounter {
    * share with version 4.
    */
   async #mountFrom(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const { order } = place;
-    if (order.version === '3') return this.#mountVersion3(place, signal);
+    const { order: spec } = place;
+    if (spec.version === '3') return this.#mountVersion3(place, signal);
     try {
-      const order4 = { ...order, version: order.version ?? '4' } as const;
+      const order4 = { ...spec, version: spec.version ?? '4' } as const;
       return await this.#mountBelow({ ...place, order: order4, root: '/' }, signal);
     } catch (error) {
       const mayBeOld =
         error instanceof MountError &&
         ['NOT_SUPPORTED', 'NO_SUCH_SHARE', 'ACCESS_DENIED'].includes(error.code);
-      if (order.version !== undefined || !mayBeOld) throw error;
+      if (spec.version !== undefined || !mayBeOld) throw error;
       const isMounted = await this.#mountVersion3(
-        { ...place, order: { ...order, version: '3' } },
+        { ...place, order: { ...spec, version: '3' } },
         signal,
       ).then(
         () => true,
@@ -111,22 +109,22 @@ export class NfsMounter {
   }
 
   async #mountVersion3(place: Omit<Place, 'root' | 'rootAt'>, signal: AbortSignal): Promise<void> {
-    const { order, address } = place;
-    const path = normalisedPath(order.path);
+    const { order: spec, address } = place;
+    const path = normalisedPath(spec.path);
     const listed = await this.#ports.run(
       'showmount',
       ['--no-headers', '--exports', address],
       signal,
       exportLimit,
     );
-    if (listed.exitCode !== 0) throw mountFailure({ ...listed, share: shareOf(order), secrets: [] });
+    if (listed.exitCode !== 0) throw mountFailure({ ...listed, share: shareOf(spec), secrets: [] });
     const root = exportsIn(listed.stdout)
       .filter((each) => each === '/' || path === each || path.startsWith(`${each}/`))
       .toSorted((one, other) => other.length - one.length)[0];
     if (root === undefined)
       throw new MountError(
         'NO_SUCH_SHARE',
-        `${shareOf(order)}: The server exports no folder of that path to this cell, as 'showmount -e ${address}' shows; check the share's spelling`,
+        `${shareOf(spec)}: The server exports no folder of that path to this cell, as 'showmount -e ${address}' shows; check the share's spelling`,
       );
     await this.#mountBelow({ ...place, root }, signal);
   }
@@ -147,19 +145,19 @@ export class NfsMounter {
   }
 
   async #mountRoot(place: Omit<Place, 'rootAt'>, at: string, signal: AbortSignal): Promise<void> {
-    const { order, address, root } = place;
-    const { args } = mountCommand({ ...order, host: address, path: root }, at);
+    const { order: spec, address, root } = place;
+    const { args } = mountCommand({ ...spec, host: address, path: root }, at);
     const result = await this.#ports.run('mount', args, signal);
-    if (result.exitCode !== 0) throw mountFailure({ ...result, share: shareOf(order), secrets: [] });
+    if (result.exitCode !== 0) throw mountFailure({ ...result, share: shareOf(spec), secrets: [] });
     await this.#check(place, root, at);
   }
 
-  async #bind({ order, root, rootAt, at }: Place, signal: AbortSignal): Promise<void> {
-    const folder = join(rootAt, normalisedPath(order.path).slice(root.length));
-    await this.remount(rootAt, order, 'nosymfollow', signal);
+  async #bind({ order: spec, root, rootAt, at }: Place, signal: AbortSignal): Promise<void> {
+    const folder = join(rootAt, normalisedPath(spec.path).slice(root.length));
+    await this.remount(rootAt, spec, 'nosymfollow', signal);
     const bound = await this.#ports.run('mount', ['-i', '-c', '--bind', '--', folder, at], signal);
-    if (bound.exitCode !== 0) throw folderFailure({ ...bound, share: shareOf(order), secrets: [] });
-    await this.remount(at, order, 'symfollow', signal);
+    if (bound.exitCode !== 0) throw folderFailure({ ...bound, share: shareOf(spec), secrets: [] });
+    await this.remount(at, spec, 'symfollow', signal);
   }
 
   /**

@@ -3,7 +3,7 @@ import type { MountEntry } from '../../../platform/mountinfo.ts';
 import { MountError } from './mount-error.ts';
 
 /** A requested mount of a directory of a server. */
-export interface AskedMount {
+interface RequestedMount {
   /** The share as an error names it: `host:/path`. */
   readonly share: string;
   /** The address that mount.nfs got instead of the host name. */
@@ -19,7 +19,7 @@ export interface AskedMount {
  * 4.1 and 4.2 with servers of one owner, whatever their addresses are, and a server may claim to be another
  * one. The kernel also follows a server's referrals to other servers.
  */
-export function checkNfsMount(asked: AskedMount, entry: MountEntry | undefined): void {
+export function checkNfsMount(asked: RequestedMount, entry: MountEntry | undefined): void {
   const { share, address, path, serverAddresses } = asked;
   const option = entry?.fileSystemOptions.find((each) => each.startsWith('addr='));
   const used = option?.slice('addr='.length) ?? '';

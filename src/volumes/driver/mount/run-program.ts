@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MountError } from './mount-error.ts';
@@ -82,7 +83,7 @@ export async function runProgram(run: ProgramRun): Promise<ProgramResult> {
 /** Sends SIGKILL to a process group. Does nothing if it has ended. */
 export function killGroup(pid: number): void {
   // kill(2) treats -1 as every process, and 0 as the caller's own group
-  if (!Number.isSafeInteger(pid) || pid <= 1) throw new Error(`${pid} is no process group of a program`);
+  if (!Number.isSafeInteger(pid) || pid <= 1) throw new Error(`${pid} is not the process group of a program`);
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
@@ -114,4 +115,48 @@ function writeSecret(stream: Writable, secret: string): void {
     if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;
   });
   stream.end(secret);
+}
+
+/** The process names of mount(8) and its helpers. */
+export const mountPrograms: readonly string[] = ['mount', 'mount.nfs', 'mount.nfs4', 'mount.cifs'];
+
+/** Milliseconds to wait for the end of killed programs. */
+const killTimeoutMs = 1000;
+
+/**
+ * Kills the processes with one of these names that have one of `paths` as an argument, and waits for their
+ * end, a second at most. They may be of an earlier driver process. A user who imitates such a command line
+ * only gets their own process killed.
+ */
+export async function killProcessesByArgument(
+  names: readonly string[],
+  paths: readonly string[],
+): Promise<void> {
+  const isOne = async (pid: string): Promise<boolean> => {
+    // checks comm first: reading cmdline may hang for a process that waits for a dead mount
+    if (!names.includes((await procFile(pid, 'comm')).trimEnd())) return false;
+    return (await procFile(pid, 'cmdline')).split('\0').some((arg) => paths.includes(arg));
+  };
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/u.test(name));
+  const found = (await Promise.all(pids.map(async (pid) => ((await isOne(pid)) ? [pid] : [])))).flat();
+  for (const pid of found) killProcess(Number(pid));
+  const deadline = AbortSignal.timeout(killTimeoutMs);
+  for (const pid of found) while (!deadline.aborted && (await isOne(pid))) await pause(10);
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+async function procFile(pid: string, name: string): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/${name}`, 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
+    throw error;
+  }
 }

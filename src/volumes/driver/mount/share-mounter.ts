@@ -1,16 +1,26 @@
-import { lstat, mkdir, readFile, realpath, rmdir } from 'node:fs/promises';
+import { lstat, mkdir, realpath, rmdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { parseMountInfo, type MountEntry } from '../../../platform/mountinfo.ts';
+import { readMountTable } from '../../../platform/mountinfo.ts';
 import { addressesOfHost } from './addresses-of-host.ts';
-import { helperFailure, mountFailure } from './mount-failure.ts';
-import { idMapperPrograms, startIdMapper } from './id-helper.ts';
-import { killProcessesByArgument, mountPrograms } from './kill-programs.ts';
-import { mountCommand, utf8 } from './mount-command.ts';
-import { MountError } from './mount-error.ts';
-import type { IdMapping, MountSpec, NfsMountSpec, SmbMountSpec } from './mount-order.ts';
+import { helperFailure, MountError, mountFailure } from './mount-error.ts';
+import { idMapperPrograms, startIdMapper } from './id-mapper.ts';
+import {
+  killProcessesByArgument,
+  mountPrograms,
+  type ProgramResult,
+  type ProgramRun,
+  runProgram,
+} from './run-program.ts';
+import {
+  type IdMapping,
+  mountCommand,
+  type MountSpec,
+  type NfsMountSpec,
+  type SmbMountSpec,
+  utf8,
+} from './mount-command.ts';
 import type { Mounter, MountHealth } from './mounter.ts';
-import { NfsMounter, rootPathOf, shareOf, type NfsMounterPorts } from './nfs-mounter.ts';
-import { runProgram, type ProgramResult, type ProgramRun } from './run-program.ts';
+import { NfsMounter, type NfsMounterPorts, rootPathOf, shareOf } from './nfs-mounter.ts';
 
 export interface ShareMounterOptions {
   /** The search path for mount, umount, stat, setpriv and bindfs. */
@@ -54,7 +64,7 @@ export class ShareMounter implements Mounter {
     this.#note = options.note ?? (() => undefined);
     this.#nfs = new NfsMounter({
       run: (program, args, signal, outputLimit) => this.#run(program, args, signal, { outputLimit }),
-      entries: options.entries ?? mountEntries,
+      entries: options.entries ?? readMountTable,
       makeFolder: recreateEmptyDirectory,
       detach: (path) => this.#detachRoot(path),
       resolve:
@@ -67,26 +77,26 @@ export class ShareMounter implements Mounter {
     });
   }
 
-  async mount(order: MountSpec, target: string, signal: AbortSignal): Promise<void> {
+  async mount(spec: MountSpec, target: string, signal: AbortSignal): Promise<void> {
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(this.#mountSeconds * 1000)]);
     const path = await checkTarget(target);
-    if (order.kind === 'smb') return this.#mountSmb(order, path, deadline);
-    if (order.ids === undefined) return this.#nfs.mount(order, path, deadline);
+    if (spec.kind === 'smb') return this.#mountSmb(spec, path, deadline);
+    if (spec.ids === undefined) return this.#nfs.mount(spec, path, deadline);
     const kernelPath = path + rawMountSuffix;
     await recreateEmptyDirectory(kernelPath);
-    await this.#nfs.mount(order, kernelPath, deadline);
+    await this.#nfs.mount(spec, kernelPath, deadline);
     // The id mapper opens files by path. Other clients of the share can replace a directory by a symbolic
     // link to a file of this machine. So the kernel's mount does not follow links. Apps still follow links,
     // which are resolved in their own mount.
-    await this.#nfs.remount(kernelPath, order, 'nosymfollow', deadline);
-    await this.#mapIds(order, order.ids, path, deadline);
+    await this.#nfs.remount(kernelPath, spec, 'nosymfollow', deadline);
+    await this.#mapIds(spec, spec.ids, path, deadline);
   }
 
   async unmount(target: string, signal: AbortSignal): Promise<void> {
     const path = await resolvedPath(target);
     const kernelPath = path + rawMountSuffix;
     const roots = [path, kernelPath].map(rootPathOf);
-    const entries = (await mountEntries()).filter((entry) => [path, kernelPath].includes(entry.target));
+    const entries = (await readMountTable()).filter((entry) => [path, kernelPath].includes(entry.target));
     // a killed driver may have left programs that still mount
     if (entries.length === 0)
       await killProcessesByArgument([...mountPrograms, ...idMapperPrograms], [path, kernelPath, ...roots]);
@@ -118,8 +128,8 @@ export class ShareMounter implements Mounter {
     return [...new Set(names)].map((name) => join(folder, name));
   }
 
-  async #mountSmb(order: SmbMountSpec, path: string, signal: AbortSignal): Promise<void> {
-    const { args, password } = mountCommand(order, path);
+  async #mountSmb(spec: SmbMountSpec, path: string, signal: AbortSignal): Promise<void> {
+    const { args, password } = mountCommand(spec, path);
     const secret = password === undefined ? undefined : { text: password, environment: { PASSWD_FD: '3' } };
     let result = await this.#run('mount', args, signal, { secret });
     if (result.exitCode !== 0 && lacksUtf8.test(result.stderr)) {
@@ -127,28 +137,28 @@ export class ShareMounter implements Mounter {
       result = await this.#run('mount', others, signal, { secret });
       if (result.exitCode === 0)
         this.#note(
-          `${order.share} was mounted without ${utf8}: the kernel has no module nls_utf8, and other letters than those of ASCII may be garbled in names of files; load it (modprobe nls_utf8)`,
+          `${spec.share} was mounted without ${utf8}: the kernel has no module nls_utf8, and other letters than those of ASCII may be garbled in names of files; load it (modprobe nls_utf8)`,
         );
     }
     const secrets = password === undefined ? [] : [password];
-    const lacksDomain = order.domain === undefined;
-    if (result.exitCode !== 0) throw mountFailure({ ...result, share: order.share, secrets, lacksDomain });
+    const lacksDomain = spec.domain === undefined;
+    if (result.exitCode !== 0) throw mountFailure({ ...result, share: spec.share, secrets, lacksDomain });
   }
 
-  async #mapIds(order: NfsMountSpec, ids: IdMapping, path: string, signal: AbortSignal): Promise<void> {
+  async #mapIds(spec: NfsMountSpec, ids: IdMapping, path: string, signal: AbortSignal): Promise<void> {
     const failure = await startIdMapper({
       ids,
       source: path + rawMountSuffix,
       target: path,
-      readOnly: order.readOnly,
+      readOnly: spec.readOnly,
       searchPath: this.#searchPath,
       mapfsPath: this.#mapfsPath,
       isMounted: async () => (await mountTargets()).includes(path),
       signal,
     });
-    if (failure !== undefined) throw helperFailure({ ...failure, share: shareOf(order), secrets: [] });
+    if (failure !== undefined) throw helperFailure({ ...failure, share: shareOf(spec), secrets: [] });
     if (!(await this.#isResponsive(path, signal)))
-      throw helperFailure({ stderr: '', wasKilled: signal.aborted, share: shareOf(order), secrets: [] });
+      throw helperFailure({ stderr: '', wasKilled: signal.aborted, share: shareOf(spec), secrets: [] });
   }
 
   /** Detaches every mount at `path`; one may hide another. */
@@ -210,12 +220,8 @@ export class ShareMounter implements Mounter {
   }
 }
 
-async function mountEntries(): Promise<readonly MountEntry[]> {
-  return parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8'));
-}
-
 const mountTargets = async (): Promise<readonly string[]> =>
-  (await mountEntries()).map(({ target }) => target);
+  (await readMountTable()).map(({ target }) => target);
 
 /**
  * Returns the path as mountinfo has it. Accesses only the parent directory, because access to a dead mount

@@ -4,7 +4,7 @@ import { bindMounter } from '../mount/bind-mounter.ts';
 import type { Mounter } from '../mount/mounter.ts';
 import { parseDriverConfig } from '../config.ts';
 import { startDriver } from '../start-driver.ts';
-import { StateStore } from '../state/state-store.ts';
+import { VolumeStore } from '../volume-store.ts';
 
 const dieAt = Number(process.env['DIE_AT']);
 let steps = 0;
@@ -15,12 +15,12 @@ function step(): void {
 }
 
 // eslint-disable-next-line typescript/unbound-method -- they are called with their object
-const { put, delete: remove } = StateStore.prototype;
-StateStore.prototype.put = function (record) {
+const { put, delete: remove } = VolumeStore.prototype;
+VolumeStore.prototype.put = function (record) {
   put.call(this, record);
   step();
 };
-StateStore.prototype.delete = async function (name) {
+VolumeStore.prototype.delete = async function (name) {
   await remove.call(this, name);
   step();
 };
@@ -29,14 +29,14 @@ const config = parseDriverConfig(process.argv.slice(2));
 const real = bindMounter(config.bindSource ?? '/');
 const mounter: Mounter = {
   ...real,
-  mount: async (...words) => {
+  mount: async (...args) => {
     step();
-    await real.mount(...words);
+    await real.mount(...args);
     step();
   },
-  unmount: async (...words) => {
+  unmount: async (...args) => {
     step();
-    await real.unmount(...words);
+    await real.unmount(...args);
     step();
   },
 };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MountError } from '../mount/mount-error.ts';
-import type { MountSpec } from '../mount/mount-order.ts';
-import type { MountHealth, Mounter } from '../mount/mounter.ts';
+import type { MountSpec } from '../mount/mount-command.ts';
+import type { Mounter, MountHealth } from '../mount/mounter.ts';
 
 /** A mounter whose mounts are entries of a map. A test controls how its servers behave. */
 export interface MemoryMounter extends Mounter {
@@ -11,7 +11,7 @@ export interface MemoryMounter extends Mounter {
   /** Every call, as `mount <target>`. */
   readonly calls: string[];
   /** Runs in each mount before the mount exists. It may reject, or wait for the deadline. */
-  before: (order: MountSpec, target: string, signal: AbortSignal) => Promise<void>;
+  before: (spec: MountSpec, target: string, signal: AbortSignal) => Promise<void>;
   beforeUnmount: (target: string, signal: AbortSignal) => Promise<void>;
 }
 
@@ -22,11 +22,11 @@ export function memoryMounter(): MemoryMounter {
     calls: [],
     before: async () => undefined,
     beforeUnmount: async () => undefined,
-    mount: async (order, target, signal) => {
+    mount: async (spec, target, signal) => {
       mounter.calls.push(`mount ${target}`);
-      await mounter.before(order, target, signal);
+      await mounter.before(spec, target, signal);
       if (mounter.mounts.has(target)) throw new MountError('FAILED', 'a second mount on one target');
-      mounter.mounts.set(target, order);
+      mounter.mounts.set(target, spec);
       mounter.health.delete(target);
     },
     unmount: async (target, signal) => {

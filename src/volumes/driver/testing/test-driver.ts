@@ -54,12 +54,12 @@ export async function driverFolder(t: TestContext): Promise<string> {
 }
 
 /** Returns the configuration of a driver in a directory, on free ports, without a watchdog. */
-export const configIn = (folder: string, words: readonly string[] = []): DriverConfig =>
+export const configIn = (folder: string, args: readonly string[] = []): DriverConfig =>
   parseDriverConfig([
-    ...(words.includes('-name') ? [] : ['-name', 'nfsv3driver']),
+    ...(args.includes('-name') ? [] : ['-name', 'nfsv3driver']),
     ...['-listenAddr', '127.0.0.1:0', '-adminAddr', '127.0.0.1:0'],
     ...['-driversPath', join(folder, 'drivers'), '-mountDir', join(folder, 'mounts'), '-watchInterval', '0'],
-    ...words,
+    ...args,
   ]);
 
 /** Starts a driver in this process with its mounts in memory. It stops after the test. */
@@ -67,9 +67,9 @@ export async function testDriver(
   t: TestContext,
   options: { folder?: string; words?: readonly string[]; mounter?: Mounter & MemoryMounter } = {},
 ): Promise<TestDriver> {
-  const { folder = await driverFolder(t), words = [], mounter = memoryMounter() } = options;
+  const { folder = await driverFolder(t), words: args = [], mounter = memoryMounter() } = options;
   const log: string[] = [];
-  const running = await startDriver(configIn(folder, words), { mounter, out: (line) => log.push(line) });
+  const running = await startDriver(configIn(folder, args), { mounter, out: (line) => log.push(line) });
   t.after(() => running.stop());
   return { running, call: callerOf(running.address), mounter, log };
 }

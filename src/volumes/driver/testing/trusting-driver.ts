@@ -24,7 +24,7 @@ export interface TrustingDriver extends TestDriver {
 export async function trustingDriver(
   t: TestContext,
   mode: string,
-  { folder, words = [] }: { folder?: string; words?: readonly string[] } = {},
+  { folder, words: args = [] }: { folder?: string; words?: readonly string[] } = {},
 ): Promise<TrustingDriver> {
   folder ??= await driverFolder(t);
   const pair = newPair();
@@ -32,7 +32,7 @@ export async function trustingDriver(
   await mkdir(join(folder, 'secrets', 'team'), { recursive: true });
   const signing = ['-name', 'smbdriver', '-signatures', mode, '-signatureKeys', join(folder, 'keys.pem')];
   const secrets = ['-secretFiles', join(folder, 'secrets')];
-  const driver = await testDriver(t, { folder, words: [...signing, ...secrets, ...words] });
+  const driver = await testDriver(t, { folder, words: [...signing, ...secrets, ...args] });
   let container = 0;
   return {
     ...driver,

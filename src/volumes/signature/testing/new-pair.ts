@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import type { PublicKeys, SigningKey } from '../signature-keys.ts';
-import { readPublicKeys, readSigningKey } from '../signature-keys.ts';
+import { type PublicKeys, readPublicKeys, readSigningKey, type SigningKey } from '../signed-volume-id.ts';
 
 /** A key pair, as PEM and in the parsed forms of broker and driver. */
 export interface SigningPair {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { MountSpec } from '../mount-order.ts';
+import type { MountSpec } from '../mount-command.ts';
 import type { Mounter } from '../mounter.ts';
 
 /** A Mounter, shares for it, and functions that use its mounts, which may be in another kernel. */
@@ -36,11 +36,11 @@ export function mounterSuite(
   };
 
   test(`${name}: a mounted share answers and is listed, until it is unmounted`, { skip }, async () => {
-    const { mounter, order, folder, write, read } = subject();
+    const { mounter, order: spec, folder, write, read } = subject();
     // mountinfo has these characters as octal numbers
     const path = await target('a b\\040');
     assert.equal(await mounter.probe(path, 30), 'absent');
-    await mounter.mount(order, path, inTime());
+    await mounter.mount(spec, path, inTime());
     assert.equal(await mounter.probe(path, 30), 'answers');
     assert.deepEqual(await mounter.listMounts(folder), [path]);
     await write(path, 'kept', 'text');
@@ -48,16 +48,16 @@ export function mounterSuite(
     assert.equal(await mounter.probe(path, 30), 'absent');
     assert.deepEqual(await mounter.listMounts(folder), []);
     await mounter.unmount(path, inTime());
-    await mounter.mount({ ...order, readOnly: true }, path, inTime());
+    await mounter.mount({ ...spec, readOnly: true }, path, inTime());
     assert.equal(await read(path, 'kept'), 'text');
     await assert.rejects(write(path, 'refused', 'text'));
     await mounter.unmount(path, inTime());
   });
 
   test(`${name}: a share is unmounted while an app has a file open`, { skip }, async () => {
-    const { mounter, order, write, holdOpen } = subject();
+    const { mounter, order: spec, write, holdOpen } = subject();
     const path = await target('open');
-    await mounter.mount(order, path, inTime());
+    await mounter.mount(spec, path, inTime());
     await write(path, 'open', 'text');
     const close = await holdOpen(path, 'open');
     await mounter.unmount(path, inTime());

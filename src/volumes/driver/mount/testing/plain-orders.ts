@@ -1,4 +1,4 @@
-import type { NfsMountSpec, SmbMountSpec } from '../mount-order.ts';
+import type { NfsMountSpec, SmbMountSpec } from '../mount-command.ts';
 
 /** Mounts without any option. */
 export const nfs: NfsMountSpec = {

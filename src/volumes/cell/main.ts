@@ -1,1 +1,0 @@
-export { runCell } from './run-cell.ts';

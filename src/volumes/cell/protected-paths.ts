@@ -1,0 +1,78 @@
+import { dirname, join } from 'node:path';
+import { ProductError } from '../../errors/product-error.ts';
+import { parentMount, type MountEntry } from '../../platform/mountinfo.ts';
+import type { HiddenFolders } from './namespace-init/plan.ts';
+import type { VolumeMount } from '../options/volume-mount.ts';
+
+/** The types of file systems that volume drivers mount. */
+const shareTypes = /^(?:nfs4?|cifs|smb3|fuse(?:\..*)?)$/u;
+
+/**
+ * Returns the directories that must be hidden from the app, because drivers mount there. `kept` are paths
+ * that the app needs. Throws CONTAINER_FAILED if one of these is in a directory of the app's own driver.
+ */
+export function planHidden(
+  mounts: readonly MountEntry[],
+  machine: {
+    readonly at: string;
+    readonly mountFolders: readonly string[];
+    readonly sources: readonly string[];
+    readonly kept: readonly string[];
+  },
+): HiddenFolders {
+  const { at, mountFolders, sources, kept } = machine;
+  const keeps = (folder: string): string | undefined => kept.find((path) => liesIn(path, folder));
+  const own = sources.map((source) => dirname(source));
+  for (const folder of own) {
+    const path = keeps(folder);
+    if (path !== undefined)
+      throw new ProductError(
+        'CONTAINER_FAILED',
+        `the volume driver mounts in '${folder}', which the app must not see, and '${path}' of the app is there: give the driver a folder of its own (-mountDir)`,
+      );
+  }
+  const others = mounts
+    .filter(({ target, type }) => shareTypes.test(type) && mountFolders.some((each) => liesIn(target, each)))
+    .map(({ target }) => (keeps(dirname(target)) === undefined ? dirname(target) : target))
+    .filter((folder) => keeps(folder) === undefined && !own.some((each) => liesIn(folder, each)));
+  const folders = [...new Set([...own, ...others])];
+  const holders = [
+    ...[...folders, ...mountFolders].map((folder) => parentMount(mounts, folder)?.target ?? '/'),
+    // a driver whose directory is itself a mount may have no volume yet
+    ...mounts.filter((mount) => mayHoldVolumes(mount, mountFolders)).map(({ target }) => target),
+  ];
+  return { at, folders, holders: [...new Set(holders)] };
+}
+
+const mayHoldVolumes = ({ target, type, isShared }: MountEntry, mountFolders: readonly string[]): boolean =>
+  isShared && !shareTypes.test(type) && mountFolders.some((each) => liesIn(target, each));
+
+const liesIn = (path: string, folder: string): boolean => `${path}/`.startsWith(`${folder}/`);
+
+/**
+ * The directories from which root runs programs and reads their libraries and settings, also after the
+ * volumes are bound.
+ */
+const systemPaths: readonly string[] = [
+  ...['/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/usr', '/etc'],
+  dirname(process.execPath),
+  join(import.meta.dirname, '..', '..'),
+];
+
+/**
+ * Throws VOLUME_MOUNT_INVALID if a volume would cover the machine's programs: root starts the app in the
+ * app's mount namespace, and would run programs of the share. An app with its own root does not cover them.
+ */
+export function assertNotOverSystemPaths(root: string, volumes: readonly VolumeMount[]): void {
+  if (root !== '/') return;
+  for (const { containerDir } of volumes) {
+    const covered = systemPaths.find(
+      (folder) => `${folder}/`.startsWith(`${containerDir}/`) || `${containerDir}/`.startsWith(`${folder}/`),
+    );
+    if (covered !== undefined)
+      throw new ProductError(
+        'VOLUME_MOUNT_INVALID',
+        `a volume is for ${containerDir}, where programs of the machine are (${covered}): bind the app with another mount, or give it a folder of its own as --root`,
+      );
+  }
+}

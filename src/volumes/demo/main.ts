@@ -1,1 +1,0 @@
-export { runDemoCommand } from './run-demo-command.ts';

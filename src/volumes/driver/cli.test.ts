@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { runDriver } from './cli.ts';
+
+const isRoot = process.geteuid?.() === 0;
+
+async function words(t: TestContext): Promise<{ folder: string; words: string[] }> {
+  const folder = await mkdtemp(join(tmpdir(), 'bosh-kubernetes-run-driver-'));
+  t.after(() => rm(folder, { recursive: true }));
+  const places = ['-driversPath', join(folder, 'drivers'), '-mountDir', join(folder, 'volumes')];
+  return { folder, words: ['-name', 'nfsv3driver', ...places, '-adminAddr', '127.0.0.1:0'] };
+}
+
+const run = (t: TestContext, given: readonly string[]): Promise<number> =>
+  runDriver(given, { environment: {}, out: () => undefined, signal: t.signal });
+
+test('a driver that may not mount does not start', async (t) => {
+  const given = await words(t);
+  if (!isRoot)
+    return assert.rejects(run(t, given.words), { code: 'NOT_SUPPORTED', message: /only root may.*sudo/u });
+  const main = join(import.meta.dirname, 'main.ts');
+  const user = { uid: 65_534, gid: 65_534 };
+  if (
+    spawnSync(process.execPath, ['--version'], user).status !== 0 ||
+    spawnSync('cat', [main], user).status !== 0
+  )
+    return t.skip('user 65534 may not read this checkout');
+  const { status, stderr } = spawnSync(process.execPath, [main, ...given.words], {
+    ...user,
+    encoding: 'utf8',
+  });
+  assert.equal(status, 1);
+  assert.match(stderr, /^volumes driver mounts, which only root may: run it with sudo\n$/u);
+});
+
+test(
+  'a driver whose folder of shares is missing does not start',
+  { skip: !isRoot && 'needs root' },
+  async (t) => {
+    const given = await words(t);
+    const missing = ['-listenAddr', '127.0.0.1:0', '-bindFrom', join(given.folder, 'shares')];
+    await assert.rejects(run(t, [...given.words, ...missing]), /-bindFrom is not a directory: create it/u);
+  },
+);
+
+test('a driver whose port is taken says so, and what to do', { skip: !isRoot && 'needs root' }, async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  t.after(() => taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const given = await words(t);
+  const shares = join(given.folder, 'shares');
+  await mkdir(shares);
+  const rest = ['-listenAddr', `127.0.0.1:${port}`, '-bindFrom', shares];
+  await assert.rejects(run(t, [...given.words, ...rest]), {
+    code: 'DRIVER_CONFIG_INVALID',
+    message:
+      /cannot listen at 127\.0\.0\.1:\d+ \(EADDRINUSE\): stop what listens there, or give -listenAddr/u,
+  });
+});

@@ -1,1 +1,0 @@
-export { runK8sBinding } from './run-k8s-binding.ts';

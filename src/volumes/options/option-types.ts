@@ -1,0 +1,104 @@
+/** A value in the form that mounts need: a string, or a boolean for a flag. */
+export type OptionValue = string | boolean;
+
+/** The result of parsing a user's value. An error says what the value must be, and never quotes it. */
+export type ParsedOption = { readonly value: OptionValue } | { readonly fault: string };
+
+/** A type of values: its parser, and its JSON schema (draft-04) for the catalog. */
+export interface OptionType {
+  parse(value: unknown): ParsedOption;
+  readonly schema: Readonly<Record<string, unknown>>;
+}
+
+/** A flag: true, false, 'true' or 'false'. */
+export const flag: OptionType = {
+  parse: (value) => {
+    if (value === true || value === 'true') return { value: true };
+    if (value === false || value === 'false') return { value: false };
+    return { fault: 'must be true or false' };
+  },
+  schema: { enum: [true, false, 'true', 'false'] },
+};
+
+/** The kernel treats 4294967295 as -1, and 0 is root. */
+const lastId = 4_294_967_294;
+
+/** A uid or gid of a user on the file server. */
+export const userId: OptionType = {
+  parse: (value) => {
+    const written = typeof value === 'number' ? String(value) : value;
+    const isWhole = typeof written === 'string' && /^[0-9]{1,10}$/u.test(written);
+    const id = isWhole ? Number(written) : 0;
+    return id >= 1 && id <= lastId
+      ? { value: String(id) }
+      : { fault: `must be a whole number from 1 to ${lastId}` };
+  },
+  schema: { type: ['integer', 'string'], pattern: '^[0-9]{1,10}$', minimum: 1, maximum: lastId },
+};
+
+/**
+ * Returns the type for one of a few strings. A number becomes the string that `numbers` has for it, or its
+ * own digits.
+ */
+export function oneOf(texts: readonly string[], numbers: Readonly<Record<string, string>> = {}): OptionType {
+  return {
+    parse: (value) => {
+      const written = typeof value === 'number' ? (numbers[String(value)] ?? String(value)) : value;
+      return typeof written === 'string' && texts.includes(written)
+        ? { value: written }
+        : { fault: `must be one of ${texts.join(', ')}` };
+    },
+    schema: { enum: [...texts, ...[...new Set(texts.map(Number))].filter(Number.isFinite)] },
+  };
+}
+
+/**
+ * Returns the type for a string that matches a pattern and has at most `longest` characters. `what` completes
+ * "must be ...".
+ */
+export function text(pattern: RegExp, longest: number, what: string): OptionType {
+  return {
+    parse: (value) =>
+      typeof value === 'string' && value.length <= longest && pattern.test(value)
+        ? { value }
+        : { fault: `must be ${what}, of at most ${longest} characters` },
+    schema: { type: 'string', minLength: 1, maxLength: longest },
+  };
+}
+
+/** A version of NFS. With `4`, server and client negotiate the minor version. */
+export const nfsVersion = oneOf(['3', '3.0', '4', '4.0', '4.1', '4.2']);
+
+/** A version of SMB. */
+export const smbVersion = oneOf(['1.0', '2.0', '2.1', '3', '3.0', '3.1.1'], { '1': '1.0', '2': '2.0' });
+
+/** The name of a user in a directory (LDAP). */
+export const directoryUser = text(
+  /^[^\p{Cc}\p{Zl}\p{Zp},-][^\p{Cc}\p{Zl}\p{Zp},]*$/u,
+  256,
+  'a name without comma, control characters and leading dash',
+);
+
+/**
+ * Rejects an empty password: many LDAP servers treat it as an anonymous bind, which succeeds (RFC 4513,
+ * 5.1.2).
+ */
+export const directoryPassword = text(/^[^\p{Cc}]+$/u, 1024, 'a text without control characters');
+
+/**
+ * A user name without `%` and slashes: in mount.cifs `user%password` and `domain/user` have a special
+ * meaning.
+ */
+export const smbUser = text(
+  /^[^\p{Cc}\p{Zl}\p{Zp},%/\\-][^\p{Cc}\p{Zl}\p{Zp},%/\\]*$/u,
+  256,
+  'a name without comma, %, slashes, control characters and leading dash',
+);
+
+export const smbPassword = text(/^[^\p{Cc}]+$/u, 512, 'a text without control characters');
+
+export const smbDomain = text(
+  /^[A-Za-z0-9][A-Za-z0-9._-]*$/u,
+  255,
+  'a name of letters, digits, dots, dashes and underscores',
+);
