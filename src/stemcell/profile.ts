@@ -1,4 +1,4 @@
-/** The rights on the node that the VMs of a stemcell will have (docs/cpi.md, profiles). */
+/** The rights on the node that the VMs of a stemcell will have (docs/cpi/vms.md, profiles). */
 export const profiles = ['privileged', 'sys-admin', 'baseline'] as const;
 export type Profile = (typeof profiles)[number];
 

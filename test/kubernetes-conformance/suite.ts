@@ -71,7 +71,7 @@ export class Suite {
       const [program, ...args] = ofGo([
         programs.suite,
         ...[`--kubeconfig=${kubeconfig}`, `--kubectl-path=${programs.kubectl}`, '--provider=skeleton'],
-        // protobuf is for kubectl's few typed commands only (docs/kubernetes-conformance.md)
+        // protobuf is for kubectl's few typed commands only (docs/development/kubernetes-conformance.md)
         '--kube-api-content-type=application/json',
         ...['--allowed-not-ready-nodes=-1', '--dump-logs-on-failure=false', '--disable-log-dump'],
         ...['--ginkgo.no-color', '--ginkgo.timeout=30m', `--ginkgo.json-report=${report}`, ...words],
