@@ -99,6 +99,16 @@ function isCommand(name: string, part: string): boolean {
   return command !== undefined && (part === '' || parts === undefined || parts.split('|').includes(part));
 }
 
+test('every file that docs/architecture.md lists for a call of the CPI exists', () => {
+  const [calls = ''] = /^\| call \| files of `src\/cpi`.*?\n\n/msu.exec(read('docs/architecture.md')) ?? [];
+  const files = [...calls.matchAll(/`([\w/-]+\.ts)`/gu)].map(([, path = '']) => path);
+  assert.ok(files.length > 20, `${files.length} files`);
+  assert.deepEqual(
+    files.filter((path) => !existsSync(join(root, 'src/cpi', path))),
+    [],
+  );
+});
+
 test('every command that a page shows exists', () => {
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
   const unknown = pages.flatMap((page) => {

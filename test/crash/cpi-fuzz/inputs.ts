@@ -1,5 +1,4 @@
-import { signatures } from '../../../src/cpi/call/signatures.ts';
-import type { Parameter } from '../../../src/cpi/call/signatures.ts';
+import { signatures, type Parameter } from '../../../src/cpi/protocol/methods.ts';
 import { image } from '../../../src/cpi/testing/test-cloud.ts';
 import { cpiSections, valuesOf } from '../../cpi/documented.ts';
 import { anyBytes, anyValue, mutate, mutateBytes } from './mutate.ts';
