@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Installs and builds what is missing, then hands over to the pinned Node: see scripts/ensure-*.mjs. What looks at or ends what
-// runs does with what was built before: a tree that does not build, a killed build, or a machine without a network must not keep
-// a cluster from being stopped. Where nothing was ever started there is nothing to install for.
+// Installs and builds if needed, then starts the pinned Node: see scripts/ensure-*.mjs. Commands that inspect or end a running
+// cluster use the previous build, because a tree that does not build, a killed build, or a machine without a network must not
+// prevent a cluster from being stopped. If no cluster was ever started, these commands install nothing.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import {
 
 const [command, ...words] = process.argv.slice(2);
 const isReady = ['stop', 'status', 'destroy'].includes(command) && wasInstalled() && existsSync(commandLine);
-// options name another cluster
+// Options may name another cluster.
 const isOfHere = words.every((word) => !word.startsWith('-'));
 if (!isReady && isOfHere && ['stop', 'status'].includes(command)) {
   const home = process.env.BOSH_KUBERNETES_HOME || join(root, '.bosh-kubernetes');
@@ -26,7 +26,7 @@ if (!isReady && isOfHere && ['stop', 'status'].includes(command)) {
   }
 }
 if (!isReady) await ensureInstalled();
-// While the CPI is built and packed the cluster comes up; not for words that `up` may refuse.
+// The cluster starts while the CPI is built and packed, but not with arguments that `up` may refuse.
 const isPlain = command === 'up' && words.length === 1 && existsSync(words[0]);
 const beside = isPlain ? ['cluster', 'start'] : [];
 if (!isReady && !(await ensureBuilt(beside))) {
@@ -35,10 +35,10 @@ if (!isReady && !(await ensureBuilt(beside))) {
 }
 const child = spawn(pinnedNode, [commandLine, ...process.argv.slice(2)], {
   stdio: 'inherit',
-  // compiling is most of what a short command takes: Node keeps what it makes of it
+  // Most of the time of a short command is compilation, so Node caches the compiled code.
   env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
 });
-// The command ends at its next safe point; a later signal ends it at once, also where it computes and hears none
+// The command ends at its next safe point. A later signal ends it at once, even while it computes and handles no signal
 // (src/cli/interruption.ts has the same rule).
 let first;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

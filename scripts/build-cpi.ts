@@ -18,7 +18,7 @@ export interface CpiArtefacts {
 
 /**
  * The environment that the job's bin/cpi sets for the executable. A call ends before compiled code pays off,
- * and setting up the compiler costs a call a millisecond (docs/decisions/0002).
+ * and setting up the compiler costs a call a millisecond (docs/decisions/0001).
  */
 export const executableSetting = 'BUN_JSC_useJIT=0';
 

@@ -1,5 +1,5 @@
-// npm run check: types, lint, format. A warning fails it, too: among many that pass nobody sees a new one.
-// The tools install into tools/ on first use; `npm start` does not need them.
+// npm run check: types, lint, format. A warning fails it, because a new one is not noticed among old ones.
+// The tools are installed into tools/ on first use; `npm start` does not need them.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

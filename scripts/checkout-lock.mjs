@@ -1,13 +1,13 @@
-// Plain JavaScript like ensure-installed.mjs: one installation or build of a checkout at a time, whoever is killed.
+// Plain JavaScript like ensure-installed.mjs. Allows one installation or build of a checkout at a time, even if a process is killed.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { fail } from './fail.mjs';
 
 /**
- * Runs `action` as the only installation or build of a checkout; while another one runs, ends the process saying so. The lock
- * is a link that names its holders, each by pid and start time: made as a whole or not at all, and held as long as one of them
- * lives. `action` gets `run`, which resolves with how a program ended; the program holds the lock, too.
+ * Runs `action` as the only installation or build of a checkout. If another one runs, ends the process with a message. The
+ * lock is a symbolic link that names its holders, each by pid and start time. It is created atomically, and is held as long
+ * as one of them runs. `action` gets `run`, which resolves with the exit status of a program; the program holds the lock too.
  */
 export async function holdingLock(path, action) {
   takeLock(path);
@@ -18,7 +18,10 @@ export async function holdingLock(path, action) {
   }
 }
 
-/** The program begins when the lock names it: killed before that, this process leaves none, and after it one that is known. */
+/**
+ * The program begins after the lock names it. If this process is killed before that, it leaves no program; after it, the lock
+ * names the program.
+ */
 async function runHolding(path, command, options) {
   const child = spawn('/bin/sh', ['-c', 'read -r go && exec "$@" < /dev/null', 'sh', ...command], {
     ...options,
@@ -31,7 +34,7 @@ async function runHolding(path, command, options) {
   if (child.pid !== undefined) {
     const holders = [process.pid, child.pid].map(identityOf).filter((holder) => holder !== undefined);
     replace(path, holders.join(' '));
-    // it may have been killed already
+    // The program may have been killed already.
     child.stdin.on('error', () => {});
     child.stdin.end('go\n');
   }
@@ -49,11 +52,11 @@ function takeLock(path) {
   }
 }
 
-/** Of several starts that find the same dead holders one comes after them: the right to do so is a lock, too. */
+/** If several starts find the same dead holders, only one takes the lock over. A second lock decides which one. */
 function takeOver(path, dead) {
   const claim = `${path}.after-${dead.replaceAll(' ', '-')}`;
   takeLock(claim);
-  // another start may have come and gone since they were found
+  // Another start may have taken and released the lock since the holders were read.
   const isNext = holdersOf(path) === dead;
   if (isNext) replace(path, identityOf(process.pid));
   rmSync(claim, { force: true });
@@ -76,7 +79,10 @@ function replace(path, holders) {
   renameSync(draft, path);
 }
 
-/** Undefined when it has been released meanwhile. What it says becomes part of a path: pids and start times, nothing else. */
+/**
+ * Returns the holders, or undefined if the lock has been released. The text becomes part of a path, so only pids and start
+ * times are accepted.
+ */
 function holdersOf(path) {
   let holders;
   try {
@@ -94,7 +100,10 @@ function livingOf(holders) {
   return words.find((pid, index) => index % 2 === 0 && identityOf(pid) === `${pid} ${words[index + 1]}`);
 }
 
-/** `<pid> <start time>`; undefined of one that has ended, as a zombie has: not every init of a container waits for orphans. */
+/**
+ * Returns `<pid> <start time>`, or undefined if the process has ended. A zombie counts as ended, because not every init of a
+ * container reaps orphans.
+ */
 function identityOf(pid) {
   const stat = readStat(pid);
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -105,7 +114,7 @@ function readStat(pid) {
   try {
     return readFileSync(`/proc/${pid}/stat`, 'utf8');
   } catch (error) {
-    // it ends while it is read
+    // The process ended while it was read.
     if (['ENOENT', 'ESRCH'].includes(error.code)) return undefined;
     throw error;
   }

@@ -1,5 +1,5 @@
-// Plain JavaScript like ensure-installed.mjs: decides in a few milliseconds whether `dist` is what the
-// sources make.
+// Plain JavaScript like ensure-installed.mjs. Decides in a few milliseconds if `dist` was built from the
+// present sources.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,17 +16,17 @@ const inputs = [
   'scripts',
   'package-lock.json',
 ];
-/** What create-release writes, and the artefacts that it packs. */
+/** The files that create-release writes, and the artefacts that it packs. */
 const packed =
   /^release\/(LICENSE|NOTICE|src|dev_releases|releases|final_blobs|\.dev_builds|\.final_builds)$/;
 const stamp = join(root, 'dist', '.built-from');
 
-/** The main module of `bosh-kubernetes`: there when it was built here, of whatever sources. */
+/** The main module of `bosh-kubernetes`. It exists if it was built here, from any sources. */
 export const commandLine = join(root, 'dist', 'cli', 'main.mjs');
 
 /**
- * Runs scripts/build.ts unless the last build was made from the same bytes. Returns false when the build
- * failed. A build runs `bosh-kubernetes` with the words `beside` as soon as that is built.
+ * Runs scripts/build.ts unless the last build was made from the same bytes. Returns false if the build
+ * failed. A build runs `bosh-kubernetes` with the arguments `beside` as soon as that is built.
  */
 export async function ensureBuilt(beside = []) {
   const wanted = digestOf(inputs);
@@ -36,12 +36,12 @@ export async function ensureBuilt(beside = []) {
 
 async function build(wanted, beside, run) {
   checkPinnedNode();
-  // killed from here on, what is there is not what any sources make
+  // If the build is killed from here on, `dist` matches no sources.
   rmSync(stamp, { force: true });
   console.error('Building...');
   const done = await run([pinnedNode, join(root, 'scripts', 'build.ts'), ...beside], {
     cwd: root,
-    // of the build's own modules, and of the command beside it
+    // The cache is for the modules of the build, and for the command beside it.
     env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
   });
   if (done.error !== undefined) fail(`the build could not be started: ${done.error.message}`);
@@ -51,8 +51,8 @@ async function build(wanted, beside, run) {
 }
 
 /**
- * It is a program for glibc: where that is missing or older, what starts it says no more than that there is
- * no such file.
+ * Checks that the pinned Node starts. It needs glibc; if that is missing or older, the system reports only that
+ * there is no such file.
  */
 function checkPinnedNode() {
   const { error, status, signal, stderr } = spawnSync(pinnedNode, ['--version'], { encoding: 'utf8' });

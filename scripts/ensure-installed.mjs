@@ -1,4 +1,4 @@
-// Runs on whatever Node starts it (18 or newer), before anything of ours is installed: plain JavaScript, no dependency.
+// Runs on any Node (18 or newer), before dependencies are installed: plain JavaScript without dependencies.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -8,23 +8,23 @@ import { holdingLock } from './checkout-lock.mjs';
 import { fail } from './fail.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** Where Node keeps what it makes of the sources, for commands and tests. */
+/** The folder of Node's compile cache, for commands and tests. */
 export const compileCache = join(root, 'node_modules', '.cache', 'compiled');
 export const pinnedNode = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
 const stamp = join(root, 'node_modules', '.installed-from');
-/** Of installation and build (checkout-lock.mjs). */
+/** The lock of installation and build (checkout-lock.mjs). */
 export const lock = join(root, '.installing');
 
 /**
- * Whether there is a Node that runs what was built, of whatever package-lock.json. Without the stamp npm may have failed or been
- * killed before it removed anything, or while it wrote that Node: it is tried.
+ * Returns true if there is a Node that can run the built program, from any package-lock.json. Without the stamp, npm may have
+ * failed or been killed before it removed anything, or while it wrote that Node, so it is tried.
  */
 export const wasInstalled = () =>
   existsSync(stamp) ? existsSync(pinnedNode) : spawnSync(pinnedNode, ['--version']).status === 0;
 
 /**
- * Installs the dependencies with `npm ci` unless node_modules already holds what package-lock.json asks for.
- * Ends the process with a sentence and exit code 1 where that is not possible.
+ * Installs the dependencies with `npm ci` unless node_modules already matches package-lock.json. Ends the process
+ * with a message and exit code 1 if that is not possible.
  */
 export async function ensureInstalled() {
   if (process.platform !== 'linux')
@@ -37,13 +37,13 @@ export async function ensureInstalled() {
 }
 
 async function install(wanted, run) {
-  // killed from here on, what is there is not what any package-lock.json asks for
+  // If the installation is killed from here on, node_modules matches no package-lock.json.
   rmSync(stamp, { force: true });
   console.error('Installing dependencies (npm ci)...');
-  // By the Node that runs npm, not by the pinned one, which npm's scripts find first: npm's global settings go with it.
+  // Use the Node that runs npm, not the pinned one, which npm's scripts find first, because npm's global settings belong to it.
   const { npm_execpath: npm, npm_node_execpath: node } = process.env;
   const command = npm === undefined || node === undefined ? ['npm'] : [node, npm];
-  // scripts of packages would run as this user; none of ours needs one (.npmrc says so to an `npm ci` by hand)
+  // Scripts of packages would run as this user, and no dependency needs one (.npmrc has the same setting for `npm ci` by hand).
   const words = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const done = await run([...command, ...words], { cwd: root });
   if (done.error !== undefined) fail(`npm could not be started: ${done.error.message}`);

@@ -1,8 +1,8 @@
 import { relative } from 'node:path';
 
-// A reporter of node:test beside the one that people read: writes the test files that failed, a line each. A test may be
-// defined in another file than the one that was run, so that is told by the summary of each file; one that died has none.
-// node:test takes its reporters so
+// A second reporter of node:test: writes the test files that failed, one per line. A test may be defined in another file than
+// the one that was run, so the summary of each file decides; a file whose process died has no summary.
+// node:test requires a default export.
 // oxlint-disable-next-line import/no-default-export
 export default async function* failedFiles(source) {
   const files = new Set();

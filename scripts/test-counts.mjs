@@ -1,5 +1,5 @@
-// A reporter of node:test beside the one that people read: writes the counts of the whole run as one line of JSON.
-// node:test takes its reporters so
+// A second reporter of node:test: writes the counts of the whole run as one line of JSON.
+// node:test requires a default export.
 // oxlint-disable-next-line import/no-default-export
 export default async function* testCounts(source) {
   for await (const { type, data } of source) {

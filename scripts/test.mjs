@@ -1,8 +1,8 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
-// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most take
-// minutes; the other suites have a short test of each), which no folder stands for; `--crash` for all
-// `*.crash.test.ts` and `--attack` for all `*.attack.test.ts` (attacks that once worked), wherever they lie.
-// TESTS_AT_ONCE says how many files run at once.
+// Arguments name other suites: folders or files. `--long` runs all `*.long.test.ts`, which a folder does not
+// include (most take minutes; the other suites have a short test of each). `--crash` runs all
+// `*.crash.test.ts` and `--attack` all `*.attack.test.ts` (attacks that once worked), in any folder.
+// TESTS_AT_ONCE is the number of files that run concurrently.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,10 +34,10 @@ if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);
 }
-// V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it: a
-// fifth of these tests' CPU time. Files that run at once leave no core for threads that help.
+// V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it, which takes
+// a fifth of these tests' CPU time. Files that run concurrently leave no core for helper threads.
 const heap = ['--initial-old-space-size=400', '--min-semi-space-size=16', '--single-threaded-gc'];
-// CI asks which files failed, to run them again when nothing else runs
+// CI reads the failed files, and runs them again when no other file runs.
 const failed = process.env.FAILED_TEST_FILES;
 const scratch = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-tests-'));
 const countsPath = join(scratch, 'counts');

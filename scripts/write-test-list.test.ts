@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { testList, withTestList } from '../test/cluster/list/test-list.ts';
 
-test('docs/real-cluster.md lists what npm run test:cluster runs', async () => {
-  const page = await readFile(new URL('../docs/real-cluster.md', import.meta.url), 'utf8');
+test('docs/development/real-cluster.md lists what npm run test:cluster runs', async () => {
+  const page = await readFile(new URL('../docs/development/real-cluster.md', import.meta.url), 'utf8');
   assert.equal(page, withTestList(page, await testList()), 'run: node scripts/write-test-list.ts');
 });
 

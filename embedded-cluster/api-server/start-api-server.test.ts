@@ -203,7 +203,7 @@ test('a kind that is not served is refused by name, with the page that says so',
       });
       const { code, reason, message, details } = answer.json() as Status;
       assert.deepEqual([answer.code, code, reason, details?.name], [404, 404, 'NotFound', undefined]);
-      assert.match(message ?? '', new RegExp(`does not serve ${what} \\(docs/operating\\.md`, 'u'));
+      assert.match(message ?? '', new RegExp(`does not serve ${what} \\(embedded-cluster/README\\.md`, 'u'));
     }
     assert.equal((await server.call(`/${path}/namespaces/bosh/${plural}/web/scale`)).code, 404);
   }

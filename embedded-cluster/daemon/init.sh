@@ -1,12 +1,12 @@
 #!/bin/sh
-# First process of the cluster's pid namespace. Its death, or that of its child, is the death of every process of
-# every pod, and with the last of them all mounts are gone.
-#   $1 the cluster's directory   $2 Node   $3 its program that makes the binds of the host's folders   $4 the runtime
+# First process of the cluster's pid namespace. If it or its child dies, every process of every pod dies, and all mounts
+# disappear with the last process.
+#   $1 the cluster's directory   $2 Node   $3 the program that prepares the binds of the host's folders   $4 the runtime
 #   directory, then the cluster's command.
 set -eu
 directory=$1 node=$2 prepare=$3 runtime=$4
 shift 4
-# not that of the shell that started it: with 077 the users of a VM could not enter its root
+# With 077 of the caller, the users of a VM could not enter its root directory.
 umask 022
 record=$directory/process
 
@@ -25,7 +25,7 @@ if ! flock --nonblock 9; then
   exit 75
 fi
 
-# The lock is free before the kernel has ended the last process of the earlier life: wait for that one's record.
+# The lock is released before the kernel has ended the last process of the previous run, so wait for the recorded process.
 IFS= read -r boot </proc/sys/kernel/random/boot_id
 if [ -f "$record" ]; then
   read -r earlier_pid earlier_start earlier_boot <"$record"
@@ -50,11 +50,11 @@ mount -t proc -o nosuid,nodev,noexec proc /proc
 
 "$node" --disable-warning=ExperimentalWarning "$prepare" "$directory" "$runtime" </dev/null 9>&-
 
-# Leave the machine's root: nothing of it can be reached any more, through whatever process, but what the cluster
-# runs from, read-only, and its own directory.
+# Leave the machine's root. Afterwards no process can reach anything of it except the read-only programs of the cluster
+# and the cluster's own directory.
 view=$directory/node/view
 mount -t tmpfs -o mode=0755 view "$view"
-# Else the bind of the cluster's directory would hold the view that holds the bind.
+# It must be unbindable; otherwise the bind of the cluster's directory would contain the root that contains it (a mount cycle).
 mount --make-unbindable "$view"
 cp -a "$directory/node/image/." "$view/"
 mount -a -T "$directory/node/view.fstab"
@@ -66,10 +66,10 @@ umount -l /.machine
 rmdir /.machine
 mount --make-private /
 
-# From here on the cluster is root over itself alone: the ids stay the same, but what was mounted so far is locked,
+# From here on the cluster is root only over itself. The ids stay the same, but existing mounts are locked,
 # and devices, kernel settings and the network of the machine belong to another user namespace.
-# Until its ids are mapped the child may open only what everybody may, and the checkout may be another user's: it gets its
-# script as text, and the word to go on from a pipe that is open already.
+# Until its ids are mapped, the child may open only world-readable files, and the checkout may belong to another user. So it gets
+# its script as text, and the line to continue from a pipe that is already open.
 enter=$(cat "${0%/*}/enter.sh")
 mkfifo -m 0600 /go
 exec 8<>/go

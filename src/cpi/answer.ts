@@ -56,7 +56,7 @@ function loadVerb(method: string): () => Promise<Verb> {
   if (load === undefined)
     throw new ProductError(
       'NOT_IMPLEMENTED',
-      `this CPI has no method "${method.slice(0, 100)}"; docs/cpi.md lists those that it has`,
+      `this CPI has no method "${method.slice(0, 100)}"; docs/cpi/README.md lists those that it has`,
     );
   return load;
 }

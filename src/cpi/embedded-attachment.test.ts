@@ -21,7 +21,7 @@ import { deleteVm } from './vm/delete-vm.ts';
 
 /**
  * The mount container of an attachment pod on the embedded node: it mounts, keeps the mount, unmounts
- * (docs/decisions/0021).
+ * (docs/decisions/0007).
  */
 describeInOneNamespace(import.meta.filename, () => {
   let world: EmbeddedWorld;

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { isProductError } from '../../src/errors/product-error.ts';
 
@@ -9,8 +11,20 @@ export interface Section {
   readonly examples: readonly unknown[];
 }
 
+/** Returns the sections of all pages in docs/cpi by their headings, which differ. */
+export async function cpiSections(): Promise<Map<string, Section>> {
+  const folder = join(import.meta.dirname, '../../docs/cpi');
+  const pages = (await readdir(folder)).filter((name) => name.endsWith('.md'));
+  const sections = await Promise.all(
+    pages.map(async (name) => [...sectionsOf(await readFile(join(folder, name), 'utf8'))]),
+  );
+  const all = new Map(sections.flat());
+  assert.equal(all.size, sections.flat().length, 'two pages of docs/cpi have a section of the same name');
+  return all;
+}
+
 /** Returns the sections of a Markdown page by their headings; subsections belong to their section. */
-export function sectionsOf(page: string): Map<string, Section> {
+function sectionsOf(page: string): Map<string, Section> {
   const sections = page.split(/^## /mu).slice(1);
   return new Map(
     sections.map((text) => {

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { sectionsOf } from './documented.ts';
+import { cpiSections } from './documented.ts';
 
 /** The number of requests of one call. */
 export interface RequestRow {
@@ -8,10 +7,9 @@ export interface RequestRow {
   readonly execs: number;
 }
 
-/** Reads the table of requests in docs/cpi.md, by the names of its rows. */
+/** Reads the table of requests in docs/cpi/internals.md, by the names of its rows. */
 export async function requestRows(): Promise<Map<string, RequestRow>> {
-  const page = await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8');
-  const rows = sectionsOf(page).get('Requests')?.rows ?? new Map<string, string>();
+  const rows = (await cpiSections()).get('Requests')?.rows ?? new Map<string, string>();
   return new Map(
     [...rows].map(([name, text]) => {
       const cells = text.split('|').map((cell) => cell.trim());

@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { requestRows } from './request-rows.ts';
 
 /**
- * The table of requests in docs/cpi.md: the number of writes is exact; reads and execs are the maximum if
+ * The table of requests in docs/cpi/internals.md: the number of writes is exact; reads and execs are the maximum if
  * nothing fails.
  */
 const rows = await requestRows();

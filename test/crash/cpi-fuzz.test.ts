@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runCpi } from '../cpi/artefact.ts';
 import { CpiWorld } from '../cpi/cpi-world.ts';
-import { sectionsOf } from '../cpi/documented.ts';
+import { cpiSections } from '../cpi/documented.ts';
 import { checkEnvelope } from './cpi-fuzz/envelope.ts';
 import { fuzzWorld } from './cpi-fuzz/fuzz-world.ts';
 import type { Input } from './cpi-fuzz/inputs.ts';
@@ -47,8 +47,7 @@ async function inParallel(workers: number, work: () => Promise<boolean>): Promis
 }
 
 async function shortDeadlines(): Promise<object> {
-  const page = sectionsOf(await readFile(new URL('../../docs/cpi.md', import.meta.url), 'utf8'));
-  const row = page.get('Properties')?.rows.get('deadlines') ?? '';
+  const row = (await cpiSections()).get('Properties')?.rows.get('deadlines') ?? '';
   return Object.fromEntries([...row.matchAll(/([a-z_]+) \d+/gu)].map(([, name = '']) => [name, 1]));
 }
 

@@ -7,7 +7,7 @@ import { verbCases } from './support/verb-cases.ts';
 
 describeKills('killed verbs', [...verbCases, deletionBesideDisks]);
 
-test('every row of the table in docs/cpi.md that writes is killed, here or in killed-combinations.long.test.ts', async () => {
+test('every row of the table in docs/cpi/internals.md that writes is killed, here or in killed-combinations.long.test.ts', async () => {
   const killed = new Set([...verbCases, deletionBesideDisks, ...combinedCases].map(({ row }) => row));
   const writing = [...(await requestRows())].filter(([, { writes }]) => writes > 0).map(([row]) => row);
   assert.deepEqual(

@@ -278,7 +278,7 @@ describe('an unmodified kubectl', { skip }, () => {
   test('a Deployment is refused by name; a pod is deleted in the background only', async () => {
     const created = await kubectl.run(['create', 'deployment', 'web', '--image=x:1']);
     assert.equal(created.exitCode, 1);
-    assert.match(created.stderr, /does not serve deployments of apps\/v1 \(docs\/operating\.md/u);
+    assert.match(created.stderr, /does not serve deployments of apps\/v1 \(embedded-cluster\/README\.md/u);
     const manifest = 'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n';
     assert.match(
       (await kubectl.run(['apply', '-f', '-'], manifest)).stderr,

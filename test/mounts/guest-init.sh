@@ -1,5 +1,5 @@
 #!/bin/sh
-# PID 1 of the guest, whose root is the host's, read-only.
+# PID 1 of the guest, whose root is that of the host, read-only.
 set -eu
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
@@ -10,13 +10,13 @@ mount -t tmpfs -o mode=755 tmpfs /mnt
 mount -t tmpfs tmpfs /tmp
 mount -t tmpfs tmpfs /var/lib/nfs
 mkdir -p /var/lib/nfs/sm /var/lib/nfs/sm.bak /run/modules/lib /run/sendsigs.omit.d
-# the kernel loads modules by this program; the host has no /lib/modules of this kernel
+# The kernel loads modules with this program, because the host has no /lib/modules of this kernel.
 ln -s /usr/lib/uml/modules /run/modules/lib/modules
 printf '#!/bin/sh\nexec /sbin/modprobe -d /run/modules "$@"\n' > /run/modprobe
 chmod 755 /run/modprobe
 echo /run/modprobe > /proc/sys/kernel/modprobe
 /run/modprobe -a nfsv3 nfsv4 cifs fuse
-# as udev does
+# udev sets the same mode.
 chmod 666 /dev/fuse
 ip link set lo up
 ip address add 192.168.77.2/24 dev vec0
@@ -24,5 +24,5 @@ ip link set vec0 up
 rpcbind
 rpc.statd --no-notify
 stty -F /dev/ttyS0 raw -echo
-# not by exec: a shell reaps the children of processes that have ended
+# Without exec, because a shell reaps the children of processes that have ended.
 "$GUEST_NODE" "$GUEST_FOLDER/guest-agent.ts" < /dev/ttyS0 > /dev/ttyS0

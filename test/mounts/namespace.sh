@@ -1,5 +1,5 @@
 #!/bin/sh
-# PID 1 of the suite's namespaces: servers of NFS and SMB on a tap device, and a User-Mode-Linux guest at its
+# PID 1 of the suite's namespaces: runs servers of NFS and SMB on a tap device, and a User-Mode-Linux guest at its
 # other end. Arguments: the scratch folder, the Node for the guest, and this folder. The guest's serial line
 # is on descriptors 3 and 4.
 set -eu
@@ -17,7 +17,7 @@ smbpasswd -c "$scratch/smb.conf" -a -s share < "$scratch/password" > /dev/null
 ganesha.nfsd -F -L "$scratch/ganesha.log" -f "$scratch/ganesha.conf" -p /run/ganesha/pid -N NIV_EVENT 3<&- 4>&- &
 smbd --foreground --no-process-group --configfile="$scratch/smb.conf" 3<&- 4>&- > "$scratch/smbd.log" 2>&1 < /dev/null &
 export TMPDIR=/run
-# see uml-xstate.c
+# uml-xstate.c gives the reason.
 if [ -e "$scratch/xstate.so" ]; then export LD_PRELOAD="$scratch/xstate.so"; fi
 linux.uml mem=384M uml_dir=/run/ rootfstype=hostfs rootflags=/ ro "init=$here/guest-init.sh" \
   con=null con0=null,fd:1 ssl0=fd:3,fd:4 ssl=null vec0:transport=tap,ifname=tap0 \

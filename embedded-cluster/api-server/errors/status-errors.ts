@@ -108,7 +108,7 @@ export function resourceNotServed({ group, version, plural }: Omit<Resource, 'na
   return newStatusError(
     404,
     'NotFound',
-    `the embedded cluster does not serve ${plural} of ${place} (docs/operating.md, Limits of the embedded cluster)`,
+    `the embedded cluster does not serve ${plural} of ${place} (embedded-cluster/README.md, Limits)`,
     { ...(group === '' ? {} : { group }), kind: plural },
   );
 }

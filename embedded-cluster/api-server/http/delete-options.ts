@@ -19,7 +19,9 @@ const schema = fields({
  */
 export function parseDeleteOptions(body: unknown, query: URLSearchParams): DeleteObjectOptions {
   if (query.has('orphanDependents'))
-    throw badRequest('orphanDependents is not served: dependents go after their owner (docs/operating.md)');
+    throw badRequest(
+      'orphanDependents is not served: dependents go after their owner (embedded-cluster/README.md)',
+    );
   const inBody = body === undefined ? {} : decodeObject(schema, body, 'DeleteOptions', 'meta.k8s.io/v1');
   const grace = inBody['gracePeriodSeconds'] ?? integerParameter(query, 'gracePeriodSeconds');
   assertBackgroundPropagation(inBody['propagationPolicy'] ?? query.get('propagationPolicy') ?? '');
@@ -40,6 +42,6 @@ export function parseDeleteOptions(body: unknown, query: URLSearchParams): Delet
 export function assertBackgroundPropagation(policy: unknown): void {
   if (policy === undefined || policy === '' || policy === 'Background') return;
   throw badRequest(
-    `propagationPolicy ${JSON.stringify(policy)} is not served: the embedded cluster deletes dependents in the background only (docs/operating.md)`,
+    `propagationPolicy ${JSON.stringify(policy)} is not served: the embedded cluster deletes dependents in the background only (embedded-cluster/README.md)`,
   );
 }

@@ -71,7 +71,7 @@ export function assertPatchType(kind: Kind, type: string): void {
     throw newStatusError(
       415,
       'UnsupportedMediaType',
-      'the embedded cluster does not serve server-side apply: leave out --server-side (docs/operating.md, Limits of the embedded cluster)',
+      'the embedded cluster does not serve server-side apply: leave out --server-side (embedded-cluster/README.md, Limits)',
     );
   patchFunction(kind, type);
 }

@@ -1,12 +1,12 @@
 #!/bin/sh
-# First process of a container, until it becomes the command: as everywhere on Kubernetes, the command itself is the
-# container's first process, which gets its signals and reaps its orphans.
+# First process of a container, until it becomes the command. As everywhere on Kubernetes, the command is the
+# container's first process, which receives its signals and reaps its orphans.
 #   $1 working directory
-# fd 5: what it sources for the arguments of env(1) (command-file.ts). fd 4: told when the command is started. fd 6: the
+# fd 5: a script that sets the arguments of env(1) (command-file.ts). fd 4: receives a line when the command starts. fd 6: the
 # container's stderr.
 set -u
 directory=$1
-# A pod with the rights to may have hidden its /proc.
+# A pod with the necessary rights may have hidden its /proc.
 if [ -r /proc/self/fd/5 ]; then . /proc/self/fd/5; else eval "$(cat <&5)"; fi
 
 if ! cd "$directory" 2>/dev/null; then

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs in the terminal that script(1) made: says which one it is, then becomes the command.
-#   $TERMINAL_NAME file for the terminal's path   $TERMINAL_ARGUMENTS how many   $TERMINAL_ARGUMENT_<n> each
+# Runs in the terminal that script(1) made: writes its name, then becomes the command.
+#   $TERMINAL_NAME file for the terminal's path   $TERMINAL_ARGUMENTS number of arguments   $TERMINAL_ARGUMENT_<n> each argument
 set -u
 tty >"$TERMINAL_NAME"
 n=0

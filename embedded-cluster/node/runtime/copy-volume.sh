@@ -1,10 +1,10 @@
 #!/bin/sh
-# Copies what is in a volume. Runs in a mount namespace of its own and gives cp(1) a root that holds nothing but the volume, the
-# copy and the node's programs: cp goes by names, and root of a VM may exchange a folder for a link at any moment.
+# Copies the content of a volume. Runs in its own mount namespace and gives cp(1) a root that contains only the volume, the
+# copy and the node's programs, because cp uses names and root of a VM may replace a folder with a link at any moment.
 #   $1 volume   $2 empty directory for the copy
 set -eu
 
-# Nothing that is shown lies there, and it is everywhere.
+# /sys exists everywhere, and no folder that is needed is below it.
 root=/sys
 mount -t tmpfs -o nosuid,nodev,mode=0700 copy "$root"
 mkdir "$root/from" "$root/to" "$root/etc"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Builds the root of one container and becomes its last stage. Runs as the first process of the container's
-# mount (and, unless the pod asked for the node's, pid) namespace, with the node's rights.
+# mount namespace (and pid namespace, unless the pod requested that of the node), with the node's rights.
 #   $1 plan directory   $2 image skeleton   $3 empty directory for the new root
-#   $4 name under which the node's root is kept while volumes are bound: random, so that no symlink in a
-#      volume can name it   $5 shared|private: whether the node's mounts are still peers here
+#   $4 name of the node's root while volumes are bound: random, so that no symlink in a
+#      volume can name it   $5 shared|private: shared if the node's mounts are still peers here
 #   then the command that enters the user namespace and drops capabilities.
-# fd 3: user namespace, when there is one. fd 4: what happened, read by the node. fd 6: the container's stderr;
-# stderr itself is the runtime's. stdin: the node's word to go on.
+# fd 3: user namespace, if there is one. fd 4: status lines, read by the node. fd 6: the container's stderr;
+# stderr itself is the runtime's. stdin: a line from the node to continue.
 set -eu
 plan=$1 image=$2 root=$3 old=$4 sharing=$5
 shift 5
@@ -15,7 +15,7 @@ read -r pid _ </proc/self/stat
 echo "pid $pid" >&4
 
 IFS= read -r hostname <"$plan/hostname"
-# In a user namespace /proc/sys belongs to the machine's root, and only sethostname(2) is left.
+# In a user namespace /proc/sys belongs to the machine's root, and only sethostname(2) works.
 if ! { echo "$hostname" >/proc/sys/kernel/hostname; } 2>/dev/null; then
   hostname "$hostname"
 fi
@@ -30,7 +30,7 @@ cd "$root"
 pivot_root . "$old"
 cd /
 
-# Those that are not there, of the list in file $1.
+# Creates the missing directories of the list in file $1.
 make_directories() {
   list=$1
   shift
@@ -50,7 +50,7 @@ done
 
 [ ! -e "/$old$plan/read-only-root" ] || mount -o remount,bind,ro /
 
-# A peer's unmount would reach the node's own mounts.
+# An unmount of a peer would propagate to the node's own mounts.
 [ "$sharing" = private ] || mount --make-rprivate "/$old"
 umount -l "/$old"
 rmdir "/$old" 2>/dev/null || :

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Holds a new user namespace until the node has mapped its ids and opened it.
+# Keeps a new user namespace until the node has mapped its ids and opened it.
 set -eu
 echo unshared
 read -r _

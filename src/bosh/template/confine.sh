@@ -1,9 +1,9 @@
 #!/bin/sh
-# The first process of namespaces of its own (ruby-command.ts): runs a command that is not trusted with this machine.
-# The command sees the system's programs and the paths given, read-only, and has one folder to write in, /tmp, in memory.
-# There is no /proc, no network, no process but its own. This shell stays above the command: it keeps its capabilities, so
-# the command cannot trace it, and when it is killed the kernel ends all others.
-#   $1: 'user', or the number of the user to become where root started it   then options of prlimit, '--', paths, '--', the command
+# The first process of its own namespaces (ruby-command.ts): runs a command that is not trusted with this machine.
+# The command sees the system's programs and the given paths, read-only, and can write only in /tmp, which is in memory.
+# It has no /proc, no network, and sees only its own processes. This shell stays the parent of the command: it keeps its
+# capabilities, so the command cannot trace it, and if it is killed the kernel ends all others.
+#   $1: 'user', or the number of the user to become if root started it   then options of prlimit, '--', paths, '--', the command
 set -eu
 user=$1
 shift
@@ -14,18 +14,18 @@ while [ "$1" != -- ]; do
 done
 shift
 
-# a number of its own, since the limit of processes counts all of a user; a container may not map it
+# A separate user id, because the limit of processes counts all processes of a user. A container may not map the id.
 read -r _ _ mapped </proc/self/uid_map
 [ "$user" = user ] || [ "$mapped" -gt "$user" ] || user=65534
 
-# Nothing that is shown lies there, and it is everywhere.
+# /sys exists everywhere, and no path that is shown is below it.
 root=/sys
 mount -t tmpfs -o nosuid,nodev,mode=0755,size=1m confined "$root"
 mkdir "$root/tmp" "$root/old" "$root/proc" "$root/dev" "$root/etc"
 mount -t tmpfs -o nosuid,nodev,mode=1777,size=64m,nr_inodes=4096 confined "$root/tmp"
 
 show() {
-  # shown with a folder above; to make a file here would truncate the machine's
+  # A folder above is already bound. Creating a file here would truncate the machine's file.
   [ ! -e "$root$1" ] || return 0
   if [ -d "$1" ]; then
     mkdir -p "$root$1"
@@ -59,9 +59,9 @@ while read -r _ _ _ _ point options _; do
     "$root" | "$root"/*) ;;
     *) continue ;;
   esac
-  # spaces in it are written \040
+  # Mountinfo writes a space as \040.
   point=$(printf '%b' "$point")
-  # what does not exist lies on the covered /sys
+  # A path that does not exist belongs to the covered /sys.
   [ "$point" != "$root/tmp" ] && [ -e "$point" ] || continue
   case ,$options, in
     *,ro,*) ;;
@@ -69,10 +69,10 @@ while read -r _ _ _ _ point options _; do
   esac
 done </proc/self/mountinfo
 
-# More namespaces would give the command capabilities over them. Of the machine's root it is the machine's setting.
+# Further namespaces would give the command capabilities over them. As the machine's root, this would change the machine's setting.
 [ "$user" != user ] || echo 0 >/proc/sys/user/max_user_namespaces
 
-# umount(8) finds its mounts in /proc
+# umount(8) reads its mounts from /proc.
 mount --rbind /proc "$root/proc"
 cd "$root"
 pivot_root . old

@@ -40,11 +40,11 @@ export const volumes: Command = {
     ['migrate --config FILE', 'Take over the records of nfsbroker and smbbroker'],
     [
       'driver --name nfsv3driver|smbdriver FLAGS',
-      'Run the volume driver of a cell (root; docs/volume-driver.md has the flags)',
+      'Run the volume driver of a cell (root; docs/volumes/driver.md has the flags)',
     ],
     [
       'cell run --binding FILE [OPTIONS] -- COMMAND...',
-      'Run an app with the volumes of its bindings (root; docs/volume-cell.md has the options)',
+      'Run an app with the volumes of its bindings (root; docs/volumes/cell.md has the options)',
     ],
     [
       'cell repair|purge|drivers',
@@ -53,7 +53,7 @@ export const volumes: Command = {
     ['demo', 'Run broker, driver and cell together, with a directory instead of a share (root)'],
     [
       'k8s-binding --namespace NAME [OPTIONS] [FILE]',
-      'Write a binding as objects of Kubernetes (docs/volume-k8s-binding.md has the options)',
+      'Write a binding as objects of Kubernetes (docs/volumes/k8s-binding.md has the options)',
     ],
   ],
   async run([name = '', ...args], { installation, terminal, environment, signal }) {

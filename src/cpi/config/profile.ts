@@ -3,7 +3,7 @@ import { type ContainerSecurityContext } from '../../kubernetes/types/pod.ts';
 
 /**
  * The access that a VM's container has to the node: all of it, CAP_SYS_ADMIN over its own mounts, or no more
- * than any container. The agent of this project boots with each; docs/cpi.md lists what each cannot do.
+ * than any container. The agent of this project boots with each; docs/cpi/vms.md lists what each cannot do.
  */
 export const profiles = ['privileged', 'sys-admin', 'baseline'] as const;
 

@@ -96,7 +96,7 @@ function missingObject(what: string, property: string): Explanation {
   return forbidden(`create ${what} or correct ${property} in cloud_properties`);
 }
 
-/** Explains what the levels admit: docs/cpi.md, Profiles. */
+/** Explains what the levels admit: docs/cpi/vms.md, Profiles. */
 function podSecurity(level: string, { message, request }: ApiError): string {
   const [, namespace = 'NAMESPACE'] = /\/namespaces\/([^/]+)/u.exec(request?.path ?? '') ?? [];
   const labelled = (wanted: string): string =>

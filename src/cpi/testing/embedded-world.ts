@@ -86,6 +86,9 @@ export class EmbeddedWorld {
       delete_vm: 60,
       reboot_vm: 60,
       delete_disk: 60,
+      snapshot_disk: 60,
+      update_disk: 60,
+      resize_disk: 60,
     };
     return {
       api: this.#api,

@@ -1,8 +1,8 @@
 #!/bin/sh
-# What the upstream agent does with mount(8), command by command, with a folder as hint and the agent.json of warden
+# Repeats the upstream agent's use of mount(8), command by command, with a folder as hint and the agent.json of warden
 # stemcells (bosh-agent e94765a: agent/bootstrap.go, agent/action/*_disk.go, platform/linux_platform.go,
-# platform/disk/linux_mounter.go, linux_bind_mounter.go, cmd_mounts_searcher.go). Started by the entry it is the agent
-# itself; called with the name of an action and its arguments it does that action. Everything goes through PATH.
+# platform/disk/linux_mounter.go, linux_bind_mounter.go, cmd_mounts_searcher.go). Started by the entry script, it is the agent;
+# called with the name of an action and its arguments, it runs that action. All programs are found through PATH.
 set -u
 bosh=/var/vcap/bosh
 store=/var/vcap/store
@@ -12,7 +12,7 @@ fail() { echo "$*" >&2; exit 1; }
 search_mounts() { mount | awk 'NF { print $1, $3 }'; }
 device_at() { search_mounts | awk -v point="$1" '$2 == point { print $1; exit }'; }
 is_mounted() { search_mounts | awk -v what="$1" '$1 == what || $2 == what { found = 1 } END { exit !found }'; }
-# linuxMounter.shouldMount: 0 mount, 1 there already, 2 refused
+# linuxMounter.shouldMount: 0 mount, 1 already mounted, 2 refused
 should_mount() {
   search_mounts | awk -v device="$1" -v point="$2" '
     $1 == device && $2 == point { exit 1 }
@@ -108,7 +108,7 @@ case $1 in
     esac
     ;;
   migrate_disk)
-    # RemountAsReadonly does nothing where disks are bound
+    # RemountAsReadonly has no effect if disks are bind mounts.
     (tar -C "$store" --xattrs '--xattrs-include=*.*' --sparse -cf - .) |
       (tar -C "$migration" --xattrs '--xattrs-include=*.*' -xpf -) || exit 1
     unmount "$store" || [ $? -eq 3 ] || exit 1

@@ -14,7 +14,7 @@ import { createVmArguments, image, namespace, vmCidOfTest as vm } from './test-c
  * serves NetworkPolicies.
  */
 export interface VerbScenario {
-  /** The row in docs/cpi.md. */
+  /** The row in docs/cpi/internals.md. */
   readonly name: string;
   readonly method: string;
   readonly config?: Record<string, unknown>;

@@ -136,7 +136,7 @@ export function holderError(
   const next =
     deployment === undefined
       ? `with delete-env of its manifest; if a killed create-env left it, run that again, or: kubectl delete secret ${name} ` +
-        `-n ${namespace} (docs/operating.md, "When something died")`
+        `-n ${namespace} (docs/operating.md, "Recovery")`
       : `if that deployment does not need it: bosh -d ${describedDeployment(annotations) ?? deployment} delete-vm ${name}`;
   return new ProductError(
     'VM_CREATION_FAILED',

@@ -13,7 +13,7 @@
  *   function first.
  * - A kubelet's exec joins the cgroup of PID 1 if the container's own cgroup cannot contain processes (runc:
  *   libcontainer/process_linux.go).
- * - If the container may not mount it, nothing changes (docs/cpi.md, profiles).
+ * - If the container may not mount it, nothing changes (docs/cpi/vms.md, profiles).
  *
  * systemd arranges its own tree, and only needs to see that one (`mount_own_cgroups`).
  */

@@ -1,5 +1,5 @@
-/* create_vm calls for VMs that ask for one address: adoption, failure path, replacement of a VM that a killed
- * create_vm left; beside them attach_disk (both strategies), set_vm_metadata and delete_vm. All VMs are of one
+/* create_vm calls for VMs that request one address: adoption, failure path, replacement of a VM that a killed
+ * create_vm left; besides, attach_disk (both strategies), set_vm_metadata and delete_vm. All VMs are of one
  * deployment.
  *
  * Function: src/cpi/vm/create-vm.ts#createVm
@@ -10,30 +10,30 @@
  * Function: src/cpi/vm/address-holders.ts#refuseOtherHolder
  *
  * Steps: hold = findHolders (one list), look = lookAtVm (pod, Secret, attachments: three reads), abandon,
- * resume, rm = removeVm, secret and pod = ensureVm (a create, then a get if the name is taken), other =
- * refuseOtherHolder, run = waitUntilRunning, mark = markCreated. The first look of findHolders is left out:
- * removeUnfinished looks again and decides.
+ * resume, rm = removeVm, secret and pod = ensureVm (a create, then a get if the name exists), other =
+ * refuseOtherHolder, run = waitUntilRunning, mark = markCreated. The first check of findHolders is left out:
+ * removeUnfinished checks again and decides.
  *
  * Bounds: NCALL callers make OPS calls each, for one of AGENTS agent ids, which they choose; KILLS of them
- * are killed at any step; FAILS waits, or marks whose answer is lost, end in an error. When all have ended, a
+ * are killed at any step; FAILS waits, or marks whose response is lost, end in an error. When all have ended, a
  * last call for one more agent id is made without kills and errors. ATT, META, DEL: how many attach_disk,
  * set_vm_metadata and delete_vm calls there are.
  *
- * Properties: a create_vm never removes a VM for which a create_vm has answered success (but for delete_vm),
- * nor one that had a disk or metadata when it was abandoned; success is answered only for a VM that is there
- * and marked, unless delete_vm has it; two VMs for which success was answered never have the address at once;
+ * Properties: a create_vm never removes a VM for which a create_vm has answered success (except for delete_vm),
+ * nor one that had a disk or metadata when it was abandoned; success is answered only for a VM that exists
+ * and is marked, unless delete_vm deletes it; two VMs for which success was answered never have the address at once;
  * the last call gets the address, or a VM that is kept has it.
  *
- * Each of these flags takes a remedy out: NOLOOK (refuseOtherHolder), BYNAME (ensureVm removes the VM that it
+ * Each of these flags removes a remedy: NOLOOK (refuseOtherHolder), BYNAME (ensureVm removes the VM that it
  * read, by its Secret's uid), NOVERSION (abandon on the version that was read), NOMARK (the mark is not
- * looked at), UNCONDITIONAL (the mark is written without a look at the version), ONELOOK (the second look
+ * checked), UNCONDITIONAL (the mark is written without a check of the version), ONELOOK (the second check
  * after abandon).
  *
- * Abstractions: one API call is one atomic step; a resourceVersion is "changed since I read it"; a wait for a
- * pod to go is never stale; a pod runs as soon as it is made; uids are small numbers, and a uid that is spent
- * ends the search there (UIDS). The garbage collector deletes a pod without its Secret at any moment or
+ * Abstractions: one API call is one atomic step; a resourceVersion is "changed since I read it"; a wait for the
+ * deletion of a pod is never stale; a pod runs as soon as it is made; uids are small numbers, and the search
+ * ends when all are used (UIDS). The garbage collector deletes a pod without its Secret at any moment or
  * never. Services, claims and the budget are left out, and so is a changed request for the same agent id,
- * which replaces its VM at the caller's wish.
+ * which replaces its VM by the caller's request.
  */
 #ifndef NCALL
 #define NCALL 2
@@ -173,7 +173,7 @@ pod:  /* ensureVm: the pod */
     fi
   }
   goto started;
-former:  /* ensureVm: what a former call left is not what this one makes */
+former:  /* ensureVm: the objects of a previous call differ from those of this call */
   if :: again -> goto failed :: else -> again=1 fi;
   atomic { K; lkept = vm[v].att!=0 }
   atomic { K; lsu=0; if :: vm[v].sEx -> lsu=vm[v].sUid; lkept=lkept||vm[v].rec :: else fi }
@@ -298,7 +298,7 @@ resume:
     fi
   }
   goto resume;
-rm:  /* removeVm of VM o, of the Secret ru; 0: of the one that is there */
+rm:  /* removeVm of VM o, of the Secret ru; 0: of the existing one */
   atomic { K; rpu=0; if :: vm[o].pEx && (ru==0 || vm[o].pOwn==ru) -> rpu=vm[o].pUid :: else fi }
   atomic { K; lsu=0; if :: vm[o].sEx && (ru==0 || vm[o].sUid==ru) -> lsu=vm[o].sUid :: else fi }
   atomic { K; ratt=0; if :: rpu!=0 && vm[o].att==rpu -> ratt=rpu :: else fi }

@@ -129,7 +129,7 @@ const deploymentEnv = (director: string, deployment: string): unknown => {
 const byDirector =
   /; choose another one, or delete that VM first, if that deployment does not need it: bosh -d deployment delete-vm vm-first$/u;
 const byCreateEnv =
-  /, with delete-env of its manifest; if a killed create-env left it, run that again, or: kubectl delete secret vm-first -n bosh \(docs\/operating\.md, "When something died"\)$/u;
+  /, with delete-env of its manifest; if a killed create-env left it, run that again, or: kubectl delete secret vm-first -n bosh \(docs\/operating\.md, "Recovery"\)$/u;
 
 interface Kept {
   readonly config?: Record<string, unknown>;

@@ -32,7 +32,7 @@ export interface CpiClient {
   createVm(vm: CreateVmArguments): Promise<string>;
   /**
    * Rejects if create_vm would fail after the VM `formerCid` was deleted. Returns one sentence for each
-   * property that the CPI could not check. Only our CPI has this method (docs/cpi.md). With another CPI
+   * property that the CPI could not check. Only our CPI has this method (docs/cpi/vms.md). With another CPI
    * nothing is checked, and the result is empty.
    */
   checkVm(vm: CreateVmArguments, formerCid: string | undefined): Promise<readonly string[]>;

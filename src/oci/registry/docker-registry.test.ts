@@ -66,7 +66,7 @@ describe("Docker's registry server", { skip: dockerRegistryIsMissing() }, () => 
     const digest = await pushImage(client, image, pieces);
     assert.equal(proxy.cuts(), 1);
     assert.deepEqual(await getManifest(client, digest), image.manifest);
-    // docs/decisions/0017: two chunks had arrived and had to be sent again.
+    // docs/decisions/0016: two chunks had arrived and had to be sent again.
     assert.ok(proxy.sent() > layer.length + at, `${proxy.sent()}`);
     // The registry does not know the cut upload any more, not even for DELETE, and keeps the bytes until its
     // purge.

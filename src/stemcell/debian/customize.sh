@@ -1,35 +1,35 @@
 #!/bin/sh
-# Run by mmdebstrap once the packages are in: $1 is the root. Makes the accounts of a BOSH VM, takes out what differs
-# from run to run or belongs to the machine that builds, and writes the package list to $BOSH_KUBERNETES_PACKAGES.
+# mmdebstrap runs this when the packages are installed; $1 is the root. Makes the accounts of a BOSH VM, removes content that
+# differs between runs or belongs to the build machine, and writes the package list to $BOSH_KUBERNETES_PACKAGES.
 set -eu
 root=$1
 
-# syslog: the upstream agent gives it the folder of logs, and does not start without
+# syslog: the upstream agent gives the folder of logs to this group, and does not start without it.
 for group in bosh_sshers bosh_sudoers admin syslog; do
   chroot "$root" groupadd --system "$group"
 done
 chroot "$root" groupadd --gid 1000 vcap
 chroot "$root" useradd --uid 1000 --gid vcap --create-home --shell /bin/bash --comment 'BOSH System User' \
   --groups admin,adm,audio,cdrom,dialout,floppy,video,bosh_sshers,dip,plugdev vcap
-# the date of a password is the day of the build, and it has none
+# The date of a password would be the day of the build. The account has no password.
 sed -i -E 's/^(vcap:[^:]*:)[0-9]*:/\119000:/' "$root/etc/shadow"
 rm -f "$root/etc/passwd-" "$root/etc/shadow-" "$root/etc/group-" "$root/etc/gshadow-" \
   "$root/etc/subuid-" "$root/etc/subgid-"
 
-# a VM makes its own, at its first boot
+# A VM makes its own keys and ids at its first boot.
 rm -f "$root"/etc/ssh/ssh_host_*
 : > "$root/etc/machine-id"
 rm -f "$root/var/lib/dbus/machine-id"
 
-# those of the machine that builds; a pod gets its own
+# These files are those of the build machine; a pod gets its own.
 rm -f "$root/etc/resolv.conf" "$root/etc/hostname"
 
-# setting the login uid needs a capability that only the profile privileged gives
+# Setting the login uid needs a capability that only the profile privileged gives.
 sed -i -E 's/^(session[[:space:]]+)required([[:space:]]+pam_loginuid\.so)/\1optional\2/' "$root/etc/pam.d/sshd"
 
 rm -f "$root/var/cache/ldconfig/aux-cache" "$root/var/log/faillog" "$root/var/log/lastlog"
 find "$root/var/log" -type f -delete
-# /tmp is mmdebstrap's to empty: the configuration that keeps its apt-get inside the root is in there until the end
+# mmdebstrap empties /tmp itself: until the end it contains the configuration that keeps its apt-get inside the root.
 find "$root/var/tmp" -mindepth 1 -delete
 
 # shellcheck disable=SC2016 # dpkg-query's own variables

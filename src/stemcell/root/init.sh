@@ -1,6 +1,6 @@
 #!/bin/sh
-# PID 1 where nobody gives the container another command. On Kubernetes the CPI does (src/cpi/vm/scripts/entry.ts), which
-# also puts disks back and ends jobs before their loggers; this is for any other runtime, to look into the image. Runs the
+# PID 1 if the container gets no other command. On Kubernetes the CPI gives one (src/cpi/vm/scripts/entry.ts), which also
+# mounts disks again and ends jobs before their loggers. This script is for any other runtime, to inspect the image. It runs the
 # services and the agent, and reaps.
 set -u
 stop() {

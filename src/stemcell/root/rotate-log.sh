@@ -1,3 +1,3 @@
 #!/bin/sh
-# run by rsyslogd where its file is as large as it may be
+# rsyslogd runs this when its file has reached the maximum size.
 exec mv -f /var/log/syslog /var/log/syslog.1

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The services of a VM beside its agent, each started again whenever it ends: rsyslogd, behind /dev/log, and sshd, whose
-# host keys are made at the first boot, where they outlive the container. A key appears whole or not at all.
+# Runs the services of a VM besides its agent, and restarts each when it ends: rsyslogd behind /dev/log, and sshd, whose host
+# keys are made at the first boot, in a folder that survives the container. A key appears completely or not at all.
 set -u
 supervise() {
   running=
@@ -27,6 +27,6 @@ for type in ed25519 ecdsa rsa; do
   mv "$key.new.pub" "$key.pub"
   mv "$key.new" "$key"
 done
-# where upstream's agent reads the key that the bosh CLI is to expect (bosh-agent: platform/linux_platform.go, GetHostPublicKey)
+# Upstream's agent reads the key that the bosh CLI expects from there (bosh-agent: platform/linux_platform.go, GetHostPublicKey)
 [ ! -s "$keys/ssh_host_rsa_key" ] || ln -sf "$keys/ssh_host_rsa_key" "$keys/ssh_host_rsa_key.pub" /etc/ssh/
 supervise /usr/sbin/sshd -D -e

@@ -58,7 +58,7 @@ const knownSettings = [
 ];
 
 /**
- * Parses the configuration, which is YAML as docs/volume-broker.md shows it. One BROKER_CONFIG_INVALID lists
+ * Parses the configuration, which is YAML as docs/volumes/broker.md shows it. One BROKER_CONFIG_INVALID lists
  * all errors, each with its field; no value is quoted. PORT of a Cloud Foundry app takes precedence over
  * `listen`.
  */

@@ -168,4 +168,4 @@ const invalidOption = (name: string, what: string): ProductError =>
   new ProductError('INVALID_ARGUMENT', `volumes cell: --${name} ${what}; correct it`);
 
 const usage = (): ProductError =>
-  new ProductError('INVALID_ARGUMENT', `volumes takes: ${cellUsage}; see docs/volume-cell.md`);
+  new ProductError('INVALID_ARGUMENT', `volumes takes: ${cellUsage}; see docs/volumes/cell.md`);

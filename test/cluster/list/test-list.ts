@@ -13,7 +13,7 @@ const begin = '<!-- what npm run test:cluster runs: node scripts/write-test-list
 const end = '<!-- end of the list -->';
 
 /**
- * Returns what `npm run test:cluster` runs, as docs/real-cluster.md lists it: one line for each test of
+ * Returns what `npm run test:cluster` runs, as docs/development/real-cluster.md lists it: one line for each test of
  * test/cluster below its suite, the directories whose suites also run against the embedded cluster, and the
  * versions used.
  */
@@ -39,7 +39,8 @@ const alsoEmbedded = [
 /** Returns the page with the list inserted. Throws if the page has no place for it. */
 export function withTestList(page: string, list: string): string {
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error('docs/real-cluster.md has no place for the list of tests');
+  if (from < 0 || to < from)
+    throw new Error('docs/development/real-cluster.md has no place for the list of tests');
   return `${page.slice(0, from)}${list}${page.slice(to + end.length)}`;
 }
 

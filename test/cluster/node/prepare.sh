@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes a machine of the test cluster a node: what a node keeps is bound from its folder of the cluster's state to where
-# everybody looks for it, above overlays of which nothing reaches the host's disk.
-#   $1 the node's folder, $2 the folder of given addresses, $3 the root of its control groups, $4 its address/prefix,
+# Makes a machine of the test cluster a node. The persistent folders of a node are bound from the cluster's state to their standard
+# paths, above overlays that write nothing to the host's disk.
+#   $1 the node's folder, $2 the folder of assigned addresses, $3 the root of its control groups, $4 its address/prefix,
 #   $5 the gateway
 set -eu
 
-# Mount points that the host lacks are made in overlays.
+# Mount points that the host does not have are made in overlays.
 mkdir -p /run/overlay /run/state /run/addresses
 mount --bind "$1" /run/state
 mount --bind "$2" /run/addresses
@@ -14,11 +14,11 @@ for each in /etc /opt /var; do
   mount -t overlay -o "lowerdir=$each,upperdir=/run/overlay$each/upper,workdir=/run/overlay$each/work" overlay "$each"
 done
 
-# Nothing answers names here: each look-up is refused at once, instead of after half a minute for an image nobody has.
+# There is no name server, so that each look-up fails at once, and not after half a minute for an image that does not exist.
 rm -f /etc/resolv.conf
 echo 'nameserver 127.0.0.1' >/etc/resolv.conf
 
-# A bind in the peer group of what it was bound from would show each later mount twice.
+# A bind in the peer group of its source would show each later mount twice.
 keep() {
   mkdir -p "$1" "$2"
   mount --bind "$1" "$2"
@@ -33,7 +33,7 @@ keep /run/state/cni/bin /opt/cni/bin
 keep /run/state/cni/cache /var/lib/cni
 keep /run/addresses /var/lib/cni/networks
 
-# The kubelet sets these for the whole kernel unless it finds them so.
+# The kubelet sets these for the whole kernel unless they already have these values.
 tunable() {
   mkdir -p "/run/tunables/${1%/*}"
   echo "$2" >"/run/tunables/$1"
@@ -55,11 +55,11 @@ while read -r _ directory type _; do
   esac
 done </proc/mounts
 
-# Pods are on this bridge, too.
+# Pods are also on this bridge.
 ip link add name br0 address "02:00:0a:4d:00:$(echo "${4%/*}" | sed 's/.*\.//')" type bridge
 ip address add "$4" dev br0
 ip link set dev br0 up
 ip route add default via "$5"
 
-# A machine that was not prepared to the end would be used with the host's folders.
+# Without this mark, a machine that was not fully prepared could be used with the host's folders.
 : >/run/prepared

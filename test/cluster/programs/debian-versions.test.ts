@@ -20,7 +20,7 @@ for (const [name, version] of Object.entries(debianVersions)) {
   const status = printed('dpkg-query', '--show', '--showformat', '${db:Status-Status} ${Version}', name);
   const isMissing = !status.startsWith('installed ') && `needs the Debian package ${name}`;
   test(
-    `the package ${name} has the version that docs/real-cluster.md names`,
+    `the package ${name} has the version that docs/development/real-cluster.md names`,
     { skip: isElsewhere || isMissing },
     () => {
       assert.equal(upstream(status), version);

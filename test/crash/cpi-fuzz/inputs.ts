@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { signatures, type Parameter } from '../../../src/cpi/protocol/methods.ts';
 import { image } from '../../../src/cpi/testing/test-cloud.ts';
-import { sectionsOf, valuesOf } from '../../cpi/documented.ts';
+import { cpiSections, valuesOf } from '../../cpi/documented.ts';
 import { anyBytes, anyValue, mutate, mutateBytes } from './mutate.ts';
 import type { Random } from './random.ts';
 
@@ -29,12 +28,11 @@ const agents = ['agent-1', '2b3c4d5e-0000-4000-8000-000000000002', 'An Agent_3']
 
 /**
  * Returns a function that makes inputs, of which three in four are calls. The cloud_properties are those of
- * docs/cpi.md.
+ * docs/cpi.
  */
 export async function inputMaker(): Promise<MakeInput> {
-  const page = await readFile(new URL('../../../docs/cpi.md', import.meta.url), 'utf8');
-  const shown = (heading: string): unknown[] =>
-    valuesOf('cloud_properties', sectionsOf(page).get(heading)?.examples);
+  const sections = await cpiSections();
+  const shown = (heading: string): unknown[] => valuesOf('cloud_properties', sections.get(heading)?.examples);
   const properties = {
     vm: [{}, null, ...shown('cloud_properties of a VM')],
     disk: [{}, null, ...shown('cloud_properties of a disk')],

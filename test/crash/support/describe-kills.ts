@@ -60,7 +60,7 @@ export function describeKills(title: string, cases: readonly VerbCase[]): void {
       });
     }
 
-    test('no row of the table in docs/cpi.md was killed after fewer writes than it has', async (t) => {
+    test('no row of the table in docs/cpi/internals.md was killed after fewer writes than it has', async (t) => {
       const rows = await requestRows();
       for (const each of cases) {
         const { writes } = rows.get(each.row) ?? assert.fail(`${each.row} is not in the table`);

@@ -22,7 +22,7 @@ import { provision, storeFolder, volumesOf } from './volume-folder.ts';
 export const recreate = { kubernetes: { attach: 'recreate' } };
 const unclaimed = 'bosh.cloudfoundry.org/unclaimed';
 
-/** One row of the table of requests in docs/cpi.md that sends requests to the API server. */
+/** One row of the table of requests in docs/cpi/internals.md that sends requests to the API server. */
 export interface VerbCase {
   readonly row: string;
   /**

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { commands } from '../src/cli/commands.ts';
+
+const root = join(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...globSync(['docs/**/*.md', '{embedded-cluster,examples,manifests,release,test,bench}/**/README.md'], {
+    cwd: root,
+  }),
+];
+/** The files that may name a page in a comment or in a message. */
+const sources = globSync(
+  [
+    '{bench,bin,embedded-cluster,scripts,src,test}/**/*.{ts,mjs,sh,pml}',
+    '{embedded-cluster,examples,manifests,release}/**/*.{yml,yaml,erb}',
+    'release/**/spec',
+  ],
+  { cwd: root },
+);
+
+/** Returns the anchors of a page, as GitHub makes them from its headings. */
+function anchorsOf(page: string): string[] {
+  const headings = [...withoutBlocks(read(page)).matchAll(/^#+ (.+)$/gmu)];
+  return headings.map(([, heading = '']) =>
+    heading
+      .replaceAll(/\[([^\]]*)\]\([^)]*\)/gu, '$1')
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+const withoutBlocks = (text: string): string => text.replaceAll(/^```.*?^```$/gmsu, '');
+
+test('every link of a page leads to a file, and to a heading if it names one', () => {
+  const broken = pages.flatMap((page) => {
+    const links = withoutBlocks(read(page)).matchAll(/\]\(([^)\s]+)\)/gu);
+    return [...links].flatMap(([, link = '']) => {
+      if (/^https?:/u.test(link)) return [];
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? page : join(dirname(page), path);
+      if (!existsSync(join(root, target))) return [`${page}: ${link}`];
+      if (anchor === undefined || anchorsOf(target).includes(anchor)) return [];
+      return [`${page}: ${link}`];
+    });
+  });
+  assert.deepEqual(broken, []);
+});
+
+test('every page can be reached from README.md', () => {
+  const seen = new Set<string>();
+  const visit = (page: string): void => {
+    if (seen.has(page)) return;
+    seen.add(page);
+    for (const [, path = ''] of read(page).matchAll(/\]\(([^)\s#]+)(?:#[^)]*)?\)/gu)) {
+      const target = join(dirname(page), path);
+      // A link to a folder leads to all pages in it.
+      for (const each of pages) if (each === target || dirname(each) === target) visit(each);
+    }
+  };
+  visit('README.md');
+  assert.deepEqual(
+    pages.filter((page) => !seen.has(page)),
+    [],
+  );
+});
+
+test('no page has more than 350 lines', () => {
+  const long = pages.filter((page) => page !== 'docs/errors.md' && read(page).split('\n').length > 351);
+  assert.deepEqual(long, []);
+});
+
+test('every file and folder of the repository that a page names exists', () => {
+  const missing = pages.flatMap((page) => {
+    const named = read(page).matchAll(
+      /`((?:\.ci|bench|docs|embedded-cluster|examples|manifests|release|scripts|src|test)\/[\w./-]+)`/gu,
+    );
+    // The folders that a build or `create-release` writes are not in a checkout.
+    const written = /^release\/(?:releases|final_blobs|\.final_builds)/u;
+    return [...named].flatMap(([, path = '']) =>
+      existsSync(join(root, path)) || written.test(path) ? [] : [`${page}: ${path}`],
+    );
+  });
+  assert.deepEqual(missing, []);
+});
+
+/** Returns false for a name that is no command, and for a word that is none of its sub-commands. */
+function isCommand(name: string, part: string): boolean {
+  if (name === 'help') return true;
+  const command = commands.find((each) => each.name === name || each.aliases?.includes(name) === true);
+  const [, parts] = /^([a-z0-9-]+(?:\|[a-z0-9-]+)+) /u.exec(command?.usage ?? '') ?? [];
+  return command !== undefined && (part === '' || parts === undefined || parts.split('|').includes(part));
+}
+
+test('every file that docs/architecture.md lists for a call of the CPI exists', () => {
+  const [calls = ''] = /^\| call \| files of `src\/cpi`.*?\n\n/msu.exec(read('docs/architecture.md')) ?? [];
+  const files = [...calls.matchAll(/`([\w/-]+\.ts)`/gu)].map(([, path = '']) => path);
+  assert.ok(files.length > 20, `${files.length} files`);
+  assert.deepEqual(
+    files.filter((path) => !existsSync(join(root, 'src/cpi', path))),
+    [],
+  );
+});
+
+test('every command that a page shows exists', () => {
+  const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
+  const unknown = pages.flatMap((page) => {
+    const text = read(page);
+    const npm = [...text.matchAll(/npm run ([a-z][\w:-]*\w)(?![\w:])/gu)].filter(
+      ([, name = '']) => !scripts.includes(name),
+    );
+    const own = [
+      ...text.matchAll(/node bin\/bosh-kubernetes\.mjs ([a-z][\w-]*)(?: ([a-z][a-z0-9-]*))?/gu),
+      ...text.matchAll(/(?:^ {4}|`)bosh-kubernetes ([a-z][\w-]*)(?: ([a-z][a-z0-9-]*))?/gmu),
+    ].filter(([, name = '', part = '']) => !isCommand(name, part));
+    return [...npm, ...own].map(([shown]) => `${page}: ${shown}`);
+  });
+  assert.deepEqual(unknown, []);
+});
+
+test('every page that a comment or a message names exists', () => {
+  const missing = sources.flatMap((file) => {
+    const text = read(file);
+    // A path behind the name of another project, as in `containerd: docs/hosts.md`, is a page of that project.
+    const named = [
+      ...text.matchAll(/(?<![\w/.-]|[\w-]: )docs\/[\w/-]+\.md/gu),
+      ...text.matchAll(/(?<![\w/.-])(?:embedded-cluster\/)?(?:README|SECURITY|CONTRIBUTING)\.md/gu),
+    ].map(([path]) => path);
+    const records = [...text.matchAll(/docs\/decisions\/(\d{4})\b/gu)].flatMap(([path, number = '']) =>
+      globSync(`docs/decisions/${number}-*.md`, { cwd: root }).length === 1 ? [] : [`${file}: ${path}`],
+    );
+    return [
+      ...named.filter((path) => !existsSync(join(root, path))).map((path) => `${file}: ${path}`),
+      ...records,
+    ];
+  });
+  assert.deepEqual(missing, []);
+});
