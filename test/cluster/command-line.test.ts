@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
 import { parseCommand } from './command-line.ts';
-import { layoutOf } from './layout.ts';
+import { clusterPathsOf } from './cluster-paths.ts';
 import { missingForCluster } from './requirements.ts';
 
 test('what is asked for', () => {
@@ -56,11 +56,11 @@ test('what cannot be meant is refused with the usage', () => {
 
 test('a name of a cluster is part of paths and of control groups', () => {
   for (const name of ['', '../a', 'A', 'a'.repeat(21), '-a']) {
-    assert.throws(() => layoutOf(name, { HOME: '/h' }), /is no name for a cluster/);
+    assert.throws(() => clusterPathsOf(name, { HOME: '/h' }), /is no name for a cluster/);
   }
-  const { directory } = layoutOf('a-1', { HOME: '/h' });
+  const { directory } = clusterPathsOf('a-1', { HOME: '/h' });
   assert.equal(directory, '/h/.local/state/bosh-kubernetes/clusters/a-1');
-  assert.equal(layoutOf('a', { XDG_STATE_HOME: '/s' }).directory, '/s/bosh-kubernetes/clusters/a');
+  assert.equal(clusterPathsOf('a', { XDG_STATE_HOME: '/s' }).directory, '/s/bosh-kubernetes/clusters/a');
 });
 
 test('what the machine lacks is named with the command that installs it', () => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { runLanes } from './run-lanes.ts';
-import type { Lane } from './suites.ts';
+import type { ParallelGroup } from './suites.ts';
 
 let folder = '';
 before(async () => {
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-const laneOf = (cluster: number, file: string): Lane => ({
+const laneOf = (cluster: number, file: string): ParallelGroup => ({
   cluster,
   groups: [{ files: [file], concurrency: 1 }],
 });

@@ -1,9 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile, appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asTestsRun } from '../../embedded-cluster/testing/as-tests-run.ts';
 import { checkout } from '../support/embedded-line.ts';
-import { addFailedFiles } from './failed-files.ts';
 import type { SuiteGroup } from './suites.ts';
 
 export interface TestCounts {
@@ -83,3 +82,12 @@ export const sumOf = (one: TestCounts, other: TestCounts): TestCounts => ({
   failed: one.failed + other.failed,
   skipped: one.skipped + other.skipped,
 });
+
+/**
+ * Appends test files to those that CI runs again, one per line, in the file of the variable
+ * FAILED_TEST_FILES, if it is set.
+ */
+export async function addFailedFiles(files: readonly string[]): Promise<void> {
+  const { FAILED_TEST_FILES: wanted = '' } = process.env;
+  if (wanted !== '') await appendFile(wanted, files.map((file) => `${file}\n`).join(''));
+}

@@ -10,7 +10,7 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/pod.ts';
 import { events, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
-import { staticIpImage, staticIpReference } from './image/static-ip-image.ts';
+import { staticIpImage, staticIpReference } from './image/images.ts';
 import { network } from './network.ts';
 import type { ClusterNode } from './node/cluster-node.ts';
 import { conflistName } from './node/pod-network.ts';

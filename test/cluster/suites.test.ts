@@ -3,36 +3,39 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkout } from '../support/embedded-line.ts';
-import { lanesOf, long, suites, suitesBelow, troubling } from './suites.ts';
+import { parallelGroupsOf, long, suites, suitesBelow, disruptiveSuites } from './suites.ts';
 
 test('suites that trouble nodes run one by one on clusters of their own, then the conformance and the contract', () => {
   const files = ['networks', 'hot', 'lost-node', 'restarts'].map((name) => `test/cluster/${name}.test.ts`);
-  assert.deepEqual(lanesOf([...files, 'test/contract/nodes.test.ts', 'test/conformance/vms.test.ts']), [
-    {
-      cluster: 0,
-      groups: [{ files: ['test/cluster/hot.test.ts', 'test/cluster/networks.test.ts'], concurrency: 5 }],
-    },
-    {
-      cluster: 1,
-      groups: [
-        { files: ['test/cluster/lost-node.test.ts'], concurrency: 1 },
-        { files: ['test/conformance/vms.test.ts'], concurrency: 1 },
-      ],
-    },
-    {
-      cluster: 2,
-      groups: [
-        { files: ['test/cluster/restarts.test.ts'], concurrency: 1 },
-        { files: ['test/contract/nodes.test.ts'], concurrency: 1 },
-      ],
-    },
-  ]);
-  assert.deepEqual(lanesOf([]), []);
+  assert.deepEqual(
+    parallelGroupsOf([...files, 'test/contract/nodes.test.ts', 'test/conformance/vms.test.ts']),
+    [
+      {
+        cluster: 0,
+        groups: [{ files: ['test/cluster/hot.test.ts', 'test/cluster/networks.test.ts'], concurrency: 5 }],
+      },
+      {
+        cluster: 1,
+        groups: [
+          { files: ['test/cluster/lost-node.test.ts'], concurrency: 1 },
+          { files: ['test/conformance/vms.test.ts'], concurrency: 1 },
+        ],
+      },
+      {
+        cluster: 2,
+        groups: [
+          { files: ['test/cluster/restarts.test.ts'], concurrency: 1 },
+          { files: ['test/contract/nodes.test.ts'], concurrency: 1 },
+        ],
+      },
+    ],
+  );
+  assert.deepEqual(parallelGroupsOf([]), []);
 });
 
 test('every suite runs in one lane', () => {
   const files = suites.flatMap((path) => suitesBelow(checkout, path));
-  const ran = lanesOf(files).flatMap(({ groups }) => groups.flatMap((group) => group.files));
+  const ran = parallelGroupsOf(files).flatMap(({ groups }) => groups.flatMap((group) => group.files));
   assert.deepEqual(ran.toSorted(), files.toSorted());
 });
 
@@ -43,7 +46,7 @@ test('what runs by hand only runs where it is named', () => {
 });
 
 test('what a lane names is there', () => {
-  for (const name of [...troubling.flat(), ...long]) {
+  for (const name of [...disruptiveSuites.flat(), ...long]) {
     const file = name === 'crash' ? 'csi/crash' : name;
     assert.ok(existsSync(join(checkout, 'test/cluster', `${file}.test.ts`)), name);
   }

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 
 /** Returns the test files at or below a path, relative to the checkout. */
-export function testsBelow(checkout: string, path: string): string[] {
+function testsBelow(checkout: string, path: string): string[] {
   if (statSync(join(checkout, path)).isFile()) return path.endsWith('.test.ts') ? [path] : [];
   return readdirSync(join(checkout, path))
     .toSorted()
@@ -31,7 +31,7 @@ export function suitesBelow(checkout: string, path: string): string[] {
  * These suites disturb a node, its network or the API server, count objects there, or apply manifests that
  * another suite also applies. So no other suite may run on their cluster at the same time.
  */
-export const troubling = [
+export const disruptiveSuites = [
   ['static-ip', 'lost-node', 'loss-agent.long', 'lost-volumes', 'drained', 'up'],
   ['power-cut', 'restarts', 'loss', 'loss.long', 'leftovers', 'nodes', 'tunnel', 'director'],
 ] as const;
@@ -57,7 +57,7 @@ export interface SuiteGroup {
 }
 
 /** Groups that run one after the other, concurrently with those of other lanes. */
-export interface Lane {
+export interface ParallelGroup {
   /** The number of the lane's cluster. Lanes with the same number share a cluster. */
   readonly cluster: number;
   readonly groups: readonly SuiteGroup[];
@@ -68,10 +68,10 @@ export interface Lane {
  * several of them run concurrently in one lane. Those that disturb nodes run one by one on their own
  * clusters, followed by the conformance suite on one and the contract on the other.
  */
-export function lanesOf(files: readonly string[]): Lane[] {
+export function parallelGroupsOf(files: readonly string[]): ParallelGroup[] {
   const nameOf = (file: string): string => basename(file, '.test.ts');
   const ofCluster = files.filter((file) => file.startsWith('test/cluster/'));
-  const [first, second] = troubling.map((names: readonly string[]) =>
+  const [first, second] = disruptiveSuites.map((names: readonly string[]) =>
     names.flatMap((name) => ofCluster.filter((file) => file === `test/cluster/${name}.test.ts`)),
   ) as [string[], string[]];
   const quiet = ofCluster.filter((file) => !first.includes(file) && !second.includes(file));
@@ -80,7 +80,7 @@ export function lanesOf(files: readonly string[]): Lane[] {
   const others = files.filter((file) => !ofCluster.includes(file) && !isContract(file));
   const longFirst = [...quiet.filter(isLong), ...quiet.filter((file) => !isLong(file))];
   const alone = (each: readonly string[]): SuiteGroup => ({ files: each, concurrency: 1 });
-  const lanes: Lane[] = [
+  const lanes: ParallelGroup[] = [
     { cluster: 0, groups: [{ files: longFirst, concurrency: 5 }] },
     { cluster: 1, groups: [alone(first), alone(others)] },
     { cluster: 2, groups: [alone(second), alone(files.filter(isContract))] },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildPrograms } from '../cluster/programs/build-programs.ts';
-import { programCache } from '../cluster/programs/program-cache.ts';
+import { programCache } from '../cluster/programs/programs.ts';
 import { startCluster } from './cluster.ts';
 import { obstacle } from './obstacle.ts';
 import { readPromised } from './promised.ts';

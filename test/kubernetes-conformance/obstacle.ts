@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { checkRequirements } from '../../embedded-cluster/daemon/check-requirements.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
-import { missingGo } from '../cluster/programs/missing-go.ts';
+import { missingGo } from '../cluster/programs/go-requirement.ts';
 
 /** What keeps the suite from running here, and how to get it; undefined where nothing does. */
 export async function obstacle(environment = process.env): Promise<string | undefined> {

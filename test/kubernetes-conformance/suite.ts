@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ofGo } from '../cluster/machine/of-go.ts';
-import { parseNames, parseReport } from './report.ts';
-import type { TestResult } from './report.ts';
+import { withGoSettings } from '../cluster/machine/machine.ts';
+import { parseNames, parseReport, type TestResult } from './report.ts';
 
 interface Programs {
   /** Of the version whose tests these are. */
@@ -68,7 +67,7 @@ export class Suite {
     const report = join(directory, `${name}.json`);
     const log = await open(join(directory, `${name}.log`), 'w', 0o600);
     try {
-      const [program, ...args] = ofGo([
+      const [program, ...args] = withGoSettings([
         programs.suite,
         ...[`--kubeconfig=${kubeconfig}`, `--kubectl-path=${programs.kubectl}`, '--provider=skeleton'],
         // protobuf is for kubectl's few typed commands only (docs/kubernetes-conformance.md)

@@ -11,7 +11,7 @@ import {
   persistentVolumes,
   secrets,
 } from '../../src/kubernetes/resources.ts';
-import { evict } from '../cluster/support/evict.ts';
+import { evict } from '../cluster/support/vm-actions.ts';
 import { namespace } from '../support/embedded-line.ts';
 import { isAlive } from '../support/machine.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { makeFileSystem } from '../cluster/csi/device/ext4.ts';
+import { makeFileSystem } from '../cluster/csi/devices.ts';
 import { ProgramError, run } from '../cluster/csi/device/run.ts';
 
 /** A block device of the host. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pins } from '../../../test/cluster/programs/pins.ts';
+import { pins } from '../../../test/cluster/programs/programs.ts';
 import { allKinds } from '../kinds/all-kinds.ts';
 import { KubernetesDocument } from './testing/kubernetes-document.ts';
 import type { ObjectSchema, Schema } from './schema.ts';

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { appendFile, readFile, statfs, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { devicesOf } from './device/loop-device.ts';
+import { devicesOf } from './devices.ts';
 import { plainDriver, zonalDriver } from './drivers.ts';
-import type { CsiSnapshot } from './grpc/messages.ts';
+import type { CsiSnapshot } from './messages.ts';
 import { driversAreMissing } from './testing/driver-process.ts';
-import { startDrivers } from './testing/drivers-fixture.ts';
-import type { DriversFixture, NodeFixture } from './testing/drivers-fixture.ts';
+import { startDrivers, type DriversFixture, type NodeFixture } from './testing/drivers-fixture.ts';
 import { createRequest, createVolume, mebibyte, stepsDown, stepsUp, take } from './testing/volume-calls.ts';
 
 const skip = driversAreMissing() ?? false;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { appendFile, open, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { devicesOf } from './device/loop-device.ts';
+import { devicesOf } from './devices.ts';
 import { driversAreMissing } from './testing/driver-process.ts';
 import { startDrivers } from './testing/drivers-fixture.ts';
 import { createVolume, stepsDown, stepsUp, take } from './testing/volume-calls.ts';

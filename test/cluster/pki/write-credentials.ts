@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeWhole } from '../machine/write-whole.ts';
-import type { Layout } from '../layout.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
 import { apiServer, network, nodePlans } from '../network.ts';
 import { createAuthority, createTokenKeys, type Authority, type KeyPair } from './authority.ts';
 
@@ -17,7 +17,7 @@ const users = [
  * Writes keys, certificates and kubeconfigs of a new cluster into its directories, unless it has them.
  * `sa.key` is written last and shows that all exist. After an interrupted run all are created again.
  */
-export async function writeCredentials(layout: Layout, now: number): Promise<void> {
+export async function writeCredentials(layout: ClusterPaths, now: number): Promise<void> {
   if (existsSync(join(layout.pki, 'sa.key'))) return;
   const write = (name: string, text: string): Promise<void> => writeWhole(join(layout.pki, name), text);
   const writePair = async (name: string, pair: KeyPair): Promise<void> => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { goMod, stagingModules } from './go-module.ts';
-import { programCache } from './program-cache.ts';
-import { parseProgramNames } from './programs.ts';
+import { goMod, stagingModules } from './build-programs.ts';
+import { programCache, parseProgramNames } from './programs.ts';
 
 test('programs are named with commas; one that there is not is named with those that there are', () => {
   assert.deepEqual(parseProgramNames('kubectl,e2e.test'), ['kubectl', 'e2e.test']);

@@ -1,4 +1,31 @@
-import { pins } from './pins.ts';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { cacheDirectory } from './folder-cache.ts';
+
+/** The versions of everything that the real cluster is built from, as the Go module proxy has them. */
+export const pins = {
+  kubernetes: '1.36.3',
+  /** The staging modules of that version have their own versions and patch numbers. */
+  staging: '0.36.3',
+  etcd: '3.7.3',
+  externalAttacher: '4.12.0',
+  externalResizer: '2.2.0',
+  externalSnapshotter: '8.6.0',
+} as const;
+
+/** The version in the `go` lines of those modules. */
+export const oldestGo = '1.26';
+
+/**
+ * The Debian 12 packages that the clusters have been run with, with upstream's versions. Debian fixes
+ * packages without changing these.
+ */
+export const debianVersions = {
+  containerd: '1.6.20',
+  runc: '1.1.5',
+  'containernetworking-plugins': '1.1.1',
+  'docker-registry': '2.8.2',
+} as const;
 
 export interface Program {
   readonly package: string;
@@ -93,4 +120,10 @@ export function parseProgramNames(text: string): ProgramName[] {
     }
     return name as ProgramName;
   });
+}
+
+/** Returns the directory of the programs with these pins. */
+export function programCache(environment: NodeJS.ProcessEnv = process.env): string {
+  const key = createHash('sha256').update(JSON.stringify({ pins, goModule, programs, arch: process.arch }));
+  return join(cacheDirectory('programs', environment), key.digest('hex').slice(0, 16));
 }

@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { drivers } from '../csi/drivers.ts';
-import { sidecarsOf, sidecarTimings, type Sidecar } from '../csi/sidecars.ts';
-import type { Layout } from '../layout.ts';
-import type { Service } from '../machine/machine.ts';
-import { ofGo } from '../machine/of-go.ts';
+import { drivers, sidecarsOf, sidecarTimings, type Sidecar } from '../csi/drivers.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
+import { type Service, withGoSettings } from '../machine/machine.ts';
 import type { NodePlan } from '../network.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
 import type { ProgramName } from '../programs/programs.ts';
@@ -12,24 +10,27 @@ import type { ProgramName } from '../programs/programs.ts';
 const main = fileURLToPath(new URL('../csi/main.ts', import.meta.url));
 
 /** Returns the directories of volumes and of the drivers' sockets, which all machines see. */
-export function volumePlaces({ directory }: Layout): { readonly volumes: string; readonly sockets: string } {
+export function volumePlaces({ directory }: ClusterPaths): {
+  readonly volumes: string;
+  readonly sockets: string;
+} {
   return { volumes: join(directory, 'volumes'), sockets: join(directory, 'csi') };
 }
 
-function places(layout: Layout): string[] {
+function places(layout: ClusterPaths): string[] {
   const { volumes, sockets } = volumePlaces(layout);
   return ['--directory', volumes, '--sockets', sockets];
 }
 
 /** The driver on a node, which registers itself with the kubelet. */
-export function nodeDriverService(layout: Layout, { name, zone }: NodePlan): Service {
+export function nodeDriverService(layout: ClusterPaths, { name, zone }: NodePlan): Service {
   const who = ['--node-id', name, '--zone', zone, '--kubelet-root', kubeletDirectory];
   const command = [process.execPath, main, 'node', ...who, ...places(layout)];
   return { name: 'csi-node', command, graceMs: 5000 };
 }
 
 /** The drivers' controller and provisioner, which search all processes of the host for mounts of a device. */
-export function controllerDriverService(layout: Layout): Service {
+export function controllerDriverService(layout: ClusterPaths): Service {
   const command = [
     process.execPath,
     main,
@@ -48,7 +49,7 @@ const programOf: Record<Sidecar['program'], ProgramName> = {
 };
 
 /** Upstream's sidecars of each driver, and the snapshot controller. */
-export function sidecarServices(programs: string, layout: Layout): Service[] {
+export function sidecarServices(programs: string, layout: ClusterPaths): Service[] {
   const kubeconfig = `--kubeconfig=${layout.kubeconfig}`;
   const { sockets } = volumePlaces(layout);
   const ofDrivers = drivers.flatMap((driver) =>
@@ -56,7 +57,7 @@ export function sidecarServices(programs: string, layout: Layout): Service[] {
       const name = programOf[program];
       return {
         name: `${name}-${driver.socketName}`,
-        command: ofGo([join(programs, name), kubeconfig, ...words]),
+        command: withGoSettings([join(programs, name), kubeconfig, ...words]),
         graceMs: 5000,
       };
     }),
@@ -67,5 +68,5 @@ export function sidecarServices(programs: string, layout: Layout): Service[] {
     '--leader-election=false',
     ...sidecarTimings,
   ];
-  return [...ofDrivers, { name: 'snapshot-controller', command: ofGo(command), graceMs: 5000 }];
+  return [...ofDrivers, { name: 'snapshot-controller', command: withGoSettings(command), graceMs: 5000 }];
 }

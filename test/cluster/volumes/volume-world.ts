@@ -12,11 +12,8 @@ import type { VolumeSnapshot } from '../../../src/kubernetes/snapshot.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../src/kubernetes/volume.ts';
 import { until } from '../../support/until.ts';
 import { loopDriver } from '../csi/drivers.ts';
-import type { Violation } from '../csi/volume/volume-record.ts';
-import { openVolumeStore } from '../csi/volume/volume-store.ts';
-import type { VolumeStore } from '../csi/volume/volume-store.ts';
-import { PodWorld } from '../pod-world.ts';
-import type { PodParts } from '../pod-world.ts';
+import { type Violation, openVolumeStore, type VolumeStore } from '../csi/volume-store.ts';
+import { PodWorld, type PodParts } from '../pod-world.ts';
 import { testCluster } from '../test-cluster.ts';
 import { volumePlaces } from './services.ts';
 

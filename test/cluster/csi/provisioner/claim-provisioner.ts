@@ -1,22 +1,23 @@
+import * as resources from '../../../../src/kubernetes/resources.ts';
 import type { EventRecorder } from '../../../../embedded-cluster/controllers/runtime/event-recorder.ts';
 import type { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
-import { WorkQueue } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
-import type { ControllerRuntime } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
+import {
+  WorkQueue,
+  type ControllerRuntime,
+} from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
 import { isApiError } from '../../../../src/kubernetes/api-error.ts';
 import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
 import type { Node } from '../../../../src/kubernetes/node.ts';
-import * as resources from '../../../../src/kubernetes/resources.ts';
-import type {
-  AccessMode,
-  PersistentVolumeClaim,
-  StorageClass,
-  VolumeAttributesClass,
+import {
+  type AccessMode,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  type VolumeAttributesClass,
+  volumeAnnotations,
 } from '../../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
-import { zoneKeyOf } from '../drivers.ts';
-import type { Driver } from '../drivers.ts';
-import type { CsiClient } from '../grpc/client.ts';
-import type { AccessModeName, CsiVolume, TopologyRequirement } from '../grpc/messages.ts';
+import { zoneKeyOf, type Driver } from '../drivers.ts';
+import type { CsiClient } from '../grpc.ts';
+import type { AccessModeName, CsiVolume, TopologyRequirement } from '../messages.ts';
 import { isToProvision } from './claim-decision.ts';
 import { claimSource, requestOf } from './claim-source.ts';
 import { volumeNameOf, volumeObject } from './volume-object.ts';

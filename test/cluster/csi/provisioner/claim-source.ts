@@ -1,11 +1,11 @@
+import * as resources from '../../../../src/kubernetes/resources.ts';
 import { isApiError } from '../../../../src/kubernetes/api-error.ts';
 import type { KubernetesApi, ObjectReference } from '../../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/object.ts';
 import { parseQuantity } from '../../../../src/kubernetes/quantity.ts';
-import * as resources from '../../../../src/kubernetes/resources.ts';
 import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../../src/kubernetes/snapshot.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kubernetes/volume.ts';
-import type { VolumeContentSource } from '../grpc/messages.ts';
+import type { VolumeContentSource } from '../messages.ts';
 
 /**
  * Returns the source of a claim as the driver names it, or undefined for an empty volume. Rejects if the

@@ -1,19 +1,19 @@
+import * as resources from '../../../../src/kubernetes/resources.ts';
 import { EventRecorder } from '../../../../embedded-cluster/controllers/runtime/event-recorder.ts';
 import { Informer } from '../../../../embedded-cluster/controllers/runtime/informer.ts';
 import type { ControllerRuntime } from '../../../../embedded-cluster/controllers/runtime/work-queue.ts';
 import type { KubernetesApi } from '../../../../src/kubernetes/api.ts';
-import * as resources from '../../../../src/kubernetes/resources.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
 } from '../../../../src/kubernetes/volume.ts';
 import type { Driver } from '../drivers.ts';
-import { connect } from '../grpc/client.ts';
+import { connect } from '../grpc.ts';
 import { createClaimProvisioner } from './claim-provisioner.ts';
 import { createVolumeDeleter } from './volume-deleter.ts';
 
-export interface ProvisionerOptions extends ControllerRuntime {
+interface ProvisionerOptions extends ControllerRuntime {
   readonly api: KubernetesApi;
   /** Each driver with the socket of its controller service. */
   readonly drivers: readonly { readonly driver: Driver; readonly socket: string }[];

@@ -11,7 +11,7 @@ import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
 import type { ProvisionerContext } from './claim-provisioner.ts';
 import { provisionerFinalizer } from './volume-object.ts';
 
-export interface DeleterContext extends Pick<
+interface DeleterContext extends Pick<
   ProvisionerContext,
   'api' | 'driver' | 'controller' | 'recorder' | 'clock' | 'random' | 'onError'
 > {

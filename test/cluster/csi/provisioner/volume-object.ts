@@ -1,11 +1,11 @@
 import { formatBytes } from '../../../../src/kubernetes/quantity.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  StorageClass,
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type StorageClass,
+  volumeAnnotations,
 } from '../../../../src/kubernetes/volume.ts';
-import { volumeAnnotations } from '../../../../src/kubernetes/volume.ts';
-import type { CsiVolume } from '../grpc/messages.ts';
+import type { CsiVolume } from '../messages.ts';
 
 /**
  * Keeps the object until the driver has deleted the volume (the name is
@@ -18,7 +18,7 @@ export function volumeNameOf(claim: PersistentVolumeClaim): string {
   return `pvc-${claim.metadata.uid ?? ''}`;
 }
 
-export interface VolumeObjectOptions {
+interface VolumeObjectOptions {
   readonly driverName: string;
   readonly claim: PersistentVolumeClaim;
   readonly storageClass: StorageClass;
