@@ -27,8 +27,7 @@ export const suites = ['test/cluster', 'test/contract', 'test/conformance'];
  */
 export function suitesBelow(checkout: string, path: string): string[] {
   return testsBelow(checkout, path).filter(
-    (file) =>
-      file === path || (!file.endsWith('.long.test.ts') && !ofEmbedded.includes(file)),
+    (file) => file === path || (!file.endsWith('.long.test.ts') && !ofEmbedded.includes(file)),
   );
 }
 

@@ -60,8 +60,8 @@ export function zoneKeyOf(driver: Driver): string {
 export const driverVersion = '1.0.0';
 
 /** A program of kubernetes-csi that connects a driver's controller service to the API server. */
-export interface Sidecar {
-  readonly program: 'external-attacher' | 'external-resizer' | 'csi-snapshotter';
+interface Sidecar {
+  readonly program: 'csi-attacher' | 'csi-provisioner' | 'csi-resizer' | 'csi-snapshotter';
   readonly words: readonly string[];
 }
 
@@ -83,8 +83,9 @@ export function sidecarsOf(driver: Driver, sockets: string): Sidecar[] {
     ...sidecarTimings,
   ];
   return [
-    { program: 'external-attacher', words },
-    ...(driver.canExpand ? [{ program: 'external-resizer' as const, words }] : []),
+    { program: 'csi-attacher', words },
+    { program: 'csi-provisioner', words: [...words, '--default-fstype=ext4'] },
+    ...(driver.canExpand ? [{ program: 'csi-resizer' as const, words }] : []),
     ...(driver.canSnapshot ? [{ program: 'csi-snapshotter' as const, words }] : []),
   ];
 }

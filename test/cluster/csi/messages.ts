@@ -32,7 +32,7 @@ interface Topology {
   readonly segments: Readonly<Record<string, string>>;
 }
 
-export interface TopologyRequirement {
+interface TopologyRequirement {
   readonly requisite?: readonly Topology[];
   readonly preferred?: readonly Topology[];
 }

@@ -9,6 +9,7 @@ export const pins = {
   staging: '0.36.3',
   etcd: '3.7.3',
   externalAttacher: '4.12.0',
+  externalProvisioner: '6.3.0',
   externalResizer: '2.2.0',
   externalSnapshotter: '8.6.0',
 } as const;
@@ -60,6 +61,7 @@ export const goModule = {
     `k8s.io/kubernetes@v${pins.kubernetes}`,
     `go.etcd.io/etcd/server/v3@v${pins.etcd}`,
     `${csi}/external-attacher/v4@v${pins.externalAttacher}`,
+    `${csi}/external-provisioner/v6@v${pins.externalProvisioner}`,
     `${csi}/external-resizer/v2@v${pins.externalResizer}`,
     `${csi}/external-snapshotter/v8@v${pins.externalSnapshotter}`,
     // Upstream replaces it with a directory, so no go.mod contains its version.
@@ -82,6 +84,7 @@ export const programs = {
   kubectl: command('kubectl'),
   etcd: { package: 'go.etcd.io/etcd/server/v3' },
   'csi-attacher': { package: `${csi}/external-attacher/v4/cmd/csi-attacher` },
+  'csi-provisioner': { package: `${csi}/external-provisioner/v6/cmd/csi-provisioner` },
   'csi-resizer': { package: `${csi}/external-resizer/v2/cmd/csi-resizer` },
   'csi-snapshotter': { package: `${csi}/external-snapshotter/v8/cmd/csi-snapshotter` },
   'snapshot-controller': {
@@ -103,6 +106,7 @@ export const clusterPrograms = [
   'kube-proxy',
   'kubectl',
   'csi-attacher',
+  'csi-provisioner',
   'csi-resizer',
   'csi-snapshotter',
   'snapshot-controller',

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { drivers, sidecarsOf, sidecarTimings, type Sidecar } from '../csi/drivers.ts';
+import { drivers, sidecarsOf, sidecarTimings } from '../csi/drivers.ts';
 import type { ClusterPaths } from '../cluster-paths.ts';
 import { type Service, withGoSettings } from '../machine/machine.ts';
 import type { NodePlan } from '../network.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
-import type { ProgramName } from '../programs/programs.ts';
 
 const main = fileURLToPath(new URL('../csi/main.ts', import.meta.url));
 
@@ -29,38 +28,22 @@ export function nodeDriverService(layout: ClusterPaths, { name, zone }: NodePlan
   return { name: 'csi-node', command, graceMs: 5000 };
 }
 
-/** The drivers' controller and provisioner, which search all processes of the host for mounts of a device. */
+/** The drivers' controller, which searches all processes of the host for mounts of a device. */
 export function controllerDriverService(layout: ClusterPaths): Service {
-  const command = [
-    process.execPath,
-    main,
-    'controller',
-    '--kubeconfig',
-    layout.kubeconfig,
-    ...places(layout),
-  ];
+  const command = [process.execPath, main, 'controller', ...places(layout)];
   return { name: 'csi-controller', command, graceMs: 5000, onHost: true };
 }
-
-const programOf: Record<Sidecar['program'], ProgramName> = {
-  'external-attacher': 'csi-attacher',
-  'external-resizer': 'csi-resizer',
-  'csi-snapshotter': 'csi-snapshotter',
-};
 
 /** Upstream's sidecars of each driver, and the snapshot controller. */
 export function sidecarServices(programs: string, layout: ClusterPaths): Service[] {
   const kubeconfig = `--kubeconfig=${layout.kubeconfig}`;
   const { sockets } = volumePlaces(layout);
   const ofDrivers = drivers.flatMap((driver) =>
-    sidecarsOf(driver, sockets).map(({ program, words }): Service => {
-      const name = programOf[program];
-      return {
-        name: `${name}-${driver.socketName}`,
-        command: withGoSettings([join(programs, name), kubeconfig, ...words]),
-        graceMs: 5000,
-      };
-    }),
+    sidecarsOf(driver, sockets).map(({ program, words }): Service => ({
+      name: `${program}-${driver.socketName}`,
+      command: withGoSettings([join(programs, program), kubeconfig, ...words]),
+      graceMs: 5000,
+    })),
   );
   const command = [
     join(programs, 'snapshot-controller'),
