@@ -6,7 +6,6 @@ import { after, before, describe, test } from 'node:test';
 import { brokenImage } from '../../src/cpi/testing/fake-node.ts';
 import {
   createVmArguments,
-  image,
   mbusPassword,
   namesLeft,
   namespace,
@@ -63,14 +62,6 @@ for (const name of ['executable', 'bundle'] as const) {
       }
     });
 
-    test('answers info without or with broken configuration', async () => {
-      const broken = join(world.directory, 'broken.json');
-      await writeFile(broken, '{"kubernetes": [');
-      for (const config of ['/nonexistent/cpi.json', broken]) {
-        assert.deepEqual((await ask({ method: 'info', arguments: [] }, { config })).result, info);
-      }
-    });
-
     test('answers input that is no request with an error that quotes nothing of it', async () => {
       for (const request of [
         '',
@@ -85,35 +76,6 @@ for (const name of ['executable', 'bundle'] as const) {
         const { error } = await ask(request);
         assert.equal(error?.type, 'Bosh::Clouds::CloudError');
         assert.doesNotMatch(JSON.stringify(error), /top-secret-value|at .*\.[jt]s/u);
-      }
-    });
-
-    test('knows which methods it does not have, without configuration', async () => {
-      for (const [method, type] of [
-        ['ping', 'NotImplemented'],
-        ['current_vm_id', 'NotImplemented'],
-        ['__proto__', 'NotImplemented'],
-        ['constructor', 'NotImplemented'],
-        ['configure_networks', 'NotSupported'],
-      ]) {
-        assert.equal((await ask({ method, arguments: [] })).error?.type, `Bosh::Clouds::${type ?? ''}`);
-      }
-    });
-
-    test('speaks versions 2 and 3 and refuses others by name', async () => {
-      for (const api_version of [2, 3]) {
-        const request = { method: 'delete_stemcell', arguments: ['some/image:1'], context: {}, api_version };
-        assert.equal((await ask(request, { config: world.config })).error, null);
-      }
-      for (const api_version of [1, 4]) {
-        const { error } = await ask({
-          method: 'delete_stemcell',
-          arguments: ['x'],
-          context: {},
-          api_version,
-        });
-        assert.equal(error?.type, 'Bosh::Clouds::NotSupported');
-        assert.match(error.message, new RegExp(`version ${api_version} `, 'u'));
       }
     });
 
@@ -143,30 +105,6 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.equal(existsSync(trace), false);
     });
 
-    test('stemcells: a reference, pinned where the digest is known, the same each time', async () => {
-      const digest = `sha256:${'a'.repeat(64)}`;
-      const path = '/tmp/stemcell/image';
-      assert.equal(await verb('create_stemcell', [path, { image_reference: image, version: '1' }]), image);
-      for (const env of [[], [{ tags: { a: 'b' } }]]) {
-        const args = [path, { image_reference: 'ghcr.io/some/image:1.2', digest }, ...env];
-        assert.equal(await verb('create_stemcell', args), `ghcr.io/some/image@${digest}`);
-      }
-      assert.match(
-        (await refusal('create_stemcell', [path, { version: '1' }])).join(' '),
-        /NotSupported.*image_reference/u,
-      );
-      const other = `some/image@sha256:${'b'.repeat(64)}`;
-      assert.match(
-        (await refusal('create_stemcell', [path, { image_reference: other, digest }]))[1],
-        /digest/u,
-      );
-      assert.match(
-        (await refusal('create_stemcell', [path, { image_reference: 'no image' }]))[1],
-        /image_reference/u,
-      );
-      assert.equal(await verb('delete_stemcell', ['never/seen:1']), null);
-    });
-
     test("create-env's line of calls, and back", async () => {
       const args = createVmArguments({ env: { bosh: { group: 'g' } } });
       assert.deepEqual(await verb('create_vm', args), [vmCid, args[3]]);
@@ -190,26 +128,6 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.equal(await verb('delete_disk', [disk]), null);
       assert.equal(await verb('has_disk', [disk]), false);
       assert.deepEqual(await namesLeft(world.api), []);
-    });
-
-    test('missing things have the types that callers know', async () => {
-      for (const [method, args, type] of [
-        ['set_vm_metadata', ['vm-none', {}], 'VMNotFound'],
-        ['get_disks', ['vm-none'], 'VMNotFound'],
-        ['attach_disk', ['vm-none', 'disk-none'], 'VMNotFound'],
-        ['detach_disk', ['vm-none', 'disk-none'], 'VMNotFound'],
-        ['set_disk_metadata', ['disk-none', {}], 'DiskNotFound'],
-      ] as const) {
-        assert.equal((await refusal(method, [...args]))[0], `Bosh::Clouds::${type}`, method);
-      }
-    });
-
-    test('two calls of delete_vm at the same time both succeed', async () => {
-      await verb('create_vm', createVmArguments());
-      assert.deepEqual(await Promise.all([verb('delete_vm', [vmCid]), verb('delete_vm', [vmCid])]), [
-        null,
-        null,
-      ]);
     });
 
     test('a call killed in the middle is carried on by the next', async () => {

@@ -125,9 +125,9 @@ test('without its vars store the VM gets new certificates and keeps its disk', a
   assert.equal(await assertConverged(line), content);
 });
 
-test('a VM whose pod was deleted is made again with its disk', async () => {
+test('a VM whose pod was deleted is created again with its disk', async () => {
   const content = await line.answer();
-  const { current_vm_cid: vm } = await line.state();
+  const { disks, current_vm_cid: vm } = await line.state();
   await line.kubectl('delete', 'pod', vm);
 
   const recreated = await line.up();
@@ -135,6 +135,7 @@ test('a VM whose pod was deleted is made again with its disk', async () => {
   assertSucceeded(recreated);
   assert.match(recreated.stderr, new RegExp(`VM '${vm}' is gone from the cluster`));
   assert.equal(await assertConverged(line), content);
+  assert.deepEqual((await line.state()).disks, disks);
 });
 
 test('another cluster than that of the state file is refused, and nothing is forgotten', async () => {

@@ -3,8 +3,8 @@ import { signatures } from '../../../src/cpi/call/signatures.ts';
 import type { Parameter } from '../../../src/cpi/call/signatures.ts';
 import { image } from '../../../src/cpi/testing/test-cloud.ts';
 import { sectionsOf, valuesOf } from '../../cpi/documented.ts';
-import { anyBytes, anyValue, mutate, mutateBytes } from './mutate.ts';
-import type { Random } from './random.ts';
+import { anyBytes, anyValue, mutate, mutateBytes } from '../support/mutate-json.ts';
+import type { Random } from '../support/random.ts';
 
 /** The kind of an input. `call` is a valid request with changed arguments or context. */
 type InputKind = 'bytes' | 'json' | 'envelope' | 'call';
