@@ -4,7 +4,7 @@
 // `*.crash.test.ts` and `--attack` for all `*.attack.test.ts` (attacks that once worked), wherever they lie.
 // TESTS_AT_ONCE says how many files run at once.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt } from './ensure-built.mjs';
@@ -38,14 +38,11 @@ if (files.length === 0) {
 // V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it: a
 // fifth of these tests' CPU time. Files that run at once leave no core for threads that help.
 const heap = ['--initial-old-space-size=400', '--min-semi-space-size=16', '--single-threaded-gc'];
-// CI asks which files failed, to run them again when nothing else runs
-const failed = process.env.FAILED_TEST_FILES;
 const scratch = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-tests-'));
-const countsPath = join(scratch, 'counts');
+const resultsPath = join(scratch, 'results');
 const reporters = [
   ['spec', 'stdout'],
-  ['./scripts/test-counts.mjs', countsPath],
-  ...(failed === undefined ? [] : [['./scripts/failed-files.mjs', failed]]),
+  ['./scripts/test-results.mjs', resultsPath],
 ];
 const flags = reporters.flatMap(([name, place]) => [
   `--test-reporter=${name}`,
@@ -70,14 +67,17 @@ const run = spawnSync(
   },
 );
 process.exitCode = run.status ?? 1;
-const line = existsSync(countsPath) ? readFileSync(countsPath, 'utf8').trim() : '';
+const line = existsSync(resultsPath) ? readFileSync(resultsPath, 'utf8').trim() : '';
 rmSync(scratch, { recursive: true });
-if (line === '') {
+const { passed, failed, cancelled, skipped, files: failedFiles } = JSON.parse(line || '{"files":[]}');
+// CI runs the files that failed again when nothing else runs
+if (process.env.FAILED_TEST_FILES !== undefined)
+  writeFileSync(process.env.FAILED_TEST_FILES, failedFiles.map((file) => `${file}\n`).join(''));
+if (passed === undefined) {
   console.error('the tests ended before they were counted');
   process.exitCode ||= 1;
 } else {
-  const { passed, failed: wrong, cancelled, skipped } = JSON.parse(line);
-  console.log(`${passed} passed, ${wrong + cancelled} failed, ${skipped} skipped`);
+  console.log(`${passed} passed, ${failed + cancelled} failed, ${skipped} skipped`);
 }
 
 function testsOf(word) {
