@@ -39,7 +39,7 @@ test('a suite that passes is counted', () => {
   });
 });
 
-test('a file that failed runs again: what passes then is flaky, what fails again has failed', () => {
+test('a failed file runs again: it is flaky if it passes then, and has failed otherwise', () => {
   assert.deepEqual(endOf(fileFailed, 'echo "4 passed, 0 failed, 0 skipped"').lines, [
     'FLAKY: a.test.ts',
     '4 passed, 0 failed, 2 skipped',

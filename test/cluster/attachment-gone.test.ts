@@ -33,10 +33,11 @@ describeCluster('an attachment that somebody else ends', (world) => {
     },
   );
 
-  test('deleted while the job writes: it stays until the job has ended, and attach_disk brings the disk back', () =>
+  test('an attachment pod that is deleted while the job writes stays until the job has ended; attach_disk attaches again', () =>
     staysForTheJob(world(), (pod) => world().api.delete(world().podReference(pod))));
 
-  test('evicted while the job writes: the same', () => staysForTheJob(world(), (pod) => evict(world(), pod)));
+  test('an evicted attachment pod stays until the job has ended, too', () =>
+    staysForTheJob(world(), (pod) => evict(world(), pod)));
 
   test(
     'deleted by force while the job writes: the node keeps the volume until detach_disk takes it out of the VM',

@@ -7,7 +7,7 @@ import { parseCommand } from './command-line.ts';
 import { clusterPathsOf } from './cluster-paths.ts';
 import { missingForCluster } from './requirements.ts';
 
-test('what is asked for', () => {
+test('parses each command', () => {
   assert.deepEqual(parseCommand([]), {
     action: 'test',
     name: 'default',
@@ -47,7 +47,7 @@ test('everything from a main.ts on is a program and its arguments', () => {
   assert.throws(() => parseCommand(['test/cluster', ...program]), /do not go together/);
 });
 
-test('what cannot be meant is refused with the usage', () => {
+test('rejects ambiguous arguments with the usage', () => {
   for (const words of [['--up', '--down'], ['--up', 'a.test.ts'], ['--enter'], ['--up', '--enter', 'true']]) {
     assert.throws(() => parseCommand(words), /npm run test:cluster/);
   }
@@ -63,7 +63,7 @@ test('a name of a cluster is part of paths and of control groups', () => {
   assert.equal(clusterPathsOf('a', { XDG_STATE_HOME: '/s' }).directory, '/s/bosh-kubernetes/clusters/a');
 });
 
-test('what the machine lacks is named with the command that installs it', () => {
+test('names a missing program with the command that installs it', () => {
   assert.match(
     missingForCluster({ PATH: '/nowhere' }) ?? '',
     /needs .*Go .*containerd.*; apt-get install .*runc/,

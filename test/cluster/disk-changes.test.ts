@@ -34,7 +34,7 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     survivesSnapshot(world(), 'loop'));
 
   for (const storageClass of ['loop', 'loop-wait'] as const)
-    test(`resize of a disk of class ${storageClass}: larger, and its data is there`, () =>
+    test(`resize_disk of class ${storageClass} makes the disk larger and keeps its data`, () =>
       survivesResize(world(), storageClass));
 
   test('update into another class: a new cid with the data', { skip: withoutOtherClass() }, () =>

@@ -15,17 +15,21 @@ describeCluster('an attachment deleted while its holder waits for its restart', 
     survivesLeakedMount(world(), (vm) => world().api.delete(world().podReference(vm))),
   );
 
-  test('nobody else gets the disk, nor is it deleted; detach_disk takes it out', withoutNodes, async () => {
-    const { vm, isRefused } = await survivesDetach(world(), {
-      before: async (subject) => {
-        await leakMount(world(), subject);
-        await isKept(world(), subject);
-        await assertWritesOn(world(), subject.vm, storeOf(0));
-      },
-    });
-    assert.ok(isRefused, 'detach_disk took a disk that was written to');
-    await deleteVm(world().cloud, [vm]);
-  });
+  test(
+    'no other VM gets the disk, delete_disk rejects it, and detach_disk unmounts it',
+    withoutNodes,
+    async () => {
+      const { vm, isRefused } = await survivesDetach(world(), {
+        before: async (subject) => {
+          await leakMount(world(), subject);
+          await isKept(world(), subject);
+          await assertWritesOn(world(), subject.vm, storeOf(0));
+        },
+      });
+      assert.ok(isRefused, 'detach_disk took a disk that was written to');
+      await deleteVm(world().cloud, [vm]);
+    },
+  );
 });
 
 /** Asserts that the disk is neither attached to another VM of the node nor deleted. */

@@ -12,7 +12,7 @@ import { nodePlans } from './network.ts';
 import { ClusterNode } from './node/cluster-node.ts';
 import { renewStaticIp } from './node/renew-static-ip.ts';
 import { removeTraces } from './remove-traces.ts';
-import { writeCredentials } from './pki/write-credentials.ts';
+import { writeCredentials } from './write-credentials.ts';
 import type { Stage } from './progress.ts';
 
 /** A Kubernetes cluster of plain processes: the machines of its control plane and its nodes. */
@@ -41,7 +41,7 @@ export class RealCluster {
       await mkdir(directory, { recursive: true, mode: 0o700 });
     }
     await holdingLock(`${layout.directory}.lock`, async () => {
-      await stage('credentials', () => writeCredentials(layout, Date.now()));
+      await stage('credentials', () => writeCredentials(layout));
       await stage('static-ip', () => renewStaticIp(layout, nodes));
       await stage('machines', async () => {
         await controlPlane.start();

@@ -21,7 +21,7 @@ describeCluster('strategies of attaching on real kubelets', (world) => {
       }),
   );
 
-  test('auto where attachments are admitted: the same, hot', { skip }, () =>
+  test('auto attaches hot if the namespace admits attachment pods', { skip }, () =>
     survivesAttachDetachCycle(world(), {
       attach: 'auto',
       number: 1,

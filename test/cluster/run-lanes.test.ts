@@ -40,7 +40,7 @@ async function run(command: readonly string[]): Promise<number> {
   return 0;
 }
 
-test('lanes whose cluster does not come up have failed in all their files, and the others run', async (t) => {
+test('if a cluster does not start, all files of its lane have failed, and the other lanes run', async (t) => {
   const said = t.mock.method(console, 'error', () => {});
   const lanes = [laneOf(0, 'passes'), laneOf(1, 'never-run'), laneOf(1, 'neither'), laneOf(2, 'passes')];
   const closed: string[] = [];
@@ -60,7 +60,7 @@ test('lanes whose cluster does not come up have failed in all their files, and t
   );
 });
 
-test('a cluster that does not go down has failed in all its files', async (t) => {
+test('if a cluster cannot be removed, all files of its lane have failed', async (t) => {
   t.mock.method(console, 'error', () => {});
   const { answer, failed } = await withFailedFiles(() =>
     runLanes([laneOf(0, 'passes')], {

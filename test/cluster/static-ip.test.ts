@@ -61,7 +61,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
   const free = (): Promise<true> =>
     until(`${address} to be free`, async () => ((await holder()) === undefined ? true : undefined));
 
-  test('a pod has the address that it asks for, on either node, and again when it is made anew', async () => {
+  test('a pod has the address that it requests, on either node, and again after it was created again', async () => {
     await world.pod('peer', { spec: { nodeName: 'node-1' } });
     await world.ready('peer');
     for (const node of ['node-1', 'node-2', 'node-2', 'node-1']) {

@@ -20,7 +20,7 @@ describeCluster('a VM pod that somebody else deletes while jobs write to its dis
   test('an eviction', () =>
     survivesVmDeletion(world(), { classes, withinSeconds, end: (vm) => evict(world(), vm) }));
 
-  test('deleted by force: the attachment finds out by itself and lets go', withoutNodes, () =>
+  test('a force-deleted VM: the attachment pod unmounts its disk by itself', withoutNodes, () =>
     survivesVmDeletion(world(), {
       classes: ['loop'],
       // The mount container unmounts on the pod's preStop hook. If no hook ran, it unmounts when no process

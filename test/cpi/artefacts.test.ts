@@ -51,7 +51,7 @@ for (const name of ['executable', 'bundle'] as const) {
       return [error.type, error.message];
     };
 
-    test('answers a request whatever its layout', async () => {
+    test('answers a request with any layout', async () => {
       for (const request of [
         '{"method":"info","arguments":[]}',
         '{"method":"info","arguments":[],"context":{}}\n',
@@ -130,7 +130,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.deepEqual(await namesLeft(world.api), []);
     });
 
-    test('a call killed in the middle is carried on by the next', async () => {
+    test('the next call continues a call that was killed', async () => {
       world.node.unschedulable = 'no room yet';
       const request = JSON.stringify(requestOf('create_vm', createVmArguments()));
       const outcome = await runCpi(artefact(), request, {
@@ -144,7 +144,7 @@ for (const name of ['executable', 'bundle'] as const) {
       await verb('delete_vm', [vmCid]);
     });
 
-    test('no secret comes out, whatever fails', async () => {
+    test('no error contains a secret', async () => {
       const env = {
         bosh: { mbus: { cert: { private_key: 'very-private-key' } }, password: 'crypt-password' },
       };
@@ -197,7 +197,7 @@ for (const name of ['executable', 'bundle'] as const) {
       );
     });
 
-    test('an API that cannot be reached or refuses is an error, not an absence', async () => {
+    test('an API that is unreachable or rejects the credentials is an error, not an absent VM', async () => {
       const user = { name: 'u', user: { token: 'nobody-knows-it' } };
       const base = Object(world.settings.kubernetes['kubeconfig']) as { contexts: { context: object }[] };
       const contexts = [{ name: 'c', context: { ...base.contexts[0]?.context, user: 'u' } }];
@@ -217,7 +217,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.match(message, /127\.0\.0\.1:1 could not be reached/u);
     });
 
-    test('a response larger than a pipe comes out whole', async () => {
+    test('a response larger than a pipe is complete', async () => {
       const dns = Array.from({ length: 20_000 }, (_, index) => `10.0.${index % 256}.1`);
       const networks = { default: { type: 'manual', ip: '127.64.0.99', dns } };
       const result = await verb('create_vm', createVmArguments({ networks }));

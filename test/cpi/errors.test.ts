@@ -82,7 +82,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.match(vm.message, /raise ResourceQuota q/u);
     });
 
-    test('expired credentials, a busy server and a server that is not there are told apart', async () => {
+    test('expired credentials, a busy server and a missing server have different errors', async () => {
       answer = { code: 401, message: 'Unauthorized' };
       assert.match(
         (await failing('has_vm', ['vm-1'])).message,

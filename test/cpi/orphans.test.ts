@@ -23,8 +23,9 @@ import {
 } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/volume.ts';
 import { listOrphans } from '../../src/cli/orphans.ts';
+import { until } from '../support/until.ts';
 
-test('what killed calls leave is listed, what somebody has is not', async (t) => {
+test('orphans lists leftovers of killed calls and omits objects in use', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const list = async (): Promise<string[]> =>
     (await listOrphans(api, { vms: namespace, disks: namespace })).found.map(
@@ -146,9 +147,6 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   const metadata = { name: 'kept' };
   const kept = { provisioner: 'bosh-kubernetes.io/local', reclaimPolicy: 'Retain' } as const;
   await api.create<StorageClass>(storageClasses, { metadata, ...kept, volumeBindingMode: 'Immediate' });
-  const until = async (isSo: () => Promise<boolean>): Promise<void> => {
-    while (!(await isSo())) await cloud.clock.sleep(5);
-  };
   const list = async (): Promise<string[]> =>
     (await listOrphans(api, { vms: 'vms', disks: namespace })).found.map(
       ({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`,
@@ -156,7 +154,7 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   const volumeOf = async (name: string): Promise<string> => {
     const read = (): Promise<PersistentVolumeClaim> =>
       api.get({ resource: persistentVolumeClaims, namespace, name });
-    await until(async () => (await read()).status?.phase === 'Bound');
+    await until('the volume', async () => (await read()).status?.phase === 'Bound');
     return (await read()).spec.volumeName ?? '';
   };
   const disk = await createDisk(cloud, [64, { storage_class: 'kept' }, null]);
@@ -174,7 +172,10 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   await deleteDisk(cloud, [disk]);
   const phase = async (name: string): Promise<string | undefined> =>
     (await api.get<PersistentVolume>({ resource: persistentVolumes, name })).status?.phase;
-  await until(async () => (await phase(volume)) === 'Released' && (await phase(foreign)) === 'Released');
+  await until(
+    'the release of both volumes',
+    async () => (await phase(volume)) === 'Released' && (await phase(foreign)) === 'Released',
+  );
   assert.deepEqual(await list(), [`released volume ${volume} ${disk}`]);
   const elsewhere = await listOrphans(api, { vms: namespace, disks: 'elsewhere' });
   assert.deepEqual(elsewhere.found, []);
@@ -200,9 +201,12 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   assert.deepEqual(await list(), []);
 
   await deleteDisk(cloud, [disk]);
-  await until(async () => (await phase(volume)) === 'Released');
+  await until('the release of the volume', async () => (await phase(volume)) === 'Released');
   await api.patch(reference, { spec: { persistentVolumeReclaimPolicy: 'Delete' } });
-  await until(async () => (await api.get(reference)).metadata.deletionTimestamp !== undefined);
+  await until(
+    'the deletion',
+    async () => (await api.get(reference)).metadata.deletionTimestamp !== undefined,
+  );
   assert.deepEqual(await list(), []);
 });
 

@@ -37,7 +37,7 @@ async function edit(from: string | RegExp, to: string): Promise<void> {
   await writeFile(line.manifestPath, text);
 }
 
-test('two runs at a time: one deploys, the other says who does', async () => {
+test('of two runs at the same time one deploys, and the other names that process', async () => {
   const outcomes = await Promise.all([line.up(), line.up()]);
 
   const [done, refused] = outcomes.toSorted((one, other) => (one.exitCode ?? 9) - (other.exitCode ?? 9));
@@ -171,7 +171,7 @@ test('another cluster than that of the state file is refused, and nothing is for
   assert.equal(await assertConverged(line), content);
 });
 
-test('an attached claim that was deleted is not let go before its owner says so, and status tells', async () => {
+test('an attached claim that was deleted stays until its owner gives it up, and status reports it', async () => {
   const content = await line.answer();
   const disk = (await line.state()).disks[0]?.cid ?? '';
   await line.kubectl('delete', 'pvc', disk, '--wait=false');
@@ -201,7 +201,7 @@ test('keys and classes that the CPI does not know are named', async () => {
   assertSucceeded(await line.deleteEnv());
 });
 
-test('an image that nobody has is VMCreationFailed, and nothing is left', async () => {
+test('a missing image is VMCreationFailed, and nothing is left', async () => {
   const imageReference = 'registry.invalid/none:1';
   const stemcell = join(line.directory, 'odd-stemcell.tgz');
   await packLightStemcell(
@@ -229,7 +229,7 @@ test('an address that another program of this machine has is named, and taken on
   await assertConverged(line);
 });
 
-test('a deployment without a note goes with the cluster that has its VM', async () => {
+test('a deployment without a note belongs to the cluster that has its VM', async () => {
   await rm(`${line.statePath}.cluster`);
 
   assertSucceeded(await line.command(['destroy', line.manifestPath, '--force']));

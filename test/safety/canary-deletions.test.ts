@@ -97,6 +97,8 @@ describe('user data survives deletions', { skip: missing ?? false }, () => {
 
   test('removal does not follow symlinks planted by a job', async () => {
     const { vm, disk, canary } = await world.newSubject();
+    // The links also replace the folder of pid files. Otherwise the agent would start the job a second time.
+    await vm.agent.stop();
     await vm.run(
       [
         `for place in /var/vcap/data /var/vcap/store /var/vcap/bosh /warden-cpi-dev /warden-cpi-dev/disks/${disk}; do`,

@@ -1,5 +1,5 @@
 import { stat, readFile, mkdir, rmdir } from 'node:fs/promises';
-import { ProgramError, run } from './device/run.ts';
+import { ProgramError, run } from './run.ts';
 import { readMountTable, type MountEntry } from '../../../src/platform/mountinfo.ts';
 import { readAllMountTables } from '../../../embedded-cluster/node/mounts/mount-table.ts';
 

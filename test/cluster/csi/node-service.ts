@@ -30,7 +30,7 @@ import type {
 import { dirname, isAbsolute, normalize } from 'node:path';
 import { mkdir, statfs } from 'node:fs/promises';
 import { requireCapabilities } from './volume-capability.ts';
-import { replaceFile } from './volume/replace-file.ts';
+import { replaceFile } from '../../../src/platform/replace-file.ts';
 import { exists, isId, type KeyedLock, type VolumeRecord, type VolumeStore } from './volume-store.ts';
 
 /** csi.v1.Node: each method by its name. */
@@ -163,7 +163,7 @@ function stageVolume(node: CsiNode): (request: StageRequest) => Promise<object> 
     const mark = store.formattedMark(volumeId);
     const type = await fileSystemOf(device.path);
     if (type === 'ext4') {
-      await replaceFile(mark, '');
+      replaceFile(mark, '');
       await checkFileSystem(device.path);
       await readSize(device);
       await growFileSystem(device.path);
@@ -173,7 +173,7 @@ function stageVolume(node: CsiNode): (request: StageRequest) => Promise<object> 
       throw new CsiError('DATA_LOSS', `volume ${volumeId} had ext4 and now has ${type ?? 'nothing'} on it`);
     }
     await makeFileSystem(device.path);
-    await replaceFile(mark, '');
+    replaceFile(mark, '');
   }
 
   return stage;

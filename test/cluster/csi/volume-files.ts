@@ -1,7 +1,7 @@
 import { rm, link, rename, stat, truncate } from 'node:fs/promises';
 import { devicesOf, holdersOf, type Holder, detach, readSize, type LoopDevice } from './devices.ts';
-import { ProgramError, run } from './device/run.ts';
-import { replaceFile } from './volume/replace-file.ts';
+import { ProgramError, run } from './run.ts';
+import { replaceFile } from '../../../src/platform/replace-file.ts';
 import { exists, fileState, type VolumeStore } from './volume-store.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 
@@ -17,7 +17,7 @@ export async function copyBlocks(from: string, to: string): Promise<void> {
     await copyQuiet(from, to);
     return;
   }
-  await replaceFile(markOf(from), JSON.stringify(holder));
+  replaceFile(markOf(from), JSON.stringify(holder));
   try {
     await inNamespaceOf(holder, 'fsfreeze', '--freeze', holder.path);
     await copySparse(from, to);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from './volume/replace-file.ts';
+import { replaceFile } from '../../../src/platform/replace-file.ts';
 import type { AccessModeName } from './messages.ts';
 
 /**
@@ -71,8 +71,8 @@ export async function openVolumeStore(directory: string): Promise<VolumeStore> {
     snapshot: (id) => readRecord<SnapshotRecord>(join(snapshots, `${id}.json`), snapshotImage(id)),
     volumes: () => readAll<VolumeRecord>(volumes, image),
     snapshots: () => readAll<SnapshotRecord>(snapshots, snapshotImage),
-    saveVolume: (record) => replaceFile(join(volumes, `${record.id}.json`), JSON.stringify(record)),
-    saveSnapshot: (record) => replaceFile(join(snapshots, `${record.id}.json`), JSON.stringify(record)),
+    saveVolume: async (record) => replaceFile(join(volumes, `${record.id}.json`), JSON.stringify(record)),
+    saveSnapshot: async (record) => replaceFile(join(snapshots, `${record.id}.json`), JSON.stringify(record)),
     removeVolume: async (id) => {
       // The record is removed last, so that the next call continues an interrupted deletion.
       for (const path of [...(await pulled(id)), image(id), mark(id), join(volumes, `${id}.json`)]) {
@@ -84,7 +84,8 @@ export async function openVolumeStore(directory: string): Promise<VolumeStore> {
         await rm(path, { force: true });
       }
     },
-    addNode: (nodeId, zone) => replaceFile(join(nodes, `${nodeId}.json`), JSON.stringify({ nodeId, zone })),
+    addNode: async (nodeId, zone) =>
+      replaceFile(join(nodes, `${nodeId}.json`), JSON.stringify({ nodeId, zone })),
     hasNode: (nodeId) => exists(join(nodes, `${nodeId}.json`)),
     report: (id, violation) =>
       appendFile(join(volumes, `${id}.violations`), `${JSON.stringify(violation)}\n`),

@@ -4,7 +4,7 @@ import { scratchDirectory } from '../../../src/bosh/testing/scratch.ts';
 import { fakeGo } from './fake-go.ts';
 import { missingGo, parseGoVersion } from './go-requirement.ts';
 
-test('the version stands in what go version prints', () => {
+test('parses the version that go version prints', () => {
   for (const [printed, version] of [
     ['go version go1.26.8 linux/amd64\n', '1.26'],
     ['go version go1.26 linux/arm64\n', '1.26'],
@@ -16,7 +16,7 @@ test('the version stands in what go version prints', () => {
     assert.equal(parseGoVersion(printed), version, printed);
 });
 
-test('an older Go will do where it fetches the newer one by itself', async (t) => {
+test('an older Go is enough if it can download the newer one', async (t) => {
   for (const [version, toolchain, expected] of [
     ['1.19.8', '', /on PATH is 1\.19\)/u],
     ['1.20.14', 'auto', /on PATH is 1\.20\)/u],

@@ -19,7 +19,7 @@ test('KUBECONFIG alone names no cluster for a suite that makes namespaces', () =
   assert.equal(asked.kind, 'none');
 });
 
-test('a cluster that is not the own one needs a stemcell and kubectl, and says so', () => {
+test('a foreign cluster needs a stemcell and kubectl, and the error names them', () => {
   const asked = (more: NodeJS.ProcessEnv): unknown =>
     askedCluster({ BOSH_KUBERNETES_TEST_KUBECONFIG: '/k', ...more });
   assert.match(JSON.stringify(asked({ PATH: path })), /needs CONFORMANCE_STEMCELL/u);
@@ -27,7 +27,7 @@ test('a cluster that is not the own one needs a stemcell and kubectl, and says s
   assert.match(JSON.stringify(asked({ CONFORMANCE_STEMCELL: 'i', PATH: path })), /"kind":"kubeconfig"/u);
 });
 
-test('what is not told is left to the cluster', () => {
+test('settings that are not given are left to the cluster', () => {
   assert.deepEqual(foreignSettings('/k', { CONFORMANCE_STEMCELL: 'i', PATH: path }), {
     kubeconfig: '/k',
     kubeletRootDirectory: '/var/lib/kubelet',
