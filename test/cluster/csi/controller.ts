@@ -1,4 +1,4 @@
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { CsiError } from './grpc.ts';
 import type { Driver } from './drivers.ts';
 import { isId, type VolumeStore, type VolumeRecord, type KeyedLock } from './volume-store.ts';

@@ -4,7 +4,7 @@ import { CsiError } from './grpc.ts';
 import type { CreateVolumeRequest, CsiVolume, VolumeContentSource } from './messages.ts';
 import { capacityOf, isInRange, requireCapabilities } from './volume-capability.ts';
 import { copyBlocks, copySparse } from './volume-files.ts';
-import { replaceFile } from '../../../src/platform/replace-file.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
 import { type ContentSource, type VolumeRecord, exists, fileState, idOf, isId } from './volume-store.ts';
 import { require, requireVolume, type Controller } from './controller.ts';
 

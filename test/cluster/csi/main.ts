@@ -19,7 +19,7 @@
 // line per call. SIGTERM ends it. SIGKILL at any point is also safe.
 import { flushCompileCache } from 'node:module';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../../src/kubernetes/clock.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
 import { startController, startNode } from './start.ts';
 import { drivers } from './drivers.ts';
 

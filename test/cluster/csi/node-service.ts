@@ -30,7 +30,7 @@ import type {
 import { dirname, isAbsolute, normalize } from 'node:path';
 import { mkdir, statfs } from 'node:fs/promises';
 import { requireCapabilities } from './volume-capability.ts';
-import { replaceFile } from '../../../src/platform/replace-file.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
 import { exists, isId, type KeyedLock, type VolumeRecord, type VolumeStore } from './volume-store.ts';
 
 /** csi.v1.Node: each method by its name. */

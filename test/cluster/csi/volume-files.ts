@@ -1,7 +1,7 @@
 import { rm, link, rename, stat, truncate } from 'node:fs/promises';
 import { devicesOf, holdersOf, type Holder, detach, readSize, type LoopDevice } from './devices.ts';
 import { ProgramError, run } from './run.ts';
-import { replaceFile } from '../../../src/platform/replace-file.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
 import { exists, fileState, type VolumeStore } from './volume-store.ts';
 import { setTimeout as pause } from 'node:timers/promises';
 

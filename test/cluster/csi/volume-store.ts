@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { appendFile, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { replaceFile } from '../../../src/platform/replace-file.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
 import type { AccessModeName } from './messages.ts';
 
 /**

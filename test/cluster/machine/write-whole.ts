@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { replaceFile } from '../../../src/platform/replace-file.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
 
 /** Writes a file of mode 0600 atomically, and creates its directory. */
 export async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {

@@ -20,8 +20,8 @@ import { randomUUID } from 'node:crypto';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { getDisks } from '../../../src/cpi/disk/get-disks.ts';
-import { label } from '../../../src/cpi/labels.ts';
-import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
+import { label } from '../../../src/cpi/objects/labels.ts';
+import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import type { DiskClass } from './cluster-under-test.ts';
 
 interface Reboot {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
+import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/disks.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { updateDisk } from '../../../src/cpi/disk/update-disk.ts';
 import type { DiskClass } from './cluster-under-test.ts';
@@ -11,7 +11,7 @@ import { assertIntact } from './assert-intact.ts';
 import { deleteSnapshot } from '../../../src/cpi/snapshot/delete-snapshot.ts';
 import { snapshotDisk } from '../../../src/cpi/snapshot/snapshot-disk.ts';
 import { volumeSnapshotContents, volumeSnapshots } from '../../../src/kubernetes/resources.ts';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../src/kubernetes/snapshot.ts';
+import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../src/kubernetes/types/storage.ts';
 import { until } from '../../support/until.ts';
 import { readFromSnapshot } from './snapshot-content.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
 import { assertIntact } from './assert-intact.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';

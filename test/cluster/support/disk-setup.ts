@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import type { DiskClass } from './cluster-under-test.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
 import { deleteDisk } from '../../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
-import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/claim.ts';
+import { claimReference, type PersistentVolumeClaim } from '../../../src/cpi/disk/disks.ts';
 import { createDisk } from '../../../src/cpi/disk/create-disk.ts';
 
 export interface WritingVm {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
-import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
+import type { EventRecord } from '../../../src/kubernetes/describe-pod.ts';
 import { events, nodes } from '../../../src/kubernetes/resources.ts';
 import { until } from '../../support/until.ts';
 import type { ClusterWorld, NewVm } from './cluster-world.ts';
@@ -8,14 +8,14 @@ import { assertIntact } from './assert-intact.ts';
 import { type WritingVm, createWritingVm } from './disk-setup.ts';
 import { attachDisk } from '../../../src/cpi/disk/attach-disk.ts';
 import { detachDisk } from '../../../src/cpi/disk/detach-disk.ts';
-import type { CallContext } from '../../../src/cpi/cloud.ts';
+import type { CallContext } from '../../../src/cpi/call.ts';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { interrupted } from './interrupted.ts';
 import { type DetachedInUse, survivesDetach } from './detach-scenarios.ts';
 import { hasVm } from '../../../src/cpi/vm/has-vm.ts';
 import type { NodeUnderTest } from './cluster-under-test.ts';
 import type { ObjectReference } from '../../../src/kubernetes/api.ts';
-import type { Node } from '../../../src/kubernetes/node.ts';
+import type { Node } from '../../../src/kubernetes/types/node.ts';
 
 /**
  * Cuts a node's power while a job writes. After the restart the attachment pod starts before the VM's hub is

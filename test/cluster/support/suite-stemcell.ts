@@ -1,5 +1,5 @@
 import { join, relative } from 'node:path';
-import type { SecurityProfile } from '../../../src/cpi/vm/profile.ts';
+import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import { runWell } from '../machine/run.ts';
 import { holdingLock, cachedFolder } from '../programs/folder-cache.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ClusterWorld } from './cluster-world.ts';
 import { until } from '../../support/until.ts';
-import type { Access } from '../../../src/kubernetes/access.ts';
-import { openTransport } from '../../../src/kubernetes/open-transport.ts';
-import { label } from '../../../src/cpi/labels.ts';
+import type { Access } from '../../../src/kubernetes/access/access.ts';
+import { openTransport } from '../../../src/kubernetes/client/open-transport.ts';
+import { label } from '../../../src/cpi/objects/labels.ts';
 import { deleteVm } from '../../../src/cpi/vm/delete-vm.ts';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
 import { pods } from '../../../src/kubernetes/resources.ts';
 import { run } from '../machine/run.ts';
 
