@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { systemClock } from '../src/platform/clock.ts';
-import { poll } from '../src/deploy/poll.ts';
+import { until } from '../test/support/until.ts';
 import { smallCheckout, type SmallCheckout } from './testing/small-checkout.ts';
 
 const steps = [
@@ -80,11 +79,4 @@ async function locks({ directory }: SmallCheckout): Promise<string[]> {
 async function hasEnded(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z ');
   return stat.includes(') Z ');
-}
-
-/** Waits for at most one minute. */
-async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const wait = { clock: systemClock, signal: undefined, timeoutMs: 60_000, maxDelayMs: 100 };
-  const seen = await poll(async () => ((await isSo()) ? true : undefined), wait);
-  if (seen === undefined) throw new Error(`not within a minute: ${what}`);
 }

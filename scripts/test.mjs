@@ -1,10 +1,10 @@
 // npm test: installs and builds what is missing, then runs the fast suite on the pinned Node.
-// Arguments name other suites: folders or files. `--long` runs all `*.long.test.ts`, which a folder does not
-// include (most take minutes; the other suites have a short test of each). `--crash` runs all
-// `*.crash.test.ts` and `--attack` all `*.attack.test.ts` (attacks that once worked), in any folder.
-// TESTS_AT_ONCE is the number of files that run concurrently.
+// Arguments name other suites: folders, or files. `--long` stands for all `*.long.test.ts` (most take
+// minutes; the other suites have a short test of each), which no folder stands for; `--crash` for all
+// `*.crash.test.ts` and `--attack` for all `*.attack.test.ts` (attacks that once worked), wherever they lie.
+// TESTS_AT_ONCE says how many files run at once.
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBuilt } from './ensure-built.mjs';
@@ -24,6 +24,7 @@ const beside = [
   'test/contract',
   'test/cpi',
   'test/director',
+  'test/kubernetes-conformance',
   'test/model',
 ].flatMap((path) => testsBelow(path));
 const isOwnSuite = (path) => /\.(crash|long|attack)\.test\.ts$/.test(path);
@@ -34,17 +35,14 @@ if (files.length === 0) {
   console.error(`there is no test below ${asked.join(', ')}`);
   process.exit(1);
 }
-// V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it, which takes
-// a fifth of these tests' CPU time. Files that run concurrently leave no core for helper threads.
+// V8 begins with a heap of a few MiB and collects all of it whenever a stream's buffers have filled it: a
+// fifth of these tests' CPU time. Files that run at once leave no core for threads that help.
 const heap = ['--initial-old-space-size=400', '--min-semi-space-size=16', '--single-threaded-gc'];
-// CI reads the failed files, and runs them again when no other file runs.
-const failed = process.env.FAILED_TEST_FILES;
 const scratch = mkdtempSync(join(tmpdir(), 'bosh-kubernetes-tests-'));
-const countsPath = join(scratch, 'counts');
+const resultsPath = join(scratch, 'results');
 const reporters = [
   ['spec', 'stdout'],
-  ['./scripts/test-counts.mjs', countsPath],
-  ...(failed === undefined ? [] : [['./scripts/failed-files.mjs', failed]]),
+  ['./scripts/test-results.mjs', resultsPath],
 ];
 const flags = reporters.flatMap(([name, place]) => [
   `--test-reporter=${name}`,
@@ -69,14 +67,17 @@ const run = spawnSync(
   },
 );
 process.exitCode = run.status ?? 1;
-const line = existsSync(countsPath) ? readFileSync(countsPath, 'utf8').trim() : '';
+const line = existsSync(resultsPath) ? readFileSync(resultsPath, 'utf8').trim() : '';
 rmSync(scratch, { recursive: true });
-if (line === '') {
+const { passed, failed, cancelled, skipped, files: failedFiles } = JSON.parse(line || '{"files":[]}');
+// CI runs the files that failed again when nothing else runs
+if (process.env.FAILED_TEST_FILES !== undefined)
+  writeFileSync(process.env.FAILED_TEST_FILES, failedFiles.map((file) => `${file}\n`).join(''));
+if (passed === undefined) {
   console.error('the tests ended before they were counted');
   process.exitCode ||= 1;
 } else {
-  const { passed, failed: wrong, cancelled, skipped } = JSON.parse(line);
-  console.log(`${passed} passed, ${wrong + cancelled} failed, ${skipped} skipped`);
+  console.log(`${passed} passed, ${failed + cancelled} failed, ${skipped} skipped`);
 }
 
 function testsOf(word) {

@@ -9,7 +9,7 @@ const attached: Moments = {
   ...{ created: 1010, scheduled: 1030, attached: 1100, staged: 1150, sandbox: 1400, running: 1450 },
 };
 
-test('each stage begins where the former ended, and all add up to the verb', () => {
+test('each stage begins when the previous one ended, and their sum is the duration of the call', () => {
   const stages = attachStages(attached, 1000, 1500);
   assert.deepEqual(Object.values(stages), [10, 20, 70, 50, 250, 50, 50]);
   assert.equal(sum(stages), 500);
@@ -19,7 +19,7 @@ test('each stage begins where the former ended, and all add up to the verb', () 
   assert.deepEqual(Object.values(detachStages(detached, 1000, 1600)), [100, 10, 190, 100, 50, 150]);
 });
 
-test('a stage that nobody saw counts for the next one', () => {
+test('the time of a stage that was not seen belongs to the next one', () => {
   const { staged: _unseen, ...seen } = attached;
   const stages = attachStages(seen, 1000, 1500);
   assert.deepEqual(Object.values(stages), [10, 20, 70, 0, 300, 50, 50]);

@@ -7,7 +7,7 @@ const stages = [
   { stage: 'Attaching disk', milliseconds: 50 },
 ];
 
-test('what comes before the deployer is told apart where it built, and nothing is left out', () => {
+test('the time before the deployer is a separate stage if it built, and the stages are complete', () => {
   const parts = wholeStart(
     { began: 1000, building: 1100, built: 1900, deploying: 2000, ended: 2500 },
     stages,

@@ -81,7 +81,7 @@ test('a directory and an archive of which nothing differs', { skip }, async (t) 
   assert.match(stdout, /^Nothing differs\.$/mu);
 });
 
-test('what differs is a table and an exit code', { skip }, async (t) => {
+test('differences are a table and an exit code', { skip }, async (t) => {
   const directory = await scratchDirectory(t);
   const releases = join(directory, 'releases');
   await writeFiles(join(releases, 'different'), {
@@ -124,7 +124,7 @@ test('what differs is a table and an exit code', { skip }, async (t) => {
   assert.match(stdout, /none\.tgz +release +.*none\.tgz/u);
 });
 
-test('a folder without a release is said', { skip }, async (t) => {
+test('a folder without a release is an error', { skip }, async (t) => {
   const { code, stderr } = await compare(await scratchDirectory(t));
   assert.equal(code, 2);
   assert.match(stderr, /There is no release at or below/u);

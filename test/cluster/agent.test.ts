@@ -3,11 +3,10 @@ import { test } from 'node:test';
 import { getDisks } from '../../src/cpi/disk/get-disks.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
-import { lives } from './support/agent-job.ts';
+import { lives } from './support/agent-vm.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutAddresses } from './support/fixed-address.ts';
-import { outlivesAgentDetach } from './support/outlives-agent-detach.ts';
-import { outlivesReboot } from './support/outlives-reboot.ts';
+import { survivesAgentDetach, survivesReboot } from './support/agent-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('VMs with our agent and a job that writes to its disk', (world) => {
@@ -16,7 +15,7 @@ describeCluster('VMs with our agent and a job that writes to its disk', (world) 
     withoutNodes,
     async () => {
       let former: Pod | undefined;
-      const { vm, isRefused } = await outlivesReboot(world(), {
+      const { vm, isRefused } = await survivesReboot(world(), {
         before: async ({ cid }) => {
           former = await world().pod(cid);
         },
@@ -38,7 +37,7 @@ describeCluster('VMs with our agent and a job that writes to its disk', (world) 
     'detach_disk is refused while the agent has it mounted, and goes after unmount_disk',
     { skip: withoutAddresses() },
     async () => {
-      const { vm, isRefused } = await outlivesAgentDetach(world());
+      const { vm, isRefused } = await survivesAgentDetach(world());
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
       await deleteVm(world().cloud, [vm.cid]);
     },

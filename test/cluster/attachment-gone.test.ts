@@ -5,19 +5,11 @@ import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { isProductError } from '../../src/errors/product-error.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
-import { deleteAttachmentByForce } from './support/delete-by-force.ts';
+import { deleteAttachmentByForce, evict } from './support/vm-actions.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import {
-  type DiskSubject,
-  assertWritesOn,
-  startWriting,
-  stopWriting,
-  storeOf,
-} from './support/disk-subject.ts';
-import { evict } from './support/evict.ts';
-import { killContainers, untilSecondLife } from './support/harm-attachment.ts';
-import { outlivesAttachmentEnd } from './support/outlives-attachment-end.ts';
-import { outlivesDetach } from './support/outlives-detach.ts';
+import { type WritingVm, assertWritesOn, startWriting, stopWriting, storeOf } from './support/disk-setup.ts';
+import { killContainers, untilRestarted } from './support/break-attachment.ts';
+import { survivesAttachmentEnd, survivesDetach } from './support/detach-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('an attachment that somebody else ends', (world) => {
@@ -25,11 +17,11 @@ describeCluster('an attachment that somebody else ends', (world) => {
     'its containers killed: the disk is again where the agent expects it, the job has gone on',
     withoutNodes,
     async () => {
-      const { vm, isRefused } = await outlivesDetach(world(), {
+      const { vm, isRefused } = await survivesDetach(world(), {
         before: async (subject) => {
           const [disk = ''] = subject.disks;
           await killContainers(world(), subject);
-          await untilSecondLife(world(), subject);
+          await untilRestarted(world(), subject);
           for (const place of [storeOf(0), `/warden-cpi-dev/disks/${disk}/store`]) {
             assert.equal(await world().inVm(subject.vm, `cat ${place}/canary`), `${disk}\n`);
           }
@@ -41,18 +33,19 @@ describeCluster('an attachment that somebody else ends', (world) => {
     },
   );
 
-  test('deleted while the job writes: it stays until the job has ended, and attach_disk brings the disk back', () =>
+  test('an attachment pod that is deleted while the job writes stays until the job has ended; attach_disk attaches again', () =>
     staysForTheJob(world(), (pod) => world().api.delete(world().podReference(pod))));
 
-  test('evicted while the job writes: the same', () => staysForTheJob(world(), (pod) => evict(world(), pod)));
+  test('an evicted attachment pod stays until the job has ended, too', () =>
+    staysForTheJob(world(), (pod) => evict(world(), pod)));
 
   test(
     'deleted by force while the job writes: the node keeps the volume until detach_disk takes it out of the VM',
     withoutNodes,
     async () => {
-      const detach = (subject: DiskSubject): Promise<null> =>
+      const detach = (subject: WritingVm): Promise<null> =>
         detachDisk(world().cloud, [subject.vm, subject.disks[0]]);
-      const { vm } = await outlivesAttachmentEnd(world(), {
+      const { vm } = await survivesAttachmentEnd(world(), {
         end: (pod) => deleteAttachmentByForce(world(), pod),
         meanwhile: (subject) => assertWritesOn(world(), subject.vm, storeOf(0)),
         after: async (subject) => {
@@ -68,7 +61,7 @@ describeCluster('an attachment that somebody else ends', (world) => {
 });
 
 async function staysForTheJob(world: ClusterWorld, end: (pod: string) => Promise<unknown>): Promise<void> {
-  const { vm } = await outlivesAttachmentEnd(world, {
+  const { vm } = await survivesAttachmentEnd(world, {
     end,
     meanwhile: async ({ vm: cid, disks: [disk = ''] }) => {
       await assertWritesOn(world, cid, storeOf(0));

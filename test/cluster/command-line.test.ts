@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { scratchDirectory } from '../../src/bosh/testing/scratch.ts';
 import { parseCommand } from './command-line.ts';
-import { layoutOf } from './layout.ts';
+import { clusterPathsOf } from './cluster-paths.ts';
 import { missingForCluster } from './requirements.ts';
 
-test('what is asked for', () => {
+test('parses each command', () => {
   assert.deepEqual(parseCommand([]), {
     action: 'test',
     name: 'default',
@@ -47,7 +47,7 @@ test('everything from a main.ts on is a program and its arguments', () => {
   assert.throws(() => parseCommand(['test/cluster', ...program]), /do not go together/);
 });
 
-test('what cannot be meant is refused with the usage', () => {
+test('rejects ambiguous arguments with the usage', () => {
   for (const words of [['--up', '--down'], ['--up', 'a.test.ts'], ['--enter'], ['--up', '--enter', 'true']]) {
     assert.throws(() => parseCommand(words), /npm run test:cluster/);
   }
@@ -56,14 +56,14 @@ test('what cannot be meant is refused with the usage', () => {
 
 test('a name of a cluster is part of paths and of control groups', () => {
   for (const name of ['', '../a', 'A', 'a'.repeat(21), '-a']) {
-    assert.throws(() => layoutOf(name, { HOME: '/h' }), /is no name for a cluster/);
+    assert.throws(() => clusterPathsOf(name, { HOME: '/h' }), /is no name for a cluster/);
   }
-  const { directory } = layoutOf('a-1', { HOME: '/h' });
+  const { directory } = clusterPathsOf('a-1', { HOME: '/h' });
   assert.equal(directory, '/h/.local/state/bosh-kubernetes/clusters/a-1');
-  assert.equal(layoutOf('a', { XDG_STATE_HOME: '/s' }).directory, '/s/bosh-kubernetes/clusters/a');
+  assert.equal(clusterPathsOf('a', { XDG_STATE_HOME: '/s' }).directory, '/s/bosh-kubernetes/clusters/a');
 });
 
-test('what the machine lacks is named with the command that installs it', () => {
+test('names a missing program with the command that installs it', () => {
   assert.match(
     missingForCluster({ PATH: '/nowhere' }) ?? '',
     /needs .*Go .*containerd.*; apt-get install .*runc/,

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { parseProgramNames, type ProgramName } from './programs/programs.ts';
 
-export type Command =
+type Command =
   | { readonly action: 'build'; readonly programs: readonly ProgramName[] }
   | { readonly action: 'up' | 'down'; readonly name: string }
   | { readonly action: 'enter'; readonly name: string; readonly command: readonly string[] }

@@ -10,8 +10,7 @@ import {
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutAddresses } from './support/fixed-address.ts';
 import { withoutStemcell } from './support/open-cluster.ts';
-import { type Deployer, ownDeployer } from './support/hello-deployment.ts';
-import { outlivesDeploys } from './support/outlives-deploys.ts';
+import { type Deployer, ownDeployer, survivesDeploys } from './support/hello-deployment.ts';
 
 const deployers: readonly { name: string; deployer: Deployer; skip: string | false }[] = [
   { name: 'bosh-kubernetes', deployer: ownDeployer, skip: false },
@@ -40,7 +39,7 @@ describeCluster('create-env of examples/hello', (world) => {
     test(
       `${by}, ${agent}, ${profile}, ${attach}: deployed, a larger disk with the data, --recreate, delete-env`,
       { skip, timeout: 900_000 },
-      () => outlivesDeploys(world(), { number, profile, attach, deployer, upstream }),
+      () => survivesDeploys(world(), { number, profile, attach, deployer, upstream }),
     );
   }
 });

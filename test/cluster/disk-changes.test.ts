@@ -11,11 +11,13 @@ import { persistentVolumeClaims } from '../../src/kubernetes/resources.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutOtherClass } from './support/open-cluster.ts';
-import { assertCanary, endDisk, filledDisk } from './support/filled-disk.ts';
-import { outlivesAttributes } from './support/outlives-attributes.ts';
-import { outlivesResize } from './support/outlives-resize.ts';
-import { outlivesSnapshot } from './support/outlives-snapshot.ts';
-import { outlivesUpdate } from './support/outlives-update.ts';
+import { assertCanary, endDisk, filledDisk } from './support/disk-setup.ts';
+import {
+  survivesAttributeChange,
+  survivesResize,
+  survivesSnapshot,
+  survivesUpdate,
+} from './support/change-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /** The code decides what a director does next, so a wrong code is as bad as none. */
@@ -29,18 +31,18 @@ const refused =
 
 describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
   test('snapshot: has the content of its moment, and neither object nor blocks are left of a deleted one', () =>
-    outlivesSnapshot(world(), 'loop'));
+    survivesSnapshot(world(), 'loop'));
 
   for (const storageClass of ['loop', 'loop-wait'] as const)
-    test(`resize of a disk of class ${storageClass}: larger, and its data is there`, () =>
-      outlivesResize(world(), storageClass));
+    test(`resize_disk of class ${storageClass} makes the disk larger and keeps its data`, () =>
+      survivesResize(world(), storageClass));
 
   test('update into another class: a new cid with the data', { skip: withoutOtherClass() }, () =>
-    outlivesUpdate(world()),
+    survivesUpdate(world()),
   );
 
   test('update to another VolumeAttributesClass: in place, by the driver', withoutNodes, () =>
-    outlivesAttributes(world(), 'loop'),
+    survivesAttributeChange(world(), 'loop'),
   );
 
   test(
@@ -74,9 +76,9 @@ describeCluster('snapshot_disk, resize_disk, update_disk', (world) => {
     async () => {
       const { vm, disk } = await filledDisk(world(), 'loop-plain');
       await detachDisk(world().cloud, [vm, disk]);
-      const hasty = world().cloudWith({}, { deadlines: { update_disk: 10, release: 2 } });
+      const withShortDeadlines = world().cloudWith({}, { deadlines: { update_disk: 10, release: 2 } });
       await assert.rejects(
-        updateDisk(hasty, [disk, 64, { storage_class: 'loop-plain' }]),
+        updateDisk(withShortDeadlines, [disk, 64, { storage_class: 'loop-plain' }]),
         refused('NOT_SUPPORTED', /the copy was taken back/u),
       );
       await assertUntouched(world(), vm, disk, 'loop-plain');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeCluster } from './support/describe-cluster.ts';
-import { drain } from './support/drain.ts';
-import { endsWhole } from './support/ends-whole.ts';
+import { drain } from './support/vm-actions.ts';
+import { survivesVmDeletion } from './support/detach-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /** The pod's grace period (30 s), a few seconds, and the time that a busy node needs for them. */
@@ -11,7 +11,7 @@ const withinSeconds = 50;
 describeCluster('a node that is drained while jobs write to the disks of its VM', (world) => {
   // A foreign node also runs pods of other users.
   test('kubectl drain: the attachments are evicted with the VM, and it ends', withoutNodes, () =>
-    endsWhole(world(), {
+    survivesVmDeletion(world(), {
       ...{ classes: ['loop', 'loop-wait'], withinSeconds },
       end: async (vm) => {
         const said = await drain(world(), vm);

@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 
 describeCluster('/var/vcap/data on a class of its own', (world) => {
-  test('full, it answers ENOSPC; the VM is not evicted, and its claim goes with it', async () => {
+  test('a full volume returns ENOSPC; the VM is not evicted, and its claim is deleted with it', async () => {
     const properties = { ephemeral_disk: { size: 64, ...world().diskProperties('loop-wait') } };
     const vm = await world().newVm({ properties });
     const full = await world().exec(vm, 'LC_ALL=C dd if=/dev/zero of=/var/vcap/data/full bs=1M count=512');

@@ -2,14 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { getDisks } from '../../src/cpi/disk/get-disks.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { bystander, startBystander } from './support/bystander.ts';
+import { unrelatedPod, startUnrelatedPod } from './support/unrelated-pod.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { diskForOnePod } from './support/disk-for-one-pod.ts';
-import { assertWritesOn, type DiskSubject, storeOf } from './support/disk-subject.ts';
-import { killEndingHolder, killSandbox, untilSecondLife } from './support/harm-attachment.ts';
-import { outlivesDetach } from './support/outlives-detach.ts';
-import { outlivesTwoDisks } from './support/outlives-two-disks.ts';
+import { diskForOnePod, assertWritesOn, type WritingVm, storeOf } from './support/disk-setup.ts';
+import { killEndingMountContainer, killSandbox, untilRestarted } from './support/break-attachment.ts';
+import { survivesDetach, survivesDetachOfOneDisk } from './support/detach-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('hot attach and detach', (world) => {
@@ -18,7 +16,7 @@ describeCluster('hot attach and detach', (world) => {
     await world().inVm(vm, '(exec setsid sleep 100000) > /dev/null 2>&1 & echo $! > /tmp/job');
     const job = (await world().inVm(vm, 'cat /tmp/job')).trim();
     const before = await world().pod(vm);
-    const { isRefused } = await outlivesTwoDisks(world(), vm, {
+    const { isRefused } = await survivesDetachOfOneDisk(world(), vm, {
       detached: async () => {
         await world().inVm(vm, `test "$(cat /proc/${job}/comm)" = sleep`);
         const now = await world().pod(vm);
@@ -35,15 +33,15 @@ describeCluster('hot attach and detach', (world) => {
   });
 
   test('a claim that only one pod may use (ReadWriteOncePod) is attached and detached', async () => {
-    const { vm, isRefused } = await outlivesDetach(world(), { create: (cid) => diskForOnePod(world(), cid) });
+    const { vm, isRefused } = await survivesDetach(world(), { create: (cid) => diskForOnePod(world(), cid) });
     assert.ok(isRefused, 'detach_disk took a disk that was written to');
     await deleteVm(world().cloud, [vm]);
   });
 
-  test('refused while a process writes through /var/vcap/store, beside a bystander that mounts the kubelet directory', async () => {
+  test('refused while a process writes through /var/vcap/store, beside an unrelated pod that mounts the kubelet directory', async () => {
     const { cloud, api } = world();
-    const { vm, isRefused } = await outlivesDetach(world(), {
-      before: (subject) => startBystander(world(), subject),
+    const { vm, isRefused } = await survivesDetach(world(), {
+      before: (subject) => startUnrelatedPod(world(), subject),
       refused: async ({ vm: cid, disks }) => {
         assert.deepEqual(await getDisks(cloud, [cid]), disks);
         assert.equal(await world().inVm(cid, 'cat /var/vcap/store/canary'), `${disks[0]}\n`);
@@ -51,7 +49,7 @@ describeCluster('hot attach and detach', (world) => {
       },
     });
     assert.ok(isRefused, 'detach_disk took a disk that was written to');
-    await api.delete(world().podReference(bystander));
+    await api.delete(world().podReference(unrelatedPod));
     await deleteVm(cloud, [vm]);
   });
 
@@ -59,10 +57,10 @@ describeCluster('hot attach and detach', (world) => {
     'the sandbox of the attachment killed: the disk is there again, and one umount detaches it',
     withoutNodes,
     async () => {
-      const { vm, isRefused } = await outlivesDetach(world(), {
+      const { vm, isRefused } = await survivesDetach(world(), {
         before: (subject) => loseSandbox(world(), subject),
         stopped: async (subject) => {
-          await untilSecondLife(world(), subject);
+          await untilRestarted(world(), subject);
           await assertMountedOnce(world(), subject);
         },
       });
@@ -75,11 +73,11 @@ describeCluster('hot attach and detach', (world) => {
     'the sandbox of the attachment killed, and its holder, whose mount is left: none is put on it, and one umount detaches the disk',
     withoutNodes,
     async () => {
-      const { vm, isRefused } = await outlivesDetach(world(), {
+      const { vm, isRefused } = await survivesDetach(world(), {
         before: async (subject) => {
           await loseSandbox(world(), subject);
-          await killEndingHolder(world(), subject);
-          await untilSecondLife(world(), subject);
+          await killEndingMountContainer(world(), subject);
+          await untilRestarted(world(), subject);
         },
         refused: (subject) => assertMountedOnce(world(), subject),
       });
@@ -90,17 +88,14 @@ describeCluster('hot attach and detach', (world) => {
 });
 
 /** The mount container receives SIGTERM with its sandbox, and exits only when the job has closed the disk. */
-async function loseSandbox(world: ClusterWorld, subject: DiskSubject): Promise<void> {
+async function loseSandbox(world: ClusterWorld, subject: WritingVm): Promise<void> {
   await killSandbox(world, subject);
   await assertWritesOn(world, subject.vm, storeOf(0));
   assert.equal(await world.inVm(subject.vm, 'cat /var/vcap/store/canary'), `${subject.disks[0]}\n`);
 }
 
 /** Waits until the mount container has mounted the disk, which may be later than its start. */
-async function assertMountedOnce(
-  world: ClusterWorld,
-  { vm, disks: [disk = ''] }: DiskSubject,
-): Promise<void> {
+async function assertMountedOnce(world: ClusterWorld, { vm, disks: [disk = ''] }: WritingVm): Promise<void> {
   const entry = `/warden-cpi-dev/disks/${disk}`;
   await world.untilInVm(vm, `grep -q " ${entry} " /proc/self/mountinfo`);
   const count = await world.inVm(vm, `grep -c " ${entry} " /proc/self/mountinfo`);

@@ -6,31 +6,34 @@ import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { withoutNodes } from './test-cluster.ts';
-import { type DiskSubject, assertWritesOn, storeOf } from './support/disk-subject.ts';
-import { leaveMount } from './support/harm-attachment.ts';
-import { outlivesLeftMount } from './support/outlives-left-mount.ts';
-import { outlivesDetach } from './support/outlives-detach.ts';
+import { type WritingVm, assertWritesOn, storeOf } from './support/disk-setup.ts';
+import { leakMount } from './support/break-attachment.ts';
+import { survivesLeakedMount, survivesDetach } from './support/detach-scenarios.ts';
 
 describeCluster('an attachment deleted while its holder waits for its restart', (world) => {
   test('delete_vm takes its mount out of the hub, the VM pod ends, the data is whole', withoutNodes, () =>
-    outlivesLeftMount(world(), (vm) => world().api.delete(world().podReference(vm))),
+    survivesLeakedMount(world(), (vm) => world().api.delete(world().podReference(vm))),
   );
 
-  test('nobody else gets the disk, nor is it deleted; detach_disk takes it out', withoutNodes, async () => {
-    const { vm, isRefused } = await outlivesDetach(world(), {
-      before: async (subject) => {
-        await leaveMount(world(), subject);
-        await isKept(world(), subject);
-        await assertWritesOn(world(), subject.vm, storeOf(0));
-      },
-    });
-    assert.ok(isRefused, 'detach_disk took a disk that was written to');
-    await deleteVm(world().cloud, [vm]);
-  });
+  test(
+    'no other VM gets the disk, delete_disk rejects it, and detach_disk unmounts it',
+    withoutNodes,
+    async () => {
+      const { vm, isRefused } = await survivesDetach(world(), {
+        before: async (subject) => {
+          await leakMount(world(), subject);
+          await isKept(world(), subject);
+          await assertWritesOn(world(), subject.vm, storeOf(0));
+        },
+      });
+      assert.ok(isRefused, 'detach_disk took a disk that was written to');
+      await deleteVm(world().cloud, [vm]);
+    },
+  );
 });
 
 /** Asserts that the disk is neither attached to another VM of the node nor deleted. */
-async function isKept(world: ClusterWorld, { vm, disks: [disk = ''] }: DiskSubject): Promise<void> {
+async function isKept(world: ClusterWorld, { vm, disks: [disk = ''] }: WritingVm): Promise<void> {
   const node = await world.nodeNameOf(vm);
   const neighbour = await world.newVm({ node });
   const isLeft = /may still be mounted in VM/u;

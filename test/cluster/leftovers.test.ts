@@ -7,7 +7,7 @@ import { persistentVolumeClaims, pods, secrets, services } from '../../src/kuber
 import { until } from '../support/until.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { stopWriting, storeOf, writingVm } from './support/disk-subject.ts';
+import { stopWriting, storeOf, createWritingVm } from './support/disk-setup.ts';
 import { addedSince, tracesOf, type Traces } from './support/traces.ts';
 import { testCluster, withoutNodes } from './test-cluster.ts';
 
@@ -38,7 +38,7 @@ describeCluster(
         async () => {
           const before = await traces();
           const properties = { services: [{ name: `left-over-${number}`, ports: [{ port: 80 }] }] };
-          const { vm, disks } = await writingVm(world(), ['loop'], { properties, node });
+          const { vm, disks } = await createWritingVm(world(), ['loop'], { properties, node });
           const [disk = ''] = disks;
           const during = await traces();
           for (const kind of before.keys()) {

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
-import { deleteVms } from './support/delete-vms.ts';
+import { deleteVms, expectDataLossInHub } from './support/vm-actions.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { endsInEmptiedHub } from './support/ends-in-emptied-hub.ts';
-import { isHarm } from './support/is-harm.ts';
-import { outlivesAgentDetach } from './support/outlives-agent-detach.ts';
-import { type AgentPowerCut, outlivesAgentPowerCut } from './support/outlives-agent-power-cut.ts';
-import { outlivesLostNode } from './support/outlives-lost-node.ts';
-import { attachmentFirst } from './support/outlives-power-cut.ts';
+import { isDataLoss } from './support/assert-intact.ts';
+import { survivesAgentDetach, type AgentPowerCut, survivesAgentPowerCut } from './support/agent-scenarios.ts';
+import { survivesLostNode, attachmentFirst } from './support/node-scenarios.ts';
 import {
   deafHolder,
   makesDisks,
@@ -16,8 +13,8 @@ import {
   noBusyCheck,
   noTmpfsCheck,
   noDisksGate,
-  weakenedCloud,
-} from './support/weakened-cloud.ts';
+  cpiWithoutGuards,
+} from './support/cpi-without-guards.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /** Like loss.long.test.ts, for scenarios with our agent or with a lost node. */
@@ -29,8 +26,8 @@ describeCluster('what the data-survival tests of agents and lost nodes would fin
     'the busy check off, a disk that the agent has mounted: detach_disk takes it from under the job',
     withoutNodes,
     async () => {
-      const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-      await assert.rejects(outlivesAgentDetach(world(), { cloud: weak.cloud }), isHarm);
+      const weak = cpiWithoutGuards(world().cloud, [noBusyCheck]);
+      await assert.rejects(survivesAgentDetach(world(), { cloud: weak.cloud }), isDataLoss);
       weak.assertUsed();
     },
   );
@@ -39,12 +36,12 @@ describeCluster('what the data-survival tests of agents and lost nodes would fin
     'a VM that forgets its disk: after a power cut the job runs on an empty store, and what it writes is lost',
     withoutNodes,
     async () => {
-      const weak = weakenedCloud(world().cloud, [forgetfulVm]);
+      const weak = cpiWithoutGuards(world().cloud, [forgetfulVm]);
       const cut: AgentPowerCut = {
         off: (_, disk) => world().kubectl('delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0'),
         back: ({ cid }, disk) => attachDisk(world().cloud, [cid, disk]),
       };
-      await assert.rejects(outlivesAgentPowerCut(world(), cut, { cloud: weak.cloud }), isHarm);
+      await assert.rejects(survivesAgentPowerCut(world(), cut, { cloud: weak.cloud }), isDataLoss);
       weak.assertUsed();
     },
   );
@@ -53,15 +50,15 @@ describeCluster('what the data-survival tests of agents and lost nodes would fin
     "the bind at the hub's root: after a power cut no agent finds its disk, and a VM pod that goes takes its data",
     withoutNodes,
     async () => {
-      const weak = weakenedCloud(world().cloud, [noDisksGate, makesDisks, noTmpfsCheck, deafHolder]);
+      const weak = cpiWithoutGuards(world().cloud, [noDisksGate, makesDisks, noTmpfsCheck, deafHolder]);
       const cut: AgentPowerCut = {
         beforeHubs: (_, disk) => attachmentFirst(world(), disk),
         take: async ({ cid }, disk) => {
-          await endsInEmptiedHub(world(), cid, disk);
+          await expectDataLossInHub(world(), cid, disk);
           return false;
         },
       };
-      await assert.rejects(outlivesAgentPowerCut(world(), cut, { cloud: weak.cloud }), isHarm);
+      await assert.rejects(survivesAgentPowerCut(world(), cut, { cloud: weak.cloud }), isDataLoss);
       weak.assertUsed();
     },
   );
@@ -73,7 +70,7 @@ describeCluster('what the data-survival tests of agents and lost nodes would fin
       const [, node] = world().cluster.nodes;
       assert.ok(node !== undefined, 'the cluster has one node');
       // delete_vm cannot know this, so the operator must: the job continues when another VM has the disk.
-      await assert.rejects(outlivesLostNode(world(), { node, deleted: () => node.thaw() }), isHarm);
+      await assert.rejects(survivesLostNode(world(), { node, deleted: () => node.thaw() }), isDataLoss);
     },
   );
 });

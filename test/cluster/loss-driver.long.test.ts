@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { comesAndGoes } from './support/come-and-go.ts';
-import { deleteVms } from './support/delete-vms.ts';
+import { survivesAttachDetachCycle } from './support/agent-scenarios.ts';
+import { deleteVms } from './support/vm-actions.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { ownDeployer } from './support/hello-deployment.ts';
-import { isHarm } from './support/is-harm.ts';
-import { outlivesAttributes } from './support/outlives-attributes.ts';
-import { outlivesDeploys } from './support/outlives-deploys.ts';
-import { outlivesResize } from './support/outlives-resize.ts';
-import { outlivesSnapshot } from './support/outlives-snapshot.ts';
+import { ownDeployer, survivesDeploys } from './support/hello-deployment.ts';
+import { isDataLoss } from './support/assert-intact.ts';
+import { survivesAttributeChange, survivesResize, survivesSnapshot } from './support/change-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /**
@@ -23,19 +20,22 @@ describeCluster('what the data-survival tests would find of a driver that loses 
   // This is the first test because it counts the existing disks.
   test('create-env: the disk when a new VM comes', { ...withoutNodes, timeout: 900_000 }, () => {
     const hello = { number: 13, profile: 'privileged', attach: 'hot', deployer: ownDeployer } as const;
-    return assert.rejects(outlivesDeploys(world(), { ...hello, diskClass: forgetful }), isHarm);
+    return assert.rejects(survivesDeploys(world(), { ...hello, diskClass: forgetful }), isDataLoss);
   });
 
-  test('resize_disk', withoutNodes, () => assert.rejects(outlivesResize(world(), forgetful), isHarm));
+  test('resize_disk', withoutNodes, () => assert.rejects(survivesResize(world(), forgetful), isDataLoss));
 
-  test('snapshot_disk', withoutNodes, () => assert.rejects(outlivesSnapshot(world(), forgetful), isHarm));
+  test('snapshot_disk', withoutNodes, () => assert.rejects(survivesSnapshot(world(), forgetful), isDataLoss));
 
   test('update_disk to another VolumeAttributesClass', withoutNodes, () =>
-    assert.rejects(outlivesAttributes(world(), forgetful), isHarm),
+    assert.rejects(survivesAttributeChange(world(), forgetful), isDataLoss),
   );
 
   test('recreate: the first disk when the second comes, by a new pod', withoutNodes, () => {
     const life = { attach: 'recreate', number: 3, profile: 'privileged', podsBeforeTheEnd: 5 } as const;
-    return assert.rejects(comesAndGoes(world(), { ...life, classes: [forgetful, 'loop'] }), isHarm);
+    return assert.rejects(
+      survivesAttachDetachCycle(world(), { ...life, classes: [forgetful, 'loop'] }),
+      isDataLoss,
+    );
   });
 });

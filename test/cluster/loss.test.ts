@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
-import { deleteVms } from './support/delete-vms.ts';
+import { deleteVms, deletesHubContent, expectDataLossInHub } from './support/vm-actions.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import type { DiskSubject } from './support/disk-subject.ts';
-import { emptiesHub } from './support/empties-hub.ts';
-import { endsInEmptiedHub } from './support/ends-in-emptied-hub.ts';
-import { endsWhole } from './support/ends-whole.ts';
-import { isHarm } from './support/is-harm.ts';
-import { outlivesDetach } from './support/outlives-detach.ts';
-import { outlivesPowerCut } from './support/outlives-power-cut.ts';
-import { outlivesReboot } from './support/outlives-reboot.ts';
-import { outlivesUpdate } from './support/outlives-update.ts';
+import type { WritingVm } from './support/disk-setup.ts';
+import { survivesVmDeletion, survivesDetach } from './support/detach-scenarios.ts';
+import { isDataLoss } from './support/assert-intact.ts';
+import { survivesPowerCut } from './support/node-scenarios.ts';
+import { survivesReboot } from './support/agent-scenarios.ts';
+import { survivesUpdate } from './support/change-scenarios.ts';
 import {
   deafHolder,
   forgetfulVm,
@@ -21,8 +18,8 @@ import {
   noSource,
   noTmpfsCheck,
   plainHub,
-  weakenedCloud,
-} from './support/weakened-cloud.ts';
+  cpiWithoutGuards,
+} from './support/cpi-without-guards.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /**
@@ -38,8 +35,8 @@ describeCluster('what the data-survival tests would find', (world) => {
     'the busy check off: detach_disk takes the disk from under a job, and what it writes then is lost',
     withoutNodes,
     async () => {
-      const weak = weakenedCloud(world().cloud, [noBusyCheck]);
-      await assert.rejects(outlivesDetach(world(), {}, { cloud: weak.cloud }), isHarm);
+      const weak = cpiWithoutGuards(world().cloud, [noBusyCheck]);
+      await assert.rejects(survivesDetach(world(), {}, { cloud: weak.cloud }), isDataLoss);
       weak.assertUsed();
     },
   );
@@ -50,14 +47,14 @@ describeCluster('what the data-survival tests would find', (world) => {
     async () => {
       // This is a race between the kubelet and the mount container. The mount container must lose, as if jobs
       // or the node were slow.
-      const weak = weakenedCloud(world().cloud, [plainHub, noTmpfsCheck, deafHolder]);
+      const weak = cpiWithoutGuards(world().cloud, [plainHub, noTmpfsCheck, deafHolder]);
       const end = async (vm: string): Promise<void> => {
         // This must come before delete_vm, which lets the attachment pod unmount.
-        await emptiesHub(world(), vm, (pod) => world().kubectl('delete', 'pod', pod, '--wait=false'));
+        await deletesHubContent(world(), vm, (pod) => world().kubectl('delete', 'pod', pod, '--wait=false'));
         await deleteVm(world().cloud, [vm]);
       };
       const ends = { classes: ['loop'] as const, withinSeconds: 600, end };
-      await assert.rejects(endsWhole(world(), ends, { cloud: weak.cloud }), isHarm);
+      await assert.rejects(survivesVmDeletion(world(), ends, { cloud: weak.cloud }), isDataLoss);
       weak.assertUsed();
     },
   );
@@ -66,10 +63,10 @@ describeCluster('what the data-survival tests would find', (world) => {
     "the bind at the hub's root: after a power cut the disk is below the hub's tmpfs, and a VM pod that goes takes its data",
     withoutNodes,
     async () => {
-      const weak = weakenedCloud(world().cloud, [noDisksGate, makesDisks, noTmpfsCheck, deafHolder]);
-      const back = ({ vm, disks: [disk = ''] }: DiskSubject): Promise<void> =>
-        endsInEmptiedHub(world(), vm, disk);
-      await assert.rejects(outlivesPowerCut(world(), back, { cloud: weak.cloud }), isHarm);
+      const weak = cpiWithoutGuards(world().cloud, [noDisksGate, makesDisks, noTmpfsCheck, deafHolder]);
+      const back = ({ vm, disks: [disk = ''] }: WritingVm): Promise<void> =>
+        expectDataLossInHub(world(), vm, disk);
+      await assert.rejects(survivesPowerCut(world(), back, { cloud: weak.cloud }), isDataLoss);
       weak.assertUsed();
     },
   );
@@ -78,15 +75,15 @@ describeCluster('what the data-survival tests would find', (world) => {
     'a VM that forgets its disk: after reboot_vm the job runs on an empty store, and what it writes is lost',
     withoutNodes,
     async () => {
-      const weak = weakenedCloud(world().cloud, [forgetfulVm]);
-      await assert.rejects(outlivesReboot(world(), {}, { cloud: weak.cloud }), isHarm);
+      const weak = cpiWithoutGuards(world().cloud, [forgetfulVm]);
+      await assert.rejects(survivesReboot(world(), {}, { cloud: weak.cloud }), isDataLoss);
       weak.assertUsed();
     },
   );
 
   test('a copy without a source: update_disk into another class loses the data', withoutNodes, async () => {
-    const weak = weakenedCloud(world().cloud, [noSource]);
-    await assert.rejects(outlivesUpdate(world(), { cloud: weak.cloud }), isHarm);
+    const weak = cpiWithoutGuards(world().cloud, [noSource]);
+    await assert.rejects(survivesUpdate(world(), { cloud: weak.cloud }), isDataLoss);
     weak.assertUsed();
   });
 });

@@ -6,8 +6,15 @@ import { until } from '../support/until.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { fixedAddress } from './support/fixed-address.ts';
 import type { NodeUnderTest } from './support/cluster-under-test.ts';
-import { nodeReference, startAgain, untilLost, untilReady } from './support/node-condition.ts';
-import { hasty, outlivesLostNode, remedyOf } from './support/outlives-lost-node.ts';
+import {
+  nodeReference,
+  startAgain,
+  untilLost,
+  untilReady,
+  withShortDeadlines,
+  survivesLostNode,
+  readRemedy,
+} from './support/node-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 /** Lost nodes with a real node controller and a real attach-detach controller. */
@@ -30,18 +37,18 @@ describeCluster('a node whose processes are frozen', (world) => {
       const node = second();
       const light = await world().newVm({ node: node.name });
       const { pinned, ip } = await pinnedVm(0);
-      await outlivesLostNode(world(), {
+      await survivesLostNode(world(), {
         node,
         lost: async () => {
-          await deleteVm(hasty(world()), [light]);
-          assert.equal(await hasVm(hasty(world()), [light]), false);
-          await remedyOf(world(), { vm: pinned, stake: ip, node: node.name });
+          await deleteVm(withShortDeadlines(world()), [light]);
+          assert.equal(await hasVm(withShortDeadlines(world()), [light]), false);
+          await readRemedy(world(), { vm: pinned, stake: ip, node: node.name });
         },
         // The power is cut for good before an operator follows the advice.
         beforeRemedy: () => node.stop(),
         deleted: async () => {
-          await deleteVm(hasty(world()), [pinned]);
-          assert.equal(await hasVm(hasty(world()), [pinned]), false);
+          await deleteVm(withShortDeadlines(world()), [pinned]);
+          assert.equal(await hasVm(withShortDeadlines(world()), [pinned]), false);
         },
       });
     },
@@ -65,7 +72,7 @@ describeCluster('a node whose processes are frozen', (world) => {
       await node.freeze();
       try {
         await untilLost(world(), node.name);
-        await deleteVm(hasty(world()), [forced]);
+        await deleteVm(withShortDeadlines(world()), [forced]);
       } finally {
         await node.thaw();
       }
@@ -83,8 +90,8 @@ describeCluster('a node whose processes are frozen', (world) => {
     await node.stop();
     try {
       await world().api.delete(nodeReference(node.name));
-      await deleteVm(hasty(world()), [pinned]);
-      assert.equal(await hasVm(hasty(world()), [pinned]), false);
+      await deleteVm(withShortDeadlines(world()), [pinned]);
+      assert.equal(await hasVm(withShortDeadlines(world()), [pinned]), false);
     } finally {
       await startAgain(world(), node);
     }

@@ -1,12 +1,10 @@
 // npm run test:cluster: a Kubernetes cluster of plain processes, built from its Go modules, and the suites
 // that need one.
 import { parseCommand } from './command-line.ts';
-import { bringUp } from './bring-up.ts';
-import { enter } from './enter.ts';
-import { clusterNames, layoutOf } from './layout.ts';
+import { bringUp, enterCluster, clusterAt } from './bring-up.ts';
+import { clusterNames, clusterPathsOf } from './cluster-paths.ts';
 import { buildPrograms } from './programs/build-programs.ts';
-import { programCache } from './programs/program-cache.ts';
-import { clusterAt } from './cluster-at.ts';
+import { programCache } from './programs/programs.ts';
 import { runProgram, runSuites } from './run-suites.ts';
 
 try {
@@ -17,13 +15,13 @@ try {
         console.log(path);
       break;
     case 'up':
-      await bringUp(layoutOf(command.name));
+      await bringUp(clusterPathsOf(command.name));
       break;
     case 'down':
-      for (const name of clusterNames(command.name)) await clusterAt(layoutOf(name)).down();
+      for (const name of clusterNames(command.name)) await clusterAt(clusterPathsOf(name)).down();
       break;
     case 'enter':
-      process.exitCode = await enter(clusterAt(layoutOf(command.name)), command.command);
+      process.exitCode = await enterCluster(clusterAt(clusterPathsOf(command.name)), command.command);
       break;
     case 'run':
       process.exitCode = await runProgram(command.name, command.program);

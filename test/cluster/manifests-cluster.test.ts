@@ -10,7 +10,7 @@ import { checkout } from '../support/embedded-line.ts';
 import { runWell } from './machine/run.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import { keepParametersRead } from './support/disks-namespace.ts';
-import { outlivesDetach } from './support/outlives-detach.ts';
+import { survivesDetach } from './support/detach-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('manifests/cluster', (world) => {
@@ -37,7 +37,7 @@ describeCluster('manifests/cluster', (world) => {
         again,
         created.map((line) => line.replace(/created$/u, 'unchanged')),
       );
-      const { vm, isRefused } = await outlivesDetach(world(), {
+      const { vm, isRefused } = await survivesDetach(world(), {
         create: (cid) => createDisk(cloud, [5120, { storage_class: `${own}-static` }, cid]),
       });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');

@@ -22,7 +22,7 @@ describe('nodes of a real cluster', withoutNodes, () => {
       return ready?.status === status ? true : undefined;
     });
 
-  test('a fixed address goes with its pod from node to node', async () => {
+  test('a fixed address moves with its pod from node to node', async () => {
     const ip = fixedAddresses.at(-1) ?? '';
     for (const nodeName of ['node-1', 'node-2']) {
       await world.pod('fixed', { spec: { nodeName }, annotations: { [address]: ip } });
@@ -45,7 +45,7 @@ describe('nodes of a real cluster', withoutNodes, () => {
     assert.equal((await world.ready('second')).status?.podIP, ip);
   });
 
-  test('a frozen node is lost, and back when it goes on', async () => {
+  test('a frozen node is lost, and Ready again after it is thawed', async () => {
     const { machine } = testCluster().node('node-2');
     await world.pod('on-the-frozen', { spec: { nodeName: 'node-2' } });
     const { metadata } = await world.ready('on-the-frozen');

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attachDisk } from '../../src/cpi/disk/attach-disk.ts';
 import { until } from '../support/until.ts';
-import { lives } from './support/agent-job.ts';
-import type { AgentVm } from './support/agent-vm.ts';
+import { lives, type AgentVm } from './support/agent-vm.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { outlivesAgentPowerCut } from './support/outlives-agent-power-cut.ts';
-import { attachmentFirst } from './support/outlives-power-cut.ts';
+import { survivesAgentPowerCut } from './support/agent-scenarios.ts';
+import { attachmentFirst } from './support/node-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('power cuts of nodes whose VMs have our agent and a job that writes to its disk', (world) => {
@@ -20,7 +19,7 @@ describeCluster('power cuts of nodes whose VMs have our agent and a job that wri
     { ...withoutNodes, timeout: 600_000 },
     async () => {
       const beforeHubs = (_: AgentVm, disk: string): Promise<void> => attachmentFirst(world(), disk);
-      const isRefused = await outlivesAgentPowerCut(world(), { beforeHubs, writes: asBefore });
+      const isRefused = await survivesAgentPowerCut(world(), { beforeHubs, writes: asBefore });
       assert.ok(isRefused, 'detach_disk took a disk that was written to');
     },
   );
@@ -29,7 +28,7 @@ describeCluster('power cuts of nodes whose VMs have our agent and a job that wri
     'power cut, and the disk does not come back: the VM says so, and no job runs until it does',
     withoutNodes,
     async () => {
-      const isRefused = await outlivesAgentPowerCut(world(), {
+      const isRefused = await survivesAgentPowerCut(world(), {
         off: (_, disk) => world().kubectl('delete', 'pod', `attach-${disk}`, '--force', '--grace-period=0'),
         back: async ({ cid }, disk) => {
           await givesUpWaiting(cid, disk);

@@ -3,27 +3,27 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ControlPlane } from './control-plane/control-plane.ts';
 import { busyboxImages } from './image/images.ts';
-import { type Layout } from './layout.ts';
+import type { ClusterPaths } from './cluster-paths.ts';
 import { drivers } from './csi/drivers.ts';
 import { awaitService } from './machine/machine.ts';
 import { controllerDriverService, sidecarServices, volumePlaces } from './volumes/services.ts';
-import { holdingLock } from './programs/holding-lock.ts';
+import { holdingLock } from './programs/folder-cache.ts';
 import { nodePlans } from './network.ts';
 import { ClusterNode } from './node/cluster-node.ts';
 import { renewStaticIp } from './node/renew-static-ip.ts';
 import { removeTraces } from './remove-traces.ts';
-import { writeCredentials } from './pki/write-credentials.ts';
-import type { Stage } from './stages.ts';
+import { writeCredentials } from './write-credentials.ts';
+import type { Stage } from './progress.ts';
 
 /** A Kubernetes cluster of plain processes: the machines of its control plane and its nodes. */
 export class RealCluster {
-  readonly layout: Layout;
+  readonly layout: ClusterPaths;
   readonly controlPlane: ControlPlane;
   readonly nodes: readonly ClusterNode[];
   readonly programs: string;
 
   /** `programs` is the directory that contains the programs. */
-  constructor(programs: string, layout: Layout) {
+  constructor(programs: string, layout: ClusterPaths) {
     this.layout = layout;
     this.programs = programs;
     this.controlPlane = new ControlPlane(programs, layout);
@@ -41,7 +41,7 @@ export class RealCluster {
       await mkdir(directory, { recursive: true, mode: 0o700 });
     }
     await holdingLock(`${layout.directory}.lock`, async () => {
-      await stage('credentials', () => writeCredentials(layout, Date.now()));
+      await stage('credentials', () => writeCredentials(layout));
       await stage('static-ip', () => renewStaticIp(layout, nodes));
       await stage('machines', async () => {
         await controlPlane.start();

@@ -1,8 +1,8 @@
 import { test } from 'node:test';
 import { namespaces } from '../../src/kubernetes/resources.ts';
-import { assertWhole } from './support/assert-whole.ts';
+import { assertIntact } from './support/assert-intact.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { comeAndGo, comesAndGoes } from './support/come-and-go.ts';
+import { attachDetachCycle, survivesAttachDetachCycle } from './support/agent-scenarios.ts';
 import { withoutAddresses } from './support/fixed-address.ts';
 import { withoutStemcell } from './support/open-cluster.ts';
 
@@ -13,11 +13,21 @@ describeCluster('strategies of attaching on real kubelets', (world) => {
     'recreate: two disks come and go by new pods, with cid, agent id, address and data as before',
     { skip },
     () =>
-      comesAndGoes(world(), { attach: 'recreate', number: 0, profile: 'privileged', podsBeforeTheEnd: 5 }),
+      survivesAttachDetachCycle(world(), {
+        attach: 'recreate',
+        number: 0,
+        profile: 'privileged',
+        podsBeforeTheEnd: 5,
+      }),
   );
 
-  test('auto where attachments are admitted: the same, hot', { skip }, () =>
-    comesAndGoes(world(), { attach: 'auto', number: 1, profile: 'privileged', podsBeforeTheEnd: 1 }),
+  test('auto attaches hot if the namespace admits attachment pods', { skip }, () =>
+    survivesAttachDetachCycle(world(), {
+      attach: 'auto',
+      number: 1,
+      profile: 'privileged',
+      podsBeforeTheEnd: 1,
+    }),
   );
 
   test(
@@ -30,11 +40,11 @@ describeCluster('strategies of attaching on real kubelets', (world) => {
       };
       await enforce('baseline');
       try {
-        const disks = await comeAndGo(world(), {
+        const disks = await attachDetachCycle(world(), {
           ...{ attach: 'auto', number: 2, profile: 'baseline', podsBeforeTheEnd: 5 },
         });
         await enforce(null);
-        await assertWhole(world(), disks);
+        await assertIntact(world(), disks);
       } finally {
         await enforce(null);
       }

@@ -2,13 +2,13 @@ import { readdir, readFile, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runWell } from './machine/run.ts';
 import { until } from '../support/until.ts';
-import type { Layout } from './layout.ts';
+import type { ClusterPaths } from './cluster-paths.ts';
 
 /**
  * Removes what stopped machines have left: control groups, loop devices, and the cluster's directory with all
  * its data.
  */
-export async function removeTraces(layout: Layout, cgroups: readonly string[]): Promise<void> {
+export async function removeTraces(layout: ClusterPaths, cgroups: readonly string[]): Promise<void> {
   const mounts = await mountPoints();
   const inTheWay = mounts.filter(({ path }) => path.startsWith(`${layout.directory}/`));
   if (inTheWay.length > 0) {

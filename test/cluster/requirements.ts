@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { busybox } from './image/images.ts';
-import { pluginDirectory } from './node/prepare-network.ts';
-import { plugins } from './node/pod-network.ts';
-import { missingGo } from './programs/missing-go.ts';
+import { pluginDirectory, plugins } from './node/pod-network.ts';
+import { missingGo } from './programs/go-requirement.ts';
 
 interface Requirement {
   readonly what: string;

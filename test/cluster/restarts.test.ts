@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { detachDisk } from '../../src/cpi/disk/detach-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { outlivesPowerCut } from './support/outlives-power-cut.ts';
-import { outlivesRestart, restartedPrograms } from './support/outlives-restart.ts';
+import { survivesPowerCut, survivesRestart, restartedPrograms } from './support/node-scenarios.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 describeCluster('a node whose programs restart', (world) => {
@@ -13,7 +12,7 @@ describeCluster('a node whose programs restart', (world) => {
       `${program} killed in the middle of an attach and of a detach: both converge`,
       withoutNodes,
       async () => {
-        const { vm, isRefused } = await outlivesRestart(world(), program);
+        const { vm, isRefused } = await survivesRestart(world(), program);
         assert.ok(isRefused, 'detach_disk took a disk that was written to');
         await deleteVm(world().cloud, [vm]);
       },
@@ -24,7 +23,7 @@ describeCluster('a node whose programs restart', (world) => {
     'power cut: every process and mount gone, the attachment first: no job on an empty store, data whole',
     withoutNodes,
     () =>
-      outlivesPowerCut(world(), async ({ vm, disks: [disk = ''] }) => {
+      survivesPowerCut(world(), async ({ vm, disks: [disk = ''] }) => {
         await world().untilInVm(vm, `test "$(cat /warden-cpi-dev/disks/${disk}/store/canary)" = ${disk}`);
         // There is nothing that a job could mistake for its disk.
         assert.equal(

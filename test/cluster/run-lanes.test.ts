@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { runLanes } from './run-lanes.ts';
-import type { Lane } from './suites.ts';
+import type { ParallelGroup } from './suites.ts';
 
 let folder = '';
 before(async () => {
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => rm(folder, { recursive: true }));
 
-const laneOf = (cluster: number, file: string): Lane => ({
+const laneOf = (cluster: number, file: string): ParallelGroup => ({
   cluster,
   groups: [{ files: [file], concurrency: 1 }],
 });
@@ -34,13 +34,13 @@ async function withFailedFiles<T>(action: () => Promise<T>): Promise<{ answer: T
 
 /** Runs tests of which one passes, as the reporter counts it. */
 async function run(command: readonly string[]): Promise<number> {
-  const reporter = command.findIndex((word) => word.endsWith('test-counts.mjs'));
+  const reporter = command.findIndex((word) => word.endsWith('test-results.mjs'));
   const [, counts = assert.fail(command.join(' '))] = command[reporter + 1]?.split('destination=') ?? [];
   await writeFile(counts, JSON.stringify({ passed: 1, failed: 0, cancelled: 0, skipped: 0 }));
   return 0;
 }
 
-test('lanes whose cluster does not come up have failed in all their files, and the others run', async (t) => {
+test('if a cluster does not start, all files of its lane have failed, and the other lanes run', async (t) => {
   const said = t.mock.method(console, 'error', () => {});
   const lanes = [laneOf(0, 'passes'), laneOf(1, 'never-run'), laneOf(1, 'neither'), laneOf(2, 'passes')];
   const closed: string[] = [];
@@ -60,7 +60,7 @@ test('lanes whose cluster does not come up have failed in all their files, and t
   );
 });
 
-test('a cluster that does not go down has failed in all its files', async (t) => {
+test('if a cluster cannot be removed, all files of its lane have failed', async (t) => {
   t.mock.method(console, 'error', () => {});
   const { answer, failed } = await withFailedFiles(() =>
     runLanes([laneOf(0, 'passes')], {

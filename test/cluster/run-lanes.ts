@@ -1,9 +1,8 @@
-import { addFailedFiles } from './failed-files.ts';
-import { none, runTests, sumOf, type TestCounts, type TestRun } from './run-tests.ts';
-import type { Lane } from './suites.ts';
+import { addFailedFiles, none, runTests, sumOf, type TestCounts, type TestRun } from './run-tests.ts';
+import type { ParallelGroup } from './suites.ts';
 
 /** The clusters that lanes run on. */
-export interface LaneClusters {
+interface LaneClusters {
   /** The names of the first cluster and of the following ones. */
   readonly names: readonly string[];
   /** Starts a cluster and returns the function that runs a command there. */
@@ -17,7 +16,7 @@ export interface LaneClusters {
  * example because its cluster does not start, the other lanes still run, and this counts as a failure in each
  * file of that lane.
  */
-export async function runLanes(lanes: readonly Lane[], clusters: LaneClusters): Promise<TestCounts> {
+export async function runLanes(lanes: readonly ParallelGroup[], clusters: LaneClusters): Promise<TestCounts> {
   const isBeside = lanes.length > 1;
   const numbers = [...new Set(lanes.map(({ cluster }) => cluster))];
   const counts = await Promise.all(
@@ -42,7 +41,7 @@ export async function runLanes(lanes: readonly Lane[], clusters: LaneClusters): 
   return counts.flat().reduce(sumOf, none);
 }
 
-async function failedAs(lanes: readonly Lane[], cause: string): Promise<TestCounts> {
+async function failedAs(lanes: readonly ParallelGroup[], cause: string): Promise<TestCounts> {
   const files = lanes.flatMap(({ groups }) => groups.flatMap((group) => group.files));
   console.error(`${cause}; failed with it: ${files.join(', ')}`);
   await addFailedFiles(files);

@@ -4,22 +4,18 @@ import { resolve } from 'node:path';
 import { profiles } from '../../src/cpi/config/profile.ts';
 import { checkout } from '../support/embedded-line.ts';
 import { upstreamAgent } from '../support/upstream-programs.ts';
-import { bringUp } from './bring-up.ts';
-import { clusterAt } from './cluster-at.ts';
-import { enter } from './enter.ts';
-import { clusterNames, layoutOf } from './layout.ts';
+import { bringUp, clusterAt, enterCluster } from './bring-up.ts';
+import { clusterNames, clusterPathsOf } from './cluster-paths.ts';
 import { fixedAddresses } from './network.ts';
 import { kubeletDirectory } from './node/configuration.ts';
 import { runTests, type TestCounts } from './run-tests.ts';
 import { runLanes } from './run-lanes.ts';
 import { assertClusterPossible } from './requirements.ts';
-import { printingStages } from './stages.ts';
-import { type Lane, lanesOf, suites, suitesBelow } from './suites.ts';
+import { printStages } from './progress.ts';
+import { type ParallelGroup, parallelGroupsOf, suites, suitesBelow } from './suites.ts';
 import type { Stemcell } from './support/cluster-under-test.ts';
-import { withPreparedStemcells } from './support/prepared-stemcells.ts';
-import { loadStemcell } from './support/load-stemcell.ts';
-import { stemcellStore } from './support/stemcell-store.ts';
-import { kindOf, stemcellDirectory } from './support/suite-stemcell.ts';
+import { withPreparedStemcells, kindOf, stemcellDirectory } from './support/suite-stemcell.ts';
+import { loadStemcell, stemcellStore } from './support/load-stemcell.ts';
 
 /** Runs a command in the environment of the suites and returns its exit code. */
 type Run = (command: readonly string[]) => Promise<number>;
@@ -43,18 +39,22 @@ interface SuiteRun {
 export async function runSuites({ name, files: asked, isDownAfter }: SuiteRun): Promise<number> {
   const files = (asked.length > 0 ? asked : suites).flatMap((path) => suitesBelow(checkout, path));
   if (files.length === 0) throw new Error(`there is no test below ${asked.join(', ')}`);
-  const { passed, failed, skipped } = await runOn(lanesOf(files), name, isDownAfter);
+  const { passed, failed, skipped } = await runOn(parallelGroupsOf(files), name, isDownAfter);
   console.log(`${passed} passed, ${failed} failed, ${skipped} skipped`);
   return failed === 0 ? 0 : 1;
 }
 
-async function runOn(lanes: readonly Lane[], name: string, isDownAfter: boolean): Promise<TestCounts> {
+async function runOn(
+  lanes: readonly ParallelGroup[],
+  name: string,
+  isDownAfter: boolean,
+): Promise<TestCounts> {
   if (foreignKubeconfig() !== '') {
     const groups = lanes.flatMap((lane) => lane.groups);
     return runTests(groups, { run: await openTarget(name), isBeside: false });
   }
   const close = async (each: string): Promise<void> => {
-    if (isDownAfter) await clusterAt(layoutOf(each)).down();
+    if (isDownAfter) await clusterAt(clusterPathsOf(each)).down();
   };
   return runLanes(lanes, { names: clusterNames(name), open: openTarget, close });
 }
@@ -74,7 +74,7 @@ async function openTarget(name: string): Promise<Run> {
   const given = foreignKubeconfig();
   if (given !== '') return (command) => runHere(command, foreignVariables(resolve(given)));
   assertClusterPossible();
-  const stage = printingStages(console.error);
+  const stage = printStages(console.error);
   const upstream = upstreamAgent();
   const agents = upstream === undefined ? [undefined] : [undefined, upstream];
   const directories: Record<string, string> = {};
@@ -86,7 +86,7 @@ async function openTarget(name: string): Promise<Run> {
     }
   }
   const store = await stage('images of nodes', () => stemcellStore(Object.values(directories)));
-  const cluster = await bringUp(layoutOf(name), store);
+  const cluster = await bringUp(clusterPathsOf(name), store);
   const stemcells: Record<string, Stemcell> = {};
   for (const [kind, directory] of Object.entries(directories))
     stemcells[kind] = await loadStemcell(cluster.nodes, directory);
@@ -100,7 +100,7 @@ async function openTarget(name: string): Promise<Run> {
     CONFORMANCE_KUBELET_ROOT_DIR: kubeletDirectory,
     ...withPreparedStemcells(stemcells),
   };
-  return (command) => enter(cluster, command, variables);
+  return (command) => enterCluster(cluster, command, variables);
 }
 
 function foreignVariables(kubeconfig: string): NodeJS.ProcessEnv {

@@ -1,15 +1,20 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile, appendFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { asTestsRun } from '../../embedded-cluster/testing/as-tests-run.ts';
 import { checkout } from '../support/embedded-line.ts';
-import { addFailedFiles } from './failed-files.ts';
 import type { SuiteGroup } from './suites.ts';
 
 export interface TestCounts {
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
+}
+
+/** The line of scripts/test-results.mjs. */
+interface TestResults extends TestCounts {
+  readonly cancelled: number;
+  readonly files: readonly string[];
 }
 
 export const none: TestCounts = { passed: 0, failed: 0, skipped: 0 };
@@ -42,15 +47,10 @@ async function runGroup(
   directory: string,
   { run, isBeside }: TestRun,
 ): Promise<TestCounts> {
-  const [said, counts, failed] = ['said', 'counts', 'failed'].map((name) => join(directory, name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [said, results] = [join(directory, 'said'), join(directory, 'results')];
   const reporters = [
     ['spec', isBeside ? said : 'stdout'],
-    [join(checkout, 'scripts', 'test-counts.mjs'), counts],
-    [join(checkout, 'scripts', 'failed-files.mjs'), failed],
+    [join(checkout, 'scripts', 'test-results.mjs'), results],
   ] as const;
   const flags = reporters.flatMap(([name, place]) => [
     `--test-reporter=${name}`,
@@ -58,23 +58,18 @@ async function runGroup(
   ]);
   const limits = [`--test-concurrency=${concurrency}`, '--test-timeout=900000'];
   // If a run dies before its reporters open these files, they are empty.
-  for (const path of [said, counts, failed]) await writeFile(path, '');
+  for (const path of [said, results]) await writeFile(path, '');
   const code = await run([
     ...[process.execPath, ...asTestsRun, '--test'],
     ...[...limits, ...flags, ...files],
   ]);
   process.stdout.write(await readFile(said, 'utf8'));
-  const named = (await readFile(failed, 'utf8')).split('\n').filter((name) => name !== '');
+  const line = (await readFile(results, 'utf8')).trim();
+  const { files: named = [], ...counts } = JSON.parse(line || '{}') as Partial<TestResults>;
   await addFailedFiles(code !== 0 && named.length === 0 ? files : named);
-  const line = (await readFile(counts, 'utf8')).trim();
-  if (line === '') return { ...none, failed: 1 };
-  const {
-    passed,
-    failed: wrong,
-    cancelled,
-    skipped,
-  } = JSON.parse(line) as TestCounts & { cancelled: number };
-  return { passed, skipped, failed: code !== 0 && wrong + cancelled === 0 ? 1 : wrong + cancelled };
+  const { passed, failed = 0, cancelled = 0, skipped = 0 } = counts;
+  if (passed === undefined) return { ...none, failed: 1 };
+  return { passed, skipped, failed: code !== 0 && failed + cancelled === 0 ? 1 : failed + cancelled };
 }
 
 /** Returns the sum of both. */
@@ -83,3 +78,12 @@ export const sumOf = (one: TestCounts, other: TestCounts): TestCounts => ({
   failed: one.failed + other.failed,
   skipped: one.skipped + other.skipped,
 });
+
+/**
+ * Appends test files to those that CI runs again, one per line, in the file of the variable
+ * FAILED_TEST_FILES, if it is set.
+ */
+export async function addFailedFiles(files: readonly string[]): Promise<void> {
+  const { FAILED_TEST_FILES: wanted = '' } = process.env;
+  if (wanted !== '') await appendFile(wanted, files.map((file) => `${file}\n`).join(''));
+}

@@ -10,7 +10,7 @@ import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { events, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../support/until.ts';
-import { staticIpImage, staticIpReference } from './image/static-ip-image.ts';
+import { staticIpImage, staticIpReference } from './image/images.ts';
 import { network } from './network.ts';
 import type { ClusterNode } from './node/cluster-node.ts';
 import { conflistName } from './node/pod-network.ts';
@@ -61,7 +61,7 @@ describe('static-ip on real nodes', withoutNodes, () => {
   const free = (): Promise<true> =>
     until(`${address} to be free`, async () => ((await holder()) === undefined ? true : undefined));
 
-  test('a pod has the address that it asks for, on either node, and again when it is made anew', async () => {
+  test('a pod has the address that it requests, on either node, and again after it was created again', async () => {
     await world.pod('peer', { spec: { nodeName: 'node-1' } });
     await world.ready('peer');
     for (const node of ['node-1', 'node-2', 'node-2', 'node-1']) {

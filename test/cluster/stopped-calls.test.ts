@@ -3,9 +3,9 @@ import { deleteDisk } from '../../src/cpi/disk/delete-disk.ts';
 import { deleteVm } from '../../src/cpi/vm/delete-vm.ts';
 import { hubPath } from '../../src/cpi/vm/pod.ts';
 import { stopAttach, stopDetach, stopRelease, type TwoVms } from '../support/stopped-calls.ts';
-import { assertWholeIn } from './support/assert-whole.ts';
+import { assertIntactIn } from './support/assert-intact.ts';
 import type { ClusterWorld } from './support/cluster-world.ts';
-import { deleteAttachmentByForce } from './support/delete-by-force.ts';
+import { deleteAttachmentByForce } from './support/vm-actions.ts';
 import { describeCluster } from './support/describe-cluster.ts';
 import {
   assertWritesOn,
@@ -13,8 +13,8 @@ import {
   startWriting,
   stopWriting,
   storeOf,
-  writingVm,
-} from './support/disk-subject.ts';
+  createWritingVm,
+} from './support/disk-setup.ts';
 import { makeCpiAccount, withStoppedCpi } from './support/with-stopped-cpi.ts';
 import { withoutNodes } from './test-cluster.ts';
 
@@ -36,10 +36,10 @@ describeCluster(
       withoutNodes,
       () =>
         withStoppedCpi(world(), async (cpi) => {
-          const { vm, disks } = await writingVm(world(), ['loop']);
+          const { vm, disks } = await createWritingVm(world(), ['loop']);
           const [disk = ''] = disks;
           await stopRelease(cpi, { vm, disk }, (attachment) => deleteAttachmentByForce(world(), attachment));
-          await endsWhole(world(), vm, disk);
+          await survivesVmDeletion(world(), vm, disk);
           await cpi.call('detach_disk', vm, disk);
           await deleteVm(world().cloud, [vm]);
           await deleteDisk(world().cloud, [disk]);
@@ -64,15 +64,15 @@ function withTwoVms(world: ClusterWorld, stop: (vms: TwoVms) => Promise<void>): 
       user = vm;
     };
     await stop({ api, namespace, cpi, one, other, disk, use });
-    await endsWhole(world, user, disk);
+    await survivesVmDeletion(world, user, disk);
     await Promise.all([one, other].map((vm) => deleteVm(cloud, [vm])));
     await deleteDisk(cloud, [disk]);
   });
 }
 
 /** Asserts that the job has continued and that everything it wrote is there. */
-async function endsWhole(world: ClusterWorld, vm: string, disk: string): Promise<void> {
+async function survivesVmDeletion(world: ClusterWorld, vm: string, disk: string): Promise<void> {
   await assertWritesOn(world, vm, place);
   await stopWriting(world, vm, place);
-  await assertWholeIn(world, { vm, disk, hint: `${hubPath}/disks/${disk}/store` });
+  await assertIntactIn(world, { vm, disk, hint: `${hubPath}/disks/${disk}/store` });
 }

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { loadAccess } from '../../src/kubernetes/access/kubeconfig-access.ts';
 import type { Access } from '../../src/kubernetes/access/access.ts';
-import { clusterAt } from './cluster-at.ts';
-import { layoutOf } from './layout.ts';
+import { clusterAt } from './bring-up.ts';
+import { clusterPathsOf } from './cluster-paths.ts';
 import type { RealCluster } from './real-cluster.ts';
 
 const { BOSH_KUBERNETES_TEST_CLUSTER: name = '', BOSH_KUBERNETES_TEST_KUBECONFIG: kubeconfig = '' } =
@@ -24,5 +24,5 @@ export function clusterAccess(): Promise<Access> {
 
 /** Returns the suite's own cluster, for tests with the options `withoutNodes`. */
 export function testCluster(): RealCluster {
-  return clusterAt(layoutOf(name));
+  return clusterAt(clusterPathsOf(name));
 }

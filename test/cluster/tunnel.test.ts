@@ -84,7 +84,7 @@ describe('a tunnel into a real cluster, with the rights of manifests/rbac/tunnel
     assert.equal(await fetched('--socks5', `http://${pod.address}:8080/${file}`), digest);
   });
 
-  test('without the role the API says what is missing', withoutNodes, async (t) => {
+  test('without the role the API names the missing right', withoutNodes, async (t) => {
     const access = { ...cluster.access, impersonation: { 'impersonate-user': 'nobody' } };
     const other = await openApi(access);
     t.after(() => other.close());

@@ -68,7 +68,7 @@ describe('a real cluster of plain processes', withoutNodes, () => {
     assert.equal((await world.run('node-2', 'cat /www/name')).trim(), 'node-2');
   });
 
-  test('goes on where a kubelet or a containerd was started again', async () => {
+  test('works after a kubelet or a containerd was started again', async () => {
     const node = testCluster().node('node-1');
     await node.restartContainerd();
     await node.restartKubelet();

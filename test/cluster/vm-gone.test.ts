@@ -1,9 +1,8 @@
 import { test } from 'node:test';
-import { deleteByForce } from './support/delete-by-force.ts';
+import { deleteByForce, evict } from './support/vm-actions.ts';
 import { describeCluster } from './support/describe-cluster.ts';
-import { endsWhole } from './support/ends-whole.ts';
-import { evict } from './support/evict.ts';
-import { silentEnd, weakenedCloud } from './support/weakened-cloud.ts';
+import { survivesVmDeletion } from './support/detach-scenarios.ts';
+import { silentEnd, cpiWithoutGuards } from './support/cpi-without-guards.ts';
 import { withoutNodes } from './test-cluster.ts';
 
 const classes = ['loop', 'loop-wait'] as const;
@@ -12,12 +11,17 @@ const withinSeconds = 50;
 
 describeCluster('a VM pod that somebody else deletes while jobs write to its disks', (world) => {
   test('kubectl delete pod', () =>
-    endsWhole(world(), { classes, withinSeconds, end: (vm) => world().kubectl('delete', 'pod', vm) }));
+    survivesVmDeletion(world(), {
+      classes,
+      withinSeconds,
+      end: (vm) => world().kubectl('delete', 'pod', vm),
+    }));
 
-  test('an eviction', () => endsWhole(world(), { classes, withinSeconds, end: (vm) => evict(world(), vm) }));
+  test('an eviction', () =>
+    survivesVmDeletion(world(), { classes, withinSeconds, end: (vm) => evict(world(), vm) }));
 
-  test('deleted by force: the attachment finds out by itself and lets go', withoutNodes, () =>
-    endsWhole(world(), {
+  test('a force-deleted VM: the attachment pod unmounts its disk by itself', withoutNodes, () =>
+    survivesVmDeletion(world(), {
       classes: ['loop'],
       // The mount container unmounts on the pod's preStop hook. If no hook ran, it unmounts when no process
       // of the VM has existed for 30 s.
@@ -30,11 +34,11 @@ describeCluster('a VM pod that somebody else deletes while jobs write to its dis
     'no hook tells the attachment: it finds out by the processes of the VM, and lets go',
     withoutNodes,
     async () => {
-      const silent = weakenedCloud(world().cloud, [silentEnd]);
+      const silent = cpiWithoutGuards(world().cloud, [silentEnd]);
       const end = (vm: string): Promise<string> => world().kubectl('delete', 'pod', vm, '--wait=false');
       // No process of the VM has existed for 30 s, with a check every 10 s.
       const ends = { classes, withinSeconds: withinSeconds + 60, end };
-      await endsWhole(world(), ends, { cloud: silent.cloud });
+      await survivesVmDeletion(world(), ends, { cloud: silent.cloud });
       silent.assertUsed();
     },
   );

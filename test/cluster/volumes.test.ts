@@ -26,7 +26,7 @@ describe('volumes of a real cluster', withoutNodes, () => {
   after(() => world.close());
 
   for (const storageClassName of ['loop', 'loop-wait']) {
-    test(`a claim of class ${storageClassName} keeps its data on its way to the other node`, async () => {
+    test(`a claim of class ${storageClassName} keeps its data when its pod moves to the other node`, async () => {
       const claim = `moved-${storageClassName}`;
       await world.claim(claim, { storageClassName });
       await world.use(claim, 'node-1', (pod) => world.pods.run(pod, 'echo one >/disk/data'));
@@ -142,7 +142,7 @@ describe('volumes of a real cluster', withoutNodes, () => {
     await world.pods.remove(volumeSnapshots, 'none');
   });
 
-  test('a volume takes other attributes, or says that it cannot', async () => {
+  test('a volume gets other attributes, or an event names the reason', async () => {
     await world.claim('tuned');
     await world.bound('tuned');
     const change = (volumeAttributesClassName: string): Promise<object> =>
@@ -162,7 +162,7 @@ describe('volumes of a real cluster', withoutNodes, () => {
     assert.equal(status, 'Infeasible');
   });
 
-  test('a pod that is killed without grace gives its volume back whole', async () => {
+  test('the volume of a pod that is killed without grace is intact', async () => {
     await world.claim('killed');
     await world.pod('writer', 'killed', 'node-1');
     await world.pods.ready('writer');

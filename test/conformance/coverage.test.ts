@@ -15,7 +15,7 @@ test('every clause of the list is tested once', () => {
   assert.deepEqual(tested.toSorted(), Object.keys(clauses).toSorted());
 });
 
-test('what is not run has a reason, and nothing of what a CPI is for is among it', () => {
+test('each clause that is not run has a reason, and none of them is of a core behaviour', () => {
   for (const [id, reason] of [...Object.entries(notRun), ...Object.entries(notRunEverywhere)]) {
     const number = Number.parseInt(id, 10);
     assert.ok(id in clauses, id);

@@ -107,7 +107,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.equal(error, null);
     });
 
-    test('knows a server with a token, and says it where the token is none', async () => {
+    test('authenticates with a token, and names an invalid token as the reason', async () => {
       const { url, ca } = server;
       const token = await tokenOf(await loadAccess(world.settings.kubernetes['kubeconfig']), namespace);
       const asked = (given: string): ReturnType<typeof ask> =>
@@ -118,7 +118,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.ok(!refused.includes(token));
     });
 
-    test('goes through the proxy of its properties, which a director takes out of the environment', async (t) => {
+    test('uses the proxy of its properties, which a director removes from the environment', async (t) => {
       const proxy = await startProxy(new URL(server.url).port);
       t.after(() => {
         proxy.close();
@@ -161,7 +161,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.match(direct.error?.message ?? '', /its name cannot be resolved/u);
     });
 
-    test('runs an exec plugin with the proxies of its properties, and says why one failed', async () => {
+    test('runs an exec plugin with the proxies of its properties, and reports the error of a failed one', async () => {
       const plugin = join(world.directory, 'plugin');
       const status = { clientCertificateData: server.certificate, clientKeyData: server.key };
       const apiVersion = 'client.authentication.k8s.io/v1';
@@ -230,7 +230,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.match(unknown.error?.message ?? '', /"west", which is not in contexts/u);
     });
 
-    test('a VM in a context, its disks and its snapshot are there, and every cid says so', async (t) => {
+    test('the cids of a VM in a context, its disks and its snapshot name the context', async (t) => {
       const there = await CpiWorld.start(world.artefacts);
       const storage = await startStorage(there.api);
       t.after(() => storage.stop().then(() => there.stop()));

@@ -105,7 +105,7 @@ for (const name of ['executable', 'bundle'] as const) {
       await succeeds('delete_disk', [disk], own);
     });
 
-    test('says what a pod without service account lacks', async () => {
+    test('names what a pod without service account lacks', async () => {
       await rm(join(mounted, 'ca.crt'));
       const message = await fails('has_disk', ['disk-none'], { config: { kubernetes: {} } });
       assert.match(message, /there is no kubeconfig and no service account: .*\/ca\.crt cannot be read/u);
@@ -123,7 +123,7 @@ for (const name of ['executable', 'bundle'] as const) {
       assert.equal(await succeeds('has_disk', ['disk-none'], withAuthority), false);
     });
 
-    test('goes through the proxy of its properties, to the name that every cluster has for its API', async (t) => {
+    test('uses the proxy of its properties for the name that every cluster has for its API', async (t) => {
       const proxy = await startProxy(new URL(access.server).port);
       t.after(() => {
         proxy.close();

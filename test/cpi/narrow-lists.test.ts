@@ -79,7 +79,7 @@ const bound = ({ spec, ...claim }: PersistentVolumeClaim): PersistentVolumeClaim
 });
 
 for (const scenario of verbScenarios.filter(({ method }) => !offlineMethods.includes(method))) {
-  test(`${scenario.name}: asks for nothing that grows with what others have`, async (t) => {
+  test(`${scenario.name} reads no list that grows with the objects of others`, async (t) => {
     const { cloud } = await storageCloud(t, { deadlines: {}, ...scenario.config }, [networkPolicyKind]);
     const args = await scenario.prepare(cloud);
     const { api, wide } = watchedApi(cloud.api);

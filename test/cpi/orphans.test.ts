@@ -18,8 +18,9 @@ import type { KubernetesApi, ListQuery, Resource } from '../../src/kubernetes/ap
 import { persistentVolumeClaims, persistentVolumes, pods, storageClasses } from '../../src/kubernetes/resources.ts';
 import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../../src/kubernetes/types/storage.ts';
 import { listOrphans } from '../../src/cli/cluster/orphans.ts';
+import { until } from '../support/until.ts';
 
-test('what killed calls leave is listed, what somebody has is not', async (t) => {
+test('orphans lists leftovers of killed calls and omits objects in use', async (t) => {
   const { api, cloud } = await storageCloud(t);
   const list = async (): Promise<string[]> =>
     (await listOrphans(api, { vms: namespace, disks: namespace })).found.map(
@@ -141,9 +142,6 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   const metadata = { name: 'kept' };
   const kept = { provisioner: 'bosh-kubernetes.io/local', reclaimPolicy: 'Retain' } as const;
   await api.create<StorageClass>(storageClasses, { metadata, ...kept, volumeBindingMode: 'Immediate' });
-  const until = async (isSo: () => Promise<boolean>): Promise<void> => {
-    while (!(await isSo())) await cloud.clock.sleep(5);
-  };
   const list = async (): Promise<string[]> =>
     (await listOrphans(api, { vms: 'vms', disks: namespace })).found.map(
       ({ what, name, disk }) => `${what} ${name} ${disk ?? '-'}`,
@@ -151,7 +149,7 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   const volumeOf = async (name: string): Promise<string> => {
     const read = (): Promise<PersistentVolumeClaim> =>
       api.get({ resource: persistentVolumeClaims, namespace, name });
-    await until(async () => (await read()).status?.phase === 'Bound');
+    await until('the volume', async () => (await read()).status?.phase === 'Bound');
     return (await read()).spec.volumeName ?? '';
   };
   const disk = await createDisk(cloud, [64, { storage_class: 'kept' }, null]);
@@ -169,7 +167,10 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   await deleteDisk(cloud, [disk]);
   const phase = async (name: string): Promise<string | undefined> =>
     (await api.get<PersistentVolume>({ resource: persistentVolumes, name })).status?.phase;
-  await until(async () => (await phase(volume)) === 'Released' && (await phase(foreign)) === 'Released');
+  await until(
+    'the release of both volumes',
+    async () => (await phase(volume)) === 'Released' && (await phase(foreign)) === 'Released',
+  );
   assert.deepEqual(await list(), [`released volume ${volume} ${disk}`]);
   const elsewhere = await listOrphans(api, { vms: namespace, disks: 'elsewhere' });
   assert.deepEqual(elsewhere.found, []);
@@ -195,9 +196,12 @@ test('a volume that a deleted disk or VM left is listed until it is deleted or t
   assert.deepEqual(await list(), []);
 
   await deleteDisk(cloud, [disk]);
-  await until(async () => (await phase(volume)) === 'Released');
+  await until('the release of the volume', async () => (await phase(volume)) === 'Released');
   await api.patch(reference, { spec: { persistentVolumeReclaimPolicy: 'Delete' } });
-  await until(async () => (await api.get(reference)).metadata.deletionTimestamp !== undefined);
+  await until(
+    'the deletion',
+    async () => (await api.get(reference)).metadata.deletionTimestamp !== undefined,
+  );
   assert.deepEqual(await list(), []);
 });
 

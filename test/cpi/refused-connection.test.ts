@@ -18,7 +18,7 @@ after(() => world.stop());
 /** A call while the API server is unreachable, with real processes. */
 for (const name of ['executable', 'bundle'] as const) {
   describe(`the CPI's ${name}`, { skip: isMissing(name) }, () => {
-    test('waits for an API server that restarts, says so on stderr, and answers', async (t) => {
+    test('waits for an API server that restarts, reports this on stderr, and answers', async (t) => {
       const artefact = world.artefacts.get(name);
       assert.ok(artefact !== undefined);
       const requests: string[] = [];

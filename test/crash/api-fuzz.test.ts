@@ -7,7 +7,7 @@ import { startTestServer } from '../../embedded-cluster/api-server/testing/test-
 import { fuzzRequest } from './support/fuzz/fuzz-requests.ts';
 import type { FuzzRequest } from './support/fuzz/fuzz-requests.ts';
 import { KeptConnection } from './support/fuzz/kept-connection.ts';
-import { seeded } from './support/fuzz/seeded.ts';
+import { seededRandom } from './support/random.ts';
 
 const total = Number(process.env['BOSH_KUBERNETES_FUZZ_REQUESTS'] ?? 8_000);
 const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? randomInt(2 ** 32));
@@ -21,12 +21,12 @@ test(
     const server = await startTestServer(t);
     const connection = await KeptConnection.open(server);
     t.after(() => connection.close());
-    const chance = seeded(seed);
+    const random = seededRandom(seed);
     const codes = new Map<number, number>();
     let mutations = 0;
     let pastParsing = 0;
     for (let n = 0; n < total; n += 1) {
-      const fuzzed = fuzzRequest(chance, server.api);
+      const fuzzed = fuzzRequest(random, server.api);
       const { code, text } = await connection.send(fuzzed).catch((error: unknown) => {
         throw new Error(`request ${n} of seed ${seed} was not answered: ${describe(fuzzed)}`, {
           cause: error,

@@ -9,7 +9,7 @@ import { checkEnvelope } from './cpi-fuzz/envelope.ts';
 import { fuzzWorld } from './cpi-fuzz/fuzz-world.ts';
 import type { Input } from './cpi-fuzz/inputs.ts';
 import { inputMaker } from './cpi-fuzz/inputs.ts';
-import { seededRandom } from './cpi-fuzz/random.ts';
+import { seededRandom } from './support/random.ts';
 
 /** For any input on stdin there must be one valid envelope on stdout, no internal error and no secret. */
 const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? Date.now() % 2 ** 32);

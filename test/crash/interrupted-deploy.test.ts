@@ -96,16 +96,3 @@ for (const stage of ["Deleting VM '", 'Attaching disk']) {
     assert.deepEqual((await line.state()).disks, disks);
   });
 }
-
-test('a VM that was deleted behind the back of its deployer is made again, with the same disk', async () => {
-  const content = await line.answer();
-  const { disks, current_vm_cid: vm } = await line.state();
-  await line.kubectl('delete', 'pod', vm);
-
-  const recreated = await line.up();
-
-  assertSucceeded(recreated);
-  assert.match(recreated.stderr, new RegExp(`VM '${vm}' no longer exists in the cluster`));
-  assert.equal(await assertConverged(line), content);
-  assert.deepEqual((await line.state()).disks, disks);
-});

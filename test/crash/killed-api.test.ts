@@ -7,8 +7,8 @@ import { setTimeout } from 'node:timers/promises';
 import { Acknowledged } from './support/acknowledged.ts';
 import { startApi } from './support/api-process.ts';
 import type { ApiProcess } from './support/api-process.ts';
-import { seeded } from './support/fuzz/seeded.ts';
-import type { Chance } from './support/fuzz/seeded.ts';
+import { seededRandom } from './support/random.ts';
+import type { Random } from './support/random.ts';
 
 const kills = Number(process.env['BOSH_KUBERNETES_KILLS'] ?? 15);
 const seed = Number(process.env['BOSH_KUBERNETES_FUZZ_SEED'] ?? randomInt(2 ** 32));
@@ -26,12 +26,12 @@ test(
       await api?.kill();
       rmSync(directory, { recursive: true });
     });
-    const chance = seeded(seed);
-    const acknowledged = new Acknowledged(chance);
+    const random = seededRandom(seed);
+    const acknowledged = new Acknowledged(random);
     for (let n = 0; n < kills; n += 1) {
       api = await startApi(directory);
       await acknowledged.check(api.transport);
-      await writeUntilKilled(api, acknowledged, chance);
+      await writeUntilKilled(api, acknowledged, random);
     }
     api = await startApi(directory);
     await acknowledged.check(api.transport);
@@ -44,12 +44,12 @@ test(
 );
 
 /** Runs all writers at once. Kills the server at a random moment after a random number of responses. */
-async function writeUntilKilled(api: ApiProcess, acknowledged: Acknowledged, chance: Chance): Promise<void> {
-  let left = 1 + chance.below(40);
+async function writeUntilKilled(api: ApiProcess, acknowledged: Acknowledged, random: Random): Promise<void> {
+  let left = 1 + random.below(40);
   let killed: Promise<void> | undefined;
   const count = (): void => {
     left -= 1;
-    if (left <= 0) killed ??= setTimeout(chance.below(6)).then(() => api.kill());
+    if (left <= 0) killed ??= setTimeout(random.below(6)).then(() => api.kill());
   };
   await Promise.all(writers.map((names) => acknowledged.write(api.transport, names, count)));
   await killed;

@@ -34,7 +34,7 @@ before(async () => {
 });
 after(() => line.remove());
 
-test('a deployer that nobody kills makes these calls, and delete-env leaves nothing', async () => {
+test('a deployer that is not killed makes these calls, and delete-env leaves nothing', async () => {
   await control.killNever();
   assertSucceeded(await line.createEnv());
   assert.deepEqual(await control.calls(), creation);

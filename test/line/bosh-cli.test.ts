@@ -53,7 +53,7 @@ describe('one state file for bosh-kubernetes and the bosh CLI', { skip: withoutB
     await assertNothingLeft(line);
   });
 
-  test('the bosh CLI goes on where ours was killed', async () => {
+  test('the bosh CLI continues a run in which our deployer was killed', async () => {
     await control.killAt(4, 'after');
     assertKilled(await line.createEnv());
     const killedAt = (await control.calls()).at(-1);
@@ -67,7 +67,7 @@ describe('one state file for bosh-kubernetes and the bosh CLI', { skip: withoutB
     await assertNothingLeft(line);
   });
 
-  test('ours goes on where the bosh CLI was killed', async () => {
+  test('our deployer continues a run in which the bosh CLI was killed', async () => {
     await control.killAt(7, 'after');
     assertKilled(await bosh('create-env'));
     const killedAt = (await control.calls()).at(-1);

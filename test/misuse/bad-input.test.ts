@@ -164,7 +164,7 @@ test('a home that the system can never have is refused, too', async () => {
   assertRefused(refused, "'/proc/there-is-no/home'", 'BOSH_KUBERNETES_HOME', '[HOME_NOT_WRITABLE]');
 });
 
-test('a reader that goes away ends the run at a safe point', async () => {
+test('if the reader of its output ends, the run ends at a safe point', async () => {
   const script = '"$0" "$1" up "$2" | head -1';
   const words = ['-c', script, process.execPath, mainModulePath(root), line.manifestPath];
   const { stdout, stderr } = await promisify(execFile)('/bin/sh', words, {

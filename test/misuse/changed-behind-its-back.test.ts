@@ -37,7 +37,7 @@ async function edit(from: string | RegExp, to: string): Promise<void> {
   await writeFile(line.manifestPath, text);
 }
 
-test('two runs at a time: one deploys, the other says who does', async () => {
+test('of two runs at the same time one deploys, and the other names that process', async () => {
   const outcomes = await Promise.all([line.up(), line.up()]);
 
   const [done, refused] = outcomes.toSorted((one, other) => (one.exitCode ?? 9) - (other.exitCode ?? 9));
@@ -125,9 +125,9 @@ test('without its vars store the VM gets new certificates and keeps its disk', a
   assert.equal(await assertConverged(line), content);
 });
 
-test('a VM whose pod was deleted is made again with its disk', async () => {
+test('a VM whose pod was deleted is created again with its disk', async () => {
   const content = await line.answer();
-  const { current_vm_cid: vm } = await line.state();
+  const { disks, current_vm_cid: vm } = await line.state();
   await line.kubectl('delete', 'pod', vm);
 
   const recreated = await line.up();
@@ -135,6 +135,7 @@ test('a VM whose pod was deleted is made again with its disk', async () => {
   assertSucceeded(recreated);
   assert.match(recreated.stderr, new RegExp(`VM '${vm}' no longer exists in the cluster`));
   assert.equal(await assertConverged(line), content);
+  assert.deepEqual((await line.state()).disks, disks);
 });
 
 test('another cluster than that of the state file is refused, and nothing is forgotten', async () => {
@@ -170,7 +171,7 @@ test('another cluster than that of the state file is refused, and nothing is for
   assert.equal(await assertConverged(line), content);
 });
 
-test('an attached claim that was deleted is not let go before its owner says so, and status tells', async () => {
+test('an attached claim that was deleted stays until its owner gives it up, and status reports it', async () => {
   const content = await line.answer();
   const disk = (await line.state()).disks[0]?.cid ?? '';
   await line.kubectl('delete', 'pvc', disk, '--wait=false');
@@ -200,7 +201,7 @@ test('keys and classes that the CPI does not know are named', async () => {
   assertSucceeded(await line.deleteEnv());
 });
 
-test('an image that nobody has is VMCreationFailed, and nothing is left', async () => {
+test('a missing image is VMCreationFailed, and nothing is left', async () => {
   const imageReference = 'registry.invalid/none:1';
   const stemcell = join(line.directory, 'odd-stemcell.tgz');
   await packLightStemcell(
@@ -228,7 +229,7 @@ test('an address that another program of this machine has is named, and taken on
   await assertConverged(line);
 });
 
-test('a deployment without a note goes with the cluster that has its VM', async () => {
+test('a deployment without a note belongs to the cluster that has its VM', async () => {
   await rm(`${line.statePath}.cluster`);
 
   assertSucceeded(await line.command(['destroy', line.manifestPath, '--force']));

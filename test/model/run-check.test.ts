@@ -29,7 +29,7 @@ active proctype P() { do :: n < 3 -> n++; printf("@ the counter is %d\\n", n); a
 `,
 );
 
-test('a counterexample comes with its steps in words', { skip }, async () => {
+test('a counterexample has its steps as text', { skip }, async () => {
   const outcome = await runCheck(directory, check, limits);
   assert.equal(outcome.kind, 'counterexample');
   assert.deepEqual(outcome.lines.slice(0, 3), ['the counter is 1', 'the counter is 2', 'the counter is 3']);

@@ -61,7 +61,7 @@ async function refused(order: NfsMountSpec, code: string, message: RegExp): Prom
   await guestMounter(guest).unmount(path, inTime);
 }
 
-test('a link in a share of NFS 4 leads a mount nowhere else', { skip }, async () => {
+test('a mount does not follow a link in a share of NFS 4', { skip }, async () => {
   const orders: NfsMountSpec[] = [
     { ...share, path: '/plain/link' },
     { ...share, path: '/plain/link/.', ids },
@@ -73,7 +73,7 @@ test('a link in a share of NFS 4 leads a mount nowhere else', { skip }, async ()
   assert.deepEqual(await guest.call('mountLines', [volumes]), []);
 });
 
-test('a link in a share of NFS 3 leads nowhere else, though mountd follows it', { skip }, async () => {
+test('a mount does not follow a link in a share of NFS 3, although mountd does', { skip }, async () => {
   await guest.call('startKernelServer', [], others);
   const local: NfsMountSpec = { ...share, host: '127.0.0.1', path: '/mnt/server/plain', version: '3' };
   const link = { ...local, path: '/mnt/server/plain/link' };
@@ -139,7 +139,7 @@ test('addresses that the operator names as one server may be joined', { skip }, 
   for (const path of [first, second]) await guestMounter(guest).unmount(path, inTime);
 });
 
-test('a name that is never resolved holds up no other mount', { skip }, async () => {
+test('a name that is never resolved delays no other mount', { skip }, async () => {
   const path = await target('beside-names');
   await guest.call('nameHost', [`${serverHost} other.example`], others);
   assert.equal(await guest.call('mountBesideNames', [{ ...share, host: 'other.example' }, path], others), 0);
@@ -152,20 +152,24 @@ test('a server that accepts and never answers delays no look at another one', { 
 });
 
 // a client that has the root of a server also gets its exports, as mounts that the kernel makes
-test('what the kernel mounts below a mount has its restrictions, and goes with it', { skip }, async () => {
-  await symlink('/etc', join(guest.folder, 'plain', 'to-machine'));
-  const path = await target('submounts');
-  await guestMounter(guest).mount({ ...share, path: '/', ids }, path, inTime);
-  const seen = await guest.call<string>('asApp', [
-    'ls plain; cat plain/to-machine/passwd 2>&1 || true',
-    path,
-  ]);
-  assert.match(seen, /^to-machine$/mu);
-  const below = await guest.call<string[]>('mountLines', [`${path}_mapfs/plain`]);
-  assert.match(below.join('|'), /^[^|]* nfs4 rw,nosuid,nodev,(?:\w+,)*nosymfollow,[^|]*$/u);
-  await guestMounter(guest).unmount(path, inTime);
-  assert.deepEqual(await guest.call('mountLines', [path]), []);
-});
+test(
+  'a submount that the kernel creates has the restrictions of its mount and is unmounted with it',
+  { skip },
+  async () => {
+    await symlink('/etc', join(guest.folder, 'plain', 'to-machine'));
+    const path = await target('submounts');
+    await guestMounter(guest).mount({ ...share, path: '/', ids }, path, inTime);
+    const seen = await guest.call<string>('asApp', [
+      'ls plain; cat plain/to-machine/passwd 2>&1 || true',
+      path,
+    ]);
+    assert.match(seen, /^to-machine$/mu);
+    const below = await guest.call<string[]>('mountLines', [`${path}_mapfs/plain`]);
+    assert.match(below.join('|'), /^[^|]* nfs4 rw,nosuid,nodev,(?:\w+,)*nosymfollow,[^|]*$/u);
+    await guestMounter(guest).unmount(path, inTime);
+    assert.deepEqual(await guest.call('mountLines', [path]), []);
+  },
+);
 
 test('a deep folder behind a link leaves the table of mounts readable', { skip }, async (t) => {
   const path = await target('deep');

@@ -118,7 +118,7 @@ test('a share that cannot be mounted is refused with its reason', { skip }, asyn
   }
 });
 
-test('a server that is frozen under a hard mount holds up neither probe nor unmount', { skip }, async (t) => {
+test('a frozen server of a hard mount delays neither probe nor unmount', { skip }, async (t) => {
   const [path, other, killed] = [await target('frozen'), await target('frozen-too'), await target('killed')];
   await guestMounter(guest).mount(mapped, path, inTime);
   await guestMounter(guest).mount(plain, other, inTime);

@@ -97,7 +97,7 @@ test('SQLite works in a share whose locks are local', { skip }, async () => {
   await guestMounter(guest).unmount(path, inTime);
 });
 
-test('a server that is frozen holds up neither probe nor unmount', { skip }, async (t) => {
+test('a frozen server delays neither probe nor unmount', { skip }, async (t) => {
   const path = await target('frozen');
   await guestMounter(guest).mount(share, path, inTime);
   await guest.signalServer('smbd', 'SIGSTOP');

@@ -9,13 +9,13 @@ import { until } from '../support/until.ts';
 import { canaryWorld } from './canary-world.ts';
 import { missing } from './safety-host.ts';
 
-describe('what crashes and restarts leave alone', { skip: missing ?? false }, () => {
+describe('user data survives crashes', { skip: missing ?? false }, () => {
   const world = canaryWorld('127.64.73');
 
   for (const victim of ['the node', 'the first process', 'unshare', 'everything'] satisfies Victim[]) {
-    test(`kill -9 of ${victim} and a start at once: the VM, its job and its disk come back whole`, async () => {
+    test(`after kill -9 of ${victim} and a start, the VM, its job and its disk come back intact`, async () => {
       const { vm, disk, canary } = await world.newSubject();
-      const former = await vm.pod();
+      const previous = await vm.pod();
       const old = await processesOf(world.line.directory);
       const lives = await canary.lives();
       await world.line.kill(victim);
@@ -24,7 +24,7 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
       await vm.untilAgentAnswers();
       await until('the job of the next life', async () => (await canary.lives()) > lives);
       await world.growing(canary);
-      assert.equal((await vm.pod()).metadata.uid, former.metadata.uid);
+      assert.equal((await vm.pod()).metadata.uid, previous.metadata.uid);
       assert.deepEqual(await world.line.call('get_disks', vm.cid), [disk]);
       await vm.run('mountpoint -q /var/vcap/store && ! test -e /var/vcap/data/started-without-its-disk');
       await canary.assertWhole();
@@ -37,7 +37,7 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
 
   // The pods must die with their node by themselves, not only because this test kills them.
   for (const victim of ['the node', 'everything'] satisfies Victim[]) {
-    test(`kill -9 of ${victim}, restart and delete_disk of a disk that the old job wrote to: the old job is dead, nothing else goes`, async () => {
+    test(`after kill -9 of ${victim} and a restart, the old job is dead, and delete_disk removes only its disk`, async () => {
       const { vm, disk, canary } = await world.newSubject();
       const kept = await world.newSubject();
       const job = await world.writerOf(vm);
@@ -72,7 +72,7 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
     });
   }
 
-  test('stop ends every process and mount; the next start brings the VM, its job and its disk back', async () => {
+  test('stop ends every process and mount, and the next start restores the VM, its job and its disk', async () => {
     const { vm, disk, canary } = await world.newSubject();
     const lives = await canary.lives();
     await world.line.stop();
@@ -89,7 +89,7 @@ describe('what crashes and restarts leave alone', { skip: missing ?? false }, ()
     await world.line.call('delete_disk', disk);
   });
 
-  test('an attachment that starts before its VM binds the disk to no plain directory', async () => {
+  test('an attachment pod that starts before its VM does not mount the disk into a plain directory', async () => {
     const { vm, disk, canary } = await world.newSubject();
     const { uid = '' } = (await vm.pod()).metadata;
     await world.line.kill('everything');

@@ -15,7 +15,7 @@ import { probes, variables } from './escape-probes.ts';
 import { missing, Quarry } from './safety-host.ts';
 
 /** The suite's addresses are 127.64.77.0/24. */
-describe('what root of a pod may do to the machine', { skip: missing ?? false }, () => {
+describe('root in a pod cannot escape to the machine', { skip: missing ?? false }, () => {
   let line: EmbeddedLine;
   let quarry: Quarry;
   let vm: LineVm;

@@ -1,7 +1,7 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { makeFileSystem } from '../cluster/csi/device/ext4.ts';
-import { ProgramError, run } from '../cluster/csi/device/run.ts';
+import { makeFileSystem } from '../cluster/csi/devices.ts';
+import { ProgramError, run } from '../cluster/csi/run.ts';
 
 /** A block device of the host. */
 export interface HostDevice {

@@ -11,32 +11,50 @@ export interface KeyPair {
 
 export interface TestAuthority {
   readonly ca: string;
-  server(names: { readonly ip?: string; readonly dns?: string }): Promise<KeyPair>;
-  client(user: string): Promise<KeyPair>;
+  /** `name` is the common name, by default `test-server`. */
+  server(names: ServerNames, name?: string): Promise<KeyPair>;
+  /** Organizations are the groups of a user. */
+  client(user: string, groups?: readonly string[]): Promise<KeyPair>;
 }
 
-/** Creates a certificate authority for one test. */
-export async function createTestAuthority(): Promise<TestAuthority> {
+interface ServerNames {
+  readonly ip?: string | readonly string[];
+  readonly dns?: string | readonly string[];
+}
+
+/**
+ * Creates a certificate authority, by default for one test. Its key exists only in this object. Certificates are
+ * valid for `days`.
+ */
+export async function createTestAuthority({ name = 'test-ca', days = 1 } = {}): Promise<TestAuthority> {
+  const validity = {
+    notBefore: new Date(Date.now() - hour),
+    notAfter: new Date(Date.now() + days * 24 * hour),
+  };
   const x509 = await loadX509();
   const keys = await generateKeys();
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=test-ca',
+    name: `CN=${name}`,
     keys,
-    ...validity(),
+    ...validity,
     signingAlgorithm: algorithm,
     extensions: [
       new x509.BasicConstraintsExtension(true, 0, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
     ],
   });
-  const sign = async (subject: string, extensions: unknown[]): Promise<KeyPair> => {
+  const sign = async (
+    commonName: string,
+    groups: readonly string[],
+    extensions: unknown[],
+  ): Promise<KeyPair> => {
     const own = await generateKeys();
     const certificate = await x509.X509CertificateGenerator.create({
-      subject,
+      subject: [...groups.map((group) => ({ O: [group] })), { CN: [commonName] }],
       issuer: authority.subject,
       publicKey: own.publicKey,
       signingKey: keys.privateKey,
-      ...validity(),
+      ...validity,
       signingAlgorithm: algorithm,
       extensions: extensions as InstanceType<X509['Extension']>[],
     });
@@ -48,16 +66,20 @@ export async function createTestAuthority(): Promise<TestAuthority> {
   };
   return {
     ca: authority.toString('pem'),
-    server: (names) =>
-      sign('CN=test-server', [
-        new x509.SubjectAlternativeNameExtension([
-          ...(names.ip === undefined ? [] : [{ type: 'ip' as const, value: names.ip }]),
-          ...(names.dns === undefined ? [] : [{ type: 'dns' as const, value: names.dns }]),
-        ]),
-        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-      ]),
-    client: (user) =>
-      sign(`CN=${user}`, [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])]),
+    server: (names, commonName = 'test-server') =>
+      sign(
+        commonName,
+        [],
+        [
+          new x509.SubjectAlternativeNameExtension([
+            ...listOf(names.ip).map((value) => ({ type: 'ip' as const, value })),
+            ...listOf(names.dns).map((value) => ({ type: 'dns' as const, value })),
+          ]),
+          new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+        ],
+      ),
+    client: (user, groups = []) =>
+      sign(user, groups, [new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth])]),
   };
 }
 
@@ -65,10 +87,10 @@ function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
 }
 
-function validity(): { notBefore: Date; notAfter: Date } {
-  const hour = 3_600_000;
-  return { notBefore: new Date(Date.now() - hour), notAfter: new Date(Date.now() + 24 * hour) };
-}
+const hour = 3_600_000;
+
+const listOf = (names: string | readonly string[] = []): readonly string[] =>
+  typeof names === 'string' ? [names] : names;
 
 /**
  * Loads x509. Its dependency tsyringe requires these functions of the reflect-metadata package, and works if

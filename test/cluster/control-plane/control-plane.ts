@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Layout } from '../layout.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
 import { awaitService, Machine } from '../machine/machine.ts';
 import { network } from '../network.ts';
 import { apiServerService, controllerManagerService, etcdService, schedulerService } from './services.ts';
@@ -8,9 +8,9 @@ import { apiServerService, controllerManagerService, etcdService, schedulerServi
 export class ControlPlane {
   readonly machine: Machine;
   readonly #programs: string;
-  readonly #layout: Layout;
+  readonly #layout: ClusterPaths;
 
-  constructor(programs: string, layout: Layout) {
+  constructor(programs: string, layout: ClusterPaths) {
     this.machine = new Machine('control-plane', join(layout.directory, 'control-plane'));
     this.#programs = programs;
     this.#layout = layout;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import type { Layout } from '../layout.ts';
-import type { Service } from '../machine/machine.ts';
-import { ofGo } from '../machine/of-go.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
+import { type Service, withGoSettings } from '../machine/machine.ts';
 import { network } from '../network.ts';
 
 /** Formats flags as `--name=value`, one per element. */
@@ -15,7 +14,7 @@ const etcdAddress = 'http://127.0.0.1:2379';
  * etcd, only for the loopback interface of this namespace. It runs without fsync, because a test cluster does
  * not outlive a power loss.
  */
-export function etcdService(programs: string, layout: Layout): Service {
+export function etcdService(programs: string, layout: ClusterPaths): Service {
   const command = flags({
     name: 'etcd',
     'data-dir': join(layout.directory, 'etcd'),
@@ -25,11 +24,11 @@ export function etcdService(programs: string, layout: Layout): Service {
     'unsafe-no-fsync': true,
     'log-level': 'warn',
   });
-  return { name: 'etcd', command: ofGo([join(programs, 'etcd'), ...command]), graceMs: 5000 };
+  return { name: 'etcd', command: withGoSettings([join(programs, 'etcd'), ...command]), graceMs: 5000 };
 }
 
 /** The API server with the default admission plugins. It shuts down slowly after SIGTERM, so it is killed. */
-export function apiServerService(programs: string, { pki }: Layout): Service {
+export function apiServerService(programs: string, { pki }: ClusterPaths): Service {
   const file = (name: string): string => join(pki, name);
   const command = flags({
     'advertise-address': network.controlPlane,
@@ -62,13 +61,13 @@ export function apiServerService(programs: string, { pki }: Layout): Service {
   });
   return {
     name: 'kube-apiserver',
-    command: ofGo([join(programs, 'kube-apiserver'), ...command]),
+    command: withGoSettings([join(programs, 'kube-apiserver'), ...command]),
     graceMs: 0,
   };
 }
 
 /** The upstream controllers, without a volume provisioner. */
-export function controllerManagerService(programs: string, { pki }: Layout): Service {
+export function controllerManagerService(programs: string, { pki }: ClusterPaths): Service {
   const command = flags({
     kubeconfig: join(pki, 'kube-controller-manager.kubeconfig'),
     'authentication-kubeconfig': join(pki, 'kube-controller-manager.kubeconfig'),
@@ -85,10 +84,10 @@ export function controllerManagerService(programs: string, { pki }: Layout): Ser
     profiling: false,
   });
   const program = join(programs, 'kube-controller-manager');
-  return { name: 'kube-controller-manager', command: ofGo([program, ...command]), graceMs: 5000 };
+  return { name: 'kube-controller-manager', command: withGoSettings([program, ...command]), graceMs: 5000 };
 }
 
-export function schedulerService(programs: string, { pki }: Layout): Service {
+export function schedulerService(programs: string, { pki }: ClusterPaths): Service {
   const command = flags({
     kubeconfig: join(pki, 'kube-scheduler.kubeconfig'),
     'authentication-kubeconfig': join(pki, 'kube-scheduler.kubeconfig'),
@@ -99,7 +98,7 @@ export function schedulerService(programs: string, { pki }: Layout): Service {
   });
   return {
     name: 'kube-scheduler',
-    command: ofGo([join(programs, 'kube-scheduler'), ...command]),
+    command: withGoSettings([join(programs, 'kube-scheduler'), ...command]),
     graceMs: 5000,
   };
 }

@@ -3,13 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { devicesOf } from './device/loop-device.ts';
-import { CsiError } from './grpc/csi-error.ts';
+import { devicesOf } from './devices.ts';
+import { CsiError } from './grpc.ts';
 import { driversAreMissing } from './testing/driver-process.ts';
-import { startDrivers } from './testing/drivers-fixture.ts';
-import type { DriversFixture, NodeFixture } from './testing/drivers-fixture.ts';
-import { createRequest, mebibyte, stepsDown, stepsUp } from './testing/volume-calls.ts';
-import type { Step } from './testing/volume-calls.ts';
+import { startDrivers, type DriversFixture, type NodeFixture } from './testing/drivers-fixture.ts';
+import { createRequest, mebibyte, stepsDown, stepsUp, type Step } from './testing/volume-calls.ts';
 
 const skip = driversAreMissing() ?? false;
 

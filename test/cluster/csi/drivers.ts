@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+
 /**
  * The capabilities of a driver. Two of the drivers run the same code with fewer of them, to test the errors
  * of CPI methods.
@@ -48,7 +50,7 @@ export const drivers: readonly Driver[] = [loopDriver, plainDriver, zonalDriver]
  * The StorageClass parameter for volumes that lose their content whenever a node stages them
  * (volume/volume-record.ts).
  */
-export const forgetful = 'forgetful';
+export const losesContent = 'forgetful';
 
 /** Returns the node label and CSI topology segment of a zonal driver. */
 export function zoneKeyOf(driver: Driver): string {
@@ -56,3 +58,34 @@ export function zoneKeyOf(driver: Driver): string {
 }
 
 export const driverVersion = '1.0.0';
+
+/** A program of kubernetes-csi that connects a driver's controller service to the API server. */
+interface Sidecar {
+  readonly program: 'csi-attacher' | 'csi-provisioner' | 'csi-resizer' | 'csi-snapshotter';
+  readonly words: readonly string[];
+}
+
+/**
+ * The defaults are five requests per second and one second before a retry, but several tests wait for one
+ * sidecar.
+ */
+export const sidecarTimings = [
+  '--kube-api-qps=100',
+  '--kube-api-burst=200',
+  '--retry-interval-start=200ms',
+] as const;
+
+/** Returns the sidecars of a driver with all arguments except the cluster's `--kubeconfig`. */
+export function sidecarsOf(driver: Driver, sockets: string): Sidecar[] {
+  const words = [
+    `--csi-address=${join(sockets, `${driver.socketName}.sock`)}`,
+    '--leader-election=false',
+    ...sidecarTimings,
+  ];
+  return [
+    { program: 'csi-attacher', words },
+    { program: 'csi-provisioner', words: [...words, '--default-fstype=ext4'] },
+    ...(driver.canExpand ? [{ program: 'csi-resizer' as const, words }] : []),
+    ...(driver.canSnapshot ? [{ program: 'csi-snapshotter' as const, words }] : []),
+  ];
+}

@@ -4,33 +4,27 @@
 //   main.ts node --node-id node-1 --zone z1 --directory DIR --sockets SOCKETS --kubelet-root ROOT
 // This is one process for all drivers. It registers them in ROOT/plugins_registry (no node-driver-registrar).
 //
-// Once, with the control plane (any mount namespace that sees DIR and /proc of the nodes' processes; network
-// of the API server):
-//   main.ts controller --directory DIR --sockets SOCKETS --kubeconfig FILE
+// Once, with the control plane (any mount namespace that sees DIR and /proc of the nodes' processes):
+//   main.ts controller --directory DIR --sockets SOCKETS
 // It serves the controller service of each driver on SOCKETS/<driver>.sock, where <driver> is `loop`, `plain`
-// or `zonal`, and the provisioner of all of them. Without --kubeconfig it serves only the services.
-// The sidecars that sidecarsOf (sidecars.ts) returns for each driver, with --kubeconfig=FILE:
-// external-attacher for all drivers, external-resizer and csi-snapshotter if the driver supports it. `zonal`
-// may be left out, with its objects.
+// or `zonal`.
+// The sidecars that sidecarsOf (drivers.ts) returns for each driver, with --kubeconfig=FILE: csi-attacher and
+// csi-provisioner for all drivers, csi-resizer and csi-snapshotter if the driver supports it. `zonal` may be
+// left out, with its objects.
 // snapshot-controller --kubeconfig=FILE --leader-election=false
 //
 // DIR is one directory that the controller and all nodes see under the same path. So is SOCKETS, whose path
 // must be short, because the path of a socket has at most 107 bytes. Objects to create in the cluster:
-// objects/storage-objects.ts. Each process prints one JSON line `{"ready":true}` when it serves, and then one
+// storage-objects.ts. Each process prints one JSON line `{"ready":true}` when it serves, and then one
 // line per call. SIGTERM ends it. SIGKILL at any point is also safe.
 import { flushCompileCache } from 'node:module';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { openApi } from '../../../src/kubernetes/client/rest-api.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
-import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
-import { readTextFile } from '../../../src/platform/read-text-file.ts';
 import { startController, startNode } from './start.ts';
 import { drivers } from './drivers.ts';
-import { startProvisioner } from './provisioner/start-provisioner.ts';
 
 const usage = `usage: main.ts node --node-id ID [--zone ZONE] --directory DIR --sockets DIR --kubelet-root DIR
-       main.ts controller --directory DIR --sockets DIR [--kubeconfig FILE]`;
+       main.ts controller --directory DIR --sockets DIR`;
 
 const text = { type: 'string' } as const;
 const { values, positionals } = parseArgs({
@@ -41,7 +35,6 @@ const { values, positionals } = parseArgs({
     directory: text,
     sockets: text,
     'kubelet-root': text,
-    kubeconfig: text,
   },
 });
 
@@ -72,20 +65,6 @@ switch (positionals[0]) {
   }
   case 'controller': {
     stops.push(...(await startController(common)));
-    if (values.kubeconfig !== undefined) {
-      const provisioner = await startProvisioner({
-        api: await openApi(await loadAccess(readTextFile(values.kubeconfig))),
-        drivers: drivers.map((driver) => ({
-          driver,
-          socket: join(common.sockets, `${driver.socketName}.sock`),
-        })),
-        clock: systemClock,
-        random: Math.random,
-        onError: (error) =>
-          say({ error: error instanceof Error ? `${error.message}: ${String(error.cause)}` : error }),
-      });
-      stops.push(() => provisioner.stop());
-    }
     break;
   }
   default:

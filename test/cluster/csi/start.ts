@@ -1,16 +1,14 @@
 import { join } from 'node:path';
 import type { Clock } from '../../../src/platform/clock.ts';
-import { controllerService } from './controller/controller-service.ts';
+import { controllerService } from './controller-service.ts';
 import type { Driver } from './drivers.ts';
-import { serve } from './grpc/serve.ts';
-import { identityService } from './identity-service.ts';
-import { nodeService } from './node/node-service.ts';
-import { registrationService } from './node/registration-service.ts';
-import { thawLeftover } from './volume/copy-blocks.ts';
-import { keyedLock } from './volume/keyed-lock.ts';
-import { openVolumeStore } from './volume/volume-store.ts';
+import { serve } from './grpc.ts';
+import { identityService, registrationService } from './identity-service.ts';
+import { nodeService } from './node-service.ts';
+import { thawLeftover } from './volume-files.ts';
+import { keyedLock, openVolumeStore } from './volume-store.ts';
 
-export interface StartOptions {
+interface StartOptions {
   /** Shared by the controller and all nodes. Each driver has a subdirectory. */
   readonly directory: string;
   readonly sockets: string;
@@ -20,7 +18,7 @@ export interface StartOptions {
   readonly say: (line: object) => void;
 }
 
-export interface NodeOptions extends StartOptions {
+interface NodeOptions extends StartOptions {
   readonly nodeId: string;
   readonly zone: string | undefined;
   readonly kubeletRoot: string;

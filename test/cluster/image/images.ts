@@ -1,7 +1,9 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { packTar, type TarEntry } from 'modern-tar';
 import { runWell } from '../machine/run.ts';
+import { join } from 'node:path';
+import type { Machine } from '../machine/machine.ts';
 
 /** An image in the format of `docker save`. */
 export interface ImageArchive {
@@ -42,7 +44,7 @@ export async function busyboxImages(): Promise<ImageArchive[]> {
 }
 
 /** Returns an image with one layer whose containers run `command`. */
-export async function archiveImage(
+async function archiveImage(
   reference: string,
   root: readonly TarEntry[],
   command: readonly string[],
@@ -70,4 +72,39 @@ function directory(name: string): TarEntry {
 
 function file(name: string, text: string): TarEntry {
   return { header: { name, size: Buffer.byteLength(text), mode: 0o644 }, body: text };
+}
+
+/** Imports an image into a node's containerd, for pods. Idempotent. */
+export async function importImage(node: Machine, { tar }: ImageArchive): Promise<void> {
+  const path = join(node.directory, `image-${randomUUID()}.tar`);
+  try {
+    await writeFile(path, tar);
+    await importArchive(node, path);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+/** Imports a file that the node sees: a docker-archive or the tar of an OCI layout. */
+export async function importArchive(node: Machine, path: string): Promise<void> {
+  await node.runWell(['ctr', '--namespace', 'k8s.io', 'images', 'import', path]);
+}
+
+export const staticIpReference = 'bosh-kubernetes.test/static-ip:1';
+
+/**
+ * Returns the image of manifests/static-ip/Dockerfile, with this machine's libraries instead of a
+ * distribution's.
+ */
+export async function staticIpImage(executable: string): Promise<ImageArchive> {
+  const libraries = (await runWell(['ldd', executable])).match(/\/\S+\.so\S*/gu) ?? [];
+  const files: TarEntry[] = [];
+  for (const [path, name] of [
+    [executable, 'static-ip'],
+    ...libraries.map((library) => [library, library.slice(1)]),
+  ] as const) {
+    const body = await readFile(path ?? '');
+    files.push({ header: { name: name ?? '', size: body.length, mode: 0o755 }, body });
+  }
+  return archiveImage(staticIpReference, files, ['/static-ip']);
 }

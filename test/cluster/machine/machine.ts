@@ -5,9 +5,17 @@ import { mkdir, open, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../support/until.ts';
-import { end } from './kill.ts';
-import { childrenOf, innerPid, pidNamespaceOf, recordOf } from './proc.ts';
-import { readRecord, removeRecord, writeRecord, type Started } from './record-file.ts';
+import {
+  end,
+  childrenOf,
+  innerPid,
+  pidNamespaceOf,
+  recordOf,
+  readRecord,
+  removeRecord,
+  writeRecord,
+  type Started,
+} from './processes.ts';
 import { run, runWell, type Ran } from './run.ts';
 
 /** A long-running process in a machine. */
@@ -209,3 +217,14 @@ export async function awaitService(
     throw new Error(`${name} on ${machine.name} ended: ${await machine.lastWords(name)}`);
   });
 }
+
+/**
+ * Returns the arguments that start a Go program which shares two cores with many others. One of its threads
+ * runs at a time, so that none spins looking for work. The heap may grow to four times the live data, or by
+ * 400 MiB, before a garbage collection. Its child processes inherit this.
+ */
+export const withGoSettings = (command: readonly string[]): [string, ...string[]] => [
+  'env',
+  ...['GOMAXPROCS=1', 'GOGC=400', 'GOMEMLIMIT=400MiB'],
+  ...command,
+];

@@ -2,17 +2,16 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { linkImageStore } from '../image/image-store.ts';
-import { importImage } from '../image/import-image.ts';
-import { busybox, type ImageArchive } from '../image/images.ts';
-import type { Layout } from '../layout.ts';
+import { importImage, busybox, type ImageArchive } from '../image/images.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
 import { awaitService, Machine, type Service } from '../machine/machine.ts';
 import { writeJson, writeWhole } from '../machine/write-whole.ts';
 import { network, type NodePlan } from '../network.ts';
 import { nodeDriverService } from '../volumes/services.ts';
-import { containerdConfiguration, kubeletConfiguration } from './configuration.ts';
-import { prepareNetwork } from './prepare-network.ts';
-import { runtimeAnswers } from './runtime-answers.ts';
+import { containerdConfiguration, kubeletConfiguration, containerdSocket } from './configuration.ts';
+import { prepareNetwork } from './pod-network.ts';
 import { containerdService, kubeletService, kubeProxyService } from './services.ts';
+import { Client, credentials, status, type ServiceError } from '@grpc/grpc-js';
 
 const prepareScript = fileURLToPath(new URL('prepare.sh', import.meta.url));
 
@@ -27,9 +26,9 @@ export class ClusterNode {
   /** The name of its control groups, in every hierarchy. */
   readonly cgroup: string;
   readonly #programs: string;
-  readonly #layout: Layout;
+  readonly #layout: ClusterPaths;
 
-  constructor(programs: string, layout: Layout, plan: NodePlan) {
+  constructor(programs: string, layout: ClusterPaths, plan: NodePlan) {
     this.name = plan.name;
     this.plan = plan;
     this.machine = new Machine(plan.name, join(layout.directory, 'nodes', plan.name));
@@ -144,4 +143,43 @@ export class ClusterNode {
   #kubelet(): Service {
     return kubeletService(this.#programs, this.#layout, this.plan, this.machine.directory);
   }
+}
+
+/**
+ * The kubelet calls this method of a runtime at its start and exits if it fails (cri-api,
+ * runtime/v1/api.proto: Version).
+ */
+const versionMethod = '/runtime.v1.RuntimeService/Version';
+const deadlineMs = 5000;
+const notYet: readonly status[] = [
+  status.UNAVAILABLE,
+  status.UNKNOWN,
+  status.UNIMPLEMENTED,
+  status.DEADLINE_EXCEEDED,
+];
+
+/**
+ * Returns true if a machine's containerd serves kubelets. It accepts other calls earlier: until it has found
+ * its containers it responds "server is not initialized yet" to kubelets.
+ */
+async function runtimeAnswers(machine: Machine): Promise<boolean> {
+  const socket = `/proc/${await machine.pid()}/root${containerdSocket}`;
+  const client = new Client(`unix://${socket}`, credentials.createInsecure());
+  try {
+    const error = await askVersion(client);
+    if (error !== null && !notYet.includes(error.code)) throw error;
+    return error === null;
+  } finally {
+    client.close();
+  }
+}
+
+/** Sends an empty request, whose fields have their defaults. Of the response only the error is used. */
+function askVersion(client: Client): Promise<ServiceError | null> {
+  const request = Buffer.alloc(0);
+  const asItIs = (message: Buffer): Buffer => message;
+  const deadline = new Date(Date.now() + deadlineMs);
+  return new Promise((resolve) => {
+    client.makeUnaryRequest(versionMethod, asItIs, asItIs, request, { deadline }, resolve);
+  });
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pauseImage } from '../image/images.ts';
-import type { Layout } from '../layout.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
 import { network, type NodePlan } from '../network.ts';
 
 export const containerdSocket = '/run/containerd/containerd.sock';
@@ -49,7 +49,11 @@ disabled_plugins = [
  * Returns the kubelet's configuration. It reserves, evicts and collects nothing on a machine with other
  * users.
  */
-export function kubeletConfiguration({ pki }: Layout, { name, address }: NodePlan, cgroup: string): unknown {
+export function kubeletConfiguration(
+  { pki }: ClusterPaths,
+  { name, address }: NodePlan,
+  cgroup: string,
+): unknown {
   return {
     apiVersion: 'kubelet.config.k8s.io/v1beta1',
     kind: 'KubeletConfiguration',

@@ -4,10 +4,9 @@ import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
 import { buildStaticIp } from '../../../scripts/build-static-ip.ts';
 import { codeDigest } from '../../support/code-digest.ts';
-import type { Layout } from '../layout.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
 import { writeWhole } from '../machine/write-whole.ts';
-import { cacheDirectory } from '../programs/cache-directory.ts';
-import { cachedFolder } from '../programs/folder-cache.ts';
+import { cacheDirectory, cachedFolder } from '../programs/folder-cache.ts';
 import type { ClusterNode } from './cluster-node.ts';
 
 async function buildWhole(directory: string): Promise<void> {
@@ -21,7 +20,10 @@ async function buildWhole(directory: string): Promise<void> {
  * Installs static-ip on the running nodes unless they have a build of the same code. It is built once for all
  * clusters.
  */
-export async function renewStaticIp({ staticIp }: Layout, nodes: readonly ClusterNode[]): Promise<void> {
+export async function renewStaticIp(
+  { staticIp }: ClusterPaths,
+  nodes: readonly ClusterNode[],
+): Promise<void> {
   const directory = dirname(staticIp);
   const stamp = join(directory, 'built-from');
   const code = [await codeDigest('src/cni/main.ts'), await codeDigest('scripts/build-static-ip.ts')].join(

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-import type { Layout } from '../layout.ts';
-import type { Service } from '../machine/machine.ts';
-import { ofGo } from '../machine/of-go.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
+import { type Service, withGoSettings } from '../machine/machine.ts';
 import { network, type NodePlan } from '../network.ts';
 import { kubeletDirectory } from './configuration.ts';
 
@@ -9,14 +8,14 @@ import { kubeletDirectory } from './configuration.ts';
 export function containerdService(directory: string): Service {
   return {
     name: 'containerd',
-    command: ofGo(['containerd', '--config', join(directory, 'containerd.toml')]),
+    command: withGoSettings(['containerd', '--config', join(directory, 'containerd.toml')]),
     graceMs: 5000,
   };
 }
 
 export function kubeletService(
   programs: string,
-  { pki }: Layout,
+  { pki }: ClusterPaths,
   plan: NodePlan,
   directory: string,
 ): Service {
@@ -29,14 +28,14 @@ export function kubeletService(
     `--node-ip=${plan.address}`,
     `--node-labels=topology.kubernetes.io/zone=${plan.zone}`,
   ];
-  return { name: 'kubelet', command: ofGo(command), graceMs: 5000 };
+  return { name: 'kubelet', command: withGoSettings(command), graceMs: 5000 };
 }
 
 /**
  * The node's kube-proxy. Pods and their targets are in one network, so a response would bypass the node that
  * rewrote the request unless that node masquerades the source address: masquerade-all.
  */
-export function kubeProxyService(programs: string, { pki }: Layout, plan: NodePlan): Service {
+export function kubeProxyService(programs: string, { pki }: ClusterPaths, plan: NodePlan): Service {
   const command = [
     join(programs, 'kube-proxy'),
     `--kubeconfig=${join(pki, 'kube-proxy.kubeconfig')}`,
@@ -48,5 +47,5 @@ export function kubeProxyService(programs: string, { pki }: Layout, plan: NodePl
     ...['--conntrack-max-per-core=0', '--conntrack-min=0'],
     ...['--conntrack-tcp-timeout-established=0s', '--conntrack-tcp-timeout-close-wait=0s'],
   ];
-  return { name: 'kube-proxy', command: ofGo(command), graceMs: 5000 };
+  return { name: 'kube-proxy', command: withGoSettings(command), graceMs: 5000 };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { debianVersions } from './pins.ts';
+import { debianVersions } from './programs.ts';
 
 const release = '/etc/os-release';
 const said = existsSync(release) ? readFileSync(release, 'utf8').split('\n') : [];

@@ -7,7 +7,7 @@ import { cachedFolder } from './folder-cache.ts';
 
 const key = (digit: string): string => digit.repeat(12);
 
-test('a stemcell is made once, also where several ask at the same time', async (t) => {
+test('a stemcell is made once, also if several processes request it at the same time', async (t) => {
   const cache = await scratch(t);
   let made = 0;
   const ask = (): Promise<string> =>
@@ -27,7 +27,7 @@ test('a stemcell is made once, also where several ask at the same time', async (
   assert.equal(made, 1);
 });
 
-test('what was not asked for since a day goes with what is beside it, when another of its kind is made', async (t) => {
+test('a directory that was not requested for a day is removed with its files when another of its kind is created', async (t) => {
   const cache = await scratch(t);
   const make = async (directory: string): Promise<void> => {
     await mkdir(directory);

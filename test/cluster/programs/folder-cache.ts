@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
-import { cacheDirectory } from './cache-directory.ts';
-import { holdingLock } from './holding-lock.ts';
+import { join, isAbsolute } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { homedir } from 'node:os';
 
 const day = 24 * 60 * 60 * 1000;
 
@@ -39,4 +40,33 @@ async function removeUnused(cache: string, kind: string, keptMs: number): Promis
     for (const other of names.filter((entry) => entry.startsWith(name)))
       await rm(join(cache, other), { recursive: true });
   }
+}
+
+/**
+ * Runs `action` with the exclusive lock of that file, after waiting for other processes. flock(1) keeps the
+ * lock in the kernel, which releases it when this process dies.
+ */
+export async function holdingLock<T>(path: string, action: () => Promise<T>): Promise<T> {
+  const holder = spawn('flock', [path, 'sh', '-c', 'echo locked; cat >/dev/null'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(holder, 'close');
+  const [outcome] = await Promise.race([once(holder.stdout, 'data'), ended]);
+  if (!Buffer.isBuffer(outcome)) throw new Error(`flock ${path} ended with ${outcome}`);
+  try {
+    return await action();
+  } finally {
+    holder.stdin.end();
+    await ended;
+  }
+}
+
+/**
+ * Returns a directory outside of the checkout, so that all checkouts of a user share one cache (XDG base
+ * directory specification).
+ */
+export function cacheDirectory(name: string, environment: NodeJS.ProcessEnv = process.env): string {
+  const { XDG_CACHE_HOME: given = '', HOME: home = '' } = environment;
+  const base = isAbsolute(given) ? given : join(home === '' ? homedir() : home, '.cache');
+  return join(base, 'bosh-kubernetes', name);
 }

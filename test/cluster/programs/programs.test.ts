@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { goMod, stagingModules } from './go-module.ts';
-import { programCache } from './program-cache.ts';
-import { parseProgramNames } from './programs.ts';
+import { goMod, stagingModules } from './build-programs.ts';
+import { programCache, parseProgramNames } from './programs.ts';
 
 test('programs are named with commas; one that there is not is named with those that there are', () => {
   assert.deepEqual(parseProgramNames('kubectl,e2e.test'), ['kubectl', 'e2e.test']);
@@ -14,7 +13,7 @@ test('programs are named with commas; one that there is not is named with those 
   assert.throws(() => parseProgramNames('toString'), /no program "toString"/);
 });
 
-test('the cache is in XDG_CACHE_HOME, or below HOME where that is not an absolute path', () => {
+test('the cache is in XDG_CACHE_HOME, or below HOME if that is not an absolute path', () => {
   const below = (environment: NodeJS.ProcessEnv): string => programCache(environment).replace(/[^/]+$/, '');
   assert.equal(below({ XDG_CACHE_HOME: '/c', HOME: '/h' }), '/c/bosh-kubernetes/programs/');
   assert.equal(below({ XDG_CACHE_HOME: 'c', HOME: '/h' }), '/h/.cache/bosh-kubernetes/programs/');

@@ -1,4 +1,32 @@
-import { pins } from './pins.ts';
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { cacheDirectory } from './folder-cache.ts';
+
+/** The versions of everything that the real cluster is built from, as the Go module proxy has them. */
+export const pins = {
+  kubernetes: '1.36.3',
+  /** The staging modules of that version have their own versions and patch numbers. */
+  staging: '0.36.3',
+  etcd: '3.7.3',
+  externalAttacher: '4.12.0',
+  externalProvisioner: '6.3.0',
+  externalResizer: '2.2.0',
+  externalSnapshotter: '8.6.0',
+} as const;
+
+/** The version in the `go` lines of those modules. */
+export const oldestGo = '1.26';
+
+/**
+ * The Debian 12 packages that the clusters have been run with, with upstream's versions. Debian fixes
+ * packages without changing these.
+ */
+export const debianVersions = {
+  containerd: '1.6.20',
+  runc: '1.1.5',
+  'containernetworking-plugins': '1.1.1',
+  'docker-registry': '2.8.2',
+} as const;
 
 export interface Program {
   readonly package: string;
@@ -33,6 +61,7 @@ export const goModule = {
     `k8s.io/kubernetes@v${pins.kubernetes}`,
     `go.etcd.io/etcd/server/v3@v${pins.etcd}`,
     `${csi}/external-attacher/v4@v${pins.externalAttacher}`,
+    `${csi}/external-provisioner/v6@v${pins.externalProvisioner}`,
     `${csi}/external-resizer/v2@v${pins.externalResizer}`,
     `${csi}/external-snapshotter/v8@v${pins.externalSnapshotter}`,
     // Upstream replaces it with a directory, so no go.mod contains its version.
@@ -55,6 +84,7 @@ export const programs = {
   kubectl: command('kubectl'),
   etcd: { package: 'go.etcd.io/etcd/server/v3' },
   'csi-attacher': { package: `${csi}/external-attacher/v4/cmd/csi-attacher` },
+  'csi-provisioner': { package: `${csi}/external-provisioner/v6/cmd/csi-provisioner` },
   'csi-resizer': { package: `${csi}/external-resizer/v2/cmd/csi-resizer` },
   'csi-snapshotter': { package: `${csi}/external-snapshotter/v8/cmd/csi-snapshotter` },
   'snapshot-controller': {
@@ -76,6 +106,7 @@ export const clusterPrograms = [
   'kube-proxy',
   'kubectl',
   'csi-attacher',
+  'csi-provisioner',
   'csi-resizer',
   'csi-snapshotter',
   'snapshot-controller',
@@ -93,4 +124,10 @@ export function parseProgramNames(text: string): ProgramName[] {
     }
     return name as ProgramName;
   });
+}
+
+/** Returns the directory of the programs with these pins. */
+export function programCache(environment: NodeJS.ProcessEnv = process.env): string {
+  const key = createHash('sha256').update(JSON.stringify({ pins, goModule, programs, arch: process.arch }));
+  return join(cacheDirectory('programs', environment), key.digest('hex').slice(0, 16));
 }

@@ -23,7 +23,7 @@ import {
 import { waitFor } from '../../../src/kubernetes/client/wait.ts';
 import { until } from '../../support/until.ts';
 import { runWell } from '../machine/run.ts';
-import { Acknowledged } from './acknowledged.ts';
+import { AcknowledgedWrites } from './acknowledged-writes.ts';
 import type { ClusterUnderTest, DiskClass, NodeUnderTest } from './cluster-under-test.ts';
 
 export interface NewVm {
@@ -44,7 +44,7 @@ export class ClusterWorld {
   readonly api: RestApi;
   readonly namespace: string;
   readonly cloud: CallContext;
-  readonly acknowledged = new Acknowledged();
+  readonly acknowledged = new AcknowledgedWrites();
   readonly #removals: (() => Promise<unknown>)[] = [];
 
   private constructor(cluster: ClusterUnderTest, api: RestApi, namespace: string) {

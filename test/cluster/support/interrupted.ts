@@ -8,7 +8,7 @@ import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
  */
 type Moment = 'pod made' | 'holder asked' | 'end requested';
 
-export interface Interruption {
+interface Interruption {
   readonly moment: Moment;
   /** Starts at that moment, once, and runs concurrently with the method. */
   readonly action: () => Promise<void>;

@@ -1,10 +1,13 @@
 import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { importArchive } from '../image/import-image.ts';
+import { join, basename } from 'node:path';
+import { importArchive } from '../image/images.ts';
 import type { Machine } from '../machine/machine.ts';
 import { runWell } from '../machine/run.ts';
 import type { ClusterNode } from '../node/cluster-node.ts';
 import type { Stemcell } from './cluster-under-test.ts';
+import { createHash } from 'node:crypto';
+import { makeImageStore } from '../image/image-store.ts';
+import { cachedFolder } from '../programs/folder-cache.ts';
 
 /** Loads a stemcell, a directory that `stemcell build` has made, onto these nodes. Idempotent. */
 export async function loadStemcell(nodes: readonly ClusterNode[], directory: string): Promise<Stemcell> {
@@ -14,7 +17,7 @@ export async function loadStemcell(nodes: readonly ClusterNode[], directory: str
 }
 
 /** Loads the stemcell into the containerd of one machine. */
-export async function loadStemcellInto(machine: Machine, directory: string): Promise<void> {
+async function loadStemcellInto(machine: Machine, directory: string): Promise<void> {
   await loadInto(machine, directory, await imageOf(directory));
 }
 
@@ -49,4 +52,23 @@ async function loadInto(machine: Machine, directory: string, { reference, pinned
   } finally {
     await rm(tar, { force: true });
   }
+}
+
+/**
+ * Returns the directory that the containerd of a new node starts with. It contains these stemcells, unpacked
+ * once for all nodes of all clusters.
+ */
+export async function stemcellStore(directories: readonly string[]): Promise<string> {
+  const containerd = await runWell(['containerd', '--version']);
+  const names = directories.map((directory) => basename(directory));
+  const key = createHash('sha256')
+    .update([containerd, ...names].join('\n'))
+    .digest('hex')
+    .slice(0, 12);
+  const make = (made: string): Promise<void> =>
+    makeImageStore(made, async (machine) => {
+      for (const directory of directories) await loadStemcellInto(machine, directory);
+    });
+  // It is larger than the stemcells together, and nodes that have it do not need it any more.
+  return cachedFolder('image-store', key, make, { keptMs: 60 * 60 * 1000 });
 }

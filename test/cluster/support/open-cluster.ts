@@ -2,24 +2,23 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import { loadAccess } from '../../../src/kubernetes/access/kubeconfig-access.ts';
-import { clusterAt } from '../cluster-at.ts';
+import { clusterAt } from '../bring-up.ts';
 import { drivers, loopDriver } from '../csi/drivers.ts';
-import { openVolumeStore } from '../csi/volume/volume-store.ts';
-import { layoutOf } from '../layout.ts';
+import { openVolumeStore } from '../csi/volume-store.ts';
+import { clusterPathsOf } from '../cluster-paths.ts';
 import { fixedAddresses } from '../network.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import { volumePlaces } from '../volumes/services.ts';
 import type { ClusterUnderTest } from './cluster-under-test.ts';
-import { type ForeignSettings, foreignSettings } from './foreign-settings.ts';
+import { type ForeignSettings, foreignSettings, openForeignCluster } from './foreign-cluster.ts';
 import { nodeUnderTest } from './node-under-test.ts';
-import { openForeignCluster } from './open-foreign-cluster.ts';
 import { heavyStockStemcell, stockStemcell } from './stock-stemcell.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
 /** The cluster that the suites were configured to use, before any access to it. */
-export type AskedCluster =
+type AskedCluster =
   | { readonly kind: 'own'; readonly name: string }
   | { readonly kind: 'kubeconfig'; readonly settings: ForeignSettings }
   | { readonly kind: 'none'; readonly reason: string };
@@ -57,7 +56,7 @@ export function withoutOtherClass(): string | false {
 export async function openCluster(asked: AskedCluster): Promise<ClusterUnderTest> {
   switch (asked.kind) {
     case 'own': {
-      const cluster = clusterAt(layoutOf(asked.name));
+      const cluster = clusterAt(clusterPathsOf(asked.name));
       const kubeconfig = await readFile(cluster.layout.kubeconfig, 'utf8');
       return {
         access: await loadAccess(kubeconfig),

@@ -10,7 +10,7 @@ export interface PageCommand {
 }
 
 /** A `console` block of a page. */
-export interface PageBlock {
+interface PageBlock {
   /** The heading of its section. */
   readonly heading: string;
   readonly commands: readonly PageCommand[];
@@ -40,7 +40,7 @@ function commandsOf(block: string): PageCommand[] {
     });
 }
 
-export interface ShellOptions {
+interface ShellOptions {
   /** The path where the script is written. */
   readonly script: string;
   readonly cwd: string;

@@ -2,7 +2,7 @@
 export const stockInits = ['systemd', 'runit'] as const;
 export type StockInit = (typeof stockInits)[number];
 
-export interface StockFile {
+interface StockFile {
   readonly mode: number;
   /** A symbolic link has a target, any other file has a text. */
   readonly text?: string;

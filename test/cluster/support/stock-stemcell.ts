@@ -5,12 +5,11 @@ import { openLayout } from '../../../src/oci/layout/open-layout.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import { runWell } from '../machine/run.ts';
-import { holdingLock } from '../programs/holding-lock.ts';
+import { holdingLock, cachedFolder } from '../programs/folder-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { Stemcell, StockStemcellPlan } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
 import { notStock, stockFiles, type StockInit } from './stock-files.ts';
-import { cachedFolder } from '../programs/folder-cache.ts';
 import { suiteStemcell } from './suite-stemcell.ts';
 
 /** Returns the look-alike of a stock stemcell on that node, converted by `stemcell build --from`. */

@@ -1,15 +1,15 @@
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { SecurityProfile } from '../../../src/cpi/config/profile.ts';
 import { checkout } from '../../support/embedded-line.ts';
 import { runWell } from '../machine/run.ts';
-import { holdingLock } from '../programs/holding-lock.ts';
+import { holdingLock, cachedFolder } from '../programs/folder-cache.ts';
 import type { RealCluster } from '../real-cluster.ts';
 import type { UpstreamAgent } from '../../support/upstream-programs.ts';
 import type { Stemcell } from './cluster-under-test.ts';
 import { loadStemcell } from './load-stemcell.ts';
-import { preparedStemcell } from './prepared-stemcells.ts';
-import { cachedFolder } from '../programs/folder-cache.ts';
-import { stemcellDigest } from './stemcell-digest.ts';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { codeDigest } from '../../support/code-digest.ts';
 
 /**
  * runc for bpm, nodejs for the example's job, and the inits of stock stemcells (stock-stemcell.ts), which do
@@ -66,4 +66,50 @@ async function build(
   const words = upstream === undefined ? own : [...own, '--agent', upstream.agent, '--monit', upstream.monit];
   const program = join(checkout, 'bin', 'bosh-kubernetes.mjs');
   await runWell([process.execPath, program, 'stemcell', 'build', '--offline', ...words]);
+}
+
+/**
+ * Returns the digest of everything that a stemcell of the suite is made from: its agent, the files for its
+ * root, its builder and packages.
+ */
+async function stemcellDigest(
+  packages: readonly string[],
+  upstream: UpstreamAgent | undefined,
+): Promise<string> {
+  const hash = createHash('sha256').update(packages.join(' '));
+  hash.update(await codeDigest('src/cli/stemcell/build.ts'));
+  hash.update(await readFile(join(checkout, 'package-lock.json')));
+  const programs =
+    upstream === undefined
+      ? [await codeDigest('src/agent/main.ts'), await codeDigest('scripts/build-agent.ts')]
+      : [await readFile(upstream.agent), await readFile(upstream.monit)];
+  for (const program of programs) hash.update(program);
+  for (const asset of await assetsBelow('src/stemcell'))
+    hash.update(asset).update(await readFile(join(checkout, asset)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+/** Returns the files that the builder reads when it runs. */
+async function assetsBelow(path: string): Promise<string[]> {
+  const entries = await readdir(join(checkout, path), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.ts'))
+    .map((entry) => relative(checkout, join(entry.parentPath, entry.name)))
+    .toSorted();
+}
+
+const variable = 'BOSH_KUBERNETES_TEST_STEMCELLS';
+
+/**
+ * Returns the environment variable that tells test files which stemcells are on the nodes, by kind. Each file
+ * would take a second per stemcell to find this out.
+ */
+export function withPreparedStemcells(stemcells: Readonly<Record<string, Stemcell>>): NodeJS.ProcessEnv {
+  return { [variable]: JSON.stringify(stemcells) };
+}
+
+/** Returns the stemcell of that kind if the parent process has loaded it onto the nodes. */
+function preparedStemcell(kind: string): Stemcell | undefined {
+  const { [variable]: prepared = '{}' } = process.env;
+  return (JSON.parse(prepared) as Readonly<Record<string, Stemcell>>)[kind];
 }

@@ -3,7 +3,7 @@ import type { KubernetesApi } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import { waitFor } from '../../../src/kubernetes/client/wait.ts';
 import { customResourceDefinitions } from '../../support/custom-resource-definitions.ts';
-import { storageObjects, type ClusterObject } from '../csi/objects/storage-objects.ts';
+import { storageObjects, type ClusterObject } from '../csi/storage-objects.ts';
 import { readSnapshotDefinitions } from './snapshot-definitions.ts';
 
 interface Definition extends KubernetesObject {

@@ -1,65 +1,49 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { drivers } from '../csi/drivers.ts';
-import { sidecarsOf, sidecarTimings, type Sidecar } from '../csi/sidecars.ts';
-import type { Layout } from '../layout.ts';
-import type { Service } from '../machine/machine.ts';
-import { ofGo } from '../machine/of-go.ts';
+import { drivers, sidecarsOf, sidecarTimings } from '../csi/drivers.ts';
+import type { ClusterPaths } from '../cluster-paths.ts';
+import { type Service, withGoSettings } from '../machine/machine.ts';
 import type { NodePlan } from '../network.ts';
 import { kubeletDirectory } from '../node/configuration.ts';
-import type { ProgramName } from '../programs/programs.ts';
 
 const main = fileURLToPath(new URL('../csi/main.ts', import.meta.url));
 
 /** Returns the directories of volumes and of the drivers' sockets, which all machines see. */
-export function volumePlaces({ directory }: Layout): { readonly volumes: string; readonly sockets: string } {
+export function volumePlaces({ directory }: ClusterPaths): {
+  readonly volumes: string;
+  readonly sockets: string;
+} {
   return { volumes: join(directory, 'volumes'), sockets: join(directory, 'csi') };
 }
 
-function places(layout: Layout): string[] {
+function places(layout: ClusterPaths): string[] {
   const { volumes, sockets } = volumePlaces(layout);
   return ['--directory', volumes, '--sockets', sockets];
 }
 
 /** The driver on a node, which registers itself with the kubelet. */
-export function nodeDriverService(layout: Layout, { name, zone }: NodePlan): Service {
+export function nodeDriverService(layout: ClusterPaths, { name, zone }: NodePlan): Service {
   const who = ['--node-id', name, '--zone', zone, '--kubelet-root', kubeletDirectory];
   const command = [process.execPath, main, 'node', ...who, ...places(layout)];
   return { name: 'csi-node', command, graceMs: 5000 };
 }
 
-/** The drivers' controller and provisioner, which search all processes of the host for mounts of a device. */
-export function controllerDriverService(layout: Layout): Service {
-  const command = [
-    process.execPath,
-    main,
-    'controller',
-    '--kubeconfig',
-    layout.kubeconfig,
-    ...places(layout),
-  ];
+/** The drivers' controller, which searches all processes of the host for mounts of a device. */
+export function controllerDriverService(layout: ClusterPaths): Service {
+  const command = [process.execPath, main, 'controller', ...places(layout)];
   return { name: 'csi-controller', command, graceMs: 5000, onHost: true };
 }
 
-const programOf: Record<Sidecar['program'], ProgramName> = {
-  'external-attacher': 'csi-attacher',
-  'external-resizer': 'csi-resizer',
-  'csi-snapshotter': 'csi-snapshotter',
-};
-
 /** Upstream's sidecars of each driver, and the snapshot controller. */
-export function sidecarServices(programs: string, layout: Layout): Service[] {
+export function sidecarServices(programs: string, layout: ClusterPaths): Service[] {
   const kubeconfig = `--kubeconfig=${layout.kubeconfig}`;
   const { sockets } = volumePlaces(layout);
   const ofDrivers = drivers.flatMap((driver) =>
-    sidecarsOf(driver, sockets).map(({ program, words }): Service => {
-      const name = programOf[program];
-      return {
-        name: `${name}-${driver.socketName}`,
-        command: ofGo([join(programs, name), kubeconfig, ...words]),
-        graceMs: 5000,
-      };
-    }),
+    sidecarsOf(driver, sockets).map(({ program, words }): Service => ({
+      name: `${program}-${driver.socketName}`,
+      command: withGoSettings([join(programs, program), kubeconfig, ...words]),
+      graceMs: 5000,
+    })),
   );
   const command = [
     join(programs, 'snapshot-controller'),
@@ -67,5 +51,5 @@ export function sidecarServices(programs: string, layout: Layout): Service[] {
     '--leader-election=false',
     ...sidecarTimings,
   ];
-  return [...ofDrivers, { name: 'snapshot-controller', command: ofGo(command), graceMs: 5000 }];
+  return [...ofDrivers, { name: 'snapshot-controller', command: withGoSettings(command), graceMs: 5000 }];
 }

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { programCache } from '../programs/program-cache.ts';
+import { programCache } from '../programs/programs.ts';
 import { fetchSnapshotDefinitions, readSnapshotDefinitions } from './snapshot-definitions.ts';
 
 const module = join(programCache(), 'module');

@@ -3,9 +3,8 @@ import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promi
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
-import { go } from '../programs/go.ts';
-import { makeGoModule } from '../programs/go-module.ts';
-import { holdingLock } from '../programs/holding-lock.ts';
+import { go, makeGoModule } from '../programs/build-programs.ts';
+import { holdingLock } from '../programs/folder-cache.ts';
 import { snapshotClient } from '../programs/programs.ts';
 
 /**

@@ -15,8 +15,7 @@ import type {
 } from '../../../src/kubernetes/types/storage.ts';
 import { until } from '../../support/until.ts';
 import { loopDriver } from '../csi/drivers.ts';
-import type { Violation } from '../csi/volume/volume-record.ts';
-import { openVolumeStore, type VolumeStore } from '../csi/volume/volume-store.ts';
+import { type Violation, openVolumeStore, type VolumeStore } from '../csi/volume-store.ts';
 import { PodWorld, type PodParts } from '../pod-world.ts';
 import { testCluster } from '../test-cluster.ts';
 import { volumePlaces } from './services.ts';

@@ -1,8 +1,8 @@
 import { signatures, type Parameter } from '../../../src/cpi/protocol/methods.ts';
 import { image } from '../../../src/cpi/testing/test-cloud.ts';
 import { cpiSections, valuesOf } from '../../cpi/documented.ts';
-import { anyBytes, anyValue, mutate, mutateBytes } from './mutate.ts';
-import type { Random } from './random.ts';
+import { anyBytes, anyValue, mutate, mutateBytes } from '../support/mutate-json.ts';
+import type { Random } from '../support/random.ts';
 
 /** The kind of an input. `call` is a valid request with changed arguments or context. */
 type InputKind = 'bytes' | 'json' | 'envelope' | 'call';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import type { KubernetesObject, ObjectList } from '../../../src/kubernetes/object.ts';
 import type { Transport, TransportRequest } from '../../../src/kubernetes/client/transport.ts';
-import type { Chance } from './fuzz/seeded.ts';
+import type { Random } from './random.ts';
 
 interface ConfigMap extends KubernetesObject {
   data?: Record<string, string>;
@@ -23,15 +23,15 @@ export class Acknowledged {
   readonly #states = new Map<string, State>();
   /** The writes without a response. */
   readonly #open = new Map<string, State>();
-  readonly #chance: Chance;
+  readonly #random: Random;
   #numbers = 0;
   writes = 0;
   /** How many writes without a response were done all the same. */
   unanswered = 0;
   doneUnanswered = 0;
 
-  constructor(chance: Chance) {
-    this.#chance = chance;
+  constructor(random: Random) {
+    this.#random = random;
   }
 
   /**
@@ -77,13 +77,13 @@ export class Acknowledged {
   #next(name: string): Write {
     this.#numbers += 1;
     if (this.#states.get(name) === undefined) return { method: 'POST', outcome: this.#content() };
-    if (this.#chance.once(4)) return { method: 'DELETE', outcome: undefined };
+    if (this.#random.once(4)) return { method: 'DELETE', outcome: undefined };
     return { method: 'PATCH', outcome: this.#content() };
   }
 
   /** Returns a text long enough for the journal to be rewritten now and then. */
   #content(): string {
-    return `${this.#numbers} ${'x'.repeat(this.#chance.below(40_000))}`;
+    return `${this.#numbers} ${'x'.repeat(this.#random.below(40_000))}`;
   }
 }
 

@@ -17,7 +17,7 @@ export function driversAreMissing(): string | undefined {
 }
 
 /** A mount namespace that outlives the driver in it, like a node's. A sleeping process keeps it. */
-export interface MountNamespace {
+interface MountNamespace {
   readonly pid: number;
   /** Ends the mount namespace and all its mounts. */
   end(): Promise<void>;

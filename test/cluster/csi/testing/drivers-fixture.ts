@@ -2,13 +2,10 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { detach, devicesOf } from '../device/loop-device.ts';
-import { drivers, loopDriver } from '../drivers.ts';
-import type { Driver } from '../drivers.ts';
-import { connect } from '../grpc/client.ts';
-import type { CsiClient } from '../grpc/client.ts';
-import { openVolumeStore } from '../volume/volume-store.ts';
-import type { VolumeStore } from '../volume/volume-store.ts';
+import { detach, devicesOf } from '../devices.ts';
+import { drivers, loopDriver, type Driver } from '../drivers.ts';
+import { connect, type CsiClient } from '../grpc.ts';
+import { openVolumeStore, type VolumeStore } from '../volume-store.ts';
 import { DriverProcess, openMountNamespace } from './driver-process.ts';
 
 /** Drivers in separate processes: one controller, and one driver per node in the node's mount namespace. */

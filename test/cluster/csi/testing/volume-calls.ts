@@ -1,5 +1,5 @@
-import type { CsiClient } from '../grpc/client.ts';
-import type { CsiVolume, VolumeContentSource } from '../grpc/messages.ts';
+import type { CsiClient } from '../grpc.ts';
+import type { CsiVolume, VolumeContentSource } from '../messages.ts';
 import type { NodeFixture } from './drivers-fixture.ts';
 
 export const mebibyte = 1024 * 1024;

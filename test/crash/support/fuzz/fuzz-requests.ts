@@ -5,9 +5,9 @@ import { resourcePath } from '../../../../src/kubernetes/resources.ts';
 import { kindOf } from '../../../../embedded-cluster/api-server/registry/registry.ts';
 import type { Kind } from '../../../../embedded-cluster/api-server/kinds/kind.ts';
 import { copyJson } from '../../../../embedded-cluster/api-server/schema/json.ts';
-import { mutate, spoil } from './mutate-json.ts';
+import { mutate, spoil } from '../mutate-json.ts';
 import { policyTemplates } from './policy-objects.ts';
-import type { Chance } from './seeded.ts';
+import type { Random } from '../random.ts';
 import { specialRequest } from './special-requests.ts';
 import { templates, type Fields, type Template } from './valid-objects.ts';
 
@@ -60,9 +60,9 @@ const allTemplates = [...templates, ...policyTemplates].map((template) => ({
 }));
 
 /** Returns the next request. `api` provides the objects to change. */
-export function fuzzRequest(chance: Chance, api: LocalApi): FuzzRequest {
-  const valid = validRequest(chance, api);
-  return chance.once(8) ? broken(chance, valid) : mutated(chance, valid);
+export function fuzzRequest(random: Random, api: LocalApi): FuzzRequest {
+  const valid = validRequest(random, api);
+  return random.once(8) ? broken(random, valid) : mutated(random, valid);
 }
 
 interface Valid {
@@ -75,54 +75,54 @@ interface Valid {
   readonly body: unknown;
 }
 
-function validRequest(chance: Chance, api: LocalApi): Valid {
-  const { template } = chance.pick(allTemplates.filter(({ name }) => api.registry.kinds.has(name)));
+function validRequest(random: Random, api: LocalApi): Valid {
+  const { template } = random.oneOf(allTemplates.filter(({ name }) => api.registry.kinds.has(name)));
   const { resource } = template;
   const kind = kindOf(api.registry, resource);
-  const namespace = resource.namespaced ? chance.pick(namespaces) : undefined;
-  const name = chance.pick(names);
-  const at = { resource, namespace, query: writeQuery(chance), contentType: 'application/json' };
-  const special = specialRequest(chance, template, name);
+  const namespace = resource.namespaced ? random.oneOf(namespaces) : undefined;
+  const name = random.oneOf(names);
+  const at = { resource, namespace, query: writeQuery(random), contentType: 'application/json' };
+  const special = specialRequest(random, template, name);
   if (special !== undefined) return { ...at, ...special };
-  switch (chance.below(10)) {
+  switch (random.below(10)) {
     case 0:
     case 1:
     case 2:
-      return { ...at, method: 'POST', segments: [], body: newObject(chance, template, namespace, name) };
+      return { ...at, method: 'POST', segments: [], body: newObject(random, template, namespace, name) };
     case 3:
     case 4: {
-      const body = stored(chance, api, resource) ?? newObject(chance, template, namespace, name);
+      const body = stored(random, api, resource) ?? newObject(random, template, namespace, name);
       return {
         ...at,
         ...placeOf(body),
         method: 'PUT',
-        segments: [nameOf(body), ...status(chance, kind)],
+        segments: [nameOf(body), ...status(random, kind)],
         body,
       };
     }
     case 5:
     case 6:
     case 7:
-      return { ...at, ...patchRequest(chance, api, template, kind) };
+      return { ...at, ...patchRequest(random, api, template, kind) };
     case 8:
       return {
         ...at,
         method: 'DELETE',
-        segments: chance.once(20) ? [] : [name],
-        body: deleteOptions(chance),
+        segments: random.once(20) ? [] : [name],
+        body: deleteOptions(random),
       };
     default:
-      return { ...at, ...reading(chance, name, kind), body: undefined };
+      return { ...at, ...reading(random, name, kind), body: undefined };
   }
 }
 
 function newObject(
-  chance: Chance,
+  random: Random,
   { resource, make }: Template,
   namespace: string | undefined,
   name: string,
 ): Fields {
-  const fields = make(chance);
+  const fields = make(random);
   const spec = fields['spec'] as { names?: { plural: string }; group?: string } | undefined;
   const defined = spec?.names === undefined ? name : `${spec.names.plural}.${spec.group ?? ''}`;
   const { group, version } = resource;
@@ -131,127 +131,127 @@ function newObject(
     metadata: {
       name: defined,
       ...(namespace === undefined ? {} : { namespace }),
-      ...(chance.once(4) ? { labels: { a: 'b' }, finalizers: ['a.b/c'] } : {}),
+      ...(random.once(4) ? { labels: { a: 'b' }, finalizers: ['a.b/c'] } : {}),
     },
     ...fields,
   };
 }
 
-function stored(chance: Chance, api: LocalApi, resource: Resource): Fields | undefined {
+function stored(random: Random, api: LocalApi, resource: Resource): Fields | undefined {
   const objects = api.registry.store.list(groupResource(resource));
   if (objects.length === 0) return undefined;
-  const { metadata, ...rest } = copyJson(chance.pick(objects));
+  const { metadata, ...rest } = copyJson(random.oneOf(objects));
   const { resourceVersion: _version, ...kept } = metadata;
-  return { ...rest, metadata: chance.once(2) ? kept : metadata };
+  return { ...rest, metadata: random.once(2) ? kept : metadata };
 }
 
 const nameOf = (object: Fields): string => (object['metadata'] as { name?: string }).name ?? 'n1';
 const placeOf = (object: Fields): { namespace: string | undefined } => ({
   namespace: (object['metadata'] as { namespace?: string }).namespace,
 });
-const status = (chance: Chance, kind: Kind): string[] => (kind.hasStatus && chance.once(3) ? ['status'] : []);
+const status = (random: Random, kind: Kind): string[] => (kind.hasStatus && random.once(3) ? ['status'] : []);
 
 function patchRequest(
-  chance: Chance,
+  random: Random,
   api: LocalApi,
   template: Template,
   kind: Kind,
 ): Pick<Valid, 'method' | 'segments' | 'namespace' | 'contentType' | 'body'> {
-  const target = stored(chance, api, template.resource) ?? { metadata: { name: 'n1', namespace: 'bosh' } };
-  const contentType = chance.pick(
+  const target = stored(random, api, template.resource) ?? { metadata: { name: 'n1', namespace: 'bosh' } };
+  const contentType = random.oneOf(
     patchTypes.filter((type) => kind.isCustomResource !== true || type !== strategic),
   );
-  const fields = chance.once(2)
-    ? template.make(chance)
+  const fields = random.once(2)
+    ? template.make(random)
     : { metadata: { labels: { a: 'c' }, annotations: { b: null } }, status: { phase: 'x' } };
   const body =
     contentType === 'application/json-patch+json'
       ? Object.entries(fields).map(([key, value]) => ({
-          op: chance.pick(['add', 'replace', 'test', 'remove']),
+          op: random.oneOf(['add', 'replace', 'test', 'remove']),
           path: `/${key}`,
           value,
         }))
       : fields;
   return {
     method: 'PATCH',
-    segments: [nameOf(target), ...status(chance, kind)],
+    segments: [nameOf(target), ...status(random, kind)],
     ...placeOf(target),
     contentType,
     body,
   };
 }
 
-function deleteOptions(chance: Chance): Fields | undefined {
-  if (chance.once(2)) return undefined;
+function deleteOptions(random: Random): Fields | undefined {
+  if (random.once(2)) return undefined;
   return {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
-    gracePeriodSeconds: chance.below(40),
+    gracePeriodSeconds: random.below(40),
     propagationPolicy: 'Background',
   };
 }
 
-function reading(chance: Chance, name: string, kind: Kind): Pick<Valid, 'method' | 'segments' | 'query'> {
-  if (chance.once(2)) return { method: 'GET', segments: [name, ...status(chance, kind)], query: {} };
+function reading(random: Random, name: string, kind: Kind): Pick<Valid, 'method' | 'segments' | 'query'> {
+  if (random.once(2)) return { method: 'GET', segments: [name, ...status(random, kind)], query: {} };
   const query = {
-    limit: String(chance.below(4)),
-    labelSelector: chance.pick(['', 'a=b', 'a', '!a', 'a in (b,c)']),
+    limit: String(random.below(4)),
+    labelSelector: random.oneOf(['', 'a=b', 'a', '!a', 'a in (b,c)']),
   };
   return { method: 'GET', segments: [], query };
 }
 
-function writeQuery(chance: Chance): Record<string, string> {
+function writeQuery(random: Random): Record<string, string> {
   return {
-    ...(chance.once(3) ? { fieldValidation: chance.pick(['Strict', 'Warn', 'Ignore']) } : {}),
-    ...(chance.once(6) ? { dryRun: 'All' } : {}),
+    ...(random.once(3) ? { fieldValidation: random.oneOf(['Strict', 'Warn', 'Ignore']) } : {}),
+    ...(random.once(6) ? { dryRun: 'All' } : {}),
   };
 }
 
 /** Changes the object, or the query if there is no object or by chance. */
-function mutated(chance: Chance, valid: Valid): FuzzRequest {
-  const inQuery = valid.body === undefined || chance.once(6);
-  const query = inQuery ? { ...valid.query, [chance.pick(parameters)]: chance.pick(values) } : valid.query;
-  const body = inQuery ? valid.body : mutateBody(chance, valid.body);
+function mutated(random: Random, valid: Valid): FuzzRequest {
+  const inQuery = valid.body === undefined || random.once(6);
+  const query = inQuery ? { ...valid.query, [random.oneOf(parameters)]: random.oneOf(values) } : valid.query;
+  const body = inQuery ? valid.body : mutateBody(random, valid.body);
   return written({ ...valid, query }, body === undefined ? undefined : JSON.stringify(body), true);
 }
 
 /** Changes a request body. In a JSON patch this is mostly the value of an operation. */
-function mutateBody(chance: Chance, body: unknown): unknown {
-  if (!Array.isArray(body) || body.length === 0 || chance.once(5)) return mutate(chance, body);
-  const at = chance.below(body.length);
+function mutateBody(random: Random, body: unknown): unknown {
+  if (!Array.isArray(body) || body.length === 0 || random.once(5)) return mutate(random, body);
+  const at = random.below(body.length);
   const operation = body[at] as Fields;
-  return body.with(at, { ...operation, value: mutate(chance, operation['value']) });
+  return body.with(at, { ...operation, value: mutate(random, operation['value']) });
 }
 
 /** Changes the text, the path, the method or the headers. */
-function broken(chance: Chance, valid: Valid): FuzzRequest {
+function broken(random: Random, valid: Valid): FuzzRequest {
   const text = valid.body === undefined ? undefined : JSON.stringify(valid.body);
   const request = written(valid, text, false);
-  switch (chance.below(4)) {
+  switch (random.below(4)) {
     case 0:
       return {
         ...request,
-        body: spoil(chance, text ?? '{}'),
+        body: spoil(random, text ?? '{}'),
         method: text === undefined ? 'POST' : request.method,
       };
     case 1: {
-      const at = chance.below(request.path.length);
+      const at = random.below(request.path.length);
       return {
         ...request,
-        path: `/${request.path.slice(1, at)}${chance.pick(['/', '%', '%00', '%2e%2e', '?', '~', '//', 'status', '..', '%ff'])}${request.path.slice(Math.max(at, 1))}`,
+        path: `/${request.path.slice(1, at)}${random.oneOf(['/', '%', '%00', '%2e%2e', '?', '~', '//', 'status', '..', '%ff'])}${request.path.slice(Math.max(at, 1))}`,
       };
     }
     case 2:
       return {
         ...request,
-        method: chance.pick(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
+        method: random.oneOf(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']),
       };
     default:
       return {
         ...request,
         headers: {
           ...request.headers,
-          [chance.pick(['accept', 'content-type'])]: chance.pick([
+          [random.oneOf(['accept', 'content-type'])]: random.oneOf([
             '',
             '*/*',
             'text/html',

@@ -1,10 +1,10 @@
 import type { Resource } from '../../../../src/kubernetes/api.ts';
 import * as resources from '../../../../src/kubernetes/resources.ts';
-import type { Chance } from './seeded.ts';
+import type { Random } from '../random.ts';
 import type { Template } from './valid-objects.ts';
 
-const rules = (chance: Chance): object[] => [
-  { apiGroups: [''], resources: ['pods', 'pods/exec'], verbs: [chance.pick(['get', 'list', '*'])] },
+const rules = (random: Random): object[] => [
+  { apiGroups: [''], resources: ['pods', 'pods/exec'], verbs: [random.oneOf(['get', 'list', '*'])] },
 ];
 const subjects = [{ kind: 'ServiceAccount', name: 'n1', namespace: 'bosh' }];
 const roleRef = (kind: string): object => ({ apiGroup: 'rbac.authorization.k8s.io', kind, name: 'n1' });
@@ -20,27 +20,27 @@ const access = { resourceAttributes: { namespace: 'bosh', verb: 'get', resource:
 
 /** Valid objects of the kinds for access, quotas and priorities. */
 export const policyTemplates: readonly Template[] = [
-  { resource: resources.roles, make: (chance) => ({ rules: rules(chance) }) },
-  { resource: resources.clusterRoles, make: (chance) => ({ rules: rules(chance) }) },
+  { resource: resources.roles, make: (random) => ({ rules: rules(random) }) },
+  { resource: resources.clusterRoles, make: (random) => ({ rules: rules(random) }) },
   { resource: resources.roleBindings, make: () => ({ roleRef: roleRef('Role'), subjects }) },
   { resource: resources.clusterRoleBindings, make: () => ({ roleRef: roleRef('ClusterRole'), subjects }) },
   { resource: resources.serviceAccounts, make: () => ({ imagePullSecrets: [{ name: 'n1' }] }) },
   {
     resource: resources.resourceQuotas,
-    make: (chance) => ({ spec: { hard: { pods: String(5 + chance.below(9)), 'requests.cpu': '40' } } }),
+    make: (random) => ({ spec: { hard: { pods: String(5 + random.below(9)), 'requests.cpu': '40' } } }),
   },
   {
     resource: resources.podDisruptionBudgets,
-    make: (chance) => ({ spec: { minAvailable: chance.below(3), selector: { matchLabels: { a: 'b' } } } }),
+    make: (random) => ({ spec: { minAvailable: random.below(3), selector: { matchLabels: { a: 'b' } } } }),
   },
   {
     resource: resources.priorityClasses,
-    make: (chance) => ({ value: chance.below(1000), description: 'x' }),
+    make: (random) => ({ value: random.below(1000), description: 'x' }),
   },
   { resource: resources.runtimeClasses, make: () => ({ handler: 'runc' }) },
   {
     resource: resources.leases,
-    make: (chance) => ({ spec: { holderIdentity: 'n1', leaseDurationSeconds: 1 + chance.below(60) } }),
+    make: (random) => ({ spec: { holderIdentity: 'n1', leaseDurationSeconds: 1 + random.below(60) } }),
   },
   {
     resource: resources.endpointSlices,

@@ -1,4 +1,4 @@
-import type { Chance } from './seeded.ts';
+import type { Random } from '../random.ts';
 import type { Template } from './valid-objects.ts';
 
 interface Asking {
@@ -13,20 +13,20 @@ interface Asking {
  * stored.
  */
 export function specialRequest(
-  chance: Chance,
+  random: Random,
   { resource, make }: Template,
   name: string,
 ): Asking | undefined {
-  if (resource.plural === 'pods' && chance.once(4)) return podSubresource(chance, name);
-  if (resource.plural === 'serviceaccounts' && chance.once(4)) return tokenRequest(name);
-  if (resource.plural.endsWith('reviews')) return { method: 'POST', segments: [], body: make(chance) };
+  if (resource.plural === 'pods' && random.once(4)) return podSubresource(random, name);
+  if (resource.plural === 'serviceaccounts' && random.once(4)) return tokenRequest(name);
+  if (resource.plural.endsWith('reviews')) return { method: 'POST', segments: [], body: make(random) };
   return undefined;
 }
 
-function podSubresource(chance: Chance, name: string): Asking {
+function podSubresource(random: Random, name: string): Asking {
   const metadata = { name };
-  if (chance.once(2)) {
-    const eviction = { metadata, deleteOptions: { gracePeriodSeconds: chance.below(9) } };
+  if (random.once(2)) {
+    const eviction = { metadata, deleteOptions: { gracePeriodSeconds: random.below(9) } };
     const body = { apiVersion: 'policy/v1', kind: 'Eviction', ...eviction };
     return { method: 'POST', segments: [name, 'eviction'], body };
   }
