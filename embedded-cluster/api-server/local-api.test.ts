@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { isApiError } from '../../src/kubernetes/api-error.ts';
 import type { WatchEvent } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
@@ -14,8 +13,7 @@ import {
   storageClasses,
 } from '../../src/kubernetes/resources.ts';
 import { ManualClock } from '../../src/kubernetes/testing/manual-clock.ts';
-import type { LocalApi } from './local-api.ts';
-import { openLocalApi } from './open-local-api.ts';
+import { type LocalApi, openLocalApi } from './local-api.ts';
 import { temporaryDirectory } from './testing/temporary-directory.ts';
 
 async function open(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EndpointSlice, Service } from '../../src/kubernetes/service.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
-import { openLocalApi } from './open-local-api.ts';
+import { openLocalApi } from './local-api.ts';
 import { apiServerAddress, publishApiServer } from './publish-api-server.ts';
 import { temporaryDirectory } from './testing/temporary-directory.ts';
 

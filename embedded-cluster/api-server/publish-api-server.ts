@@ -2,9 +2,13 @@ import { isApiError } from '../../src/kubernetes/api-error.ts';
 import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
-import { serviceNameLabel } from '../../src/kubernetes/service.ts';
-import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/service.ts';
-import { addressText, serviceRange } from './kinds/service/service-ranges.ts';
+import {
+  serviceNameLabel,
+  type EndpointSlice,
+  type Service,
+  type ServiceSpec,
+} from '../../src/kubernetes/service.ts';
+import { addressText, serviceRange } from './kinds/service/service-allocation.ts';
 
 const namespace = 'default';
 const name = 'kubernetes';

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { isProductError } from '../../src/errors/product-error.ts';
 import type { KubernetesObject, Status } from '../../src/kubernetes/object.ts';
 import { configMaps, pods } from '../../src/kubernetes/resources.ts';
-import { openLocalApi } from './open-local-api.ts';
-import { issueCertificates } from './pki/issue-certificates.ts';
+import { openLocalApi } from './local-api.ts';
+import { issueCertificates } from './pki/certificates.ts';
 import { startApiServer } from './start-api-server.ts';
 import { FakeConsole } from './testing/fake-console.ts';
 import { temporaryDirectory } from './testing/temporary-directory.ts';

@@ -1,8 +1,6 @@
 import { constants } from 'node:crypto';
-import { createServer } from 'node:https';
-import type { Server } from 'node:https';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { STATUS_CODES } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ProductError } from '../../src/errors/product-error.ts';
@@ -10,18 +8,16 @@ import { ApiError } from '../../src/kubernetes/api-error.ts';
 import type { PodConsole } from '../node/pod-console.ts';
 import { authorize } from './access/authorize.ts';
 import { headersTooLarge, internalError, pathNotFound } from './errors/status-errors.ts';
-import { answerError } from './http/answer.ts';
-import { drainRequest } from './http/discard-body.ts';
-import { authenticateAndAuthorize, handleRequest, parseUrl } from './http/dispatch.ts';
-import type { ServerContext } from './http/dispatch.ts';
+import { answerError } from './http/response.ts';
+import { drainRequest } from './http/request-body.ts';
+import { authenticateAndAuthorize, handleRequest, parseUrl, type ServerContext } from './http/dispatch.ts';
 import { serveExec } from './http/pod-exec.ts';
 import { parseResourceRoute } from './http/resource-route.ts';
 import type { LocalApi } from './local-api.ts';
 import { loadCredentials } from './pki/credentials.ts';
-import { writeKubeconfig } from './pki/kubeconfig-file.ts';
-import { writePort, readPort } from './pki/kept-port.ts';
+import { writeKubeconfig, writePort, readPort } from './pki/api-files.ts';
 
-export interface ApiServerOptions {
+interface ApiServerOptions {
   readonly api: LocalApi;
   readonly console: PodConsole;
   /** The cluster's directory. `pki/` and `kubeconfig` are created in it. */

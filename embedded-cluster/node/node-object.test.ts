@@ -2,15 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
-import { machineLabel } from '../../src/kubernetes/node.ts';
+import { test, type TestContext } from 'node:test';
+import { machineLabel, type Node } from '../../src/kubernetes/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
-import type { Node } from '../../src/kubernetes/node.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';
-import type { LocalApi } from '../api-server/local-api.ts';
-import { openLocalApi } from '../api-server/open-local-api.ts';
+import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
 import { registerNode } from './node-object.ts';
 
 const facts = {

@@ -21,11 +21,9 @@ import {
   serviceAccounts,
 } from '../../src/kubernetes/resources.ts';
 import { RestApi } from '../../src/kubernetes/rest-api.ts';
-import type { LocalApi } from '../api-server/local-api.ts';
-import { openLocalApi } from '../api-server/open-local-api.ts';
+import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
 import { loadCredentials } from '../api-server/pki/credentials.ts';
-import type { ApiServer } from '../api-server/start-api-server.ts';
-import { startApiServer } from '../api-server/start-api-server.ts';
+import { type ApiServer, startApiServer } from '../api-server/start-api-server.ts';
 import { startControllers } from '../controllers/start-controllers.ts';
 import { runCommand } from './command.ts';
 import type { EmbeddedNode } from './embedded-node.ts';

@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import type { TestContext } from 'node:test';
+import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
 import { systemClock } from '../../src/kubernetes/clock.ts';
 import type { EventRecord } from '../../src/kubernetes/pod-words.ts';
 import { endpointSlices, events, services } from '../../src/kubernetes/resources.ts';
 import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/service.ts';
-import type { LocalApi } from '../api-server/local-api.ts';
-import { openLocalApi } from '../api-server/open-local-api.ts';
+import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
 import { startServiceProxy } from './start-service-proxy.ts';
 
 interface World {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Attributes } from '../../embedded-cluster/api-server/access/attributes.ts';
 import { evaluate } from '../../embedded-cluster/api-server/access/authorize.ts';
-import { ruleMatches } from '../../embedded-cluster/api-server/access/policy-rule.ts';
+import { ruleMatches, type Attributes } from '../../embedded-cluster/api-server/access/policy-rule.ts';
 import {
   serviceAccountGroups,
   serviceAccountUsername,
@@ -11,8 +10,7 @@ import { describeInNamespace } from '../../embedded-cluster/node/testing/in-name
 import { methods } from '../../src/cpi/methods.ts';
 import { namespace } from '../../src/cpi/testing/test-cloud.ts';
 import { callEveryMethod, callForDiskNamespace } from './roles-scenario.ts';
-import { rightsOf, RolesWorld } from './roles-world.ts';
-import type { Manifest } from './roles-world.ts';
+import { rightsOf, RolesWorld, type Manifest } from './roles-world.ts';
 
 /**
  * The CPI as a service account with the roles of manifests/rbac and nothing else, on the embedded cluster.

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import fc from 'fast-check';
-import type { ResourceAttributes } from './attributes.ts';
-import { breakdownRule, ruleMatches, ruleCovers } from './policy-rule.ts';
-import type { PolicyRule } from './policy-rule.ts';
+import { test } from 'node:test';
+import type { ResourceAttributes } from './policy-rule.ts';
+import { breakdownRule, ruleMatches, ruleCovers, type PolicyRule } from './policy-rule.ts';
 
 const wordsOf = (words: readonly string[]): fc.Arbitrary<string[]> =>
   fc.uniqueArray(fc.constantFrom(...words), { minLength: 1, maxLength: 3 });

@@ -6,7 +6,7 @@ import type { Registry } from '../registry/registry.ts';
 import { podTarget } from './pod-target.ts';
 import { booleanParameter, integerParameter } from './query.ts';
 import type { ResourceRoute } from './resource-route.ts';
-import { writeChunkedWithBackpressure } from './send-chunk.ts';
+import { writeChunkedWithBackpressure } from './response.ts';
 
 export interface PodSubresourceRequest {
   readonly registry: Registry;

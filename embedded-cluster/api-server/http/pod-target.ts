@@ -4,7 +4,7 @@ import { getObject } from '../registry/registry.ts';
 import type { Registry } from '../registry/registry.ts';
 import type { ResourceRoute } from './resource-route.ts';
 
-export interface PodTarget {
+interface PodTarget {
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;

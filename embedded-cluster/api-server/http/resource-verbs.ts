@@ -2,25 +2,27 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { forbiddenField } from '../errors/field-causes.ts';
 import { badRequest, invalid, methodNotAllowed, notAcceptable } from '../errors/status-errors.ts';
 import { createObject } from '../registry/create.ts';
-import { deleteObject } from '../registry/delete.ts';
-import type { Deletion } from '../registry/delete.ts';
+import { deleteObject, type Deletion } from '../registry/delete.ts';
 import { listObjects } from '../registry/list.ts';
 import type { User } from '../access/user.ts';
 import { answerReview } from '../registry/review.ts';
 import { assertPatchType, patchObject } from '../registry/patch.ts';
-import { getObject } from '../registry/registry.ts';
-import type { Location, Registry, WriteOptions } from '../registry/registry.ts';
+import { getObject, type Location, type Registry, type WriteOptions } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
 import type { ParsedJson } from '../schema/parse-json.ts';
-import { addWarning, writeJson } from './answer.ts';
-import { readBody, readObject, readPatch } from './body.ts';
+import { addWarning, writeJson } from './response.ts';
+import { readBody, readObject, readPatch } from './request-body.ts';
 import { parseDeleteOptions } from './delete-options.ts';
-import { mediaTypes, negotiate } from './media-type.ts';
+import {
+  mediaTypes,
+  negotiate,
+  representList,
+  formatObject,
+  type ResponseFormat,
+  type IncludeObject,
+} from './response-format.ts';
 import { booleanParameter, integerParameter, isDryRun } from './query.ts';
-import { representList, formatObject } from './represent.ts';
-import type { ResponseFormat } from './represent.ts';
 import type { ResourceRoute } from './resource-route.ts';
-import type { IncludeObject } from './table.ts';
 import { streamWatch } from './watch-stream.ts';
 
 /** One request for objects of a kind. */

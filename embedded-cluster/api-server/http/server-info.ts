@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { methodNotAllowed, pathNotFound } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { writeJson, answerText } from './answer.ts';
+import { writeJson, answerText } from './response.ts';
 import { apiGroupList, apiGroup, resourceList } from './discovery.ts';
 import { openApiDocument, openApiPaths } from './open-api.ts';
 

@@ -2,14 +2,12 @@ import type { ServerResponse } from 'node:http';
 import type { WatchEvent } from '../../../src/kubernetes/api.ts';
 import { EventQueue } from '../registry/event-queue.ts';
 import type { Registry } from '../registry/registry.ts';
-import { bookmark, watchObjects } from '../registry/watch.ts';
-import type { WatchObjectsQuery } from '../registry/watch.ts';
+import { bookmark, watchObjects, type WatchObjectsQuery } from '../registry/watch.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { representEvent } from './represent.ts';
-import type { ResponseFormat } from './represent.ts';
-import { writeChunkedWithBackpressure } from './send-chunk.ts';
+import { representEvent, type ResponseFormat } from './response-format.ts';
+import { writeChunkedWithBackpressure } from './response.ts';
 
-export interface WatchStreamQuery extends WatchObjectsQuery {
+interface WatchStreamQuery extends WatchObjectsQuery {
   readonly allowBookmarks: boolean;
   readonly timeoutSeconds: number | undefined;
 }

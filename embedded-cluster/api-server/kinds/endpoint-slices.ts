@@ -1,14 +1,13 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { endpointSlices } from '../../../src/kubernetes/resources.ts';
 import type { EndpointSlice } from '../../../src/kubernetes/service.ts';
-import { duplicate, invalidValue, required, unsupportedValue } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import { duplicate, invalidValue, required, unsupportedValue, type Cause } from '../errors/field-causes.ts';
 import { fields, boolean, integer, kindSchema, array, string } from '../schema/schema.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
 import type { MutableObject, Kind } from './kind.ts';
 import { checkImmutable } from './object-meta.ts';
-import { duplicateIndexes } from './repeated-places.ts';
+import { duplicateIndexes } from './checks.ts';
 
 const maxEndpoints = { endpoints: 1000, ports: 20_000, shown: 3 } as const;
 const addressTypes = ['FQDN', 'IPv4', 'IPv6'];

@@ -1,9 +1,8 @@
 import type { ObjectMeta } from '../../../src/kubernetes/object.ts';
-import { forbiddenField, invalidValue, unsupported, required } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import { forbiddenField, invalidValue, unsupported, required, type Cause } from '../errors/field-causes.ts';
 import { jsonEqual } from '../schema/json.ts';
 import type { MutableObject, Kind } from './kind.ts';
-import { checkAnnotations, checkLabels, checkName, checkQualifiedName } from './names.ts';
+import { checkAnnotations, checkLabels, checkName, checkQualifiedName } from './checks.ts';
 
 /** Returns the causes for the metadata of any kind (apimachinery pkg/api/validation/objectmeta.go). */
 export function checkMetadata(kind: Kind, { metadata }: MutableObject): Cause[] {

@@ -1,7 +1,6 @@
 import { badRequest } from '../errors/status-errors.ts';
-import { isRecord } from '../schema/json.ts';
-import type { ListSchema } from '../schema/schema.ts';
-import { withoutDirectives } from './strategic-directives.ts';
+import { isRecord, type JsonRecord } from '../schema/json.ts';
+import type { ListSchema, Schema } from '../schema/schema.ts';
 
 /** Returns the merge key of a list of objects; undefined for a list of scalars. */
 export const keyOfList = ({ merge }: ListSchema): string | undefined =>
@@ -126,4 +125,34 @@ export function assertOrdered(
   const ranks = patch.filter((item) => directiveOf(item) !== 'delete').map(places(order, key));
   const ordered = ranks.every((rank, index) => rank !== -1 && rank >= (ranks[index - 1] ?? 0));
   if (!ordered) throw badRequest(`the order in patch list ${field} does not match $setElementOrder/${field}`);
+}
+
+/**
+ * Returns the schema of a member. If the schema does not describe the member, returns one that replaces the
+ * value.
+ */
+export function memberOf(schema: Schema, key: string): Schema {
+  if (schema.type === 'map') return schema.values;
+  const known =
+    schema.type === 'object' && Object.hasOwn(schema.fields, key) ? schema.fields[key] : undefined;
+  return known ?? { type: 'anything' };
+}
+
+/** Sets a member. Unlike an assignment, it treats `__proto__` as a plain key, as JSON does. */
+export function setMember(record: JsonRecord, key: string, value: unknown): void {
+  Object.defineProperty(record, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** Returns a copy of a new value of a patch, without directives, nulls, and items that the patch deletes. */
+export function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value
+      .filter((item) => !(isRecord(item) && Object.hasOwn(item, '$patch') && item['$patch'] === 'delete'))
+      .map(withoutDirectives);
+  }
+  if (!isRecord(value)) return value;
+  const entries = Object.entries(value)
+    .filter(([key, item]) => !key.startsWith('$') && item !== null)
+    .map(([key, item]) => [key, withoutDirectives(item)] as const);
+  return Object.fromEntries(entries);
 }

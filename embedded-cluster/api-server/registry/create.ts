@@ -8,14 +8,19 @@ import {
   notFound,
 } from '../errors/status-errors.ts';
 import { admitWrite } from '../admission/admit-write.ts';
-import { updateQuotaUsage } from '../admission/quota/admit-quota.ts';
+import { updateQuotaUsage } from '../admission/quota.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';
 import { checkMetadata } from '../kinds/object-meta.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
-import { randomSuffix } from './random.ts';
-import { admissionContext, compactMetadata, timestamp } from './registry.ts';
-import type { Registry, WriteOptions } from './registry.ts';
+import {
+  randomSuffix,
+  admissionContext,
+  compactMetadata,
+  timestamp,
+  type Registry,
+  type WriteOptions,
+} from './registry.ts';
 
 export interface CreateOptions extends WriteOptions {
   /** The namespace of the URL; undefined for cluster-scoped kinds. */

@@ -6,7 +6,7 @@ import type { StoredObject } from '../store/stored-object.ts';
 import { decodeDraft } from './decode-draft.ts';
 import type { Registry } from './registry.ts';
 
-export interface ReviewOptions {
+interface ReviewOptions {
   readonly user: User;
   readonly namespace: string | undefined;
   readonly decoding?: DecodeOptions | undefined;

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { isProductError } from '../../../src/errors/product-error.ts';
 import { temporaryDirectory } from '../testing/temporary-directory.ts';
-import { encodeLine, readLines } from './journal-lines.ts';
-import { Journal } from './journal.ts';
+import { encodeLine, readLines, Journal } from './journal.ts';
 
 test('what was appended is there after a reopen, in a file that only its owner reads', async (t) => {
   const file = join(temporaryDirectory(t), 'journal', 'objects');

@@ -1,10 +1,8 @@
 import { pods, secrets, serviceAccounts } from '../../../src/kubernetes/resources.ts';
-import { serviceAccountGroups, serviceAccountUsername } from '../access/user.ts';
-import type { User } from '../access/user.ts';
+import { serviceAccountGroups, serviceAccountUsername, type User } from '../access/user.ts';
 import { groupResource } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { isRecord } from '../schema/json.ts';
-import type { JsonRecord } from '../schema/json.ts';
+import { isRecord, type JsonRecord } from '../schema/json.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 import { signToken, verifyToken } from './json-web-token.ts';
 
@@ -16,7 +14,7 @@ export const tokenIssuer = 'https://kubernetes.default.svc.cluster.local';
 /** Tokens stay valid this long after their pod's grace period (kubernetes: pkg/serviceaccount/claims.go). */
 const leewayMs = 60_000;
 
-export interface TokenOrder {
+interface TokenOrder {
   readonly account: StoredObject;
   /** The token becomes invalid when this object is deleted. */
   readonly bound: { readonly kind: 'pod' | 'secret'; readonly object: StoredObject } | undefined;

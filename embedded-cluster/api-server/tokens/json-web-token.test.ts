@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { signToken, verifyToken } from './json-web-token.ts';
-import type { TokenKey } from './token-key.ts';
+import { signToken, verifyToken, type TokenKey } from './json-web-token.ts';
 
 const newKey = (): TokenKey => ({
   ...generateKeyPairSync('ec', { namedCurve: 'P-256' }),

@@ -1,11 +1,9 @@
 import type { ApiError } from '../../../src/kubernetes/api-error.ts';
 import { pods, secrets, serviceAccounts } from '../../../src/kubernetes/resources.ts';
-import { invalidValue } from '../errors/field-causes.ts';
-import type { Cause } from '../errors/field-causes.ts';
+import { invalidValue, type Cause } from '../errors/field-causes.ts';
 import { badRequest, conflict, invalid } from '../errors/status-errors.ts';
 import { valueAt } from '../kinds/columns.ts';
-import { getObject, kindOf, timestamp } from '../registry/registry.ts';
-import type { Location, Registry } from '../registry/registry.ts';
+import { getObject, kindOf, timestamp, type Location, type Registry } from '../registry/registry.ts';
 import { decodeObject } from '../schema/decode.ts';
 import { fields, integer, kindSchema, array, string, time } from '../schema/schema.ts';
 import type { JsonRecord } from '../schema/json.ts';
@@ -112,4 +110,23 @@ function boundObject(
 
 function otherUid(name: string, why: string): ApiError {
   return conflict({ group, version: 'v1', plural: 'tokenrequests', namespaced: true }, name, why);
+}
+
+/** A request for a token of a service account: authentication.k8s.io/v1 TokenRequest. */
+export interface TokenRequest {
+  readonly spec: {
+    readonly audiences?: readonly string[];
+    readonly expirationSeconds?: number;
+    readonly boundObjectRef?: {
+      readonly kind: string;
+      readonly apiVersion: string;
+      readonly name: string;
+      readonly uid?: string;
+    };
+  };
+}
+
+/** The response. It contains a secret: never log it. */
+export interface IssuedToken {
+  readonly status: { readonly token: string; readonly expirationTimestamp: string };
 }

@@ -1,6 +1,6 @@
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import { configMaps } from '../../../src/kubernetes/resources.ts';
-import { rootCertificateName } from '../../api-server/kinds/pod/account-admission.ts';
+import { rootCertificateName } from '../../api-server/admission/admit-pod.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { WorkQueue } from '../runtime/work-queue.ts';
 

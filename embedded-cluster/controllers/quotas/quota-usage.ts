@@ -1,8 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isApiError } from '../../../src/kubernetes/api-error.ts';
 import { resourceQuotas } from '../../../src/kubernetes/resources.ts';
-import type { ResourceQuota } from '../../api-server/admission/quota/admit-quota.ts';
-import { formatUsage, namespaceUsage, resourceOfName } from '../../api-server/admission/quota/quota-usage.ts';
+import {
+  type ResourceQuota,
+  formatUsage,
+  namespaceUsage,
+  resourceOfName,
+} from '../../api-server/admission/quota.ts';
 import type { StoredObject } from '../../api-server/store/stored-object.ts';
 import type { ControllerContext } from '../runtime/controller.ts';
 import { allInformers } from '../runtime/informers.ts';

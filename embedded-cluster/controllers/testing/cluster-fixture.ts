@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import * as resources from '../../../src/kubernetes/resources.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +10,11 @@ import type { ObjectReference, Resource } from '../../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../../src/kubernetes/object.ts';
 import type { Pod } from '../../../src/kubernetes/pod.ts';
 import type { EventRecord } from '../../../src/kubernetes/pod-words.ts';
-import * as resources from '../../../src/kubernetes/resources.ts';
 import { ManualClock } from '../../../src/kubernetes/testing/manual-clock.ts';
 import type { ControlPlaneApi } from '../../api-server/control-plane-api.ts';
 import { hostRootImage } from '../../node/image/host-root-image.ts';
 import type { VolumeProvisioner, VolumeSource } from '../../node/volume-provisioner.ts';
-import { openLocalApi } from '../../api-server/open-local-api.ts';
+import { openLocalApi } from '../../api-server/local-api.ts';
 import type { CrashInjector } from './mortal.ts';
 import { startControllers } from '../start-controllers.ts';
 

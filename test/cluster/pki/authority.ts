@@ -5,7 +5,7 @@ import {
   loadX509,
   privateKeyPem,
   type X509,
-} from '../../../embedded-cluster/api-server/pki/x509.ts';
+} from '../../../embedded-cluster/api-server/pki/certificates.ts';
 
 /** PEM, with the key in PKCS #8. */
 export interface KeyPair {

@@ -5,7 +5,7 @@ import { groupResource } from '../../../embedded-cluster/api-server/errors/statu
 import { allKinds } from '../../../embedded-cluster/api-server/kinds/all-kinds.ts';
 import { LocalApi } from '../../../embedded-cluster/api-server/local-api.ts';
 import { ObjectStore } from '../../../embedded-cluster/api-server/store/object-store.ts';
-import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/token-key.ts';
+import type { TokenKey } from '../../../embedded-cluster/api-server/tokens/json-web-token.ts';
 import { createGarbageCollector } from '../../../embedded-cluster/controllers/collection/garbage-collector.ts';
 import { createPodCollector } from '../../../embedded-cluster/controllers/nodes/pod-collector.ts';
 import { createTaintEviction } from '../../../embedded-cluster/controllers/nodes/taint-eviction.ts';

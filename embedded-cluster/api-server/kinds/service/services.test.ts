@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
+import fc from 'fast-check';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import fc from 'fast-check';
 import { isApiError } from '../../../../src/kubernetes/api-error.ts';
 import { services } from '../../../../src/kubernetes/resources.ts';
 import type { Service, ServiceSpec } from '../../../../src/kubernetes/service.ts';
-import { openLocalApi } from '../../open-local-api.ts';
+import { openLocalApi } from '../../local-api.ts';
 import type { StoredObject } from '../../store/stored-object.ts';
-import { isServiceAddress, nodePortRange, pickFree, serviceRange } from './service-ranges.ts';
+import { isServiceAddress, nodePortRange, pickFree, serviceRange } from './service-allocation.ts';
 import { serviceKind } from './services.ts';
 
 const ports = [{ port: 80 }];
