@@ -1,4 +1,4 @@
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type {
   CreateOptions,
   DeleteOptions,
@@ -25,7 +25,7 @@ import { copyJson } from './schema/json.ts';
 import type { StoredObject } from './store/stored-object.ts';
 import { requestToken, type IssuedToken, type TokenRequest } from './tokens/request-token.ts';
 import { join } from 'node:path';
-import { systemClock, type Clock } from '../../src/kubernetes/clock.ts';
+import { systemClock, type Clock } from '../../src/platform/clock.ts';
 import { bootstrapCluster } from './bootstrap.ts';
 import { allKinds } from './kinds/all-kinds.ts';
 import type { Kind } from './kinds/kind.ts';

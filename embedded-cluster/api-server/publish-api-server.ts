@@ -1,4 +1,4 @@
-import { isApiError } from '../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../src/kubernetes/api.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import { endpointSlices, services } from '../../src/kubernetes/resources.ts';
@@ -7,7 +7,7 @@ import {
   type EndpointSlice,
   type Service,
   type ServiceSpec,
-} from '../../src/kubernetes/service.ts';
+} from '../../src/kubernetes/types/service.ts';
 import { addressText, serviceRange } from './kinds/service/service-allocation.ts';
 
 const namespace = 'default';

@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ProductError } from '../../src/errors/product-error.ts';
-import { ApiError } from '../../src/kubernetes/api-error.ts';
+import { ApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { PodConsole } from '../node/pod-console.ts';
 import { authorize } from './access/authorize.ts';
 import { headersTooLarge, internalError, pathNotFound } from './errors/status-errors.ts';

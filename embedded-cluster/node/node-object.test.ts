@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { machineLabel, type Node } from '../../src/kubernetes/node.ts';
+import { machineLabel, type Node } from '../../src/kubernetes/types/node.ts';
 import { nodes } from '../../src/kubernetes/resources.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
 import type { Resource } from '../../src/kubernetes/api.ts';

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { text } from 'node:stream/consumers';
-import { systemClock } from '../../src/kubernetes/clock.ts';
-import type { EventRecord } from '../../src/kubernetes/pod-words.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { EventRecord } from '../../src/kubernetes/describe-pod.ts';
 import { endpointSlices, events, services } from '../../src/kubernetes/resources.ts';
-import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/service.ts';
+import type { EndpointSlice, Service, ServiceSpec } from '../../src/kubernetes/types/service.ts';
 import { type LocalApi, openLocalApi } from '../api-server/local-api.ts';
 import { startServiceProxy } from './start-service-proxy.ts';
 

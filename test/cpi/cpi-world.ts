@@ -9,12 +9,12 @@ import { buildCpi, executableSetting, type CpiArtefacts } from '../../scripts/bu
 import { type LocalApi, openLocalApi } from '../../embedded-cluster/api-server/local-api.ts';
 import { type ApiServer, startApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import type { ExecRequest, ExecSession, PodConsole } from '../../embedded-cluster/node/pod-console.ts';
-import type { CallContext } from '../../src/cpi/cloud.ts';
+import type { CallContext } from '../../src/cpi/call.ts';
 import { FakeNode } from '../../src/cpi/testing/fake-node.ts';
 import { mbusPassword, namespace } from '../../src/cpi/testing/test-cloud.ts';
-import { successExit } from '../../src/kubernetes/pod-script.ts';
-import { ApiError } from '../../src/kubernetes/api-error.ts';
-import { parseKubeconfigYaml } from '../../src/kubernetes/kubeconfig-yaml.ts';
+import { successExit } from '../../src/kubernetes/client/exec.ts';
+import { ApiError } from '../../src/kubernetes/client/api-error.ts';
+import { parseKubeconfigYaml } from '../../src/kubernetes/access/kubeconfig-yaml.ts';
 import type { Artefact } from './artefact.ts';
 
 /**

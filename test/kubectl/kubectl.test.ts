@@ -8,7 +8,7 @@ import { type LocalApi, openLocalApi } from '../../embedded-cluster/api-server/l
 import { startApiServer, type ApiServer } from '../../embedded-cluster/api-server/start-api-server.ts';
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import type { KubernetesObject } from '../../src/kubernetes/object.ts';
-import type { Pod } from '../../src/kubernetes/pod.ts';
+import type { Pod } from '../../src/kubernetes/types/pod.ts';
 import { events, pods } from '../../src/kubernetes/resources.ts';
 import { hasKubectl, Kubectl } from './kubectl.ts';
 

@@ -8,8 +8,8 @@ import { startApiServer, type ApiServer } from '../../embedded-cluster/api-serve
 import { FakeConsole } from '../../embedded-cluster/api-server/testing/fake-console.ts';
 import { startControllers } from '../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../embedded-cluster/controllers/testing/cluster-fixture.ts';
-import { systemClock } from '../../src/kubernetes/clock.ts';
-import type { PodDisruptionBudget } from '../../src/kubernetes/disruption-budget.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { PodDisruptionBudget } from '../../src/kubernetes/types/service.ts';
 import { nodes, podDisruptionBudgets, pods } from '../../src/kubernetes/resources.ts';
 import { until } from '../contract/until.ts';
 import { hasKubectl, Kubectl, type KubectlResult } from './kubectl.ts';

@@ -1,10 +1,9 @@
 import type { Registry } from '../registry/registry.ts';
-import { ruleMatches } from './policy-rule.ts';
+import { ruleMatches, qualifiedResource, type Attributes } from './policy-rule.ts';
 import { rulesFor } from './rules-of-user.ts';
 import { mastersGroup, type User } from './user.ts';
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { groupResource, newStatusError } from '../errors/status-errors.ts';
-import { qualifiedResource, type Attributes } from './policy-rule.ts';
 
 interface Decision {
   readonly allowed: boolean;

@@ -1,11 +1,11 @@
 import { copyJson } from '../schema/json.ts';
-import type { Pod, PodSpec, Volume } from '../../../src/kubernetes/pod.ts';
+import type { Pod, PodSpec, Volume } from '../../../src/kubernetes/types/pod.ts';
 import { pods, serviceAccounts, priorityClasses, runtimeClasses } from '../../../src/kubernetes/resources.ts';
 import { forbidden } from '../errors/status-errors.ts';
 import type { AdmissionContext } from '../kinds/kind.ts';
 import { defaultAccount } from '../kinds/service-accounts.ts';
 import { allContainers } from '../kinds/pod/pod-defaults.ts';
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import type { StoredObject } from '../store/stored-object.ts';
 
 /** The path at which containers find their token (kubernetes: plugin/pkg/admission/serviceaccount). */

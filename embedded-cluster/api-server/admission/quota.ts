@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Pod } from '../../../src/kubernetes/pod.ts';
-import { amountOf, formatAmount, objectUsage, type Usage } from '../../../src/kubernetes/quota-usage.ts';
+import type { Pod } from '../../../src/kubernetes/types/pod.ts';
+import { amountOf, formatAmount, objectUsage, type Usage } from '../../../src/kubernetes/types/usage.ts';
 import { resourceQuotas } from '../../../src/kubernetes/resources.ts';
 import { forbidden, groupResource } from '../errors/status-errors.ts';
 import type { MutableObject, Kind } from '../kinds/kind.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex, Readable } from 'node:stream';
 import { WebSocketServer, WebSocket } from 'ws';
-import { ApiError } from '../../../src/kubernetes/api-error.ts';
+import { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { badRequest } from '../errors/status-errors.ts';
 import type { PodSubresourceRequest } from './pod-log.ts';
 import { podTarget } from './pod-target.ts';

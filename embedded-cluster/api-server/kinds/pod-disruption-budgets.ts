@@ -1,4 +1,4 @@
-import type { PodDisruptionBudget } from '../../../src/kubernetes/disruption-budget.ts';
+import type { PodDisruptionBudget } from '../../../src/kubernetes/types/service.ts';
 import { podDisruptionBudgets } from '../../../src/kubernetes/resources.ts';
 import { invalidValue, unsupportedValue, type Cause } from '../errors/field-causes.ts';
 import {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, test } from 'node:test';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { isRecord, type JsonRecord } from '../schema/json.ts';
 import { fields, array, mapOf, string } from '../schema/schema.ts';
 import { applyStrategicMergePatch } from './strategic-merge-patch.ts';

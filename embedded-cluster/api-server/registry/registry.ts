@@ -1,5 +1,5 @@
 import type { Resource } from '../../../src/kubernetes/api.ts';
-import type { Clock } from '../../../src/kubernetes/clock.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
 import { groupResource, notFound, pathNotFound } from '../errors/status-errors.ts';
 import type { AdmissionContext, Kind } from '../kinds/kind.ts';
 import type { User } from '../access/user.ts';

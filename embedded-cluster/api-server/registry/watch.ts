@@ -1,5 +1,5 @@
 import type { WatchEvent } from '../../../src/kubernetes/api.ts';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { expired, groupResource } from '../errors/status-errors.ts';
 import type { Kind } from '../kinds/kind.ts';
 import type { StoredObject, StoreEvent } from '../store/stored-object.ts';

@@ -10,7 +10,7 @@ import {
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonRecord, isRecord } from '../schema/json.ts';
-import { replaceFile } from '../../../src/platform/replace-file.ts';
+import { replaceFile } from '../../../src/platform/durable-file.ts';
 
 /** The key that signs and verifies the tokens of service accounts. */
 export interface TokenKey {

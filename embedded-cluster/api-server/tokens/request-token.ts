@@ -1,4 +1,4 @@
-import type { ApiError } from '../../../src/kubernetes/api-error.ts';
+import type { ApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { pods, secrets, serviceAccounts } from '../../../src/kubernetes/resources.ts';
 import { invalidValue, type Cause } from '../errors/field-causes.ts';
 import { badRequest, conflict, invalid } from '../errors/status-errors.ts';

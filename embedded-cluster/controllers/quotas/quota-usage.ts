@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isApiError } from '../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../src/kubernetes/client/api-error.ts';
 import { resourceQuotas } from '../../../src/kubernetes/resources.ts';
 import {
   type ResourceQuota,

@@ -14,11 +14,11 @@ import type { EmbeddedNode } from '../../../embedded-cluster/node/embedded-node.
 import { mountsAtOrBelow, readMountTable } from '../../platform/mountinfo.ts';
 import { safeRemove } from '../../platform/safe-remove.ts';
 import { startNode } from '../../../embedded-cluster/node/start-node.ts';
-import { systemClock } from '../../kubernetes/clock.ts';
+import { systemClock } from '../../platform/clock.ts';
 import { persistentVolumeClaims } from '../../kubernetes/resources.ts';
-import type { PersistentVolumeClaim } from '../disk/claim.ts';
-import type { CallContext, ExecResult } from '../cloud.ts';
-import { parseConfig } from '../config.ts';
+import type { PersistentVolumeClaim } from '../disk/disks.ts';
+import type { CallContext, ExecResult } from '../call.ts';
+import { parseConfig } from '../config/config.ts';
 import { idleAgent, ownAgent, type TestAgent } from './agents.ts';
 import { namespace } from './test-cloud.ts';
 

@@ -1,4 +1,4 @@
-import type { Container, PodSpec, SecurityProfile } from '../../../../src/kubernetes/pod.ts';
+import type { Container, PodSpec, SecurityProfile } from '../../../../src/kubernetes/types/pod.ts';
 import { invalidValue, unsupported, required, type Cause } from '../../errors/field-causes.ts';
 import { checkName, checkEnum } from '../checks.ts';
 import { checkContainerResources } from '../quantities.ts';

@@ -4,7 +4,7 @@ import type {
   SelectorRequirement,
   Toleration,
   TopologySpreadConstraint,
-} from '../../../../src/kubernetes/pod.ts';
+} from '../../../../src/kubernetes/types/pod.ts';
 import {
   forbiddenField,
   invalidValue,

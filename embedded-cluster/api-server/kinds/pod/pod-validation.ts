@@ -4,7 +4,7 @@ import type {
   Toleration,
   PodCondition,
   SchedulingGate,
-} from '../../../../src/kubernetes/pod.ts';
+} from '../../../../src/kubernetes/types/pod.ts';
 import {
   duplicate,
   forbiddenField,
@@ -21,7 +21,7 @@ import { checkAffinity, checkToleration, checkSpread } from './placement-validat
 import { checkContainer, checkPodSecurity } from './container-validation.ts';
 import { allContainers, asPod } from './pod-defaults.ts';
 import { checkVolume } from './volume-validation.ts';
-import { familyOf } from '../../../../src/kubernetes/ip-text.ts';
+import { familyOf } from '../../../../src/platform/ip-address.ts';
 
 const policies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
 const mostServers = 3;

@@ -1,4 +1,9 @@
-import type { Container, ProjectedVolume, Volume, VolumeProjection } from '../../../../src/kubernetes/pod.ts';
+import type {
+  Container,
+  ProjectedVolume,
+  Volume,
+  VolumeProjection,
+} from '../../../../src/kubernetes/types/pod.ts';
 import {
   forbiddenField,
   invalidValue,

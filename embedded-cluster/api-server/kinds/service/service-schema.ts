@@ -10,7 +10,7 @@ import {
   string,
   time,
 } from '../../schema/schema.ts';
-import type { Service, ServicePort, ServiceSpec } from '../../../../src/kubernetes/service.ts';
+import type { Service, ServicePort, ServiceSpec } from '../../../../src/kubernetes/types/service.ts';
 import { isRecord } from '../../schema/json.ts';
 import type { MutableObject } from '../kind.ts';
 

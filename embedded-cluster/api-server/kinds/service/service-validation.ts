@@ -1,5 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
-import type { Service, ServiceSpec, ServicePort } from '../../../../src/kubernetes/service.ts';
+import type { Service, ServiceSpec, ServicePort } from '../../../../src/kubernetes/types/service.ts';
 import {
   forbiddenField,
   invalidValue,

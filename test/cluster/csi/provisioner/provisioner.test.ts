@@ -7,13 +7,17 @@ import { test, type TestContext } from 'node:test';
 import { openLocalApi } from '../../../../embedded-cluster/api-server/local-api.ts';
 import { startControllers } from '../../../../embedded-cluster/controllers/start-controllers.ts';
 import { FakeProvisioner } from '../../../../embedded-cluster/controllers/testing/cluster-fixture.ts';
-import { isApiError } from '../../../../src/kubernetes/api-error.ts';
+import { isApiError } from '../../../../src/kubernetes/client/api-error.ts';
 import type { KubernetesApi, Resource } from '../../../../src/kubernetes/api.ts';
-import { systemClock } from '../../../../src/kubernetes/clock.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
 import type { KubernetesObject } from '../../../../src/kubernetes/object.ts';
-import type { EventRecord } from '../../../../src/kubernetes/pod-words.ts';
-import type { VolumeSnapshot, VolumeSnapshotContent } from '../../../../src/kubernetes/snapshot.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from '../../../../src/kubernetes/volume.ts';
+import type { EventRecord } from '../../../../src/kubernetes/describe-pod.ts';
+import type {
+  VolumeSnapshot,
+  VolumeSnapshotContent,
+  PersistentVolume,
+  PersistentVolumeClaim,
+} from '../../../../src/kubernetes/types/storage.ts';
 import { until } from '../../../support/until.ts';
 import { loopDriver, plainDriver } from '../drivers.ts';
 import { connect, type CsiClient } from '../grpc/client.ts';
