@@ -8,7 +8,7 @@ import { temporaryDirectory } from './testing/temporary-directory.ts';
 
 const reference = { namespace: 'default', name: 'kubernetes' };
 
-test('the Service kubernetes leads to the server, in the next life to its next port', async (t) => {
+test('the Service kubernetes leads to the server, also after a restart with another port', async (t) => {
   const api = await openLocalApi({ directory: temporaryDirectory(t) });
   t.after(() => api.close());
   await publishApiServer(api, new URL('https://127.0.0.1:4001'));
@@ -21,7 +21,7 @@ test('the Service kubernetes leads to the server, in the next life to its next p
   assert.deepEqual(slice.ports, [{ name: 'https', protocol: 'TCP', port: 4002 }]);
 });
 
-test('an address that another Service has already does not keep a cluster from its start', async (t) => {
+test("the cluster starts although another Service has the server's address", async (t) => {
   const api = await openLocalApi({ directory: temporaryDirectory(t) });
   t.after(() => api.close());
   const mine: Service = {

@@ -8,7 +8,7 @@ import { ApiError } from '../../src/kubernetes/client/api-error.ts';
 import type { PodConsole } from '../node/pod-console.ts';
 import { authorize } from './access/authorize.ts';
 import { headersTooLarge, internalError, pathNotFound } from './errors/status-errors.ts';
-import { answerError } from './http/response.ts';
+import { writeError } from './http/response.ts';
 import { drainRequest } from './http/request-body.ts';
 import { authenticateAndAuthorize, handleRequest, parseUrl, type ServerContext } from './http/dispatch.ts';
 import { serveExec } from './http/pod-exec.ts';
@@ -109,7 +109,7 @@ async function serve(
     if (response.headersSent || response.destroyed) response.destroy();
     else {
       if (!request.complete) response.setHeader('connection', 'close');
-      answerError(response, asApiError(error));
+      writeError(response, asApiError(error));
     }
   }
 }

@@ -78,7 +78,7 @@ describe('kubectl and policy', { skip }, () => {
     assert.match(await output(['describe', 'role', 'reader']), /^ +pods +\[\] +\[\] +\[get list\]$/mu);
   });
 
-  test('create token: of its account, for as long as asked', async () => {
+  test('create token returns a token of the account with the requested lifetime', async () => {
     const token = (await output(['create', 'token', 'robot', '--duration=10m'])).trim();
     const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<
       string,

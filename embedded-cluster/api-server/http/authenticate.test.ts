@@ -7,7 +7,7 @@ const review = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
 const userOf = (name: string): string => `system:serviceaccount:bosh:${name}`;
 
 /** Follows apiserver pkg/endpoints/filters/impersonation. */
-test('standing for another needs the verb impersonate on whom', async (t) => {
+test('impersonation needs the verb impersonate on the user, group or account', async (t) => {
   const server = await startTestServer(t);
   const { api } = server;
   for (const name of ['actor', 'double'])

@@ -10,7 +10,7 @@ import {
 } from '../access/user.ts';
 import { unauthorized, badRequest } from '../errors/status-errors.ts';
 import type { Registry } from '../registry/registry.ts';
-import { tokenIssuer, TokenProblem, verifyAccountToken } from '../tokens/account-token.ts';
+import { tokenIssuer, InvalidTokenError, verifyAccountToken } from '../tokens/account-token.ts';
 import { authorize } from '../access/authorize.ts';
 import { type ResourceAttributes } from '../access/policy-rule.ts';
 import { tryDecodeUriComponent } from './decoded-or-same.ts';
@@ -55,7 +55,7 @@ function userOfToken(registry: Registry, presented: string | undefined, token: s
   try {
     return verifyAccountToken(registry, presented, [tokenIssuer]).user;
   } catch (error) {
-    if (error instanceof TokenProblem) throw unauthorized();
+    if (error instanceof InvalidTokenError) throw unauthorized();
     throw error;
   }
 }
@@ -74,13 +74,13 @@ const impersonationHeaders = new Set(['impersonate-user', 'impersonate-group', '
  * pkg/endpoints/filters/impersonation). Throws ApiError 400 and 403.
  */
 function impersonatedUser(registry: Registry, user: User, { headersDistinct }: IncomingMessage): User {
-  const asked = Object.keys(headersDistinct).filter((header) => header.startsWith('impersonate-'));
-  if (asked.length === 0) return user;
+  const requested = Object.keys(headersDistinct).filter((header) => header.startsWith('impersonate-'));
+  if (requested.length === 0) return user;
   const extra = extraOf(headersDistinct);
-  const refused = asked.find(
+  const refused = requested.find(
     (header) => !impersonationHeaders.has(header) && !header.startsWith(extraPrefix),
   );
-  if (refused !== undefined) throw badRequest(`the embedded cluster does not do the header ${refused}`);
+  if (refused !== undefined) throw badRequest(`the embedded cluster does not support the header ${refused}`);
   const [name = ''] = headersDistinct['impersonate-user'] ?? [];
   const groups = headersDistinct['impersonate-group'] ?? [];
   const [uid = ''] = headersDistinct['impersonate-uid'] ?? [];

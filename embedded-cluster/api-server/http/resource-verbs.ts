@@ -5,7 +5,7 @@ import { createObject } from '../registry/create.ts';
 import { deleteObject, type Deletion } from '../registry/delete.ts';
 import { listObjects } from '../registry/list.ts';
 import type { User } from '../access/user.ts';
-import { answerReview } from '../registry/review.ts';
+import { evaluateReview } from '../registry/review.ts';
 import { assertPatchType, patchObject } from '../registry/patch.ts';
 import { getObject, type Location, type Registry, type WriteOptions } from '../registry/registry.ts';
 import { updateObject } from '../registry/update.ts';
@@ -16,7 +16,7 @@ import { parseDeleteOptions } from './delete-options.ts';
 import {
   mediaTypes,
   negotiate,
-  representList,
+  formatList,
   formatObject,
   type ResponseFormat,
   type IncludeObject,
@@ -49,7 +49,7 @@ async function serveReview(call: ResourceRequest): Promise<void> {
   if (negotiate(request.headers.accept) !== 'object') throw notAcceptable(['application/json']);
   const body = await readBody(request);
   const options = { namespace: route.namespace, ...writeOptions(call, body) };
-  writeJson(response, 201, answerReview(registry, route.kind, body?.value, options));
+  writeJson(response, 201, evaluateReview(registry, route.kind, body?.value, options));
 }
 
 async function serveCollection(call: ResourceRequest): Promise<void> {
@@ -78,7 +78,7 @@ async function serveCollection(call: ResourceRequest): Promise<void> {
 
 async function serveList(call: ResourceRequest): Promise<void> {
   const { registry, route, query, response } = call;
-  const view = negotiateFormat(call);
+  const format = negotiateFormat(call);
   assertNoInitialEvents(query);
   const selection = { ...parseSelection(call), resourceVersion: query.get('resourceVersion') ?? undefined };
   if (booleanParameter(query, 'watch') === true) {
@@ -87,14 +87,14 @@ async function serveList(call: ResourceRequest): Promise<void> {
       allowBookmarks: booleanParameter(query, 'allowWatchBookmarks') === true,
       timeoutSeconds: integerParameter(query, 'timeoutSeconds'),
     };
-    return streamWatch(registry, view, watch, response);
+    return streamWatch(registry, format, watch, response);
   }
   const options = {
     ...selection,
     continue: query.get('continue') ?? undefined,
     resourceVersionMatch: query.get('resourceVersionMatch') ?? undefined,
   };
-  return writeJson(response, 200, representList(view, listObjects(registry, route.kind, options)));
+  return writeJson(response, 200, formatList(format, listObjects(registry, route.kind, options)));
 }
 
 /** Throws the ApiError 422 of a server without watch lists (KEP-3157). Clients then list and watch. */
@@ -107,9 +107,9 @@ function assertNoInitialEvents(query: URLSearchParams): void {
 async function serveObject(call: ResourceRequest, location: Location): Promise<void> {
   const { registry, route, query, request, response } = call;
   const subresource = route.subresource === 'status' ? ('status' as const) : undefined;
-  const view = negotiateFormat(call);
+  const format = negotiateFormat(call);
   const send = (object: Parameters<typeof formatObject>[1]): void =>
-    writeJson(response, 200, formatObject(view, object));
+    writeJson(response, 200, formatObject(format, object));
   switch (request.method) {
     case 'GET':
       return send(getObject(registry, route.kind, location));
@@ -139,9 +139,9 @@ async function serveObject(call: ResourceRequest, location: Location): Promise<v
  * Returns the object for pods and for objects that still exist; otherwise a Status "Success"
  * (DeleteReturnsDeletedObject).
  */
-function writeDeleteResult(call: ResourceRequest, { object, gone }: Deletion): void {
+function writeDeleteResult(call: ResourceRequest, { object, removed }: Deletion): void {
   const { kind } = call.route;
-  if (!gone || kind.gracePeriod !== undefined) {
+  if (!removed || kind.gracePeriod !== undefined) {
     return writeJson(call.response, 200, formatObject(negotiateFormat(call), object));
   }
   const { group, plural } = kind.resource;

@@ -8,7 +8,7 @@ import type { JsonRecord } from '../schema/json.ts';
 import { apiVersionOf } from '../registry/decode-draft.ts';
 
 /** The representation that a client requests: full objects, rows of a table for kubectl, or metadata only. */
-type MediaTypeParams = 'object' | 'table' | 'metadata';
+type Representation = 'object' | 'table' | 'metadata';
 
 const supportedTypes = ['application/json', 'application/json;as=Table;g=meta.k8s.io;v=v1'];
 
@@ -17,7 +17,7 @@ export type IncludeObject = 'None' | 'Metadata' | 'Object';
 /** The representation of objects for one client. */
 export interface ResponseFormat {
   readonly kind: Kind;
-  readonly representation: MediaTypeParams;
+  readonly representation: Representation;
   readonly includeObject: IncludeObject;
   /** Returns milliseconds since the epoch. */
   readonly now: () => number;
@@ -27,7 +27,7 @@ export interface ResponseFormat {
  * Returns the first supported representation of an Accept header; JSON if the header is absent. Throws
  * ApiError 406 if none is supported.
  */
-export function negotiate(accept: string | undefined): MediaTypeParams {
+export function negotiate(accept: string | undefined): Representation {
   for (const entry of mediaTypes(accept ?? '*/*')) {
     if (!['application/json', 'application/*', '*/*'].includes(entry.type)) continue;
     const as = entry.parameters.get('as');
@@ -57,25 +57,25 @@ export function mediaTypes(header: string): MediaType[] {
 }
 
 /** Returns one object in the client's representation. */
-export function formatObject(view: ResponseFormat, object: StoredObject): unknown {
-  switch (view.representation) {
+export function formatObject(format: ResponseFormat, object: StoredObject): unknown {
+  switch (format.representation) {
     case 'object':
       return object;
     case 'metadata':
-      return metadataOf(object);
+      return toPartialMetadata(object);
     case 'table':
-      return tableOf(
-        view.kind,
+      return toTable(
+        format.kind,
         [object],
         { resourceVersion: object.metadata.resourceVersion },
-        options(view),
+        options(format),
       );
   }
 }
 
 /** Returns a list in the client's representation. */
-export function representList(view: ResponseFormat, list: ObjectList<StoredObject>): unknown {
-  switch (view.representation) {
+export function formatList(format: ResponseFormat, list: ObjectList<StoredObject>): unknown {
+  switch (format.representation) {
     case 'object':
       return list;
     case 'metadata':
@@ -83,25 +83,26 @@ export function representList(view: ResponseFormat, list: ObjectList<StoredObjec
         ...list,
         kind: 'PartialObjectMetadataList',
         apiVersion: 'meta.k8s.io/v1',
-        items: list.items.map(metadataOf),
+        items: list.items.map(toPartialMetadata),
       };
     case 'table':
-      return tableOf(view.kind, list.items, list.metadata, options(view));
+      return toTable(format.kind, list.items, list.metadata, options(format));
   }
 }
 
 /** Returns a watch event in the client's representation. */
-export function representEvent(view: ResponseFormat, event: WatchEvent<StoredObject>): unknown {
-  if (event.type === 'ERROR' || view.representation === 'object') return event;
-  if (event.type !== 'BOOKMARK') return { type: event.type, object: formatObject(view, event.object) };
-  if (view.representation === 'metadata') return { type: event.type, object: metadataOf(event.object) };
+export function formatEvent(format: ResponseFormat, event: WatchEvent<StoredObject>): unknown {
+  if (event.type === 'ERROR' || format.representation === 'object') return event;
+  if (event.type !== 'BOOKMARK') return { type: event.type, object: formatObject(format, event.object) };
+  if (format.representation === 'metadata')
+    return { type: event.type, object: toPartialMetadata(event.object) };
   const resourceVersion = event.object.metadata.resourceVersion ?? '';
-  return { type: event.type, object: tableOf(view.kind, [], { resourceVersion }, options(view)) };
+  return { type: event.type, object: toTable(format.kind, [], { resourceVersion }, options(format)) };
 }
 
-const options = (view: ResponseFormat): TableOptions => ({
-  now: view.now(),
-  includeObject: view.includeObject,
+const options = (format: ResponseFormat): TableOptions => ({
+  now: format.now(),
+  includeObject: format.includeObject,
 });
 
 interface TableOptions {
@@ -112,7 +113,7 @@ interface TableOptions {
 }
 
 /** Returns a metav1.Table of these objects: the output of `kubectl get`. */
-function tableOf(
+function toTable(
   kind: Kind,
   objects: readonly StoredObject[],
   metadata: ObjectList<KubernetesObject>['metadata'] | { resourceVersion: string },
@@ -142,13 +143,13 @@ function rowObject(kind: Kind, object: StoredObject, includeObject: IncludeObjec
     case 'None':
       return {};
     case 'Metadata':
-      return { object: metadataOf(object) };
+      return { object: toPartialMetadata(object) };
     case 'Object':
       return { object: { ...object, kind: kind.name, apiVersion: apiVersionOf(kind) } };
   }
 }
 
 /** Returns a metav1.PartialObjectMetadata. */
-export function metadataOf({ metadata }: KubernetesObject): JsonRecord {
+export function toPartialMetadata({ metadata }: KubernetesObject): JsonRecord {
   return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
 }

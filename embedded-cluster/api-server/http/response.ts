@@ -33,14 +33,14 @@ export function addWarning(response: ServerResponse, message: string): void {
 }
 
 /** Responds with the Status of an error. */
-export function answerError(response: ServerResponse, { status }: ApiError): void {
+export function writeError(response: ServerResponse, { status }: ApiError): void {
   const retryAfter = status.details?.retryAfterSeconds;
   if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter));
   writeJson(response, status.code, status);
 }
 
 /** Responds with plain text. */
-export function answerText(response: ServerResponse, code: number, text: string): void {
+export function writeText(response: ServerResponse, code: number, text: string): void {
   response.writeHead(code, {
     'content-type': 'text/plain; charset=utf-8',
     'content-length': Buffer.byteLength(text),

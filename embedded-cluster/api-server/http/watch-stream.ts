@@ -4,7 +4,7 @@ import { EventQueue } from '../registry/event-queue.ts';
 import type { Registry } from '../registry/registry.ts';
 import { bookmark, watchObjects, type WatchObjectsQuery } from '../registry/watch.ts';
 import type { StoredObject } from '../store/stored-object.ts';
-import { representEvent, type ResponseFormat } from './response-format.ts';
+import { formatEvent, type ResponseFormat } from './response-format.ts';
 import { writeChunkedWithBackpressure } from './response.ts';
 
 interface WatchStreamQuery extends WatchObjectsQuery {
@@ -29,7 +29,7 @@ const maxBufferedBytes = 64 * 1024 * 1024;
  */
 export async function streamWatch(
   registry: Registry,
-  view: ResponseFormat,
+  format: ResponseFormat,
   query: WatchStreamQuery,
   response: ServerResponse,
 ): Promise<void> {
@@ -38,13 +38,13 @@ export async function streamWatch(
   const push = (event: WatchEvent<StoredObject>): void =>
     queue.push({ event, bytesWritten: store.bytesWritten });
   // Writers must neither wait for this client nor fail with it, so they only add to its queue.
-  const stopWatch = watchObjects(registry, view.kind, query, push);
+  const stopWatch = watchObjects(registry, format.kind, query, push);
   const stopBound = store.subscribe(() => {
     const bytesBehind = store.bytesWritten - (queue.oldest?.bytesWritten ?? store.bytesWritten);
     if (queue.length > maxBufferedEvents || bytesBehind > maxBufferedBytes) response.destroy();
   });
   const mark = (): void => {
-    if (query.allowBookmarks) push(bookmark(registry, view.kind));
+    if (query.allowBookmarks) push(bookmark(registry, format.kind));
   };
   const seconds = query.timeoutSeconds ?? minDefaultTimeout + registry.random.below(minDefaultTimeout);
   const bookmarks = setInterval(mark, bookmarkInterval);
@@ -60,7 +60,7 @@ export async function streamWatch(
     response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-cache, private' });
     response.flushHeaders();
     for await (const { event } of queue) {
-      await writeChunkedWithBackpressure(response, `${JSON.stringify(representEvent(view, event))}\n`);
+      await writeChunkedWithBackpressure(response, `${JSON.stringify(formatEvent(format, event))}\n`);
       if (event.type === 'ERROR') break;
     }
     response.end();

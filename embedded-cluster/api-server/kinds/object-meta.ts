@@ -36,9 +36,9 @@ export function checkMetadataUpdate({ metadata }: MutableObject, current: Object
  * Returns a cause for an update that changes deletionTimestamp. An update without it keeps the stored one.
  */
 export function checkDeletionTime({ metadata }: MutableObject, current: ObjectMeta): Cause[] {
-  const { deletionTimestamp: asked } = metadata;
-  if (asked === undefined || asked === current.deletionTimestamp) return [];
-  return [invalidValue('metadata.deletionTimestamp', asked, 'field is immutable')];
+  const { deletionTimestamp: requested } = metadata;
+  if (requested === undefined || requested === current.deletionTimestamp) return [];
+  return [invalidValue('metadata.deletionTimestamp', requested, 'field is immutable')];
 }
 
 function checkFinalizer(kind: Kind, field: string, name: string): Cause[] {

@@ -91,7 +91,7 @@ function checkResource(field: string, name: string, value: unknown): Cause[] {
 
 function exceeds(request: unknown, limit: unknown): boolean {
   if (typeof request !== 'string' || typeof limit !== 'string') return false;
-  const asked = parseQuantity(request);
+  const requested = parseQuantity(request);
   const allowed = parseQuantity(limit);
-  return asked !== undefined && allowed !== undefined && asked > allowed;
+  return requested !== undefined && allowed !== undefined && requested > allowed;
 }

@@ -29,7 +29,7 @@ export const selfSubjectAccessReviewKind = reviewKind('authorization.k8s.io', 'S
   spec: fields(attributes),
   status: accessStatus,
   validate: checkAttributes,
-  review: (draft, { registry, user }) => answer(registry, user, draft),
+  review: (draft, { registry, user }) => reviewAccess(registry, user, draft),
 });
 
 /** kubernetes: pkg/apis/authorization/validation/validation.go */
@@ -50,7 +50,7 @@ function checkAttributes(draft: MutableObject): Cause[] {
   return [];
 }
 
-function answer(registry: ReviewContext['registry'], user: User, draft: MutableObject): JsonRecord {
+function reviewAccess(registry: ReviewContext['registry'], user: User, draft: MutableObject): JsonRecord {
   const { allowed, reason } = evaluate(registry, user, attributesOf(specOf(draft)));
   return { allowed, ...(reason === '' ? {} : { reason }) };
 }
@@ -64,7 +64,7 @@ function attributesOf({ resourceAttributes, nonResourceAttributes }: AccessSpec)
   return { ...rest, group: apiGroup, verb, resource };
 }
 
-const everything: readonly PolicyRule[] = [
+const adminRules: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ];
@@ -87,7 +87,7 @@ export const selfSubjectRulesReviewKind: Kind = reviewKind('authorization.k8s.io
     (specOf(draft).namespace ?? '') === '' ? [required('spec.namespace', 'no namespace on request')] : [],
   review: (draft, { registry, user }) => {
     const found = rulesFor(registry, user, specOf(draft).namespace);
-    const rules = [...(user.groups.includes(mastersGroup) ? everything : []), ...found.rules];
+    const rules = [...(user.groups.includes(mastersGroup) ? adminRules : []), ...found.rules];
     return {
       resourceRules: rules.filter(({ resources }) => resources !== undefined),
       nonResourceRules: rules.filter(({ nonResourceURLs }) => nonResourceURLs !== undefined),

@@ -27,7 +27,7 @@ async function open(t: TestContext, directory = temporaryDirectory(t)): Promise<
 const invalid = (message: RegExp) => (error: unknown) =>
   isApiError(error, 422) && message.test(error.message);
 
-test('a content names its snapshot and a known policy, and its source stays', async (t) => {
+test('a VolumeSnapshotContent needs a snapshot and a known policy, and its source is immutable', async (t) => {
   const api = await open(t);
   const content = (spec: object): Spec => ({
     metadata: { name: 'c' },
@@ -61,7 +61,7 @@ test('a content names its snapshot and a known policy, and its source stays', as
   assert.deepEqual(ready.status, status);
 });
 
-test('a class has a driver and a policy', async (t) => {
+test('a VolumeSnapshotClass needs a driver and a policy', async (t) => {
   const api = await open(t);
   await assert.rejects(
     api.create(volumeSnapshotClasses, { metadata: { name: 'a' } }),
@@ -74,7 +74,7 @@ const stored = (apiVersion: string, kind: string, name: string, more: object): S
   metadata: { name, namespace: 'bosh', uid: `uid-${name}`, resourceVersion: '', managedFields: [{}] },
 });
 
-test('snapshots of a version that served definitions are there, and what it defined beside them is left alone', async (t) => {
+test('snapshots stored by a version with CustomResourceDefinitions are served, and its other objects are kept', async (t) => {
   const directory = temporaryDirectory(t);
   await (await openLocalApi({ directory })).close();
   const file = join(directory, 'journal', 'objects.journal');

@@ -165,13 +165,13 @@ function validateContent(draft: MutableObject): Cause[] {
 }
 
 function validateContentUpdate(draft: MutableObject, current: StoredObject): Cause[] {
-  const [mode, former] = [
+  const [mode, previous] = [
     valueAt(draft, 'spec', 'sourceVolumeMode'),
     valueAt(current, 'spec', 'sourceVolumeMode'),
   ];
   return [
     ...checkSourceImmutable(draft, current, contentSources),
-    ...(mode === undefined || former === undefined || mode === former
+    ...(mode === undefined || previous === undefined || mode === previous
       ? []
       : [invalidValue('spec.sourceVolumeMode', mode, 'sourceVolumeMode is immutable')]),
   ];
@@ -197,8 +197,11 @@ function checkSourceImmutable(
   keys: readonly [string, string],
 ): Cause[] {
   return keys.flatMap((key) => {
-    const [value, former] = [valueAt(object, 'spec', 'source', key), valueAt(current, 'spec', 'source', key)];
-    if (former === undefined || value === former) return [];
+    const [value, previous] = [
+      valueAt(object, 'spec', 'source', key),
+      valueAt(current, 'spec', 'source', key),
+    ];
+    if (previous === undefined || value === previous) return [];
     return value === undefined
       ? [invalidValue('spec.source', 'object', `${key} is required once set`)]
       : [invalidValue(`spec.source.${key}`, value, `${key} is immutable`)];

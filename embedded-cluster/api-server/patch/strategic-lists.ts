@@ -14,7 +14,7 @@ const identity = (key: string | undefined, item: unknown): string =>
  * Returns a function from an item to its index in the list; of equal items it returns the first, and -1 for
  * an item that is not in the list.
  */
-function places(list: readonly unknown[], key: string | undefined): (item: unknown) => number {
+function indexByKey(list: readonly unknown[], key: string | undefined): (item: unknown) => number {
   const known = new Map<string, number>();
   list.forEach((item, index) => {
     const id = identity(key, item);
@@ -32,13 +32,13 @@ export function mergeScalars(current: readonly unknown[], patch: readonly unknow
     throw badRequest('a list of values in the patch must not hold objects or lists');
   }
   const both = [...current, ...patch];
-  const first = places(both, undefined);
+  const first = indexByKey(both, undefined);
   const once = both.filter((item, index) => first(item) === index);
   return sortItems(undefined, once, patch, current);
 }
 
 export function deleteScalars(current: readonly unknown[], gone: readonly unknown[]): unknown[] {
-  const deleted = places(gone, undefined);
+  const deleted = indexByKey(gone, undefined);
   return current.filter((item) => deleted(item) === -1);
 }
 
@@ -55,7 +55,7 @@ export function mergeItems(
   for (const item of patch) assertItem(key, item);
   const plain = patch.filter((item) => directiveOf(item) === undefined);
   if (patch.some((item) => directiveOf(item) === 'replace')) return plain.map(withoutDirectives);
-  const deleted = places(
+  const deleted = indexByKey(
     patch.filter((item) => directiveOf(item) === 'delete'),
     key,
   );
@@ -93,8 +93,8 @@ export function sortItems(
   order: readonly unknown[],
   before: readonly unknown[],
 ): unknown[] {
-  const rank = places(order, key);
-  const place = places(before, key);
+  const rank = indexByKey(order, key);
+  const place = indexByKey(before, key);
   const known = items.filter((item) => rank(item) !== -1).toSorted((left, right) => rank(left) - rank(right));
   const others = items
     .filter((item) => rank(item) === -1)
@@ -122,7 +122,7 @@ export function assertOrdered(
   order: readonly unknown[],
 ): void {
   if (patch.some((item) => directiveOf(item) === 'replace')) return;
-  const ranks = patch.filter((item) => directiveOf(item) !== 'delete').map(places(order, key));
+  const ranks = patch.filter((item) => directiveOf(item) !== 'delete').map(indexByKey(order, key));
   const ordered = ranks.every((rank, index) => rank !== -1 && rank >= (ranks[index - 1] ?? 0));
   if (!ordered) throw badRequest(`the order in patch list ${field} does not match $setElementOrder/${field}`);
 }

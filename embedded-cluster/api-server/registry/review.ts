@@ -16,7 +16,7 @@ interface ReviewOptions {
  * Serves POST of a review: returns it with its status and stores nothing. Only for kinds with `review`.
  * Throws ApiError 400 (body), 422 (invalid).
  */
-export function answerReview(
+export function evaluateReview(
   registry: Registry,
   kind: Kind,
   body: unknown,

@@ -48,12 +48,12 @@ test('label selectors of every form', () => {
   for (const selector of no) assert.equal(matches(selector, labels), false, selector);
 });
 
-test('prototype members are no labels', () => {
+test('members of Object.prototype are not labels', () => {
   assert.equal(matches('constructor'), false);
   assert.equal(matches('!toString'), true);
 });
 
-test('what cannot be parsed is 400', () => {
+test('a selector that cannot be parsed is 400', () => {
   for (const selector of ['=', 'a=(', 'a in', 'a in (b', 'a=b=c', 'a,,b', 'a>x', '-a', 'a b']) {
     assert.throws(
       () => parseLabelSelector(selector),
@@ -63,7 +63,7 @@ test('what cannot be parsed is 400', () => {
   }
 });
 
-test('a selector made of labels finds them', () => {
+test("a selector built from an object's labels matches it", () => {
   const word = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
   fc.assert(
     fc.property(fc.dictionary(word, word), (labels) => {

@@ -82,7 +82,7 @@ test('in a pod: a token that ended is 401; the next one in the file is used with
   await api.list(configMaps, { namespace: 'bosh' });
 });
 
-test('rotated in time nobody notices', async (t) => {
+test('rotation before the expiry causes no failed request', async (t) => {
   const { clock, api, rotate } = await startWorld(t);
   for (let life = 0; life < 3; life += 1) {
     clock.advance(seconds * 800);

@@ -17,7 +17,7 @@ export interface TokenKey {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
   /** Verified tokens of this key with their claims, oldest first (json-web-token.ts). */
-  readonly genuine: Map<string, JsonRecord>;
+  readonly verifiedTokens: Map<string, JsonRecord>;
 }
 
 /**
@@ -31,7 +31,7 @@ export function loadTokenKey(directory: string): TokenKey {
   const file = join(folder, 'service-account.key');
   const pem = read(file) ?? make(file);
   const privateKey = createPrivateKey(pem);
-  return { privateKey, publicKey: createPublicKey(privateKey), genuine: new Map() };
+  return { privateKey, publicKey: createPublicKey(privateKey), verifiedTokens: new Map() };
 }
 
 function read(file: string): string | undefined {
@@ -63,7 +63,7 @@ export function signToken({ privateKey, publicKey }: TokenKey, claims: JsonRecor
 }
 
 /** The number of verified tokens that are cached per key. */
-const remembered = 256;
+const maxVerifiedTokens = 256;
 
 /**
  * Returns the claims of a token that this key signed; undefined for other tokens. The caller must check the
@@ -71,13 +71,13 @@ const remembered = 256;
  * the same token with every request.
  */
 export function verifyToken(key: TokenKey, token: string): JsonRecord | undefined {
-  const known = key.genuine;
+  const known = key.verifiedTokens;
   const before = known.get(token);
   if (before !== undefined) return before;
   const claims = isGenuine(key, token) ? decode(token.split('.')[1] ?? '') : undefined;
   if (claims === undefined) return undefined;
   const [oldest] = known.keys();
-  if (known.size >= remembered && oldest !== undefined) known.delete(oldest);
+  if (known.size >= maxVerifiedTokens && oldest !== undefined) known.delete(oldest);
   known.set(token, claims);
   return claims;
 }

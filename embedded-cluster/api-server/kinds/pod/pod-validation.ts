@@ -24,8 +24,8 @@ import { checkVolume } from './volume-validation.ts';
 import { familyOf } from '../../../../src/platform/ip-address.ts';
 
 const policies = ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'];
-const mostServers = 3;
-const mostSearches = 32;
+const maxServers = 3;
+const maxSearches = 32;
 
 /**
  * Returns the causes for a pod that a real server rejects, or that needs a feature that the embedded node
@@ -100,9 +100,9 @@ const immutableFieldsMessage =
 export function validatePodUpdate(draft: MutableObject, current: StoredObject): Cause[] {
   const after = copyJson(asPod(draft).spec);
   const before = (current as unknown as Pod).spec;
-  const former = new Map(allContainers(before).map((container) => [container.name, container]));
+  const previous = new Map(allContainers(before).map((container) => [container.name, container]));
   const causes = allContainers(after).flatMap((container, index) => {
-    const old = former.get(container.name);
+    const old = previous.get(container.name);
     if (old === undefined || old.image === container.image) return [];
     container.image = old.image;
     return [unsupported(`spec.containers[${index}].image`, 'changes of the image of a running container')];
@@ -140,8 +140,8 @@ function checkDns(at: string, { dnsPolicy, dnsConfig }: PodSpec): Cause[] {
           ),
         ]
       : []),
-    ...(servers.length > mostServers
-      ? [invalidValue(`${field}.nameservers`, servers, `must not have more than ${mostServers} nameservers`)]
+    ...(servers.length > maxServers
+      ? [invalidValue(`${field}.nameservers`, servers, `must not have more than ${maxServers} nameservers`)]
       : []),
     ...servers.flatMap((server, index) =>
       familyOf(server) === undefined
@@ -154,8 +154,8 @@ function checkDns(at: string, { dnsPolicy, dnsConfig }: PodSpec): Cause[] {
           ]
         : [],
     ),
-    ...(searches.length > mostSearches
-      ? [invalidValue(`${field}.searches`, searches, `must not have more than ${mostSearches} search paths`)]
+    ...(searches.length > maxSearches
+      ? [invalidValue(`${field}.searches`, searches, `must not have more than ${maxSearches} search paths`)]
       : []),
     ...searches.flatMap((domain, index) =>
       checkName(`${field}.searches[${index}]`, domain.replace(/\.$/u, ''), 'subdomain'),

@@ -73,24 +73,24 @@ function allocate(draft: MutableObject, context: AdmissionContext): void {
 
 function allocateAddress({ metadata, spec }: Service, others: readonly Service[], start: number): void {
   const taken = new Set(others.map((other) => other.spec.clusterIP));
-  const wanted = spec.clusterIP ?? '';
-  if (wanted === '') {
+  const requested = spec.clusterIP ?? '';
+  if (requested === '') {
     const number = pickFree(serviceRange, (value) => taken.has(addressText(value)), start);
     if (number === undefined) throw internalError('failed to allocate a serviceIP: range is full');
     spec.clusterIP = addressText(number);
-  } else if (!isServiceAddress(wanted)) {
+  } else if (!isServiceAddress(requested)) {
     throw allocationError(
       metadata.name,
       'spec.clusterIPs',
-      [wanted],
-      `failed to allocate IP ${wanted}: the provided network does not match the current range`,
+      [requested],
+      `failed to allocate IP ${requested}: the provided network does not match the current range`,
     );
-  } else if (taken.has(wanted)) {
+  } else if (taken.has(requested)) {
     throw allocationError(
       metadata.name,
       'spec.clusterIPs',
-      [wanted],
-      `failed to allocate IP ${wanted}: provided IP is already allocated`,
+      [requested],
+      `failed to allocate IP ${requested}: provided IP is already allocated`,
     );
   }
   spec.clusterIPs = [spec.clusterIP ?? ''];
@@ -125,12 +125,16 @@ function allocateNodePorts({ metadata, spec }: Service, others: readonly Service
 
 /** Matches ports by name, whatever else of them has changed. */
 function reuseNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
-  const asked = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
-  const formerOnes = new Map((before.ports ?? []).map((port) => [port.name, port]));
+  const requested = new Set((spec.ports ?? []).map(({ nodePort }) => nodePort));
+  const previousPorts = new Map((before.ports ?? []).map((port) => [port.name, port]));
   for (const port of spec.ports ?? []) {
-    const former = formerOnes.get(port.name);
-    if (port.nodePort === undefined && former?.nodePort !== undefined && !asked.has(former.nodePort)) {
-      port.nodePort = former.nodePort;
+    const previous = previousPorts.get(port.name);
+    if (
+      port.nodePort === undefined &&
+      previous?.nodePort !== undefined &&
+      !requested.has(previous.nodePort)
+    ) {
+      port.nodePort = previous.nodePort;
     }
   }
 }
@@ -141,8 +145,8 @@ function reuseNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
  */
 function dropNodePorts(spec: ServiceSpec, before: ServiceSpec): void {
   if (!needsNodePorts(before)) return;
-  const former = new Set((before.ports ?? []).map(({ nodePort }) => nodePort));
-  for (const port of spec.ports ?? []) if (former.has(port.nodePort)) delete port.nodePort;
+  const previous = new Set((before.ports ?? []).map(({ nodePort }) => nodePort));
+  for (const port of spec.ports ?? []) if (previous.has(port.nodePort)) delete port.nodePort;
 }
 
 function dropTypeDependentFields(spec: ServiceSpec, before: ServiceSpec): void {
